@@ -1,0 +1,1 @@
+"""One request becomes one result: guard, place in a sandbox, run, collect, keep."""

@@ -1,0 +1,253 @@
+"""The data of a run: what is asked (`Request`), what it may use (`Limits`), what came of it (`Result`)."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import Any
+
+KIB = 1024
+MIB = 1024 * KIB
+GIB = 1024 * MIB
+
+
+class Status(StrEnum):
+    """How a run ended. A program's failure is one of these; a failure of ours is an exception."""
+
+    OK = "ok"
+    NONZERO_EXIT = "nonzero_exit"
+    SIGNALLED = "signalled"
+    TIMED_OUT = "timed_out"
+    MEMORY_LIMIT = "memory_limit"
+    CPU_LIMIT = "cpu_limit"
+    PROCESS_LIMIT = "process_limit"
+    OUTPUT_LIMIT = "output_limit"
+    DISK_LIMIT = "disk_limit"
+    DENIED = "denied"
+    REDIRECTED = "redirected"
+    CANCELLED = "cancelled"
+    SANDBOX_UNAVAILABLE = "sandbox_unavailable"
+    SANDBOX_ERROR = "sandbox_error"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Ceilings of one run; every one of them is always in force, by the mechanism the result names."""
+
+    wall_s: float = 120.0
+    cpu_s: float = 240.0
+    memory_bytes: int = 2 * GIB
+    processes: int = 512
+    file_bytes: int = 1 * GIB
+    scratch_bytes: int = 512 * MIB
+    scratch_inodes: int = 65_536
+    open_files: int = 4_096
+    output_bytes: int = 64 * MIB
+
+    def __post_init__(self) -> None:
+        """Refuse what no kernel could honour.
+
+        Raises:
+            ValueError: a limit is not a positive number, or below what any program needs.
+        """
+        for limit in fields(self):
+            value = getattr(self, limit.name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+                raise ValueError(f"limit {limit.name} must be a positive number, not {value!r}")
+            if value == float("inf"):
+                raise ValueError(f"limit {limit.name} must be finite: every run has a ceiling")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One program to run. Exactly one of `code` and `path` is given.
+
+    `path` is relative to `cwd` or absolute. `bind_file` is a file whose content the program
+    receives as FILE_CONTENT. `stdin` is what the program reads; none means end of file at once.
+    `limits` of None are the defaults; `timeout_s` overrides their wall time.
+    """
+
+    language: str
+    code: str | None = None
+    path: str | None = None
+    bind_file: str | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    cwd: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    stdin: bytes | None = None
+    args: tuple[str, ...] = ()
+    timeout_s: float | None = None
+    limits: Limits | None = None
+    profile: str = "analyze"
+    intent: str | None = None
+    background: bool = False
+    session: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """A form that JSON carries and `from_json` restores exactly."""
+        out = {f.name: getattr(self, f.name) for f in fields(self)}
+        out["files"] = {name: _encode(content) for name, content in self.files.items()}
+        out["env"] = dict(self.env)
+        out["args"] = list(self.args)
+        out["stdin"] = None if self.stdin is None else _encode(self.stdin)
+        out["limits"] = None if self.limits is None else _plain(self.limits)
+        return out
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Request:
+        """The request that `to_json` wrote.
+
+        Raises:
+            ValueError, TypeError: the data is of another shape.
+        """
+        given = dict(data)
+        given["files"] = {name: _decode(text) for name, text in given.get("files", {}).items()}
+        given["args"] = tuple(given.get("args", ()))
+        if given.get("stdin") is not None:
+            given["stdin"] = _decode(given["stdin"])
+        if given.get("limits") is not None:
+            given["limits"] = Limits(**given["limits"])
+        return cls(**given)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer of isolation: whether it was in force, by what, or why not and what would help."""
+
+    active: bool
+    detail: str = ""
+    reason: str = ""
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """What really confined the run: the tier and each of its layers by name."""
+
+    tier: str
+    layers: Mapping[str, Layer] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"tier": self.tier, "layers": {n: _plain(x) for n, x in self.layers.items()}}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Isolation:
+        layers = {name: Layer(**layer) for name, layer in data["layers"].items()}
+        return cls(data["tier"], layers)
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One captured output stream, bounded.
+
+    `head` and `tail` are text cut on line and character boundaries. When nothing was left out the
+    whole stream is in `head`. Counts are exact and of raw bytes and line feeds.
+    """
+
+    head: str = ""
+    tail: str = ""
+    bytes_total: int = 0
+    lines_total: int = 0
+    bytes_omitted: int = 0
+    lines_omitted: int = 0
+    binary: bool = False
+
+    @property
+    def truncated(self) -> bool:
+        return self.bytes_omitted > 0
+
+    @property
+    def text(self) -> str:
+        """The stream as it is shown: whole, or head, a line that counts the gap, and tail."""
+        if not self.truncated:
+            return self.head
+        gap = f"[… {self.bytes_omitted} bytes, {self.lines_omitted} lines left out …]"
+        return f"{self.head}\n{gap}\n{self.tail}" if self.head else f"{gap}\n{self.tail}"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the run consumed. None means that nothing on this machine could measure it."""
+
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    peak_memory_bytes: int | None = None
+    peak_processes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A project file that the run created, modified or deleted; path relative to the project."""
+
+    path: str
+    change: str
+    bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The whole truth about one run."""
+
+    status: Status
+    exit_code: int | None = None
+    signal: int | None = None
+    stdout: Stream = field(default_factory=Stream)
+    stderr: Stream = field(default_factory=Stream)
+    usage: Usage = field(default_factory=Usage)
+    isolation: Isolation = field(default_factory=lambda: Isolation("none"))
+    artifacts: tuple[str, ...] = ()
+    changed_files: tuple[ChangedFile, ...] = ()
+    changed_files_omitted: int = 0
+    verdict: Mapping[str, Any] | None = None
+    output_id: str | None = None
+    phase: str = "run"
+    message: str = ""
+    profile: str = "analyze"
+    toolchain: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.status is Status.OK
+
+    def to_json(self) -> dict[str, Any]:
+        """A form that JSON carries and `from_json` restores exactly."""
+        out = {f.name: getattr(self, f.name) for f in fields(self)}
+        out["status"] = self.status.value
+        for name in ("stdout", "stderr", "usage"):
+            out[name] = _plain(out[name])
+        out["isolation"] = self.isolation.to_json()
+        out["artifacts"] = list(self.artifacts)
+        out["changed_files"] = [_plain(change) for change in self.changed_files]
+        out["verdict"] = None if self.verdict is None else dict(self.verdict)
+        return out
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Result:
+        """The result that `to_json` wrote.
+
+        Raises:
+            ValueError, TypeError, KeyError: the data is of another shape.
+        """
+        given = dict(data)
+        given["status"] = Status(given["status"])
+        given["stdout"] = Stream(**given["stdout"])
+        given["stderr"] = Stream(**given["stderr"])
+        given["usage"] = Usage(**given["usage"])
+        given["isolation"] = Isolation.from_json(given["isolation"])
+        given["artifacts"] = tuple(given["artifacts"])
+        given["changed_files"] = tuple(ChangedFile(**c) for c in given["changed_files"])
+        return cls(**given)
+
+
+def _plain(data: Any) -> dict[str, Any]:  # noqa: ANN401 - any of the dataclasses above
+    return {f.name: getattr(data, f.name) for f in fields(data)}
+
+
+def _encode(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")
+
+
+def _decode(text: str) -> bytes:
+    return base64.b64decode(text, validate=True)

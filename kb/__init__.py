@@ -1,0 +1,1 @@
+"""What we keep out of the context window: detect, chunk, store, search."""

@@ -1,0 +1,1 @@
+"""May this run? Parse, match, decide: pure functions; the verdict is always explained."""

@@ -1,0 +1,1 @@
+"""Which languages exist, how each is started, compiled and probed. Data first."""
