@@ -1,0 +1,124 @@
+"""The command `context-mode`: finds the verb, hands over, and is the one boundary for errors.
+
+Verbs are a table of modules, imported only when asked for, so that `--version` and what runs
+inside other programs' loops start in milliseconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from ctxmode import __version__, exit_codes
+from ctxmode.errors import ContextModeError, UsageError
+
+VERBS: dict[str, str] = {
+    "run": "run a program in the sandbox and show what it prints",
+    "batch": "run several commands, then search what they printed",
+    "index": "make files, folders or stdin searchable",
+    "search": "find exact passages in everything that was kept",
+    "doctor": "show what works here, and how to get what does not",
+    "serve": "serve agents over stdio (Model Context Protocol)",
+    "try": "see it work on real input of this machine, in under a minute",
+}
+EPILOG = """\
+examples:
+  context-mode try
+  context-mode run python -c 'print(6 * 7)'
+  context-mode run analysis.rb -- --verbose access.log
+  git log | context-mode index - --source history
+  context-mode search "connection refused"
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line; returns its exit code and never lets an exception out."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+        return code
+    except SystemExit as done:  # argparse: help, or a usage error that it has printed
+        return done.code if isinstance(done.code, int) else exit_codes.USAGE
+    except BaseException as raised:
+        return _report(_sole(raised))
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments:
+        _overview().print_help(sys.stderr)
+        return exit_codes.USAGE
+    verb, rest = arguments[0], arguments[1:]
+    if verb in ("--version", "-V"):
+        sys.stdout.write(f"context-mode {__version__}\n")
+        return exit_codes.OK
+    if verb in ("--help", "-h", "help"):
+        _overview().print_help(sys.stdout)
+        return exit_codes.OK
+    if verb not in VERBS:
+        near = difflib.get_close_matches(verb, VERBS, n=1)
+        hint = f"Did you mean: {near[0]}?" if near else f"Verbs: {', '.join(VERBS)}."
+        raise UsageError(f"unknown verb {verb!r}", hint)
+    module = importlib.import_module(f"ctxmode.commands.{verb}")
+    parser = argparse.ArgumentParser(
+        prog=f"context-mode {verb}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.add_arguments(parser)
+    parser.add_argument("--project", metavar="DIR", help="the project folder (default: found)")
+    own, program_args = _split_at_dashes(rest)
+    parsed = parser.parse_args(own)
+    parsed.program_args = program_args
+    code: int = module.run(parsed)
+    return code
+
+
+def _split_at_dashes(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """What is ours, and what follows `--` and belongs to the program."""
+    if "--" not in arguments:
+        return arguments, []
+    at = arguments.index("--")
+    return arguments[:at], arguments[at + 1 :]
+
+
+def _overview() -> argparse.ArgumentParser:
+    width = max(map(len, VERBS))
+    verbs = "\n".join(f"  {verb:<{width}}  {text}" for verb, text in VERBS.items())
+    return argparse.ArgumentParser(
+        prog="context-mode",
+        usage="context-mode VERB [options]   (context-mode VERB --help tells more)",
+        description=f"Runs code where the data lives, and hands back only the answer.\n\n{verbs}",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _sole(raised: BaseException) -> BaseException:
+    """The one exception inside the groups that nurseries wrap it in, or the first of several."""
+    while isinstance(raised, BaseExceptionGroup):
+        raised = raised.exceptions[0]
+    return raised
+
+
+def _report(raised: BaseException) -> int:
+    if isinstance(raised, ContextModeError):
+        sys.stderr.write(f"context-mode: {raised.message}\n")
+        if raised.hint:
+            sys.stderr.write(f"  {raised.hint}\n")
+        return raised.exit_code
+    if isinstance(raised, KeyboardInterrupt):
+        return exit_codes.INTERRUPTED
+    if isinstance(raised, BrokenPipeError):
+        # The reader of our output has left; the interpreter's own flush must not trip on it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return exit_codes.OK
+    from ctxmode import bugs  # noqa: PLC0415 - only a defect pays for it
+
+    sys.stderr.write(bugs.report(raised))
+    return exit_codes.BUG

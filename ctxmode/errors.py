@@ -1,0 +1,26 @@
+"""Errors that a caller can act on: a message that says what is wrong, a hint that says what to do."""
+
+from __future__ import annotations
+
+
+class ContextModeError(Exception):
+    """Something expected went wrong outside the program that was run.
+
+    Shown as `message` and, on a line of its own, `hint`; never as a traceback.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\n{self.hint}" if self.hint else self.message
+
+
+class UsageError(ContextModeError):
+    """What was asked for is malformed; asking again in the same way cannot succeed."""
+
+    exit_code = 2

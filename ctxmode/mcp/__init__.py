@@ -1,0 +1,1 @@
+"""The Model Context Protocol front: tools, their arguments, and the stdio transport."""

@@ -1,0 +1,145 @@
+"""JSON-RPC over the process's stdin and stdout, one message a line, under trio.
+
+The SDK's own stdio transport reads in a thread that cannot be left (an interrupt waits for the
+next line), answers nothing to a line it cannot parse (the caller waits for ever), and puts no
+bound on a line. This one abandons its reader, answers, and bounds.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, BinaryIO
+
+import anyio
+import trio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp.types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    jsonrpc_message_adapter,
+)
+from pydantic import ValidationError
+
+Incoming = SessionMessage | Exception
+
+# Room for a 10 MB program with every byte escaped as \u00XX, so that the refusal of one that is
+# too large comes from what knows the limit, and not from here.
+LINE_BYTES_MAX = 80 * 1024 * 1024
+WRITE_DEADLINE_S = 60.0
+
+
+@asynccontextmanager
+async def stdio_streams() -> AsyncIterator[
+    tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
+]:
+    """The two ends of the conversation on fds 0 and 1, for `Server.run`.
+
+    While it is open, fd 0 is the null device and fd 1 is stderr, so nothing that any library or
+    child prints can reach the protocol. Closes the incoming side when stdin ends.
+    """
+    source, sink = _take(0, os.devnull, "rb"), _take(1, 2, "wb")
+    incoming_send, incoming = anyio.create_memory_object_stream[Incoming](0)
+    outgoing, outgoing_receive = anyio.create_memory_object_stream[SessionMessage](0)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_read, source, incoming_send, outgoing.clone())
+        nursery.start_soon(_write, sink, outgoing_receive)
+        yield incoming, outgoing
+        nursery.cancel_scope.cancel()
+
+
+def _take(fd: int, instead: str | int, mode: str) -> BinaryIO:
+    """Move `fd` out of everyone's reach and put something harmless in its place."""
+    private = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
+    other = os.dup(instead) if isinstance(instead, int) else os.open(instead, os.O_RDONLY)
+    os.dup2(other, fd)
+    os.close(other)
+    # Never closed: an abandoned reader may still wait on it, and a recycled number would
+    # hand it someone else's file.
+    stream: BinaryIO = os.fdopen(private, mode, closefd=False)
+    return stream
+
+
+async def _read(
+    source: BinaryIO,
+    incoming: MemoryObjectSendStream[Incoming],
+    outgoing: MemoryObjectSendStream[SessionMessage],
+) -> None:
+    async with incoming, outgoing:
+        while line := await trio.to_thread.run_sync(_read_line, source, abandon_on_cancel=True):
+            if not line.strip():
+                continue
+            parsed = parse(line)
+            if isinstance(parsed, JSONRPCError):
+                await outgoing.send(SessionMessage(parsed))
+            else:
+                await incoming.send(parsed)
+
+
+def _read_line(source: BinaryIO) -> bytes:
+    """The next line, cut after the bound; the rest of a longer one is read and dropped."""
+    line = source.readline(LINE_BYTES_MAX + 1)
+    if len(line) > LINE_BYTES_MAX and not line.endswith(b"\n"):
+        while rest := source.readline(1024 * 1024):
+            if rest.endswith(b"\n"):
+                break
+    return line
+
+
+def parse(line: bytes) -> SessionMessage | JSONRPCError:
+    """One line as a message, or the error that answers it, under its own id where it has one."""
+    if len(line) > LINE_BYTES_MAX:
+        return _refusal(None, INVALID_REQUEST, f"a message may have {LINE_BYTES_MAX} bytes")
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValidationError:
+        return _explain(line)
+
+
+def _explain(line: bytes) -> JSONRPCError:
+    try:
+        data = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError:
+        return _refusal(None, PARSE_ERROR, "the message is not UTF-8: send UTF-8 JSON")
+    except (ValueError, RecursionError):
+        return _refusal(None, PARSE_ERROR, "the message is not JSON: send one object on one line")
+    if isinstance(data, list):
+        return _refusal(None, INVALID_REQUEST, "batches are not served: send one object a line")
+    given = data.get("id") if isinstance(data, dict) else None
+    own_id = given if isinstance(given, str | int) and not isinstance(given, bool) else None
+    wanted = 'jsonrpc "2.0", a method, and text of valid Unicode (no lone surrogates)'
+    return _refusal(own_id, INVALID_REQUEST, f"not a JSON-RPC 2.0 message: it needs {wanted}")
+
+
+def _refusal(request_id: str | int | None, code: int, message: str) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=code, message=message))
+
+
+async def _write(sink: BinaryIO, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
+    async with outgoing:
+        async for item in outgoing:
+            text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+            # A peer that stopped reading ends the conversation instead of holding it for ever.
+            with trio.fail_after(WRITE_DEADLINE_S):
+                await trio.to_thread.run_sync(
+                    _write_line, sink, text.encode("utf-8"), abandon_on_cancel=True
+                )
+
+
+def _write_line(sink: BinaryIO, line: bytes) -> None:
+    sink.write(line + b"\n")
+    sink.flush()
+
+
+def exchange_is_over(error: BaseException) -> bool:
+    """Whether the error only says that the other side has left."""
+    return isinstance(error, BrokenPipeError | anyio.BrokenResourceError | trio.TooSlowError)
+
+
+Json = dict[str, Any]

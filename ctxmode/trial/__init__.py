@@ -1,0 +1,1 @@
+"""`context-mode try`: the main job on real input of this machine, each number checked."""

@@ -1,0 +1,135 @@
+"""Real input for the trial: what this machine has, at least a megabyte of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sysconfig
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from ctxmode.errors import ContextModeError
+
+BYTES_MIN = 1_000_000
+BYTES_MAX_EACH = 1_500_000
+GIT_DEADLINE_S = 15.0
+PACKAGE_LOGS = ("/var/lib/dpkg/status", "/var/log/dpkg.log", "/lib/apk/db/installed")
+SOURCE_SUFFIXES = frozenset(
+    (".py", ".md", ".toml", ".js", ".ts", ".rs", ".go", ".java", ".c", ".rb")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One kind of input: what it is, and how many bytes of it there are."""
+
+    name: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """All the parts, one behind the other. Ends with a line feed."""
+
+    content: bytes
+    parts: tuple[Part, ...]
+
+
+def gather(project: Path) -> Corpus:
+    """Read what there is, the project's own history and sources first.
+
+    Raises:
+        ContextModeError: the machine has less than a megabyte of all of it together.
+    """
+    contents: list[bytes] = []
+    parts: list[Part] = []
+    for name, read in SOURCES.items():
+        content = b"".join(_up_to(BYTES_MAX_EACH, read(project)))
+        if content:
+            contents.append(content if content.endswith(b"\n") else content + b"\n")
+            parts.append(Part(name, len(contents[-1])))
+    whole = b"".join(contents)
+    if len(whole) < BYTES_MIN:
+        raise ContextModeError(
+            f"only {len(whole)} bytes of real input were found, of {BYTES_MIN} that a trial needs",
+            "Run it inside a git checkout, or with a Python that has its standard library's sources.",
+        )
+    return Corpus(whole, tuple(parts))
+
+
+def _up_to(limit: int, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    for piece in pieces:
+        # NUL is the one byte that several languages' line readers treat in a way of their own.
+        yield piece[:limit].replace(b"\0", b" ")
+        limit -= len(piece)
+        if limit <= 0:
+            return
+
+
+def _history(project: Path) -> Iterator[bytes]:
+    # The repository's configuration may name programs for diffs, signatures and change
+    # watching; none of them may run here.
+    quiet = ("-c", "log.showSignature=false", "-c", "core.fsmonitor=false")
+    show = (
+        "--no-pager",
+        "log",
+        "--stat",
+        "-p",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-textconv",
+        "-200",
+    )
+    yield _git(project, *quiet, *show)
+
+
+def _sources(project: Path) -> Iterator[bytes]:
+    listed = _git(project, "-c", "core.fsmonitor=false", "ls-files", "-z")
+    for name in sorted(filter(None, listed.split(b"\0"))):
+        path = project / name.decode("utf-8", "surrogateescape")
+        if path.suffix in SOURCE_SUFFIXES and path.is_file() and not path.is_symlink():
+            yield _read(path)
+
+
+def _git(project: Path, *arguments: str) -> bytes:
+    if not (project / ".git").exists():
+        return b""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(project), *arguments],  # noqa: S607 - the user's own git
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=GIT_DEADLINE_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return b""
+    return done.stdout if done.returncode == 0 else b""
+
+
+def _standard_library(_project: Path) -> Iterator[bytes]:
+    folder = Path(sysconfig.get_path("stdlib"))
+    for path in islice(sorted(folder.glob("*.py")), 400):
+        yield _read(path)
+
+
+def _packages(_project: Path) -> Iterator[bytes]:
+    for name in PACKAGE_LOGS:
+        if Path(name).is_file():
+            yield _read(Path(name))
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+SOURCES: dict[str, Callable[[Path], Iterator[bytes]]] = {
+    "git history": _history,
+    "project sources": _sources,
+    "Python standard library": _standard_library,
+    "package database": _packages,
+}
