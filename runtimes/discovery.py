@@ -1,0 +1,251 @@
+"""Finds toolchains by reading the disk. Nothing is started: present is not runnable, and a probe
+in the sandbox decides that."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from runtimes import environments, install, places, shims
+from runtimes.model import Candidate, Fingerprint, HomeLibrary, Language, Missing, Toolchain
+
+_ELF: Final = b"\x7fELF"
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What was found for a language, and what was passed over, each with its reason."""
+
+    candidates: tuple[Candidate, ...]
+    passed_over: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where to look."""
+
+    search_path: tuple[str, ...]
+    project: Path | None
+    home: Path
+    environ: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Executable:
+    path: Path
+    watch: tuple[Path, ...] = ()
+    project_specific: bool = False
+
+
+def candidates(
+    language: Language,
+    search_path: Sequence[str],
+    project: Path | None,
+    home: Path,
+    environ: Mapping[str, str] | None = None,
+) -> tuple[Candidate, ...]:
+    """Every toolchain of a language that is on disk, in order of preference.
+
+    `environ` is where version managers look for a pinned version (PYENV_VERSION and the like).
+    """
+    return discover(language, search_path, project, home, environ).candidates
+
+
+def discover(
+    language: Language,
+    search_path: Sequence[str],
+    project: Path | None,
+    home: Path,
+    environ: Mapping[str, str] | None = None,
+) -> Discovery:
+    """`candidates`, and what was passed over on the way."""
+    place = _Place(tuple(search_path), project, home, environ or {})
+    passed_over: list[str] = []
+    found: list[Candidate] = []
+    for toolchain in language.toolchains:
+        found.extend(_of_toolchain(language, toolchain, place, passed_over))
+    found.sort(key=lambda c: not c.project_specific)
+    ordered = tuple(replace(c, order=order) for order, c in enumerate(found))
+    return Discovery(ordered, tuple(dict.fromkeys(passed_over)))
+
+
+def missing(language: Language, passed_over: Sequence[str] = ()) -> Missing:
+    """Why there is nothing to run a language with, and what to install on this platform."""
+    wanted = " or ".join(
+        " with ".join(names[0] for names in t.executables.values()) for t in language.toolchains
+    )
+    reason = "; ".join((f"found no {wanted} on PATH", *passed_over))
+    return Missing(language, reason, install.hint(language))
+
+
+def _of_toolchain(
+    language: Language, toolchain: Toolchain, place: _Place, passed_over: list[str]
+) -> Iterator[Candidate]:
+    (first, names), *others = toolchain.executables.items()
+    seen: set[str] = set()
+    executables = [
+        *_project_executables(toolchain, place),
+        *_on_path(names, place, passed_over),
+    ]
+    for executable in executables:
+        lead = replace(executable, path=_native(executable.path, toolchain))
+        identity = str(lead.path if environments.base_prefix(lead.path) else lead.path.resolve())
+        if identity in seen:
+            continue
+        seen.add(identity)
+        found = {first: lead}
+        for role, role_names in others:
+            mate = _mate(role_names, lead, place, passed_over)
+            if mate is None:
+                passed_over.append(f"{lead.path} needs {role_names[0]}, which is not on PATH")
+                break
+            found[role] = mate
+        else:
+            yield _candidate(language, toolchain, found, place)
+
+
+def _project_executables(toolchain: Toolchain, place: _Place) -> Iterator[_Executable]:
+    if toolchain.project_environment and place.project:
+        for python in environments.interpreters(place.project, place.home):
+            yield _Executable(python, (python.parent.parent / "pyvenv.cfg",), True)
+
+
+def _on_path(names: Iterable[str], place: _Place, passed_over: list[str]) -> Iterator[_Executable]:
+    """Every executable of these names, shims replaced by what they stand for.
+
+    Folder by folder, as a shell looks: an early folder's second name comes before a late
+    folder's first.
+    """
+    for folder in dict.fromkeys(place.search_path):
+        for name in names:
+            path = Path(folder) / name
+            if not _is_program(path):
+                continue
+            shim = shims.resolve(path, place.project, place.home, place.environ)
+            if shim.reason:
+                passed_over.append(f"{path}: {shim.reason}")
+            for target in shim.targets:
+                yield _Executable(_past_alternatives(target), shim.watch)
+
+
+def _mate(
+    names: Sequence[str], lead: _Executable, place: _Place, passed_over: list[str]
+) -> _Executable | None:
+    """Another executable of the same toolchain: beside the first one, else the first on PATH."""
+    near = replace(place, search_path=(str(lead.path.parent), *place.search_path))
+    return next(iter(_on_path(names, near, passed_over)), None)
+
+
+def _is_program(path: Path) -> bool:
+    try:
+        return path.is_absolute() and path.is_file() and os.access(path, os.X_OK)
+    except OSError:
+        return False
+
+
+def _past_alternatives(path: Path) -> Path:
+    """The path behind a link through /etc, which a sandbox shows only in part; else the path."""
+    at = path
+    while at.is_symlink():
+        target = Path(os.path.normpath(at.parent / at.readlink()))
+        if at.is_relative_to("/etc") or target.is_relative_to("/etc"):
+            path = target
+        at = target
+    return path
+
+
+def _native(path: Path, toolchain: Toolchain) -> Path:
+    """The native program behind a script that npm put in its place: starting node only to start
+    another program costs more than the program."""
+    if not toolchain.beside or _is_native(path):
+        return path
+    folder = path.resolve().parent
+    for pattern in toolchain.beside:
+        for found in sorted(folder.glob(pattern)):
+            if _is_native(found):
+                return found.resolve()
+    return path
+
+
+def _is_native(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_ELF)) == _ELF
+    except OSError:
+        return False
+
+
+def _candidate(
+    language: Language, toolchain: Toolchain, found: Mapping[str, _Executable], place: _Place
+) -> Candidate:
+    real = {role: executable.path.resolve() for role, executable in found.items()}
+    binds: list[str] = []
+    for role, executable in found.items():
+        for path in _chain(executable.path, real[role]):
+            binds += places.binds_for(path, place.home)
+    for pattern in toolchain.reads:
+        binds += sorted(str(p) for p in Path("/").glob(pattern.lstrip("/")))
+    library_env, library_binds = _libraries(language.libraries, place.home)
+    watched = [*real.values(), *(file for e in found.values() for file in e.watch)]
+    return Candidate(
+        language=language,
+        toolchain=toolchain,
+        paths={role: str(executable.path) for role, executable in found.items()},
+        real_paths={role: str(path) for role, path in real.items()},
+        binds=_outermost((*binds, *library_binds), place.project),
+        fingerprint=_fingerprint(watched),
+        project_specific=next(iter(found.values())).project_specific,
+        env=library_env,
+    )
+
+
+def _chain(path: Path, real: Path) -> Iterator[Path]:
+    """All places through which an executable is reached: each link, its end, and for a virtual
+    environment the installation behind it."""
+    at = path
+    yield at
+    while at.is_symlink():
+        at = Path(os.path.normpath(at.parent / at.readlink()))
+        yield at
+    yield real
+    if base := environments.base_prefix(path):
+        yield base / "bin" / "python"
+        yield (base / "bin" / "python").resolve()
+
+
+def _libraries(libraries: Iterable[HomeLibrary], home: Path) -> tuple[dict[str, str], list[str]]:
+    env: dict[str, str] = {}
+    binds: list[str] = []
+    for library in libraries:
+        paths = sorted(str(path) for path in home.glob(library.paths) if path.is_dir())
+        if not paths:
+            continue
+        binds += paths
+        value = library.value.format(home=home, paths=":".join(paths))
+        env[library.env] = (
+            f"{env[library.env].rstrip(':')}:{value}" if library.env in env else value
+        )
+    return env, binds
+
+
+def _outermost(paths: Iterable[str], project: Path | None) -> tuple[str, ...]:
+    """Without what lies inside another of them or in the project, which a sandbox shows anyway."""
+    kept: list[Path] = [project] if project else []
+    for path in sorted({Path(path) for path in paths}, key=lambda path: len(path.parts)):
+        if not any(path.is_relative_to(outer) for outer in kept):
+            kept.append(path)
+    return tuple(str(path) for path in kept[1 if project else 0 :])
+
+
+def _fingerprint(files: Iterable[Path]) -> Fingerprint:
+    prints = []
+    for file in dict.fromkeys(files):
+        try:
+            stat = file.stat()
+        except OSError:
+            continue
+        prints.append((str(file), stat.st_mtime_ns, stat.st_size))
+    return tuple(prints)

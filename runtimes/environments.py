@@ -1,0 +1,46 @@
+"""A project's own Python: `.venv`, `venv`, or the environment that Poetry keeps for it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+_FOLDERS: Final = (".venv", "venv")
+
+
+def interpreters(project: Path, home: Path) -> Iterator[Path]:
+    """Interpreters of the project's environments, best first (uv and PDM use `.venv` too)."""
+    folders = [project / name for name in _FOLDERS]
+    if (project / "pyproject.toml").is_file():
+        folders += _poetry(project, home)
+    for folder in folders:
+        python = folder / "bin" / "python"
+        if (folder / "pyvenv.cfg").is_file() and python.is_file():
+            yield python
+
+
+def base_prefix(python: Path) -> Path | None:
+    """The installation behind a virtual environment's interpreter; None if it is not in one."""
+    try:
+        lines = (python.parent.parent / "pyvenv.cfg").read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        key, _, value = line.partition("=")
+        if key.strip() == "home":
+            return Path(value.strip()).parent
+    return None
+
+
+def _poetry(project: Path, home: Path) -> list[Path]:
+    """Poetry names an environment `<name>-<digest of the project's path>-py<version>`.
+
+    Source: EnvManager.generate_env_name in Poetry: eight characters of the URL-safe base64 of the
+    path's SHA-256.
+    """
+    digest = hashlib.sha256(str(project.resolve()).encode()).digest()
+    key = base64.urlsafe_b64encode(digest).decode()[:8]
+    return sorted((home / ".cache/pypoetry/virtualenvs").glob(f"*-{key}-py*"), reverse=True)

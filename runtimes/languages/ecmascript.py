@@ -1,0 +1,166 @@
+"""JavaScript and TypeScript: bun, deno, node, and the TypeScript loaders on top of node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from runtimes.model import FileBinding, FromProject, Language, Packages, Toolchain
+
+# ES modules get a `require`, as CommonJS has one; it resolves from the working directory.
+_PRELUDE = """\
+import { createRequire } from "node:module";
+globalThis.require ??= createRequire(`${process.cwd()}/`);
+"""
+
+_BIND = """\
+import { readFileSync } from "node:fs";
+const path = process.env.FILE_CONTENT_PATH;
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+globalThis.FILE_CONTENT = utf8.decode(readFileSync(path));
+globalThis.FILE_CONTENT_PATH = path;
+"""
+
+_PRELUDE_FILES = {"prelude.mjs": _PRELUDE}
+_BINDING = FileBinding({"file_content.mjs": _BIND})
+_NODE_PATH = {"NODE_PATH": "{cwd}/node_modules"}
+_NODE_PRELUDE = ("--import", "{job}/prelude.mjs")
+_NODE_BIND = ("--import", "{job}/file_content.mjs")
+_NODE_READS = ("/etc/ssl/openssl.cnf",)
+
+
+def _link_node_modules(cwd: Path) -> FromProject:
+    """Packages resolve from the program's own folder upwards, so the nearest `node_modules` at or
+    above the working directory is linked beside the program."""
+    for folder in (cwd, *cwd.parents):
+        modules = folder / "node_modules"
+        if modules.is_dir():
+            return FromProject(links={"node_modules": str(modules)})
+    return FromProject()
+
+
+_BUN = Toolchain(
+    name="bun",
+    executables={"bun": ("bun",)},
+    run=("{bun}", "{bind}", "{source}", "{args}"),
+    bind=("--preload", "{job}/file_content.mjs"),
+    env={**_NODE_PATH, "DO_NOT_TRACK": "1", "BUN_INSTALL_CACHE_DIR": "{scratch}/.bun"},
+    beside=("bun", "../../@oven/bun-linux-*/bin/bun", "../node_modules/@oven/bun-linux-*/bin/bun"),
+)
+
+_DENO = Toolchain(
+    name="deno",
+    executables={"deno": ("deno",)},
+    run=(
+        *("{deno}", "run", "--allow-all", "--quiet", "--no-lock", "--node-modules-dir=manual"),
+        *("{prelude}", "{bind}", "{source}", "{args}"),
+    ),
+    prelude=("--preload", "{job}/prelude.mjs"),
+    bind=("--preload", "{job}/file_content.mjs"),
+    env={"DENO_DIR": "{scratch}/.deno", "DENO_NO_UPDATE_CHECK": "1", "DENO_NO_PROMPT": "1"},
+    beside=("deno", "../@deno/linux-*/deno", "node_modules/@deno/linux-*/deno"),
+)
+
+_NODE = Toolchain(
+    name="node",
+    executables={"node": ("node", "nodejs")},
+    run=("{node}", "{prelude}", "{bind}", "{source}", "{args}"),
+    prelude=_NODE_PRELUDE,
+    bind=_NODE_BIND,
+    env=_NODE_PATH,
+    reads=_NODE_READS,
+)
+
+# From 22.7 on node compiles enums and namespaces too, if told; later versions need no flag for
+# plain type stripping. An older node refuses the flag, and the probe says so.
+_NODE_TRANSFORM_TYPES = Toolchain(
+    name="node-transform-types",
+    executables=_NODE.executables,
+    run=(
+        *("{node}", "--experimental-transform-types", "--disable-warning=ExperimentalWarning"),
+        *("{prelude}", "{bind}", "{source}", "{args}"),
+    ),
+    prelude=_NODE_PRELUDE,
+    bind=_NODE_BIND,
+    env=_NODE_PATH,
+    reads=_NODE_READS,
+)
+
+# The loader inside node, rather than the `tsx` command, saves a second node process. A file named
+# .mts is an ES module, where top-level await works.
+_TSX = Toolchain(
+    name="tsx",
+    executables={"tsx": ("tsx",), "node": ("node", "nodejs")},
+    run=(
+        *("{node}", "--import", "{tsx.folder}/loader.mjs"),
+        *("{prelude}", "{bind}", "{source}", "{args}"),
+    ),
+    prelude=_NODE_PRELUDE,
+    bind=_NODE_BIND,
+    source_name="main.mts",
+    env={**_NODE_PATH, "TSX_DISABLE_CACHE": "1"},
+    reads=_NODE_READS,
+)
+
+_TS_NODE = Toolchain(
+    name="ts-node",
+    executables={"ts_node": ("ts-node",), "node": ("node", "nodejs")},
+    run=(
+        *("{node}", "--require", "{ts_node.folder}/../register/transpile-only.js"),
+        *("{prelude}", "{bind}", "{source}", "{args}"),
+    ),
+    prelude=_NODE_PRELUDE,
+    bind=_NODE_BIND,
+    env={**_NODE_PATH, "TS_NODE_SKIP_PROJECT": "1"},
+    reads=_NODE_READS,
+)
+
+JAVASCRIPT = Language(
+    name="javascript",
+    title="JavaScript",
+    aliases=("js", "node", "nodejs", "ecmascript"),
+    extensions=(".js", ".mjs", ".cjs", ".jsx"),
+    interpreters=("node", "nodejs", "bun", "deno"),
+    source_name="main.js",
+    grammar="javascript",
+    toolchains=(_BUN, _DENO, _NODE),
+    files=_PRELUDE_FILES,
+    hello='console.log(["hello", "from", "javascript"].join(" "));\n',
+    hello_output="hello from javascript\n",
+    binding=_BINDING,
+    from_project=_link_node_modules,
+    packages=Packages(
+        debian=("nodejs", "npm"),
+        npm=("bun", "deno"),
+        fedora=("nodejs",),
+        arch=("nodejs",),
+        brew=("node",),
+        windows=("OpenJS.NodeJS",),
+    ),
+)
+
+TYPESCRIPT = Language(
+    name="typescript",
+    title="TypeScript",
+    aliases=("ts",),
+    extensions=(".ts", ".mts", ".cts", ".tsx"),
+    interpreters=("tsx", "ts-node"),
+    source_name="main.ts",
+    grammar="typescript",
+    toolchains=(_BUN, _DENO, _NODE_TRANSFORM_TYPES, _NODE, _TSX, _TS_NODE),
+    files=_PRELUDE_FILES,
+    hello=(
+        'const words: ReadonlyArray<string> = ["hello", "from", "typescript"];\n'
+        'console.log(words.join(" "));\n'
+    ),
+    hello_output="hello from typescript\n",
+    binding=_BINDING,
+    from_project=_link_node_modules,
+    packages=Packages(
+        debian=("nodejs", "npm"),
+        npm=("bun", "deno", "tsx"),
+        fedora=("nodejs",),
+        arch=("nodejs",),
+        brew=("deno",),
+        windows=("DenoLand.Deno",),
+    ),
+)

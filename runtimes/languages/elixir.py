@@ -1,0 +1,84 @@
+"""Elixir, with a Mix project's compiled applications on its code path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from runtimes.model import FileBinding, FromProject, Language, Packages, Toolchain
+
+# Elixir has no global variables: the names are put before the program's first line and the whole
+# is compiled under the program's own name, so that lines and __DIR__ stay true.
+_BIND = """\
+defmodule FileContent do
+  def read(path), do: path |> File.read!() |> replace_invalid([])
+
+  defp replace_invalid(octets, done) do
+    case :unicode.characters_to_binary(octets) do
+      {:error, valid, <<_, rest::binary>>} -> replace_invalid(rest, [done, valid, "\\uFFFD"])
+      {:incomplete, valid, _} -> IO.iodata_to_binary([done, valid, "\\uFFFD"])
+      valid -> IO.iodata_to_binary([done, valid])
+    end
+  end
+end
+
+[script | arguments] = System.argv()
+System.argv(arguments)
+
+names = ~S'''
+  file_content_path = System.fetch_env!("FILE_CONTENT_PATH")
+  file_content = FileContent.read(file_content_path)
+  _ = {file_content_path, file_content}
+  '''
+
+program = String.replace(names, "\\n", "; ") <> File.read!(script)
+Code.compile_string(program, Path.expand(script))
+"""
+
+
+def mix_code_paths(cwd: Path) -> FromProject:
+    """The `ebin` folders of the nearest Mix project's last build, development before the rest."""
+    for folder in (cwd, *cwd.parents):
+        if not (folder / "mix.exs").is_file():
+            continue
+        for build in ("dev", "prod", "test"):
+            found = sorted((folder / "_build" / build / "lib").glob("*/ebin"))
+            if found:
+                return FromProject(args=tuple(a for ebin in found for a in ("-pa", str(ebin))))
+        break
+    return FromProject()
+
+
+_ELIXIR = Toolchain(
+    name="elixir",
+    executables={"elixir": ("elixir",), "erl": ("erl",)},
+    run=("{elixir}", "{project}", "{bind}", "{source}", "{args}"),
+    bind=("{job}/file_content.exs",),
+)
+
+ELIXIR = Language(
+    name="elixir",
+    title="Elixir",
+    aliases=("ex", "exs"),
+    extensions=(".exs", ".ex"),
+    interpreters=("elixir",),
+    source_name="main.exs",
+    grammar="elixir",
+    toolchains=(_ELIXIR,),
+    hello='word = "elixir"\nIO.puts("hello from #{word}")\n',
+    hello_output="hello from elixir\n",
+    binding=FileBinding({"file_content.exs": _BIND}),
+    from_project=mix_code_paths,
+    env={
+        # File names and standard streams are UTF-8.
+        "ELIXIR_ERL_OPTIONS": "+fnu",
+        "MIX_HOME": "{scratch}/.mix",
+        "HEX_HOME": "{scratch}/.hex",
+    },
+    packages=Packages(
+        debian=("elixir",),
+        fedora=("elixir",),
+        arch=("elixir",),
+        brew=("elixir",),
+        windows=("Elixir.Elixir",),
+    ),
+)

@@ -1,0 +1,117 @@
+"""Go: whole files, and bare declarations or statements completed into a main package."""
+
+from __future__ import annotations
+
+import re
+
+from runtimes import lexing
+from runtimes.model import FileBinding, HomeLibrary, Language, Packages, Source, Toolchain
+
+# Package-level variables are initialised before any init function and before main.
+_BIND = """\
+package main
+
+import (
+	"os"
+	"strings"
+)
+
+var FILE_CONTENT_PATH = os.Getenv("FILE_CONTENT_PATH")
+
+var FILE_CONTENT = func() string {
+	content, err := os.ReadFile(FILE_CONTENT_PATH)
+	if err != nil {
+		panic(err)
+	}
+	return strings.ToValidUTF8(string(content), "\\uFFFD")
+}()
+"""
+
+# What a snippet may use without importing it: name in the text -> import path.
+_STANDARD = {
+    path.rpartition("/")[2]: path
+    for path in (
+        *("bufio", "bytes", "cmp", "context", "crypto/md5", "crypto/sha1", "crypto/sha256"),
+        *("encoding/base64", "encoding/binary", "encoding/csv", "encoding/hex", "encoding/json"),
+        *("encoding/xml", "errors", "flag", "fmt", "io", "io/fs", "log", "maps", "math"),
+        *("math/big", "math/rand", "net/url", "os", "os/exec", "path", "path/filepath"),
+        *("reflect", "regexp", "runtime", "slices", "sort", "strconv", "strings", "sync"),
+        *("sync/atomic", "text/tabwriter", "text/template", "time", "unicode", "unicode/utf8"),
+    )
+}
+
+_PACKAGE = re.compile(r"^\s*package\s+\w+", re.MULTILINE)
+_MAIN = re.compile(r"^\s*func\s+main\s*\(", re.MULTILINE)
+_QUALIFIED = re.compile(r"(?<![\w.])([a-z]\w*)\.[A-Z]")
+_IMPORT = re.compile(r"\s*import[ \t]+(?:\([^)]*\)|[\w.]*[ \t]*(?=\n|;|\Z));?")
+
+
+def wrap(code: str) -> Source:
+    """Code with a package clause is whole; else it gets one, the imports it uses but does not
+    name, and a main function around its statements unless it declares one. All of it goes on
+    lines that the code already has."""
+    blanked = lexing.blank(code, lexing.GO)
+    if _PACKAGE.search(blanked):
+        return Source(code)
+    end = lexing.after_leading(blanked, _IMPORT)
+    imports = "".join(f'import "{path}"; ' for path in _unnamed_imports(code[:end], blanked[end:]))
+    head = f"package main; {imports}"
+    if _MAIN.search(blanked):
+        return Source(head + code, wrapped=True)
+    separator = ";" if end else ""
+    return Source(f"{head}{code[:end]}{separator} func main() {{ {code[end:]}\n}}\n", wrapped=True)
+
+
+def _unnamed_imports(named: str, body: str) -> list[str]:
+    """Standard packages that a blanked body uses, neither imported nor the name of a variable."""
+    used = {name for name in _QUALIFIED.findall(body) if name in _STANDARD}
+    return sorted(
+        _STANDARD[name]
+        for name in used
+        if f'{_STANDARD[name]}"' not in named
+        and not re.search(rf"\b{name}\b(?:\s*,\s*\w+)*\s*:=|\bvar\s+{name}\b", body)
+    )
+
+
+_GO = Toolchain(
+    name="go",
+    executables={"go": ("go",)},
+    # Without the symbol tables linking takes two thirds of the time; traces keep their lines.
+    compile=("{go}", "build", "-ldflags=-s -w", "-o", "{out}", "{source}", "{bind}"),
+    run=("{out}", "{args}"),
+    bind=("{job}/file_content.go",),
+    env={
+        "GOCACHE": "{scratch}/.go-build",
+        "GOPATH": "{scratch}/.go",
+        # No stamp of the repository's state, no fetching of modules or other versions of Go.
+        "GOFLAGS": "-buildvcs=false",
+        "GOPROXY": "off",
+        "GOTOOLCHAIN": "local",
+        "GOTELEMETRY": "off",
+        "CGO_ENABLED": "0",
+    },
+)
+
+GO = Language(
+    name="go",
+    title="Go",
+    aliases=("golang",),
+    extensions=(".go",),
+    interpreters=(),
+    source_name="main.go",
+    grammar="go",
+    toolchains=(_GO,),
+    wrap=wrap,
+    hello='word := "go"\nfmt.Println("hello from", word)\n',
+    hello_output="hello from go\n",
+    # Go takes the files of one package from one folder only, hence the copy beside the binding.
+    binding=FileBinding({"file_content.go": _BIND}, edit=lambda source: source),
+    libraries=(HomeLibrary("go/pkg/mod", "GOMODCACHE"),),
+    packages=Packages(
+        debian=("golang-go",),
+        fedora=("golang",),
+        arch=("go",),
+        brew=("go",),
+        windows=("GoLang.Go",),
+    ),
+)

@@ -1,0 +1,133 @@
+"""Java: javac and java, on whole classes and on bare statements completed into a Main class."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from runtimes import lexing
+from runtimes.model import FileBinding, Language, Packages, Source, Toolchain
+
+# In a package of its own, because Java imports nothing from the unnamed one.
+_BIND = """\
+package file_content_binding;
+
+public final class FileContent {
+    public static final String FILE_CONTENT_PATH = System.getenv("FILE_CONTENT_PATH");
+    public static final String FILE_CONTENT = read();
+
+    private static String read() {
+        try {
+            var path = java.nio.file.Path.of(FILE_CONTENT_PATH);
+            byte[] octets = java.nio.file.Files.readAllBytes(path);
+            return new String(octets, java.nio.charset.StandardCharsets.UTF_8);
+        } catch (java.io.IOException e) {
+            throw new java.io.UncheckedIOException(e);
+        }
+    }
+}
+"""
+
+_IMPORTS = "".join(
+    f"import {package}.*; "
+    for package in (
+        *("java.io", "java.math", "java.nio.charset", "java.nio.file", "java.time", "java.util"),
+        *("java.util.function", "java.util.regex", "java.util.stream"),
+    )
+)
+_PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
+_IMPORT = re.compile(r"\s*import\s+[^;]*;")
+_TYPE = re.compile(r"\b(?:class|interface|enum|record)\s+(\w+)")
+_MAIN = re.compile(r"\bvoid\s+main\s*\(")
+
+
+def wrap(code: str) -> Source:
+    """Statements become the body of Main.main, a bare `main` method the body of Main; `import`
+    lines stay above. A public class lends the file its name, as javac demands."""
+    blanked = lexing.blank(code, lexing.JAVA)
+    end = lexing.after_leading(blanked, _IMPORT)
+    body = blanked[end:]
+    has_main = _MAIN.search(body)
+    if _top_level_types(blanked) and (has_main is None or lexing.depth_at(body, has_main.start())):
+        return Source(code, name=f"{_public_type(blanked) or 'Main'}.java")
+    head, tail = (
+        ("", "}")
+        if has_main
+        else ("public static void main(String[] args) throws Exception { ", "}}")
+    )
+    text = f"{_IMPORTS}{code[:end]} public class Main {{ {head}{code[end:]}\n{tail}\n"
+    return Source(text, wrapped=True)
+
+
+def main_class(text: str) -> str:
+    """The qualified name of the class to start: the one that holds `main`, else the first."""
+    blanked = lexing.blank(text, lexing.JAVA)
+    package = _PACKAGE.search(blanked)
+    main = _MAIN.search(blanked)
+    types = _top_level_types(blanked)
+    before = [t for t in types if main and t.start() < main.start()]
+    found = (before or types)[-1 if before else 0].group(1) if types else "Main"
+    return f"{package.group(1)}.{found}" if package else found
+
+
+def bind(source: Source) -> Source:
+    """The names are imported behind the package clause, or before all else."""
+    package = _PACKAGE.search(lexing.blank(source.text, lexing.JAVA))
+    at = package.end() if package else 0
+    line = "import static file_content_binding.FileContent.*; "
+    return replace(source, text=source.text[:at] + line + source.text[at:])
+
+
+def _top_level_types(blanked: str) -> list[re.Match[str]]:
+    return [t for t in _TYPE.finditer(blanked) if lexing.depth_at(blanked, t.start()) == 0]
+
+
+def _public_type(blanked: str) -> str | None:
+    for found in _top_level_types(blanked):
+        if re.search(r"\bpublic\b[\w\s]*\Z", blanked[: found.start()]):
+            return found.group(1)
+    return None
+
+
+# Compiling and running once gain nothing from profiles, parallel collection or the second compiler.
+_LEAN = ("-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-J-Xshare:auto")
+
+_JDK = Toolchain(
+    name="jdk",
+    executables={"javac": ("javac",), "java": ("java",)},
+    compile=(
+        *("{javac}", *_LEAN, "-proc:none", "-nowarn", "-encoding", "UTF-8", "-d", "{out}"),
+        *("-sourcepath", "{source.folder}", "{bind}", "{source}"),
+    ),
+    run=(
+        *("{java}", "-XX:+UseSerialGC", "-Xshare:auto", "-Dfile.encoding=UTF-8"),
+        *("-Dstdout.encoding=UTF-8", "-Dstderr.encoding=UTF-8"),
+        *("-cp", "{out}:{cwd}", "{entry}", "{args}"),
+    ),
+    bind=("{job}/FileContent.java",),
+    products=("classes",),
+    reads=("/etc/java-*-openjdk",),
+)
+
+JAVA = Language(
+    name="java",
+    title="Java",
+    aliases=("jdk", "openjdk"),
+    extensions=(".java",),
+    interpreters=("java",),
+    source_name="Main.java",
+    grammar="java",
+    toolchains=(_JDK,),
+    wrap=wrap,
+    entry=main_class,
+    hello='var word = "java";\nSystem.out.println("hello from " + word);\n',
+    hello_output="hello from java\n",
+    binding=FileBinding({"FileContent.java": _BIND}, edit=bind),
+    packages=Packages(
+        debian=("default-jdk-headless",),
+        fedora=("java-latest-openjdk-devel",),
+        arch=("jdk-openjdk",),
+        brew=("openjdk",),
+        windows=("EclipseAdoptium.Temurin.21.JDK",),
+    ),
+)

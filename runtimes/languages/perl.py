@@ -1,0 +1,57 @@
+"""Perl."""
+
+from __future__ import annotations
+
+from runtimes.model import FileBinding, HomeLibrary, Language, Packages, Toolchain
+
+# Importing from another package declares the variables for `use strict`. The text is UTF-8 octets,
+# as Perl has it for source literals and output unless a program asks for more; only what is
+# invalid is replaced, so the encoder is not loaded for the rest.
+_BIND = """\
+package file_content;
+sub import {
+    my $path = $ENV{FILE_CONTENT_PATH};
+    open my $file, '<:raw', $path or die "cannot read $path: $!\\n";
+    my $content = do { local $/; <$file> };
+    $content = '' unless defined $content;
+    my $decoded = $content;
+    unless (utf8::decode($decoded)) {
+        require Encode;
+        $content = Encode::encode('UTF-8', Encode::decode('UTF-8', $content));
+    }
+    *main::FILE_CONTENT = \\$content;
+    *main::FILE_CONTENT_PATH = \\$path;
+}
+1;
+"""
+
+_PERL = Toolchain(
+    name="perl",
+    executables={"perl": ("perl",)},
+    run=("{perl}", "{bind}", "{source}", "{args}"),
+    bind=("-I{job}", "-Mfile_content"),
+    reads=("/etc/perl",),
+)
+
+PERL = Language(
+    name="perl",
+    title="Perl",
+    aliases=("pl", "perl5"),
+    extensions=(".pl", ".pm", ".t"),
+    interpreters=("perl",),
+    source_name="main.pl",
+    grammar="perl",
+    toolchains=(_PERL,),
+    hello='use strict; use warnings;\nmy $word = "perl";\nprint "hello from $word\\n";\n',
+    hello_output="hello from perl\n",
+    binding=FileBinding({"file_content.pm": _BIND}),
+    env={"PERL5LIB": "{cwd}/lib:{cwd}"},
+    libraries=(HomeLibrary("perl5/lib/perl5", "PERL5LIB"),),
+    packages=Packages(
+        debian=("perl",),
+        fedora=("perl",),
+        arch=("perl",),
+        brew=("perl",),
+        windows=("StrawberryPerl.StrawberryPerl",),
+    ),
+)

@@ -1,0 +1,62 @@
+"""PHP, with or without its opening tag."""
+
+from __future__ import annotations
+
+from runtimes.model import FileBinding, Language, Packages, Source, Toolchain
+
+# JSON is the one part of every PHP that replaces invalid UTF-8 exactly; mbstring may be absent.
+_BIND = """\
+<?php
+$FILE_CONTENT_PATH = getenv('FILE_CONTENT_PATH');
+$FILE_CONTENT = file_get_contents($FILE_CONTENT_PATH);
+if (!preg_match('//u', $FILE_CONTENT)) {
+    $FILE_CONTENT = json_decode(json_encode($FILE_CONTENT, JSON_INVALID_UTF8_SUBSTITUTE));
+}
+define('FILE_CONTENT', $FILE_CONTENT);
+define('FILE_CONTENT_PATH', $FILE_CONTENT_PATH);
+"""
+
+
+def wrap(code: str) -> Source:
+    """Code that starts with neither a tag, a template's markup nor `#!` gets the opening tag.
+
+    No PHP statement starts with `<`, so that character decides.
+    """
+    start = code.lstrip("\ufeff \t\r\n")
+    if start.startswith(("<", "#!")):
+        return Source(code)
+    return Source("<?php " + code, wrapped=True)
+
+
+_PHP = Toolchain(
+    name="php",
+    executables={"php": ("php",)},
+    run=(
+        *("{php}", "-d", "display_errors=stderr", "-d", "log_errors=0", "-d", "html_errors=0"),
+        *("-d", "memory_limit=-1", "{bind}", "-f", "{source}", "--", "{args}"),
+    ),
+    bind=("-d", "auto_prepend_file={job}/file_content.php"),
+    reads=("/etc/php", "/etc/php.ini", "/etc/php.d"),
+)
+
+PHP = Language(
+    name="php",
+    title="PHP",
+    aliases=("php8",),
+    extensions=(".php", ".phtml"),
+    interpreters=("php",),
+    source_name="main.php",
+    grammar="php",
+    toolchains=(_PHP,),
+    wrap=wrap,
+    hello='$word = "php";\necho "hello from $word\\n";\n',
+    hello_output="hello from php\n",
+    binding=FileBinding({"file_content.php": _BIND}),
+    packages=Packages(
+        debian=("php-cli",),
+        fedora=("php-cli",),
+        arch=("php",),
+        brew=("php",),
+        windows=("PHP.PHP.8.4",),
+    ),
+)

@@ -1,0 +1,52 @@
+"""R, through Rscript."""
+
+from __future__ import annotations
+
+from runtimes.model import FileBinding, HomeLibrary, Language, Packages, Toolchain
+
+# R reads this as the user's profile, before the program and into its workspace. R strings cannot
+# hold NUL, which is dropped.
+_BIND = """\
+FILE_CONTENT_PATH <- Sys.getenv("FILE_CONTENT_PATH")
+FILE_CONTENT <- local({
+  octets <- readBin(FILE_CONTENT_PATH, "raw", file.size(FILE_CONTENT_PATH))
+  text <- rawToChar(octets[octets != as.raw(0)])
+  Encoding(text) <- "UTF-8"
+  if (validUTF8(text)) text else iconv(text, "UTF-8", "UTF-8", sub = "\\ufffd")
+})
+"""
+
+_RSCRIPT = Toolchain(
+    name="rscript",
+    executables={"rscript": ("Rscript",)},
+    run=(
+        *("{rscript}", "--no-save", "--no-restore", "--no-site-file", "--no-environ"),
+        *("{source}", "{args}"),
+    ),
+    # An empty profile instead of the project's, which may want the network.
+    env={"R_PROFILE_USER": "/dev/null"},
+    bind_env={"R_PROFILE_USER": "{job}/file_content.R"},
+    reads=("/etc/R",),
+)
+
+R = Language(
+    name="r",
+    title="R",
+    aliases=("rscript", "rlang"),
+    extensions=(".r", ".R"),
+    interpreters=("Rscript",),
+    source_name="main.R",
+    grammar="r",
+    toolchains=(_RSCRIPT,),
+    hello='word <- "r"\ncat("hello from ", word, "\\n", sep = "")\n',
+    hello_output="hello from r\n",
+    binding=FileBinding({"file_content.R": _BIND}),
+    libraries=(HomeLibrary("R/*-library/*", "R_LIBS_USER"),),
+    packages=Packages(
+        debian=("r-base-core",),
+        fedora=("R-core",),
+        arch=("r",),
+        brew=("r",),
+        windows=("RProject.R",),
+    ),
+)

@@ -1,0 +1,158 @@
+"""Rust: rustc alone, on whole programs and on bare statements completed into a main function."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+from runtimes import lexing
+from runtimes.model import FileBinding, Language, Packages, Source, Toolchain
+
+# A static that reads the file when it is first looked at, and is then a str wherever one is
+# expected; nothing newer than Rust 1.60 is used.
+_BIND = """\
+use std::sync::Once;
+
+pub struct Text(fn() -> String, fn() -> &'static mut Option<String>, Once);
+
+macro_rules! text {
+    ($read:expr) => {
+        Text(
+            $read,
+            || {
+                static mut HELD: Option<String> = None;
+                unsafe { &mut *std::ptr::addr_of_mut!(HELD) }
+            },
+            Once::new(),
+        )
+    };
+}
+
+impl Text {
+    pub fn get(&'static self) -> &'static str {
+        self.2.call_once(|| *(self.1)() = Some((self.0)()));
+        (self.1)().as_deref().unwrap()
+    }
+}
+
+impl std::ops::Deref for Text {
+    type Target = str;
+    fn deref(&self) -> &str {
+        self.2.call_once(|| *(self.1)() = Some((self.0)()));
+        (self.1)().as_deref().unwrap()
+    }
+}
+
+impl std::fmt::Display for Text {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.pad(self)
+    }
+}
+
+impl std::fmt::Debug for Text {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        std::fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl AsRef<str> for Text {
+    fn as_ref(&self) -> &str {
+        self
+    }
+}
+
+impl AsRef<std::path::Path> for Text {
+    fn as_ref(&self) -> &std::path::Path {
+        std::path::Path::new(&**self)
+    }
+}
+
+fn path() -> String {
+    std::env::var("FILE_CONTENT_PATH").expect("FILE_CONTENT_PATH is set")
+}
+
+fn content() -> String {
+    let octets = std::fs::read(path()).expect("FILE_CONTENT_PATH can be read");
+    String::from_utf8_lossy(&octets).into_owned()
+}
+
+pub static FILE_CONTENT_PATH: Text = text!(path);
+pub static FILE_CONTENT: Text = text!(content);
+pub use FILE_CONTENT as file_content;
+pub use FILE_CONTENT_PATH as file_content_path;
+"""
+
+_MAIN = re.compile(r"\bfn\s+main\s*\(")
+_INNER_ATTRIBUTE = re.compile(r"\s*#!\s*\[[^\]]*\]")
+_OPENING = "fn main() { "
+_NAMES = (
+    "let file_content_path: &'static str = FILE_CONTENT_PATH.get(); "
+    "let file_content: &'static str = FILE_CONTENT.get(); "
+)
+# A static cannot be shadowed by a pattern, so a program that binds the name itself keeps it.
+_BOUND_BY_PROGRAM = r"\b(?:let|mut|for|ref)\s+{0}\b|\b{0}\s*:(?!:)|\|[^|\n]*\b{0}\b[^|\n]*\|"
+
+
+def wrap(code: str) -> Source:
+    """Statements without a main function go into one, behind the crate's own attributes."""
+    blanked = lexing.blank(code, lexing.RUST)
+    if _MAIN.search(blanked):
+        return Source(code)
+    end = lexing.after_leading(blanked, _INNER_ATTRIBUTE)
+    return Source(f"{code[:end]}{_OPENING}{code[end:]}\n}}\n", wrapped=True)
+
+
+def bind(source: Source) -> Source:
+    """Items may stand in any order in Rust, so the names are imported behind the last line.
+
+    A script is included from where it lies, so that its `mod` lines find their files; one with
+    crate attributes cannot be, and is copied.
+    """
+    blanked = lexing.blank(source.text, lexing.RUST)
+    names = ["FILE_CONTENT", "FILE_CONTENT_PATH"]
+    text = source.text
+    if source.wrapped:
+        text = text.replace(_OPENING, _OPENING + _NAMES, 1)
+    else:
+        lower = ("file_content", "file_content_path")
+        names += [n for n in lower if not re.search(_BOUND_BY_PROGRAM.format(n), blanked)]
+    if source.origin and not _INNER_ATTRIBUTE.search(blanked):
+        text = f"include!({json.dumps(source.origin, ensure_ascii=False)});"
+    imports = f"use file_content_binding::{{{', '.join(names)}}};"
+    end = f'\n#[path = "file_content.rs"] mod file_content_binding;\n{imports}\n'
+    return replace(source, text=text + end)
+
+
+_RUSTC = Toolchain(
+    name="rustc",
+    executables={"rustc": ("rustc",), "cc": ("cc", "gcc", "clang")},
+    compile=(
+        *("{rustc}", "--edition=2021", "-Copt-level=1", "-Cdebuginfo=0", "-Cstrip=symbols"),
+        *("-Clinker={cc}", "--crate-name=main", "-Awarnings", "-o", "{out}", "{source}"),
+    ),
+    run=("{out}", "{args}"),
+    env={"RUST_BACKTRACE": "0"},
+)
+
+RUST = Language(
+    name="rust",
+    title="Rust",
+    aliases=("rs",),
+    extensions=(".rs",),
+    interpreters=(),
+    source_name="main.rs",
+    grammar="rust",
+    toolchains=(_RUSTC,),
+    wrap=wrap,
+    hello='let word = "rust";\nprintln!("hello from {}", word);\n',
+    hello_output="hello from rust\n",
+    binding=FileBinding({"file_content.rs": _BIND}, edit=bind),
+    packages=Packages(
+        debian=("rustc",),
+        fedora=("rust",),
+        arch=("rust",),
+        brew=("rust",),
+        windows=("Rustlang.Rustup",),
+    ),
+)

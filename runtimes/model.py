@@ -1,0 +1,226 @@
+"""The data of a language: its row, where it was found on disk, and what to start for one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+Fingerprint = tuple[tuple[str, int, int], ...]
+"""(real path, mtime in ns, size) of every file whose change makes a probe's answer stale."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A program text as it will lie in the job directory.
+
+    `name` overrides the row's `source_name`; `wrapped` says that the text was completed from a
+    bare body, so that what is added later may rely on the wrapper. `origin` is the path of the
+    script that the text was read from.
+    """
+
+    text: str
+    name: str = ""
+    wrapped: bool = False
+    origin: str = ""
+
+
+def as_is(code: str) -> Source:
+    """The code is already a program."""
+    return Source(code)
+
+
+@dataclass(frozen=True, slots=True)
+class FromProject:
+    """What a language takes from the folder it runs in: arguments at `{project}`, and symbolic
+    links (name in the job directory -> target) that let the program find the folder's packages."""
+
+    args: tuple[str, ...] = ()
+    links: Mapping[str, str] = field(default_factory=dict)
+
+
+def nothing_from_project(cwd: Path) -> FromProject:
+    """The language finds what it needs by its environment alone."""
+    return FromProject()
+
+
+@dataclass(frozen=True, slots=True)
+class FileBinding:
+    """How the content of one file becomes FILE_CONTENT.
+
+    `files` are placed beside the program; they read the path from the environment variable
+    FILE_CONTENT_PATH, so that no path is ever quoted into source text. `edit`, where a language
+    cannot preload, makes the program see the names they declare, without moving its lines.
+    """
+
+    files: Mapping[str, str]
+    edit: Callable[[Source], Source] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HomeLibrary:
+    """Installed packages under a home folder that programs expect to import.
+
+    `paths` is a glob below the home; what exists is bound read-only. `env` names the variable that
+    tells the toolchain, `value` its value: `{home}` is the home, `{paths}` what was found,
+    joined by colons.
+    """
+
+    paths: str
+    env: str
+    value: str = "{paths}"
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """One way to run a language. Templates hold `{placeholders}`; see `runtimes.program`.
+
+    `executables` maps a role (the placeholder) to the names it goes by; all roles must be found,
+    the first one decides how many candidates there are. `rank` orders what differs in what it can
+    do: a lower rank is taken however slow it is, and speed decides only within a rank. `prelude`
+    is put at `{prelude}` for code that is not a file of its own, `bind` at `{bind}` when a file is
+    bound, and `bind_env` then joins `env`. `reads` are globs outside /usr that it needs, `beside`
+    globs (from an executable's real folder) of a native program that an npm launcher wraps. `wrap`
+    and `source_name` override the language's. `products` are what compiling leaves, the first of
+    them is `{out}`. `project_environment` looks for virtual environments of the project.
+    """
+
+    name: str
+    executables: Mapping[str, tuple[str, ...]]
+    run: tuple[str, ...]
+    compile: tuple[str, ...] | None = None
+    prelude: tuple[str, ...] = ()
+    bind: tuple[str, ...] = ()
+    bind_env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    rank: int = 1
+    reads: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    wrap: Callable[[str], Source] | None = None
+    source_name: str = ""
+    products: tuple[str, ...] = ("program",)
+    project_environment: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Packages:
+    """What to install for a language, by package manager; `windows` is a winget identifier."""
+
+    debian: tuple[str, ...] = ()
+    npm: tuple[str, ...] = ()
+    fedora: tuple[str, ...] = ()
+    arch: tuple[str, ...] = ()
+    brew: tuple[str, ...] = ()
+    windows: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """One row of the table: all that the program knows about a language.
+
+    `interpreters` are the names a `#!` line calls it by. `grammar` is its name among tree-sitter
+    grammars, for whoever screens programs. `entry` reads out of a source text what is to be
+    started (Java's main class), for `{entry}`.
+    """
+
+    name: str
+    title: str
+    aliases: tuple[str, ...]
+    extensions: tuple[str, ...]
+    interpreters: tuple[str, ...]
+    source_name: str
+    grammar: str
+    toolchains: tuple[Toolchain, ...]
+    hello: str
+    hello_output: str
+    binding: FileBinding
+    packages: Packages
+    wrap: Callable[[str], Source] = as_is
+    files: Mapping[str, str] = field(default_factory=dict)
+    entry: Callable[[str], str] | None = None
+    from_project: Callable[[Path], FromProject] = nothing_from_project
+    env: Mapping[str, str] = field(default_factory=dict)
+    libraries: tuple[HomeLibrary, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A toolchain found on disk. Whether it runs is for a probe to say.
+
+    `paths` are absolute, per role, in the form to invoke (a virtual environment's interpreter and
+    a multi-call program must not be resolved further); `real_paths` are resolved. `binds` are the
+    files and directories outside the system's own trees that a sandbox must show read-only.
+    `project_specific` marks an interpreter that belongs to the project. `order` is the place in
+    the preference: toolchains as the row lists them, then as the search path does.
+    """
+
+    language: Language
+    toolchain: Toolchain
+    paths: Mapping[str, str]
+    real_paths: Mapping[str, str]
+    binds: tuple[str, ...]
+    fingerprint: Fingerprint
+    project_specific: bool = False
+    env: Mapping[str, str] = field(default_factory=dict)
+    order: int = 0
+
+    @property
+    def path(self) -> str:
+        """The executable that names this candidate to a reader."""
+        return next(iter(self.paths.values()))
+
+    @property
+    def path_entries(self) -> tuple[str, ...]:
+        """Directories to put on PATH so that programs find this toolchain by name."""
+        return tuple(dict.fromkeys(str(Path(path).parent) for path in self.paths.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A language for which nothing was found, why, and what would help."""
+
+    language: Language
+    reason: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One process to start. A failing compile step ends the program."""
+
+    argv: tuple[str, ...]
+    phase: Literal["compile", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What to place and what to start.
+
+    `files` and `links` (name -> target) go into the job directory, which is read-only at run time.
+    `products` are the paths below the scratch directory that the compile steps write and the run
+    step needs: the unit of a compile cache.
+    """
+
+    files: Mapping[str, bytes]
+    steps: tuple[Step, ...]
+    env: Mapping[str, str]
+    links: Mapping[str, str] = field(default_factory=dict)
+    products: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeResult:
+    """What came of running a candidate's hello program in the sandbox.
+
+    `start_ms` is the wall time of the run, compile steps included; None when it did not run,
+    and then `reason` says why.
+    """
+
+    candidate: Candidate
+    start_ms: float | None
+    reason: str = ""
+
+    @property
+    def runnable(self) -> bool:
+        return self.start_ms is not None

@@ -1,0 +1,136 @@
+"""From a candidate and a request to a `Program`: pure but for reading a script or project folder.
+
+Placeholders of the rows' templates: a role of the toolchain's executables (`{python}`) is its
+path, `{role.folder}` the folder of its real path; `{source}` is the text to run or compile,
+`{source.folder}` its folder, `{out}` what compiling makes, `{entry}` what the row's `entry` read
+out of the source; `{job}`, `{scratch}` and `{cwd}` are folders. An element that is exactly
+`{args}`, `{prelude}`, `{bind}` or `{project}` stands for any number of arguments.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from runtimes.model import Candidate, Program, Source, Step
+
+_BASE_ENV: Final = {"LANG": "C.UTF-8", "NO_COLOR": "1"}
+_PLACEHOLDER: Final = re.compile(r"\{([a-z_]+(?:\.folder)?)\}")
+
+
+def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
+    candidate: Candidate,
+    *,
+    code: str | None = None,
+    script_path: str | None = None,
+    bind_file: str | None = None,
+    job_dir: str = "/job",
+    scratch_dir: str = "/tmp",
+    cwd: str,
+    args: Sequence[str] = (),
+) -> Program:
+    """The files to place and the processes to start for one run.
+
+    Exactly one of `code` and `script_path` is given. A script runs in place, under its own path,
+    unless binding a file or reading its main class needs its text. All paths are absolute and as
+    the sandbox shows them; a script must be readable here under the same path.
+
+    Raises:
+        ValueError: both or neither of `code` and `script_path` are given.
+        OSError: the script's text is needed and cannot be read.
+    """
+    if (code is None) == (script_path is None):
+        raise ValueError("give exactly one of code and script_path")
+    row, toolchain = candidate.language, candidate.toolchain
+    edit = row.binding.edit if bind_file else None
+    source = _source(candidate, code, script_path, needed=bool(edit or row.entry))
+    if source and edit:
+        source = edit(source)
+    in_place = code is None and edit is None
+    source_path = str(script_path) if source is None or in_place else f"{job_dir}/{source.name}"
+
+    files = {} if source is None or in_place else {source.name: source.text}
+    if code is not None and toolchain.prelude:
+        files |= row.files
+    if bind_file:
+        files |= row.binding.files
+
+    project = row.from_project(Path(cwd))
+    products = tuple(f"{scratch_dir}/.{name}" for name in toolchain.products)
+    values = {
+        **candidate.paths,
+        **{f"{role}.folder": posixpath.dirname(p) for role, p in candidate.real_paths.items()},
+        "source": source_path,
+        "source.folder": posixpath.dirname(script_path) if script_path else cwd,
+        "entry": row.entry(source.text) if row.entry and source else "",
+        "out": products[0],
+        "job": job_dir,
+        "scratch": scratch_dir,
+        "cwd": cwd,
+    }
+    groups = {
+        "{args}": tuple(args),
+        "{prelude}": _render(toolchain.prelude, values) if code is not None else (),
+        "{bind}": _render(toolchain.bind, values) if bind_file else (),
+        "{project}": project.args,
+    }
+    steps = [Step(_expand(toolchain.run, values, groups), "run")]
+    if toolchain.compile:
+        steps.insert(0, Step(_expand(toolchain.compile, values, groups), "compile"))
+    return Program(
+        files={name: text.encode() for name, text in files.items()},
+        steps=tuple(steps),
+        env=_environment(candidate, values, bind_file),
+        links=project.links,
+        products=products if toolchain.compile else (),
+    )
+
+
+def _source(
+    candidate: Candidate, code: str | None, script_path: str | None, *, needed: bool
+) -> Source | None:
+    """The text to run under its name, or None for a script that nobody has to read."""
+    row, toolchain = candidate.language, candidate.toolchain
+    if code is not None:
+        source = (toolchain.wrap or row.wrap)(code)
+        return replace(source, name=source.name or toolchain.source_name or row.source_name)
+    if not needed:
+        return None
+    script = Path(str(script_path))
+    return Source(script.read_text("utf-8", "replace"), name=script.name, origin=str(script))
+
+
+def _environment(
+    candidate: Candidate, values: Mapping[str, str], bind_file: str | None
+) -> dict[str, str]:
+    row, toolchain = candidate.language, candidate.toolchain
+    bind_env = {**toolchain.bind_env, "FILE_CONTENT_PATH": "{file}"} if bind_file else {}
+    templates = {**_BASE_ENV, **row.env, **toolchain.env, **bind_env}
+    env = {
+        name: _fill(text, {**values, "file": bind_file or ""}) for name, text in templates.items()
+    }
+    for name, text in candidate.env.items():
+        # Only lists of folders come from a home and from the row both.
+        env[name] = f"{env[name]}:{text}" if name in env else text
+    return env
+
+
+def _expand(
+    template: Sequence[str], values: Mapping[str, str], groups: Mapping[str, Sequence[str]]
+) -> tuple[str, ...]:
+    argv: list[str] = []
+    for element in template:
+        argv.extend(groups[element] if element in groups else (_fill(element, values),))
+    return tuple(argv)
+
+
+def _render(template: Sequence[str], values: Mapping[str, str]) -> tuple[str, ...]:
+    return _expand(template, values, {})
+
+
+def _fill(text: str, values: Mapping[str, str]) -> str:
+    return _PLACEHOLDER.sub(lambda found: values[found.group(1)], text)
