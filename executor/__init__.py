@@ -1,1 +1,26 @@
 """One request becomes one result: guard, place in a sandbox, run, collect, keep."""
+
+from executor.errors import RequestError, SandboxError, SandboxUnavailableError
+from executor.model import Isolation, Layer, Limits, Request, Result, Status, Stream, Usage
+from executor.runner import Completed
+from executor.service import Executor, Settings, open_executor
+from executor.toolchains import LanguageReport
+
+__all__ = [
+    "Completed",
+    "Executor",
+    "Isolation",
+    "LanguageReport",
+    "Layer",
+    "Limits",
+    "Request",
+    "RequestError",
+    "Result",
+    "SandboxError",
+    "SandboxUnavailableError",
+    "Settings",
+    "Status",
+    "Stream",
+    "Usage",
+    "open_executor",
+]

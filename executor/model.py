@@ -1,4 +1,4 @@
-"""The data of a run: what is asked (`Request`), what it may use (`Limits`), what came of it (`Result`)."""
+"""The data of a run: what is asked, what it may use, and what came of it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Ceilings of one run; every one of them is always in force, by the mechanism the result names."""
+    """Ceilings of one run. All are always in force; the result names by which mechanism."""
 
     wall_s: float = 120.0
     cpu_s: float = 240.0

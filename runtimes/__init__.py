@@ -1,1 +1,34 @@
 """Which languages exist, how each is started, compiled and probed. Data first."""
+
+from runtimes.choice import choose
+from runtimes.discovery import Discovery, candidates, discover, missing
+from runtimes.install import debian_packages, hint, install_script, npm_packages
+from runtimes.model import Candidate, Language, Missing, ProbeResult, Program, Step
+from runtimes.program import prepare
+from runtimes.registry import LANGUAGES, UnknownLanguage, language, language_for_file
+from runtimes.version import parse_version, version_argv
+
+__all__ = [
+    "LANGUAGES",
+    "Candidate",
+    "Discovery",
+    "Language",
+    "Missing",
+    "ProbeResult",
+    "Program",
+    "Step",
+    "UnknownLanguage",
+    "candidates",
+    "choose",
+    "debian_packages",
+    "discover",
+    "hint",
+    "install_script",
+    "language",
+    "language_for_file",
+    "missing",
+    "npm_packages",
+    "parse_version",
+    "prepare",
+    "version_argv",
+]

@@ -84,6 +84,7 @@ class Toolchain:
     globs (from an executable's real folder) of a native program that an npm launcher wraps. `wrap`
     and `source_name` override the language's. `products` are what compiling leaves, the first of
     them is `{out}`. `project_environment` looks for virtual environments of the project.
+    `version` are the arguments that make the first executable say its version.
     """
 
     name: str
@@ -101,6 +102,7 @@ class Toolchain:
     source_name: str = ""
     products: tuple[str, ...] = ("program",)
     project_environment: bool = False
+    version: tuple[str, ...] = ("--version",)
 
 
 @dataclass(frozen=True, slots=True)

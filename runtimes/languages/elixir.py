@@ -50,6 +50,7 @@ def mix_code_paths(cwd: Path) -> FromProject:
 
 _ELIXIR = Toolchain(
     name="elixir",
+    version=("--short-version",),
     executables={"elixir": ("elixir",), "erl": ("erl",)},
     run=("{elixir}", "{project}", "{bind}", "{source}", "{args}"),
     bind=("{job}/file_content.exs",),

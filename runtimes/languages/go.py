@@ -75,6 +75,7 @@ def _unnamed_imports(named: str, body: str) -> list[str]:
 
 _GO = Toolchain(
     name="go",
+    version=("version",),
     executables={"go": ("go",)},
     # Without the symbol tables linking takes two thirds of the time; traces keep their lines.
     compile=("{go}", "build", "-ldflags=-s -w", "-o", "{out}", "{source}", "{bind}"),

@@ -32,6 +32,7 @@ _DOFILE = ("-e", 'dofile("{job}/file_content.lua")')
 
 _LUA = Toolchain(
     name="lua",
+    version=("-v",),
     executables={"lua": ("lua", "lua5.4", "lua5.3")},
     run=_RUN,
     bind=_DOFILE,
@@ -40,6 +41,7 @@ _LUA = Toolchain(
 # LuaJIT speaks Lua 5.1.
 _LUAJIT = Toolchain(
     name="luajit",
+    version=("-v",),
     executables={"lua": ("luajit", "lua5.1")},
     run=_RUN,
     bind=_DOFILE,

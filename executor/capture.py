@@ -1,0 +1,119 @@
+"""Bounded capture of an output stream: head and tail in memory, the whole of it on disk."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+from executor.model import Stream
+
+HEAD_SHARE = 0.6  # of the inline budget; the tail gets the rest
+READ_BYTES = 256 * 1024
+
+
+class Capture:
+    """Takes a stream's chunks. Memory is bounded by the inline budget, whatever comes.
+
+    Up to `inline_bytes` the stream stays whole in memory and no file is made; beyond that
+    everything goes to `spool` (mode 0600).
+    """
+
+    def __init__(self, spool: Path, inline_bytes: int) -> None:
+        self._path = spool
+        self._inline = inline_bytes
+        self._kept = bytearray()  # the first inline_bytes
+        self._tail = bytearray()  # the last of what came after them
+        self._file: BinaryIO | None = None
+        self.bytes_total = 0
+        self.lines_total = 0
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes.
+
+        Raises:
+            OSError: the spool can't be written (disk full).
+        """
+        self.bytes_total += len(chunk)
+        self.lines_total += chunk.count(b"\n")
+        if self._file is None and self.bytes_total > self._inline:
+            fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            self._file = os.fdopen(fd, "wb")
+            self._file.write(self._kept)
+        if self._file is not None:
+            self._file.write(chunk)
+        room = self._inline - len(self._kept)
+        self._kept += chunk[:room]
+        self._tail += chunk[room:] if room < len(chunk) else b""
+        if len(self._tail) > 4 * self._inline:
+            del self._tail[: -self._inline]
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    @property
+    def spool(self) -> Path | None:
+        """The file that holds the whole stream; None when it fits in memory."""
+        return self._path if self._file is not None else None
+
+    def stream(self) -> Stream:
+        """The stream as a result shows it: whole, or head and tail on line boundaries."""
+        if self.bytes_total <= self._inline:
+            return _whole(bytes(self._kept), self.bytes_total, self.lines_total)
+        head = cut_head(bytes(self._kept), int(self._inline * HEAD_SHARE))
+        tail_bytes = self._inline - int(self._inline * HEAD_SHARE)
+        tail = cut_tail(bytes(self._kept[len(head) :] + self._tail), tail_bytes)
+        head_text, head_binary = decode(head)
+        tail_text, tail_binary = decode(tail)
+        shown = head.count(b"\n") + tail.count(b"\n")
+        return Stream(
+            head=head_text,
+            tail=tail_text,
+            bytes_total=self.bytes_total,
+            lines_total=self.lines_total,
+            bytes_omitted=self.bytes_total - len(head) - len(tail),
+            lines_omitted=self.lines_total - shown,
+            binary=head_binary or tail_binary,
+        )
+
+
+def _whole(content: bytes, total: int, lines: int) -> Stream:
+    text, binary = decode(content)
+    return Stream(head=text, bytes_total=total, lines_total=lines, binary=binary)
+
+
+def cut_head(content: bytes, budget: int) -> bytes:
+    """At most `budget` bytes from the start, ending with a line, or else with a character."""
+    end = content.rfind(b"\n", 0, budget)
+    if end >= 0:
+        return content[: end + 1]
+    while budget > 0 and _inside_character(content, budget):
+        budget -= 1
+    return content[:budget]
+
+
+def cut_tail(content: bytes, budget: int) -> bytes:
+    """At most `budget` bytes from the end, starting with a line, or else with a character."""
+    start = max(0, len(content) - budget)
+    if start == 0:
+        return content
+    line = content.find(b"\n", start - 1, -1)
+    if line >= 0:
+        return content[line + 1 :]
+    while start < len(content) and _inside_character(content, start):
+        start += 1
+    return content[start:]
+
+
+def _inside_character(content: bytes, at: int) -> bool:
+    """Whether `at` lies between the bytes of one UTF-8 character."""
+    return at < len(content) and content[at] & 0xC0 == 0x80
+
+
+def decode(content: bytes) -> tuple[str, bool]:
+    """The text, and whether it is not: undecodable bytes become U+FFFD and are reported."""
+    try:
+        return content.decode(), b"\0" in content
+    except UnicodeDecodeError:
+        return content.decode(errors="replace"), True

@@ -1,0 +1,246 @@
+"""The server's side of the spawner: start it, ask it for cells, talk to their supervisors."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from executor import description
+from executor.errors import SandboxError
+
+SPAWNER = Path(__file__).with_name("spawner.py")
+# An uid and gid that Debian's policy reserves and no package or person gets: what real root's
+# cells run as on the host.
+UNPRIVILEGED_ID = 65_432
+MESSAGE_BYTES_MAX = 1 << 20
+START_S_MAX = 10.0
+FAREWELL_S_MAX = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a run's deciding step ended, as its supervisor saw it."""
+
+    phase: str
+    exit_code: int | None
+    signal: int | None
+    reason: str | None
+    cpu_s: float
+    peak_memory_bytes: int
+    peak_processes: int
+    scratch_full: bool
+    changed: Sequence[tuple[str, str, int | None]]
+    changed_omitted: int
+
+
+class Cell:
+    """One sandbox, from its making until everything in it is gone."""
+
+    def __init__(self, control: trio.socket.SocketType, tier: str) -> None:
+        self._control = control
+        self._tier = tier
+        self._pidfd = -1
+        self.pid = -1
+        self.layers: Mapping[str, Any] = {}
+
+    async def started(self) -> None:
+        """Until the cell's first process exists; `pid` is its number on the host.
+
+        Raises:
+            SandboxError: the spawner could not make it.
+        """
+        space = socket.CMSG_SPACE(4)
+        data, ancillary, _, _ = await self._control.recvmsg(MESSAGE_BYTES_MAX, space)
+        fds = [int.from_bytes(d[:4], sys.byteorder) for _, _, d in ancillary]
+        message = json.loads(data) if data else {}
+        if not fds or "pid" not in message:
+            raise SandboxError(str(message.get("error", "the spawner ended")))
+        self.pid, self._pidfd = message["pid"], fds[0]
+
+    async def ready(self) -> None:
+        """Until all that can be made ahead of a run is made; `layers` says what is in force.
+
+        Raises:
+            SandboxError: a step of it failed, or the cell died.
+        """
+        message = await self._receive()
+        if "ready" not in message:
+            raise SandboxError(str(message.get("error", "the cell ended before it was ready")))
+        self.layers = message["ready"]
+
+    async def run(self, packed: bytes, stdio: tuple[int, int, int]) -> None:
+        """Start the run. The three descriptors stay the caller's.
+
+        Raises:
+            SandboxError: the cell died.
+        """
+        file = description.anonymous_file(packed)
+        try:
+            await _send_fds(self._control, b"run", (file, *stdio))
+        except OSError as error:
+            raise SandboxError(f"the cell is gone: {error.strerror}") from error
+        finally:
+            os.close(file)
+
+    async def stop(self) -> None:
+        """Ask the supervisor to end the run and report; the caller bounds the wait."""
+        with contextlib.suppress(OSError):
+            await self._control.send(b"stop")
+
+    async def exit(self) -> Exit:
+        """How the run ended.
+
+        Raises:
+            SandboxError: the program could not be started, or the supervisor itself was killed.
+        """
+        message = await self._receive()
+        if "exit" not in message:
+            raise SandboxError(str(message.get("error", "the cell's supervisor was killed")))
+        return Exit(**message["exit"])
+
+    def end(self) -> None:
+        """End whatever is left of the cell. Does not wait: see `ended`.
+
+        Killing pid 1 takes its namespace along. Tier B has no such thing: there the supervisor
+        must do the killing, and sees the closed socket as the order.
+        """
+        if self._tier == "A":
+            self._kill()
+        self._control.close()
+
+    async def ended(self) -> None:
+        """Until the supervisor, and with it everything in the cell, is dead."""
+        if self._pidfd < 0:
+            return
+        with trio.move_on_after(FAREWELL_S_MAX) as deadline:
+            await trio.lowlevel.wait_readable(self._pidfd)
+        if deadline.cancelled_caught:
+            self._kill()
+        os.close(self._pidfd)
+        self._pidfd = -1
+
+    def _kill(self) -> None:
+        if self._pidfd >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
+    async def _receive(self) -> Mapping[str, Any]:
+        try:
+            data = await self._control.recv(MESSAGE_BYTES_MAX)
+        except OSError:
+            data = b""
+        return json.loads(data) if data else {}
+
+
+class Spawner:
+    """A running spawner process. Made by `open_spawner` only."""
+
+    def __init__(self, requests: trio.socket.SocketType, answer: Mapping[str, Any]) -> None:
+        self._requests = requests
+        self._lock = trio.Lock()
+        self.uid: int = answer["uid"]
+        self.gid: int = answer["gid"]
+        self.staged: Mapping[str, str] = answer["staged"]
+        self.refused: Mapping[str, str] = answer["refused"]
+
+    def source(self, path: str) -> str:
+        """Where the spawner reaches a host path (as real root: re-bound with mapped ids)."""
+        return self.staged.get(path, path)
+
+    async def start_cell(self, packed: bytes, tier: str) -> Cell:
+        """A new cell whose first process exists. The caller owes it `end` and `ended`.
+
+        Raises:
+            SandboxError: it could not be made.
+        """
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        cell = Cell(trio.socket.from_stdlib_socket(ours), tier)
+        try:
+            with theirs:
+                await self._ask(packed, theirs.fileno())
+            with trio.move_on_after(START_S_MAX) as deadline:
+                await cell.started()
+            if deadline.cancelled_caught:
+                raise SandboxError(f"the spawner did not answer within {START_S_MAX:g} s")
+        except BaseException:
+            cell.end()
+            raise
+        return cell
+
+    async def _ask(self, packed: bytes, control: int) -> None:
+        file = description.anonymous_file(packed)
+        try:
+            async with self._lock:
+                await _send_fds(self._requests, b"cell", (file, control))
+        except OSError as error:
+            raise SandboxError(f"the spawner is gone: {error.strerror}") from error
+        finally:
+            os.close(file)
+
+
+@contextlib.asynccontextmanager
+async def open_spawner(stage: Sequence[str], *, as_root: bool) -> AsyncIterator[Spawner]:
+    """Start a spawner, as root one that leaves root for good.
+
+    `stage` are the paths outside the system folders that cells may be given: root re-binds them
+    with its ids mapped, so that an unprivileged process reaches them.
+
+    Raises:
+        SandboxError: it did not start.
+    """
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        process = _start(theirs.fileno())
+    requests = trio.socket.from_stdlib_socket(ours)
+    try:
+        identity = (UNPRIVILEGED_ID, UNPRIVILEGED_ID) if as_root else None
+        setup = {"leave_root": identity, "stage": list(stage) if as_root else []}
+        with trio.move_on_after(START_S_MAX) as deadline:
+            await requests.send(json.dumps(setup).encode())
+            data = await requests.recv(MESSAGE_BYTES_MAX)
+        answer = json.loads(data) if not deadline.cancelled_caught and data else {}
+        if "uid" not in answer:
+            raise SandboxError(str(answer.get("error", "the spawner did not start")))
+        yield Spawner(requests, answer)
+    finally:
+        requests.close()
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(_bury, process)
+
+
+def _start(requests: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", str(SPAWNER), str(requests)],
+        pass_fds=[requests],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        env={},
+        start_new_session=True,  # a Ctrl-C at the terminal is for the server to handle
+    )
+
+
+def _bury(process: subprocess.Popen[bytes]) -> None:
+    """The closed socket ends the spawner; if it should not, a signal does."""
+    try:
+        process.wait(FAREWELL_S_MAX)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+async def _send_fds(target: trio.socket.SocketType, message: bytes, fds: Sequence[int]) -> None:
+    packed = b"".join(fd.to_bytes(4, sys.byteorder) for fd in fds)
+    await target.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, packed)])

@@ -1,0 +1,200 @@
+"""Control groups: version 2 where it is delegated, else version 1, found out by making one."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from executor.model import Limits
+
+MOUNT_TABLE = Path("/proc/self/mountinfo")
+OWN_GROUPS = Path("/proc/self/cgroup")
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The names one version of the interface gives to what we read and write."""
+
+    controllers: tuple[str, ...]
+    memory_max: str
+    memory_swap_max: str
+    memory_peak: str
+    oom_events: str
+
+
+V2 = Files(("memory", "pids"), "memory.max", "memory.swap.max", "memory.peak", "memory.events")
+V1 = Files(
+    ("memory", "pids"),
+    "memory.limit_in_bytes",
+    "memory.memsw.limit_in_bytes",
+    "memory.max_usage_in_bytes",
+    "memory.oom_control",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Consumption:
+    """What a group's processes used and what they were refused."""
+
+    peak_memory_bytes: int | None
+    oom_kills: int
+    fork_refusals: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """Where groups are made: one folder per controller (version 2: the same for both)."""
+
+    version: int
+    files: Files
+    folders: Mapping[str, Path]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The control group of one cell."""
+
+    hierarchy: Hierarchy
+    folders: Mapping[str, Path]
+
+    def add(self, pid: int) -> None:
+        """Move a process in, before it starts any other."""
+        for folder in set(self.folders.values()):
+            (folder / "cgroup.procs").write_text(str(pid))
+
+    def consumption(self) -> Consumption:
+        files = self.hierarchy.files
+        memory, pids = self.folders["memory"], self.folders["pids"]
+        return Consumption(
+            _number(memory / files.memory_peak),
+            _event(memory / files.oom_events, "oom_kill"),
+            _event(pids / "pids.events", "max"),
+        )
+
+    def remove(self) -> bool:
+        """Whether the group is gone; a dying process still holds it for a moment."""
+        gone = True
+        for folder in set(self.folders.values()):
+            try:
+                folder.rmdir()
+            except FileNotFoundError:
+                continue
+            except OSError:
+                gone = False
+        return gone
+
+
+def find(instance: str) -> tuple[Hierarchy | None, str]:
+    """The hierarchy for this instance's groups, or None and why there is none.
+
+    A folder named after the instance is made below the process's own group, version 2 first.
+    """
+    reasons = []
+    for attempt in (_version_2, _version_1):
+        try:
+            return attempt(f"ctxmode-{instance}"), ""
+        except OSError as error:
+            reasons.append(f"{attempt.__name__[1:].replace('_', ' ')}: {error}")
+    return None, "; ".join(reasons)
+
+
+def make_group(hierarchy: Hierarchy, name: str, limits: Limits) -> Group:
+    """A group with the limits set.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    group = Group(hierarchy, {c: folder / name for c, folder in hierarchy.folders.items()})
+    for folder in set(group.folders.values()):
+        folder.mkdir()
+    memory, files = group.folders["memory"], hierarchy.files
+    (memory / files.memory_max).write_text(str(limits.memory_bytes))
+    # Swap would let a run outgrow its memory unseen; not every kernel accounts it.
+    with contextlib.suppress(FileNotFoundError, PermissionError):
+        swap = 0 if hierarchy.version == 2 else limits.memory_bytes
+        (memory / files.memory_swap_max).write_text(str(swap))
+    (group.folders["pids"] / "pids.max").write_text(str(limits.processes))
+    return group
+
+
+def remove_hierarchy(hierarchy: Hierarchy) -> None:
+    """Take the instance's own folder away again."""
+    for folder in set(hierarchy.folders.values()):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+def _version_2(name: str) -> Hierarchy:
+    own = _own_group("")
+    # A group with processes of its own can't hand controllers on: ours stands beside it.
+    base = _mount_point("cgroup2", None) / own.lstrip("/")
+    parent = base.parent if own != "/" else base
+    missing = {"memory", "pids"} - set((parent / "cgroup.subtree_control").read_text().split())
+    if missing:
+        raise OSError(f"{' and '.join(sorted(missing))} not handed down to {parent}")
+    folder = parent / name
+    folder.mkdir(exist_ok=True)
+    (folder / "cgroup.subtree_control").write_text("+memory +pids")
+    hierarchy = Hierarchy(2, V2, {"memory": folder, "pids": folder})
+    return _proven(hierarchy)
+
+
+def _version_1(name: str) -> Hierarchy:
+    folders = {}
+    for controller in V1.controllers:
+        root = _mount_point("cgroup", controller)
+        folder = root / _own_group(controller).lstrip("/")
+        folders[controller] = (folder if folder.is_dir() else root) / name
+        folders[controller].mkdir(exist_ok=True)
+    return _proven(Hierarchy(1, V1, folders))
+
+
+def _proven(hierarchy: Hierarchy) -> Hierarchy:
+    """The hierarchy, once a group was really made in it.
+
+    Raises:
+        OSError: it could not be.
+    """
+    try:
+        group = make_group(hierarchy, "probe", Limits())
+    except OSError:
+        remove_hierarchy(hierarchy)
+        raise
+    group.remove()
+    return hierarchy
+
+
+def _mount_point(kind: str, controller: str | None) -> Path:
+    for line in MOUNT_TABLE.read_text().splitlines():
+        left, _, right = line.partition(" - ")
+        found, _, options = right.split(" ", 2)
+        if found == kind and (controller is None or controller in options.split(",")):
+            return Path(left.split()[4])
+    raise OSError(f"no {kind} file system is mounted" + (f" with {controller}" * bool(controller)))
+
+
+def _own_group(controller: str) -> str:
+    """This process's group in one hierarchy; the empty name is version 2's."""
+    for line in OWN_GROUPS.read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controller in controllers.split(","):
+            return path
+    raise OSError(f"this process is in no group of {controller or 'version 2'}")
+
+
+def _number(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _event(path: Path, name: str) -> int:
+    try:
+        words = path.read_text().split()
+    except OSError:
+        return 0
+    pairs = dict(zip(words[::2], words[1::2], strict=False))
+    return int(pairs.get(name, 0))

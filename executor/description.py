@@ -1,0 +1,178 @@
+"""Descriptions of cells and runs for the spawner: built purely, packed into an anonymous file."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from executor import rootfs
+from executor.model import MIB, Limits
+from executor.profile import PROTECTED_PATHS, ProjectAccess
+from runtimes import Step
+
+READ_ONLY, NOSUID, NODEV = 0x1, 0x2, 0x4  # MOUNT_ATTR_* of mount_setattr(2)
+ROOT_BYTES = 16 * MIB
+JOB_BYTES = 64 * MIB
+
+
+@dataclass(frozen=True, slots=True)
+class CellSpec:
+    """What a cell may touch. Sources are paths as the spawner reaches them."""
+
+    tier: str
+    uid: int
+    gid: int
+    outer_uid: int
+    outer_gid: int
+    project: str
+    project_source: str
+    access: ProjectAccess
+    seccomp: bytes
+    binds: tuple[tuple[str, str], ...] = ()  # (source, path in the cell), read-only
+    limits: Limits = field(default_factory=Limits)
+    scratch: str = rootfs.SCRATCH
+    job: str = rootfs.JOB
+    home: str = rootfs.HOME
+    readable: tuple[tuple[str, str], ...] = ()  # tier B: the project's (path, "r" | "list")
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpec:
+    """What to run in a cell, once. Paths of files and links are absolute, in the job folder."""
+
+    steps: tuple[Step, ...]
+    env: Mapping[str, str]
+    cwd: str
+    limits: Limits
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+    # Without a control group the supervisor sums memory, and the kernel counts processes by uid.
+    without_cgroup: bool = False
+
+
+class _Packed:
+    """A description under construction: JSON in front, blobs behind."""
+
+    def __init__(self) -> None:
+        self._blobs = bytearray()
+
+    def blob(self, content: bytes) -> tuple[int, int]:
+        offset = len(self._blobs)
+        self._blobs += content
+        return offset, len(content)
+
+    def file(self, path: str, content: bytes, mode: int = 0o644) -> tuple[str, int, int, int]:
+        return path, mode, *self.blob(content)
+
+    def pack(self, description: Mapping[str, Any]) -> bytes:
+        text = json.dumps(description).encode()
+        return struct.pack("=Q", len(text)) + text + bytes(self._blobs)
+
+
+def pack_cell(spec: CellSpec) -> bytes:
+    """The description of a cell."""
+    packed = _Packed()
+    description: dict[str, Any] = {
+        "tier": spec.tier,
+        "uid": spec.uid,
+        "gid": spec.gid,
+        "outer_uid": spec.outer_uid,
+        "outer_gid": spec.outer_gid,
+        "hostname": rootfs.HOSTNAME,
+        "job": spec.job,
+        "seccomp": packed.blob(spec.seccomp),
+    }
+    if spec.tier == "A":
+        description |= _namespaced(spec, packed)
+    else:
+        description |= {"access": _tier_b_access(spec), "deny_tcp": True}
+    return packed.pack(description)
+
+
+def _namespaced(spec: CellSpec, packed: _Packed) -> dict[str, Any]:
+    read_only = READ_ONLY | NOSUID | NODEV
+    accounts = rootfs.account_files(spec.uid, spec.gid)
+    devices = [(path, path, NOSUID) for path in rootfs.DEVICES if os.path.exists(path)]
+    binds = [(path, path, read_only) for path in rootfs.system_binds()]
+    binds += [(source, target, read_only) for source, target in spec.binds]
+    writable: tuple[str, ...] = (spec.scratch, spec.home, rootfs.SHARED_MEMORY, *rootfs.DEVICES)
+    if spec.access is not ProjectAccess.READ_ONLY:
+        writable = (*writable, spec.project)
+    return {
+        "root_bytes": ROOT_BYTES,
+        "job_bytes": JOB_BYTES,
+        "binds": binds + devices,
+        "symlinks": list(rootfs.system_links()),
+        "files": [packed.file(path, content) for path, content in accounts.items()],
+        "scratch": {
+            "bytes": spec.limits.scratch_bytes,
+            "inodes": spec.limits.scratch_inodes,
+            "folders": [
+                ("tmp", spec.scratch, 0o1777),
+                ("home", spec.home, 0o755),
+                ("shm", rootfs.SHARED_MEMORY, 0o1777),
+            ],
+        },
+        "project": {
+            "source": spec.project_source,
+            "target": spec.project,
+            "mode": spec.access.value,
+            "protected": [f"/{path}" for path in PROTECTED_PATHS],
+        },
+        "access": [("/", "r"), *((path, "rw") for path in writable)],
+        "deny_tcp": False,
+    }
+
+
+def _tier_b_access(spec: CellSpec) -> list[tuple[str, str]]:
+    system = [(path, "r") for path in (*rootfs.SYSTEM_FOLDERS, "/proc")]
+    etc = [(f"/etc/{name}", "r") for name in rootfs.ETC_ENTRIES]
+    binds = [(source, "r") for source, _ in spec.binds]
+    devices = [(path, "rw") for path in rootfs.DEVICES]
+    return [*system, *etc, *binds, *devices, (spec.job, "r"), (spec.scratch, "rw"), *spec.readable]
+
+
+def pack_run(spec: RunSpec) -> bytes:
+    """The description of a run."""
+    packed = _Packed()
+    return packed.pack(
+        {
+            "steps": [{"argv": step.argv, "phase": step.phase} for step in spec.steps],
+            "env": dict(spec.env),
+            "cwd": spec.cwd,
+            "files": [packed.file(path, content, 0o755) for path, content in spec.files.items()],
+            "links": list(spec.links.items()),
+            "rlimits": _rlimits(spec),
+            "cpu_s": spec.limits.cpu_s,
+            "memory_bytes": spec.limits.memory_bytes if spec.without_cgroup else None,
+        }
+    )
+
+
+def _rlimits(spec: RunSpec) -> Sequence[tuple[int, int]]:
+    limits = spec.limits
+    chosen = [
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NOFILE, limits.open_files),
+        (resource.RLIMIT_FSIZE, limits.file_bytes),
+        # A backstop of the supervisor's sum over the tree, which is the limit proper.
+        (resource.RLIMIT_CPU, int(limits.cpu_s) + 1),
+    ]
+    if spec.without_cgroup:
+        chosen.append((resource.RLIMIT_DATA, limits.memory_bytes))
+        chosen.append((resource.RLIMIT_NPROC, limits.processes))
+    return chosen
+
+
+def anonymous_file(content: bytes) -> int:
+    """A descriptor of an unnamed file in memory with this content, at its start."""
+    fd = os.memfd_create("ctxmode", os.MFD_CLOEXEC)
+    with open(os.dup(fd), "wb") as out:
+        out.write(content)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd

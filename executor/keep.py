@@ -1,0 +1,215 @@
+"""Output routing: what of a run's output goes into the answer, and where the rest is found.
+
+A small output is the answer. Of a large one the answer has the head and the tail, or the
+sections that match the intent; the whole stream is kept under an output id and is searchable.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import trio
+
+from executor.model import Request, Result, Stream
+from executor.runner import Completed
+from kb import Hit, Indexed, Origin, Store, StoreError
+
+T = TypeVar("T")
+
+SECTIONS_MAX = 5
+SECTIONS_COUNTED = 100
+INDEX_STEP_BYTES = 512 * 1024
+"""How much is indexed at a time behind an answer, so that a search never waits long for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptStream:
+    """One stream of a run as a source of its own, and how far it is searchable already."""
+
+    stream: str
+    source_id: int
+    label: str
+    bytes_total: int
+    bytes_indexed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What was kept of one run."""
+
+    output_id: str
+    streams: tuple[KeptStream, ...]
+
+    @property
+    def bytes_total(self) -> int:
+        return sum(stream.bytes_total for stream in self.streams)
+
+    @property
+    def bytes_indexed(self) -> int:
+        return sum(stream.bytes_indexed for stream in self.streams)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a kept stream that matches the intent; `text` is its exact bytes' text."""
+
+    stream: str
+    title: str
+    text: str
+    start_byte: int
+    end_byte: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A result, and where the rest of its output is.
+
+    `sections` of None means that no intent was applied: show the result's streams. A tuple,
+    even an empty one, stands in their place; `sections_total` counts all that match, up to
+    SECTIONS_COUNTED. `note` says why a large output could not be kept.
+    """
+
+    result: Result
+    kept: Kept | None = None
+    sections: tuple[Section, ...] | None = None
+    sections_total: int = 0
+    note: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole answer as JSON carries it."""
+        return {
+            "result": self.result.to_json(),
+            "kept": None if self.kept is None else _kept_json(self.kept),
+            "sections": None if self.sections is None else [_plain(s) for s in self.sections],
+            "sections_total": self.sections_total,
+            "note": self.note,
+        }
+
+
+def _kept_json(kept: Kept) -> dict[str, Any]:
+    return {
+        "output_id": kept.output_id,
+        "bytes_total": kept.bytes_total,
+        "bytes_indexed": kept.bytes_indexed,
+        "streams": [_plain(stream) for stream in kept.streams],
+    }
+
+
+def _plain(data: KeptStream | Section) -> dict[str, Any]:
+    return {f.name: getattr(data, f.name) for f in fields(data)}
+
+
+class Keep:
+    """Puts outputs into the store, and indexes behind the answers what was too much before them.
+
+    The store is written by one thread at a time: `limiter` is shared with whoever else writes.
+    `spool_dir` is where a stream waits for its indexing, beyond the life of this process.
+    """
+
+    def __init__(self, store: Store, spool_dir: Path, limiter: trio.CapacityLimiter) -> None:
+        self._store = store
+        self._spool_dir = spool_dir
+        self._limiter = limiter
+        self._queued = trio.Event()
+
+    async def answer(
+        self, completed: Completed, request: Request, *, name: str = "", always: bool = False
+    ) -> Answer:
+        """The answer to a run: whole if small, else kept and pointed at.
+
+        The run's spool files change hands. `name` is what a reader calls the run; `always` keeps
+        small outputs too, for a caller that is going to search them.
+        """
+        result = completed.result
+        streams = {
+            "stdout": (result.stdout, completed.stdout_spool),
+            "stderr": (result.stderr, completed.stderr_spool),
+        }
+        wanted = {
+            stream: (shown, spool)
+            for stream, (shown, spool) in streams.items()
+            if spool is not None or (always and shown.bytes_total)
+        }
+        if not wanted:
+            return Answer(result)
+        output_id = f"out-{secrets.token_hex(4)}"
+        about = f"{request.language} {name}".strip()
+        added: list[KeptStream] = []
+        try:
+            for stream, (shown, spool) in wanted.items():
+                label = f"{output_id}/{stream} ({about})"
+                indexed = await self._add(label, shown, spool)
+                added.append(_kept_stream(stream, indexed))
+        except (StoreError, OSError) as error:
+            _discard(spool for _, spool in wanted.values())
+            if not added:
+                return Answer(result, note=f"the output could not be kept: {error}")
+        kept = Kept(output_id, tuple(added))
+        if kept.bytes_indexed < kept.bytes_total:
+            self._queued.set()
+        answer = Answer(replace(result, output_id=output_id), kept)
+        return answer if request.intent is None else await self._filtered(answer, request.intent)
+
+    async def index_behind(self) -> None:
+        """Index what is queued, in small steps, for ever; also what earlier processes left."""
+        while True:
+            await self.index_queued()
+            await self._queued.wait()
+            self._queued = trio.Event()
+
+    async def index_queued(self) -> None:
+        """Index until nothing is queued, or nothing more can be stored."""
+        while True:
+            try:
+                progress = await self._in_thread(self._store.index_pending, INDEX_STEP_BYTES)
+            except StoreError:
+                return  # what is queued stays queued: the next output, or process, tries again
+            if progress.complete:
+                return
+
+    async def _add(self, label: str, shown: Stream, spool: Path | None) -> Indexed:
+        add: partial[Indexed]
+        if spool is None:
+            add = partial(self._store.add, label, shown.head.encode(), origin=Origin.RUN)
+            return await self._in_thread(add)
+        self._spool_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        waiting = self._spool_dir / secrets.token_hex(8)
+        spool.rename(waiting)
+        try:
+            add = partial(self._store.add_spool, label, waiting, origin=Origin.RUN)
+            return await self._in_thread(add)
+        except (StoreError, OSError):
+            waiting.unlink(missing_ok=True)
+            raise
+
+    async def _filtered(self, answer: Answer, intent: str) -> Answer:
+        assert answer.kept is not None
+        found: list[Section] = []
+        for kept in answer.kept.streams:
+            best = partial(self._store.best_chunks, kept.source_id, intent, SECTIONS_COUNTED)
+            found += [_section(kept.stream, hit) for hit in await self._in_thread(best)]
+        return replace(answer, sections=tuple(found[:SECTIONS_MAX]), sections_total=len(found))
+
+    async def _in_thread(self, call: Callable[..., T], *args: object) -> T:
+        return await trio.to_thread.run_sync(partial(call, *args), limiter=self._limiter)
+
+
+def _kept_stream(stream: str, indexed: Indexed) -> KeptStream:
+    return KeptStream(
+        stream, indexed.source_id, indexed.label, indexed.bytes_total, indexed.bytes_indexed
+    )
+
+
+def _section(stream: str, hit: Hit) -> Section:
+    return Section(stream, hit.title, hit.text, hit.start_byte, hit.end_byte)
+
+
+def _discard(spools: Iterable[Path | None]) -> None:
+    for spool in spools:
+        if spool is not None:
+            spool.unlink(missing_ok=True)

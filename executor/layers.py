@@ -1,0 +1,85 @@
+"""The layers of isolation as results name them: in force, or why not and what helps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from executor.model import Layer
+
+REMEDIES = {
+    "namespaces": (
+        "allow unprivileged user namespaces: on Ubuntu an AppArmor profile with `userns,` for this "
+        "Python; in a container a seccomp profile that permits clone and unshare; elsewhere "
+        "`sysctl user.max_user_namespaces=15000` (old Debian: "
+        "`sysctl kernel.unprivileged_userns_clone=1`)"
+    ),
+    "landlock": "use Linux 5.13 or newer with `landlock` among the `lsm=` modules",
+    "cgroup": "start from a delegated group: `systemd-run --user --scope -p Delegate=yes …`",
+    "copy_on_write": "use Linux 5.11 or newer with the overlay file system",
+    "id_mapping": "use Linux 5.19 or newer and keep the project on ext4, xfs or btrfs",
+    "seccomp": "install libseccomp (Debian: libseccomp2)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What experiments said of this machine."""
+
+    tier: str
+    supervisor: Mapping[str, Any]  # the layers the trial cell's supervisor reported
+    filter_instructions: int
+    cgroup_version: int | None
+    why_no_cgroup: str = ""
+    why_not_a: str = ""  # tier B: what kept tier A from working
+    mapped_uid: int | None = None  # real root: the uid that its cells run as
+    why_not_mapped: str = ""
+
+
+def layers(found: Findings) -> dict[str, Layer]:
+    """Every layer of the tier, by name."""
+    abi = int(found.supervisor.get("landlock", 0))
+    named = {
+        "namespaces": _namespaces(found),
+        "seccomp": Layer(True, f"denylist, {found.filter_instructions} instructions"),
+        "landlock": _layer("landlock", "this kernel has no Landlock" * (abi < 1), f"ABI {abi}"),
+        "cgroup": _cgroup(found),
+        "network": Layer(
+            True,
+            "none: an empty network namespace"
+            if found.tier == "A"
+            else "none: seccomp refuses every socket",
+        ),
+        "copy_on_write": _copy_on_write(found),
+    }
+    if found.mapped_uid is not None:
+        named["id_mapping"] = _layer(
+            "id_mapping", found.why_not_mapped, f"the project's owner appears as {found.mapped_uid}"
+        )
+    return named
+
+
+def _layer(name: str, reason: str, detail: str) -> Layer:
+    """In force with `detail`, unless there is a reason why not."""
+    return Layer(False, "", reason, REMEDIES[name]) if reason else Layer(True, detail)
+
+
+def _namespaces(found: Findings) -> Layer:
+    reason = found.why_not_a if found.tier != "A" else ""
+    return _layer("namespaces", reason, "user, mount, pid, net, ipc, uts, cgroup")
+
+
+def _cgroup(found: Findings) -> Layer:
+    if found.cgroup_version is not None:
+        return Layer(True, f"version {found.cgroup_version}: memory, processes")
+    instead = "memory and processes by rlimits and sampling of the whole tree"
+    return Layer(False, instead, found.why_no_cgroup, REMEDIES["cgroup"])
+
+
+def _copy_on_write(found: Findings) -> Layer:
+    if found.tier != "A":
+        return Layer(False, "the project is read-only", "needs namespaces", REMEDIES["namespaces"])
+    report = found.supervisor.get("copy_on_write")
+    reason = "" if report is True else str(report)
+    return _layer("copy_on_write", reason, "an overlay on a sized tmpfs")

@@ -1,0 +1,177 @@
+"""Where runs are placed: the strongest tier of isolation that works here, found by trying it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from executor import cgroup, project_files, rootfs, seccomp
+from executor.cells import UNPRIVILEGED_ID, Cell, Spawner
+from executor.description import CellSpec, RunSpec, pack_cell, pack_run
+from executor.errors import SandboxError, SandboxUnavailableError
+from executor.layers import REMEDIES, Findings, layers
+from executor.model import Isolation, Limits
+from executor.profile import ANALYZE, Profile, ProjectAccess
+from runtimes import Step
+
+TRIAL_S_MAX = 10.0
+TIERS = ("A", "B")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where a cell's own folders are, as the program sees them."""
+
+    job: str = rootfs.JOB
+    scratch: str = rootfs.SCRATCH
+    home: str = rootfs.HOME
+    host_folder: str | None = None
+
+    def remove(self) -> None:
+        """Take what was made on the host away again, whatever a program did to it."""
+        if self.host_folder:
+            shutil.rmtree(self.host_folder, onerror=_unlock)
+
+
+def _unlock(_function: object, path: str, _error: object) -> None:
+    """A program may have locked its own folders against deletion."""
+    with contextlib.suppress(OSError):
+        os.chmod(os.path.dirname(path), 0o700)
+        os.chmod(path, 0o700, follow_symlinks=os.path.islink(path) is False)
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The tier in use, and how a cell of it is described."""
+
+    tier: str
+    isolation: Isolation
+    project: Path
+    spawner: Spawner
+
+    def layout(self) -> Layout:
+        """The folders of one cell. Tier B has no file system of its own: its lie on the host."""
+        if self.tier == "A":
+            return Layout()
+        base = tempfile.mkdtemp(prefix="ctxmode-")
+        layout = Layout(f"{base}/job", f"{base}/tmp", f"{base}/tmp/home", base)
+        os.chmod(base, 0o711)  # noqa: S103 - the names below are its own user's
+        for folder in (layout.job, layout.scratch, layout.home):
+            os.mkdir(folder, 0o700)
+            os.chown(folder, self.spawner.uid, self.spawner.gid)
+        return layout
+
+    def cell(
+        self, profile: Profile, limits: Limits, binds: tuple[str, ...], layout: Layout
+    ) -> CellSpec:
+        """The description of a cell for this profile."""
+        project = str(self.project)
+        access = profile.project
+        if self.tier == "B" or project in self.spawner.refused:
+            access = ProjectAccess.READ_ONLY
+        return CellSpec(
+            tier=self.tier,
+            uid=self.spawner.uid or UNPRIVILEGED_ID,
+            gid=self.spawner.gid or UNPRIVILEGED_ID,
+            outer_uid=self.spawner.uid,
+            outer_gid=self.spawner.gid,
+            project=project,
+            project_source=self.spawner.source(project),
+            access=access,
+            seccomp=seccomp.program(seccomp.Filter(sockets=self.tier == "A")),
+            binds=tuple((self.spawner.source(path), path) for path in not_of_the_system(binds)),
+            limits=limits,
+            job=layout.job,
+            scratch=layout.scratch,
+            home=layout.home,
+            readable=project_files.readable(self.project) if self.tier == "B" else (),
+        )
+
+
+def not_of_the_system(paths: Iterable[str]) -> Iterator[str]:
+    """Those paths that the system folders of a cell don't show anyway."""
+    shown = rootfs.system_binds()
+    for path in paths:
+        if not any(path == folder or path.startswith(f"{folder}/") for folder in shown):
+            yield path
+
+
+async def place(
+    project: Path, spawner: Spawner, hierarchy: cgroup.Hierarchy | None, why_no_cgroup: str
+) -> Placement:
+    """The strongest tier in which a program really ran.
+
+    Raises:
+        SandboxUnavailableError: there is none; its remedy says what would help.
+    """
+    try:
+        instructions = len(seccomp.program(seccomp.Filter())) // 8
+    except OSError as error:
+        raise SandboxUnavailableError(f"seccomp: {error}", REMEDIES["seccomp"]) from error
+    reasons: dict[str, str] = {}
+    for tier in TIERS:
+        placement = Placement(tier, Isolation(tier), project, spawner)
+        try:
+            supervisor = await _try(placement)
+        except SandboxError as error:
+            reasons[tier] = str(error)
+            continue
+        found = Findings(
+            tier,
+            supervisor,
+            instructions,
+            hierarchy.version if hierarchy else None,
+            why_no_cgroup,
+            why_not_a=reasons.get("A", ""),
+            mapped_uid=spawner.uid if spawner.staged else None,
+            why_not_mapped=spawner.refused.get(str(project), ""),
+        )
+        return Placement(tier, Isolation(tier, layers(found)), project, spawner)
+    text = "; ".join(f"tier {tier}: {reason}" for tier, reason in reasons.items())
+    raise SandboxUnavailableError(text, f"{REMEDIES['namespaces']}. Or: {REMEDIES['landlock']}.")
+
+
+async def _try(placement: Placement) -> Mapping[str, Any]:
+    """Run a shell that does nothing in a cell; what its supervisor said of the layers.
+
+    Raises:
+        SandboxError: the cell could not be made, or the program did not run in it.
+    """
+    run = RunSpec((Step(("/bin/sh", "-c", ":"), "run"),), {}, "/", limits=Limits())
+    layout = placement.layout()
+    spec = placement.cell(ANALYZE, Limits(), (), layout)
+    try:
+        with trio.move_on_after(TRIAL_S_MAX):
+            cell = await placement.spawner.start_cell(pack_cell(spec), placement.tier)
+            try:
+                return await _run_trial(cell, placement.tier, pack_run(run))
+            finally:
+                cell.end()
+                await cell.ended()
+    finally:
+        layout.remove()
+    raise SandboxError(f"no answer within {TRIAL_S_MAX:g} s")
+
+
+async def _run_trial(cell: Cell, tier: str, packed: bytes) -> Mapping[str, Any]:
+    await cell.ready()
+    if tier == "B" and not cell.layers.get("landlock"):
+        raise SandboxError("this kernel has no Landlock")
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        await cell.run(packed, (null, null, null))
+    finally:
+        os.close(null)
+    end = await cell.exit()
+    if end.exit_code != 0:
+        raise SandboxError(f"a trial program ended with {end.exit_code or end.signal}")
+    return cell.layers

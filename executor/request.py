@@ -1,0 +1,144 @@
+"""Checking a request against this machine before anything is started."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import runtimes
+from executor.errors import RequestError
+from executor.model import MIB, Limits, Request
+from executor.profile import PROFILES, Profile
+
+CODE_BYTES_MAX = 4 * MIB
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A request whose every part exists, is allowed to be named, and is resolved."""
+
+    request: Request
+    language: runtimes.Language
+    text: str  # what policy screens: the code, or the script's content
+    script: str | None  # the real path of a script; None for code
+    bind_file: str | None
+    cwd: str
+    limits: Limits
+    profile: Profile
+
+
+def check(request: Request, project: Path) -> Checked:
+    """The request, resolved; paths are real paths, so that no link leads out of the project.
+
+    Raises:
+        RequestError: some part can't be run as asked.
+    """
+    cwd = _folder(request.cwd, project)
+    if (request.code is None) == (request.path is None):
+        raise RequestError("give either code or a path, not both or neither")
+    script = None if request.path is None else _file(request.path, cwd, project)
+    text = _script_text(script) if script else _code_text(request.code or "")
+    try:
+        row = runtimes.language(request.language)
+    except runtimes.UnknownLanguage as error:
+        raise RequestError(str(error), "name one of the known languages") from error
+    if request.profile not in PROFILES:
+        known = ", ".join(PROFILES)
+        raise RequestError(f"unknown profile {request.profile!r}", f"use one of: {known}")
+    for name, value in (*request.env.items(), *(("argument", arg) for arg in request.args)):
+        if "\0" in name + value or "=" in name:
+            raise RequestError(f"{name!r} holds a NUL byte or a misplaced =", "leave it out")
+    return Checked(
+        request=request,
+        language=row,
+        text=text,
+        script=script,
+        bind_file=_file(request.bind_file, cwd, project) if request.bind_file else None,
+        cwd=cwd,
+        limits=_limits(request),
+        profile=PROFILES[request.profile],
+    )
+
+
+def _limits(request: Request) -> Limits:
+    limits = request.limits or Limits()
+    if request.timeout_s is None:
+        return limits
+    try:
+        return replace(limits, wall_s=request.timeout_s)
+    except ValueError as error:
+        raise RequestError(str(error), "give the timeout as a positive number") from error
+
+
+def _folder(cwd: str | None, project: Path) -> str:
+    if cwd is None:
+        return str(project)
+    real = _inside(cwd, str(project), project, "cwd")
+    if not os.path.isdir(real):
+        raise RequestError(f"cwd {cwd!r} is not a folder", "name a folder of the project")
+    return real
+
+
+def _file(path: str, cwd: str, project: Path) -> str:
+    real = _inside(path, cwd, project, "file")
+    try:
+        mode = os.stat(real).st_mode
+    except OSError as error:
+        raise RequestError(
+            f"{path!r} can't be used: {error.strerror}", f"looked for it at {real}"
+        ) from error
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+        raise RequestError(f"{path!r} is {kind}", "name a regular file")
+    if not os.access(real, os.R_OK):
+        raise RequestError(f"{path!r} can't be read: permission denied", "check its mode and owner")
+    return real
+
+
+def _inside(path: str, base: str, project: Path, what: str) -> str:
+    if "\0" in path:
+        raise RequestError(f"the {what} path holds a NUL byte", "leave it out")
+    real = os.path.realpath(os.path.join(base, path))
+    if real != str(project) and not real.startswith(f"{str(project).rstrip('/')}/"):
+        raise RequestError(
+            f"{what} {path!r} lies outside the project {project}",
+            "work inside the project, or start in another one with --project",
+        )
+    return real
+
+
+def _code_text(code: str) -> str:
+    if not code.strip():
+        raise RequestError("the code is empty", "give a program to run")
+    if "\0" in code:
+        raise RequestError(
+            f"the code holds a NUL byte at character {code.index(chr(0))}",
+            "source text can't hold it: write it as an escape of the language",
+        )
+    try:
+        size = len(code.encode())
+    except UnicodeEncodeError as error:
+        raise RequestError(
+            f"the code is not valid Unicode at character {error.start}", "send it as UTF-8"
+        ) from error
+    _check_size(size)
+    return code
+
+
+def _script_text(path: str) -> str:
+    try:
+        _check_size(os.path.getsize(path))
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise RequestError(f"{path} can't be read: {error.strerror}") from error
+    return content.decode(errors="replace")
+
+
+def _check_size(size: int) -> None:
+    if size > CODE_BYTES_MAX:
+        raise RequestError(
+            f"the program has {size:,} bytes; at most {CODE_BYTES_MAX:,} are taken",
+            "put data into a file and let the program read it",
+        )

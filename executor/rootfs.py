@@ -1,0 +1,94 @@
+"""What a cell sees of the host: system folders, a subset of /etc, devices. Data only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+# Folders that hold programs and libraries and nothing of any user.
+SYSTEM_FOLDERS = (
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix/store",
+    "/gnu/store",
+)
+# Configuration that runtimes read. Nothing that names users, hosts, keys or credentials.
+ETC_ENTRIES = (
+    "alternatives",
+    "ca-certificates.conf",
+    "crypto-policies",
+    "debian_version",
+    "fonts",
+    "java-11-openjdk",
+    "java-17-openjdk",
+    "java-21-openjdk",
+    "java-25-openjdk",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "locale.alias",
+    "localtime",
+    "lsb-release",
+    "magic",
+    "mime.types",
+    "mono",
+    "os-release",
+    "perl",
+    "php",
+    "pki",
+    "protocols",
+    "python3",
+    "python3.11",
+    "python3.12",
+    "python3.13",
+    "R",
+    "services",
+    "ssl",
+    "terminfo",
+    "timezone",
+)
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+LINKS = (
+    ("/proc/self/fd", "/dev/fd"),
+    ("/proc/self/fd/0", "/dev/stdin"),
+    ("/proc/self/fd/1", "/dev/stdout"),
+    ("/proc/self/fd/2", "/dev/stderr"),
+    ("/proc/self/mounts", "/etc/mtab"),
+    ("/tmp", "/var/tmp"),
+)
+USER = "sandbox"
+HOSTNAME = "sandbox"
+HOME = "/home/sandbox"
+JOB = "/job"
+SCRATCH = "/tmp"
+SHARED_MEMORY = "/dev/shm"
+
+
+def system_binds() -> tuple[str, ...]:
+    """The system folders and files that exist here as themselves, not as symbolic links."""
+    wanted = (*SYSTEM_FOLDERS, *(f"/etc/{name}" for name in ETC_ENTRIES))
+    return tuple(path for path in wanted if os.path.exists(path) and not os.path.islink(path))
+
+
+def system_links() -> Iterator[tuple[str, str]]:
+    """(target, link) of the system folders that are symbolic links, as on a merged /usr."""
+    for path in (*SYSTEM_FOLDERS, *(f"/etc/{name}" for name in ETC_ENTRIES)):
+        if os.path.islink(path):
+            yield os.readlink(path), path
+    yield from LINKS
+
+
+def account_files(uid: int, gid: int) -> dict[str, bytes]:
+    """The cell's own /etc files: one user, one group, no name service, no foreign host."""
+    texts = {
+        "/etc/passwd": f"{USER}:x:{uid}:{gid}:{USER}:{HOME}:/bin/sh\n",
+        "/etc/group": f"{USER}:x:{gid}:\n",
+        "/etc/hosts": f"127.0.0.1 localhost {HOSTNAME}\n::1 localhost\n",
+        "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+    }
+    return {path: text.encode() for path, text in texts.items()}

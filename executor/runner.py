@@ -1,0 +1,303 @@
+"""The one place that starts untrusted programs: into a cell, captured, under every limit."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import trio
+
+from executor import cgroup, outcome
+from executor.capture import READ_BYTES, Capture
+from executor.cells import Cell, Exit
+from executor.description import RunSpec, anonymous_file, pack_cell, pack_run
+from executor.errors import SandboxError
+from executor.model import ChangedFile, Isolation, Limits, Result, Status, Usage
+from executor.placement import Layout, Placement
+from executor.profile import ANALYZE, Profile
+from runtimes import Step
+
+DRAIN_S_MAX = 0.2  # how long output may still come once the program has ended
+STOP_S_MAX = 1.0  # how long the supervisor may take to end a run and report
+BURIAL_S_MAX = 10.0
+PIPE_BYTES = 1024 * 1024
+
+OnOutput = Callable[[str, bytes], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A program ready to be placed: all that the sandbox needs to know of it."""
+
+    steps: tuple[Step, ...]
+    cwd: str
+    env: Mapping[str, str]
+    limits: Limits
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+    binds: tuple[str, ...] = ()
+    stdin: bytes | None = None
+    profile: Profile = ANALYZE
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A result and the files that hold its whole streams (mode 0600, the caller's to delete).
+
+    A spool of None means that the stream is whole in the result.
+    """
+
+    result: Result
+    stdout_spool: Path | None = None
+    stderr_spool: Path | None = None
+
+
+class Runner:
+    """Places jobs. Its clean-up runs behind the answers, in `clean_up`."""
+
+    def __init__(
+        self,
+        placement: Placement,
+        hierarchy: cgroup.Hierarchy | None,
+        spool_folder: Path,
+        inline_bytes: int,
+        concurrency: int,
+    ) -> None:
+        self.placement = placement
+        self._hierarchy = hierarchy
+        self._spools = spool_folder
+        self._inline_bytes = inline_bytes
+        self._slots = trio.CapacityLimiter(concurrency)
+        self._number = 0
+        self._dead, self._to_bury = trio.open_memory_channel[_Remains](1 << 16)
+
+    async def run(
+        self,
+        make_job: Callable[[Layout], Job],
+        on_output: OnOutput | None = None,
+    ) -> Completed:
+        """Run one job, waiting for its turn. Cancelling ends everything that it started.
+
+        Raises:
+            OSError: its output can't be spooled.
+        """
+        async with self._slots:
+            self._number += 1
+            captures = {
+                name: Capture(self._spools / f"{self._number}.{name}", self._inline_bytes)
+                for name in ("stdout", "stderr")
+            }
+            try:
+                result = await self._run(make_job, captures, on_output)
+            finally:
+                for capture in captures.values():
+                    capture.close()
+        return Completed(result, captures["stdout"].spool, captures["stderr"].spool)
+
+    async def _run(
+        self,
+        make_job: Callable[[Layout], Job],
+        captures: Mapping[str, Capture],
+        on_output: OnOutput | None,
+    ) -> Result:
+        layout = self.placement.layout()
+        job = make_job(layout)
+        run = _Run(job, captures, on_output)
+        isolation = self.placement.isolation
+        consumed = None
+        try:
+            async with self._cell(job, layout) as (cell, group):
+                end = await run.through(cell, without_cgroup=group is None)
+                consumed = group.consumption() if group else None
+        except SandboxError as error:
+            run.failure = str(error)
+            return _result(run, isolation, Status.SANDBOX_ERROR, None, None)
+        if end is None:
+            status = outcome.status_of_lost(run.stopped, consumed)
+        else:
+            status = outcome.status_of(end, run.stopped, consumed)
+        return _result(run, isolation, status, end, consumed)
+
+    @contextlib.asynccontextmanager
+    async def _cell(
+        self, job: Job, layout: Layout
+    ) -> AsyncIterator[tuple[Cell, cgroup.Group | None]]:
+        """A ready cell in its control group; on the way out it is ended and handed to clean-up."""
+        remains = _Remains(layout)
+        try:
+            if self._hierarchy:
+                remains.group = await trio.to_thread.run_sync(
+                    cgroup.make_group, self._hierarchy, str(self._number), job.limits
+                )
+            spec = self.placement.cell(job.profile, job.limits, job.binds, layout)
+            remains.cell = await self.placement.spawner.start_cell(
+                pack_cell(spec), self.placement.tier
+            )
+            if remains.group:
+                await trio.to_thread.run_sync(remains.group.add, remains.cell.pid)
+            await remains.cell.ready()
+            yield remains.cell, remains.group
+        except OSError as error:
+            raise SandboxError(f"control group: {error}") from error
+        finally:
+            if remains.cell:
+                remains.cell.end()
+            self._dead.send_nowait(remains)
+
+    async def clean_up(self) -> None:
+        """Take away what ended runs left on the host, for as long as the runner is in use."""
+        async for remains in self._to_bury:
+            with trio.CancelScope(shield=True), trio.move_on_after(BURIAL_S_MAX):
+                await _bury(remains)
+
+    def close(self) -> None:
+        """No more runs; `clean_up` ends when it has caught up."""
+        self._dead.close()
+
+
+@dataclass(slots=True)
+class _Remains:
+    """What a run leaves on the host."""
+
+    layout: Layout
+    cell: Cell | None = None
+    group: cgroup.Group | None = None
+
+
+async def _bury(remains: _Remains) -> None:
+    if remains.cell:
+        await remains.cell.ended()
+    while remains.group and not remains.group.remove():  # noqa: ASYNC110 - the kernel tells nobody
+        await trio.sleep(0.01)
+    if remains.layout.host_folder:
+        await trio.to_thread.run_sync(remains.layout.remove)
+
+
+class _Run:
+    """One run in a ready cell: feed it, drain it, stop it at its limits."""
+
+    def __init__(
+        self, job: Job, captures: Mapping[str, Capture], on_output: OnOutput | None
+    ) -> None:
+        self.job = job
+        self.captures = captures
+        self.stopped: Status | None = None
+        self.failure = ""
+        self.wall_s = 0.0
+        self._on_output = on_output
+
+    async def through(self, cell: Cell, *, without_cgroup: bool) -> Exit | None:
+        """Until the program has ended and its output is collected.
+
+        None if the program could not be started or its cell was lost: see `failure`.
+        """
+        readers = await self._start(cell, without_cgroup)
+        started_at = time.monotonic()
+        async with trio.open_nursery() as nursery:
+            for name, reader in readers.items():
+                nursery.start_soon(self._drain, name, reader, cell)
+            end = await self._end(cell)
+            self.wall_s = time.monotonic() - started_at
+            # Every process of the run is dead: what is still in the pipes comes at once.
+            nursery.cancel_scope.deadline = trio.current_time() + DRAIN_S_MAX
+        return end
+
+    async def _start(self, cell: Cell, without_cgroup: bool) -> dict[str, int]:
+        """Hand the run over; the reading ends of its output pipes by name."""
+        job = self.job
+        spec = RunSpec(
+            job.steps, job.env, job.cwd, job.limits, job.files, job.links, without_cgroup
+        )
+        stdin = _stdin(job.stdin)
+        readers, writers = {}, []
+        for name in self.captures:
+            readers[name], writer = _pipe()
+            writers.append(writer)
+        try:
+            await cell.run(pack_run(spec), (stdin, writers[0], writers[1]))
+        except BaseException:
+            for reader in readers.values():
+                os.close(reader)
+            raise
+        finally:
+            for fd in (stdin, *writers):
+                os.close(fd)
+        return readers
+
+    async def _drain(self, name: str, reader: int, cell: Cell) -> None:
+        capture = self.captures[name]
+        async with trio.lowlevel.FdStream(reader) as stream:
+            while chunk := await stream.receive_some(READ_BYTES):
+                capture.feed(chunk)
+                if self._on_output:
+                    self._on_output(name, chunk)
+                total = sum(capture.bytes_total for capture in self.captures.values())
+                if total > self.job.limits.output_bytes and not self.stopped:
+                    self.stopped = Status.OUTPUT_LIMIT
+                    await cell.stop()
+
+    async def _end(self, cell: Cell) -> Exit | None:
+        """The run's end, brought about at its deadline."""
+        try:
+            with trio.move_on_after(self.job.limits.wall_s):
+                return await cell.exit()
+            self.stopped = self.stopped or Status.TIMED_OUT
+            await cell.stop()
+            with trio.move_on_after(STOP_S_MAX):
+                return await cell.exit()
+            self.failure = "the supervisor did not report in time and was killed"
+        except SandboxError as error:
+            self.failure = str(error)
+        return None
+
+
+def _stdin(content: bytes | None) -> int:
+    if content is None:
+        return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    return anonymous_file(content)
+
+
+def _pipe() -> tuple[int, int]:
+    """A pipe with room for bursts, as far as the user's allowance goes."""
+    reader, writer = os.pipe2(os.O_CLOEXEC)
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    return reader, writer
+
+
+def _result(
+    run: _Run,
+    isolation: Isolation,
+    status: Status,
+    end: Exit | None,
+    consumed: cgroup.Consumption | None,
+) -> Result:
+    measured = end.peak_memory_bytes if end else None
+    if consumed and consumed.peak_memory_bytes is not None:
+        measured = consumed.peak_memory_bytes
+    usage = Usage(
+        wall_s=run.wall_s,
+        cpu_s=end.cpu_s if end else 0.0,
+        peak_memory_bytes=measured,
+        peak_processes=end.peak_processes if end else None,
+    )
+    changed = tuple(ChangedFile(*change) for change in end.changed) if end else ()
+    return Result(
+        status=status,
+        exit_code=end.exit_code if end else None,
+        signal=end.signal if end else None,
+        stdout=run.captures["stdout"].stream(),
+        stderr=run.captures["stderr"].stream(),
+        usage=usage,
+        isolation=isolation,
+        changed_files=changed,
+        changed_files_omitted=end.changed_omitted if end else 0,
+        phase=end.phase if end else "run",
+        message=run.failure,
+        profile=run.job.profile.name,
+    )

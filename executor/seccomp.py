@@ -1,0 +1,111 @@
+"""The system call filter, built once with libseccomp and kept as bytes.
+
+A denylist, because sixteen languages with their own runtimes must run under it: what a program
+that only computes never needs, and what has a record of reaching around namespaces and Landlock.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import os
+import socket
+import tempfile
+from dataclasses import dataclass
+
+import pyseccomp
+
+# Answered with EPERM, by what they would touch.
+DENIED = {
+    "mounts and roots": (
+        "mount umount2 umount pivot_root chroot move_mount open_tree open_tree_attr fsopen "
+        "fsconfig fsmount fspick mount_setattr listmount statmount"
+    ),
+    "namespaces": "unshare setns",
+    "other processes": (
+        "ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp "
+        "move_pages migrate_pages process_mrelease"
+    ),
+    "kernel attack surface": (
+        "io_uring_setup io_uring_enter io_uring_register bpf perf_event_open userfaultfd "
+        "memfd_secret lookup_dcookie fanotify_init fanotify_mark vhangup nfsservctl "
+        "uselib ustat sysfs _sysctl modify_ldt vm86 vm86old remap_file_pages"
+    ),
+    "kernel keyrings": "keyctl add_key request_key",
+    "files by handle": "open_by_handle_at name_to_handle_at",
+    "the machine": (
+        "init_module finit_module delete_module create_module get_kernel_syms query_module "
+        "kexec_load kexec_file_load reboot swapon swapoff iopl ioperm quotactl quotactl_fd acct "
+        "syslog sethostname setdomainname"
+    ),
+    "clocks": "settimeofday stime clock_settime clock_settime64 clock_adjtime clock_adjtime64",
+}
+CLONE_NEW_FLAGS = (
+    0x00020000,  # mount
+    0x02000000,  # cgroup
+    0x04000000,  # uts
+    0x08000000,  # ipc
+    0x10000000,  # user
+    0x20000000,  # pid
+    0x40000000,  # net
+    0x00000080,  # time
+)
+# Terminal ioctls that put keystrokes into someone's terminal (TIOCSTI, TIOCLINUX, TIOCSETD).
+DENIED_IOCTLS = (0x5412, 0x541C, 0x5423)
+# Families that reach past an empty network namespace, or whose code is rarely exercised.
+ALLOWED_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a tier needs of its filter beyond the denylist."""
+
+    sockets: bool = True  # False: no socket() of any family (tier B has no network namespace)
+
+
+@functools.cache
+def program(spec: Filter) -> bytes:
+    """The filter as the kernel's instructions.
+
+    Raises:
+        OSError: libseccomp refused a rule or is missing.
+    """
+    kill = pyseccomp.KILL_PROCESS
+    rules = pyseccomp.SyscallFilter(defaction=pyseccomp.ALLOW)
+    rules.set_attr(pyseccomp.Attr.ACT_BADARCH, kill)
+    refuse = pyseccomp.ERRNO(errno.EPERM)
+    for names in DENIED.values():
+        for name in names.split():
+            _add(rules, refuse, name)
+    _add(rules, refuse, "personality", pyseccomp.Arg(0, pyseccomp.NE, 0))
+    _add(rules, pyseccomp.ERRNO(errno.ENOSYS), "clone3")  # its flags lie behind a pointer
+    for flag in CLONE_NEW_FLAGS:
+        _add(rules, refuse, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, flag, flag))
+    for request in DENIED_IOCTLS:
+        _add(rules, refuse, "ioctl", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, 0xFFFFFFFF, request))
+    _deny_sockets(rules, spec)
+    return _export(rules)
+
+
+def _deny_sockets(rules: pyseccomp.SyscallFilter, spec: Filter) -> None:
+    unsupported = pyseccomp.ERRNO(errno.EAFNOSUPPORT)
+    if not spec.sockets:
+        _add(rules, pyseccomp.ERRNO(errno.EACCES), "socket")
+        return
+    for family in range(64):
+        if family not in ALLOWED_FAMILIES:
+            _add(rules, unsupported, "socket", pyseccomp.Arg(0, pyseccomp.EQ, family))
+
+
+def _add(rules: pyseccomp.SyscallFilter, action: int, name: str, *arguments: pyseccomp.Arg) -> None:
+    """Add a rule; a call that this libseccomp or this machine does not know needs none."""
+    if pyseccomp.resolve_syscall(pyseccomp.system_arch(), name) == -1:
+        return
+    rules.add_rule(action, name, *arguments)
+
+
+def _export(rules: pyseccomp.SyscallFilter) -> bytes:
+    with tempfile.TemporaryFile() as file:
+        rules.export_bpf(file)
+        file.seek(0)
+        return os.pread(file.fileno(), 1 << 20, 0)

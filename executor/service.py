@@ -1,0 +1,206 @@
+"""The executor: one request becomes one result. Guard, choose, prepare, run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import trio
+
+import policy
+import runtimes
+from executor import cgroup
+from executor.cells import open_spawner
+from executor.errors import RequestError
+from executor.model import Isolation, Request, Result, Status
+from executor.placement import Layout, Placement, place
+from executor.request import Checked, check
+from executor.runner import Completed, Job, OnOutput, Runner
+from executor.toolchains import LanguageReport, Toolchains, job_of
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a user can set of the executor.
+
+    `inline_bytes` is how much of each stream a result holds; `concurrency` how many programs run
+    at once, None meaning twice the processors.
+    """
+
+    inline_bytes: int = 4096
+    concurrency: int | None = None
+
+
+class Executor:
+    """Runs requests for one project. Made by `open_executor` only."""
+
+    def __init__(
+        self,
+        project: Path,
+        home: Path,
+        rules: policy.Rules | None,
+        runner: Runner,
+        toolchains: Toolchains,
+    ) -> None:
+        self.project = project
+        self._home = home
+        self._rules = rules
+        self._runner = runner
+        self._toolchains = toolchains
+
+    @property
+    def isolation(self) -> Isolation:
+        """The tier in use and its layers."""
+        return self._runner.placement.isolation
+
+    async def run(self, request: Request, *, on_output: OnOutput | None = None) -> Completed:
+        """One program, from its request to its end. Cancelling ends all of it.
+
+        `on_output` gets every chunk as it comes, with the stream's name.
+
+        Raises:
+            RequestError: the request can't be run as asked; its hint says what to do.
+            OSError: the output can't be spooled.
+        """
+        checked = await trio.to_thread.run_sync(check, request, self.project)
+        verdict = await trio.to_thread.run_sync(self._guard, checked)
+        if verdict and verdict["decision"] in ("deny", "ask"):
+            return Completed(self._refused(request, verdict))
+        chosen = await self._toolchains.choose(checked.language)
+        if isinstance(chosen, LanguageReport):
+            raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
+        completed = await self._runner.run(lambda layout: _job(checked, chosen, layout), on_output)
+        result = replace(completed.result, verdict=verdict, toolchain=chosen.toolchain.name)
+        return replace(completed, result=result)
+
+    async def languages(self, *, refresh: bool = False) -> Mapping[str, LanguageReport]:
+        """Every language of the table, proven by a run in the sandbox; `refresh` proves anew."""
+        if refresh:
+            self._toolchains.forget()
+        reports: dict[str, LanguageReport] = {}
+
+        async def report(row: runtimes.Language) -> None:
+            reports[row.name] = await self._toolchains.report(row)
+
+        async with trio.open_nursery() as nursery:
+            for row in runtimes.LANGUAGES:
+                nursery.start_soon(report, row)
+        return {row.name: reports[row.name] for row in runtimes.LANGUAGES}
+
+    def _guard(self, checked: Checked) -> Mapping[str, Any] | None:
+        if self._rules is None:
+            return None
+        subject = policy.Subject(
+            language=checked.language.name,
+            code=checked.text,
+            cwd=checked.cwd,
+            project=str(self.project),
+            home=str(self._home),
+            env=checked.request.env,
+            surface="sandbox",
+        )
+        return policy.evaluate(subject, self._rules).to_json()
+
+    def _refused(self, request: Request, verdict: Mapping[str, Any]) -> Result:
+        return Result(
+            status=Status.DENIED,
+            verdict=verdict,
+            message=str(verdict.get("message", "")),
+            isolation=self.isolation,
+            profile=request.profile,
+        )
+
+
+def _job(checked: Checked, candidate: runtimes.Candidate, layout: Layout) -> Job:
+    request = checked.request
+    program = runtimes.prepare(
+        candidate,
+        code=checked.text if checked.script is None else None,
+        script_path=checked.script,
+        bind_file=checked.bind_file,
+        job_dir=layout.job,
+        scratch_dir=layout.scratch,
+        cwd=checked.cwd,
+        args=request.args,
+    )
+    return job_of(
+        program,
+        candidate,
+        layout,
+        cwd=checked.cwd,
+        limits=checked.limits,
+        env=request.env,
+        stdin=request.stdin,
+        profile=checked.profile,
+    )
+
+
+@contextlib.asynccontextmanager
+async def open_executor(
+    *,
+    project: Path,
+    state_dir: Path,
+    rules: policy.Rules | None,
+    home: Path,
+    settings: Settings | None = None,
+) -> AsyncIterator[Executor]:
+    """An executor for a project; on the way out everything that it started is ended.
+
+    Raises:
+        SandboxUnavailableError: nothing here isolates programs; it says what would help.
+        OSError: `state_dir` can't be written.
+    """
+    settings = settings or Settings()
+    project = await trio.to_thread.run_sync(Path.resolve, project)
+    instance = f"{os.getpid()}-{secrets.token_hex(4)}"
+    search_path = os.environ.get("PATH", os.defpath).split(":")
+    found = await trio.to_thread.run_sync(_discover, search_path, project, home)
+    binds = {bind for d in found.values() for c in d.candidates for bind in c.binds}
+    spools = state_dir / "spool" / instance
+    spools.mkdir(parents=True, mode=0o700)
+    hierarchy, why_no_cgroup = cgroup.find(instance)
+    try:
+        async with open_spawner([str(project), *sorted(binds)], as_root=is_real_root()) as spawner:
+            placement = await place(project, spawner, hierarchy, why_no_cgroup)
+            async with _runner(placement, hierarchy, spools, settings) as runner:
+                toolchains = Toolchains(runner, found, state_dir / "probes.json", str(project))
+                yield Executor(project, home, rules, runner, toolchains)
+    finally:
+        if hierarchy:
+            cgroup.remove_hierarchy(hierarchy)
+        shutil.rmtree(spools, ignore_errors=True)
+
+
+@contextlib.asynccontextmanager
+async def _runner(
+    placement: Placement, hierarchy: cgroup.Hierarchy | None, spools: Path, settings: Settings
+) -> AsyncIterator[Runner]:
+    concurrency = settings.concurrency or 2 * (os.cpu_count() or 1)
+    runner = Runner(placement, hierarchy, spools, settings.inline_bytes, concurrency)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(runner.clean_up)
+        try:
+            yield runner
+        finally:
+            runner.close()
+
+
+def _discover(search_path: list[str], project: Path, home: Path) -> dict[str, runtimes.Discovery]:
+    return {
+        row.name: runtimes.discover(row, search_path, project, home, os.environ)
+        for row in runtimes.LANGUAGES
+    }
+
+
+def is_real_root() -> bool:
+    """Whether this process is the host's root, and not merely called so in a user namespace."""
+    if os.geteuid() != 0:
+        return False
+    first = Path("/proc/self/uid_map").read_text().split()
+    return first[:2] == ["0", "0"]

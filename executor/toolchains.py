@@ -1,0 +1,229 @@
+"""Which languages really run here: each candidate proves itself in the sandbox."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import trio
+
+import runtimes
+from executor.model import Limits, Status
+from executor.placement import Layout
+from executor.runner import Job, Runner
+
+PROBE_LIMITS = Limits(wall_s=30, cpu_s=60, output_bytes=64 * 1024)
+# The first start of a toolchain reads it from disk; the later ones are what a user waits for.
+PROBE_RUNS = 2
+CACHE_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageReport:
+    """Whether a language runs here: by what and how fast, or why not and what helps."""
+
+    name: str
+    runnable: bool
+    path: str | None = None
+    toolchain: str | None = None
+    version: str | None = None
+    start_ms: float | None = None
+    reason: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What a probe found; kept until one of the candidate's files changes."""
+
+    start_ms: float | None
+    reason: str
+    version: str | None
+
+
+class Toolchains:
+    """Finds, proves and remembers the toolchains of one project."""
+
+    def __init__(
+        self,
+        runner: Runner,
+        found: Mapping[str, runtimes.Discovery],
+        cache: Path,
+        cwd: str,
+    ) -> None:
+        self._runner = runner
+        self._found = found
+        self._cache_file = cache
+        self._cwd = cwd
+        self._answers = _load(cache)
+        self._busy: dict[str, trio.Lock] = {name: trio.Lock() for name in found}
+
+    async def choose(self, language: runtimes.Language) -> runtimes.Candidate | LanguageReport:
+        """The candidate to run this language with, or a report that says why there is none."""
+        results = await self._probe_all(language)
+        chosen = runtimes.choose(results)
+        return chosen.candidate if chosen else self._missing(language, results)
+
+    async def report(self, language: runtimes.Language) -> LanguageReport:
+        results = await self._probe_all(language)
+        chosen = runtimes.choose(results)
+        if chosen is None:
+            return self._missing(language, results)
+        return LanguageReport(
+            language.name,
+            runnable=True,
+            path=chosen.candidate.path,
+            toolchain=chosen.candidate.toolchain.name,
+            version=self._answers[_key(chosen.candidate)].version,
+            start_ms=chosen.start_ms,
+        )
+
+    def forget(self) -> None:
+        """Let every probe run again."""
+        self._answers.clear()
+
+    def _missing(
+        self, language: runtimes.Language, results: Sequence[runtimes.ProbeResult]
+    ) -> LanguageReport:
+        missing = runtimes.missing(language, self._found[language.name].passed_over)
+        if not results:
+            return LanguageReport(
+                language.name, runnable=False, reason=missing.reason, hint=missing.hint
+            )
+        tried = "; ".join(f"{result.candidate.path}: {result.reason}" for result in results)
+        return LanguageReport(
+            language.name,
+            runnable=False,
+            path=results[0].candidate.path,
+            reason=tried,
+            hint=missing.hint,
+        )
+
+    async def _probe_all(self, language: runtimes.Language) -> list[runtimes.ProbeResult]:
+        candidates = self._found[language.name].candidates
+        async with self._busy[language.name]:
+            unknown = [c for c in candidates if _key(c) not in self._answers]
+            async with trio.open_nursery() as nursery:
+                for candidate in unknown:
+                    nursery.start_soon(self._probe, candidate)
+            if unknown:
+                await trio.to_thread.run_sync(_save, self._cache_file, dict(self._answers))
+        results = []
+        for candidate in candidates:
+            answer = self._answers[_key(candidate)]
+            results.append(runtimes.ProbeResult(candidate, answer.start_ms, answer.reason))
+        return results
+
+    async def _probe(self, candidate: runtimes.Candidate) -> None:
+        """Run the hello program and record what came of it."""
+        best, reason = None, ""
+        for _ in range(PROBE_RUNS):
+            took_ms, reason = await self._hello(candidate)
+            if took_ms is None:
+                best = None
+                break
+            best = took_ms if best is None else min(best, took_ms)
+        version = await self._version(candidate) if best is not None else None
+        self._answers[_key(candidate)] = _Answer(best, reason, version)
+
+    async def _hello(self, candidate: runtimes.Candidate) -> tuple[float | None, str]:
+        row = candidate.language
+        completed = await self._runner.run(lambda layout: self._hello_job(candidate, layout))
+        result = completed.result
+        if result.status is Status.OK and result.stdout.text == row.hello_output:
+            return result.usage.wall_s * 1000, ""
+        if result.status is Status.TIMED_OUT:
+            return None, f"its hello program did not end within {PROBE_LIMITS.wall_s:g} s"
+        said = (result.stderr.text or result.stdout.text or result.message).strip()
+        how = result.status.value.replace("_", " ")
+        if result.exit_code:
+            how = f"exit {result.exit_code} while it was to {result.phase}"
+        return None, f"{how}: {said[-300:]}" if said else how
+
+    def _hello_job(self, candidate: runtimes.Candidate, layout: Layout) -> Job:
+        program = runtimes.prepare(
+            candidate,
+            code=candidate.language.hello,
+            job_dir=layout.job,
+            scratch_dir=layout.scratch,
+            cwd=self._cwd,
+        )
+        return job_of(program, candidate, layout, cwd=self._cwd, limits=PROBE_LIMITS)
+
+    async def _version(self, candidate: runtimes.Candidate) -> str | None:
+        """What the toolchain says of itself; a hang or nonsense is no version."""
+        argv = runtimes.version_argv(candidate)
+
+        def make_job(layout: Layout) -> Job:
+            program = runtimes.Program({}, (runtimes.Step(argv, "run"),), dict(candidate.env))
+            return job_of(program, candidate, layout, cwd=self._cwd, limits=PROBE_LIMITS)
+
+        result = (await self._runner.run(make_job)).result
+        return runtimes.parse_version(result.stdout.text + result.stderr.text)
+
+
+def job_of(
+    program: runtimes.Program,
+    candidate: runtimes.Candidate,
+    layout: Layout,
+    *,
+    cwd: str,
+    limits: Limits,
+    **more: Any,  # noqa: ANN401 - further fields of Job
+) -> Job:
+    """A prepared program as the sandbox takes it, with the whole environment it will see."""
+    system = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+    env = {
+        "PATH": ":".join(dict.fromkeys((*candidate.path_entries, *system))),
+        "HOME": layout.home,
+        "TMPDIR": layout.scratch,
+        "USER": "sandbox",
+        "LOGNAME": "sandbox",
+        "SHELL": "/bin/sh",
+        "TERM": "dumb",
+    } | dict(program.env)
+    extra = more.pop("env", {})
+    return Job(
+        steps=program.steps,
+        cwd=cwd,
+        env=env | dict(extra),
+        limits=limits,
+        files={f"{layout.job}/{name}": content for name, content in program.files.items()},
+        links={f"{layout.job}/{name}": target for name, target in program.links.items()},
+        binds=candidate.binds,
+        **more,
+    )
+
+
+def _key(candidate: runtimes.Candidate) -> str:
+    """Candidates with the same key give the same answer."""
+    return json.dumps([candidate.toolchain.name, candidate.path, candidate.fingerprint])
+
+
+def _load(file: Path) -> dict[str, _Answer]:
+    """The kept answers; a file that can't be read is as good as none: probes run again."""
+    try:
+        data = json.loads(file.read_bytes())
+        if data["version"] != CACHE_VERSION:
+            return {}
+        return {key: _Answer(**answer) for key, answer in data["answers"].items()}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _save(file: Path, answers: Mapping[str, _Answer]) -> None:
+    """Replace the file as a whole; not being able to costs the next start its probes, no more."""
+    plain = {
+        k: {"start_ms": a.start_ms, "reason": a.reason, "version": a.version}
+        for k, a in answers.items()
+    }
+    with contextlib.suppress(OSError):
+        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as out:
+            json.dump({"version": CACHE_VERSION, "answers": plain}, out)
+        os.replace(out.name, file)
