@@ -230,16 +230,33 @@ class _Run:
         return readers
 
     async def _drain(self, name: str, reader: int, cell: Cell) -> None:
-        capture = self.captures[name]
         async with trio.lowlevel.FdStream(reader) as stream:
-            while chunk := await stream.receive_some(READ_BYTES):
-                capture.feed(chunk)
-                if self._on_output:
-                    self._on_output(name, chunk)
-                total = sum(capture.bytes_total for capture in self.captures.values())
-                if total > self.job.limits.output_bytes and not self.stopped:
-                    self.stopped = Status.OUTPUT_LIMIT
-                    await cell.stop()
+            try:
+                while chunk := await stream.receive_some(READ_BYTES):
+                    self._take(name, chunk)
+                    if self._over_output_limit and not self.stopped:
+                        self.stopped = Status.OUTPUT_LIMIT
+                        await cell.stop()
+            except trio.Cancelled:
+                # A busy server may be late, but what the program wrote is never lost.
+                self._take_rest(name, reader)
+                raise
+
+    def _take(self, name: str, chunk: bytes) -> None:
+        self.captures[name].feed(chunk)
+        if self._on_output:
+            self._on_output(name, chunk)
+
+    def _take_rest(self, name: str, reader: int) -> None:
+        """What is in the pipe at this moment, without waiting for more."""
+        with contextlib.suppress(BlockingIOError):
+            while not self._over_output_limit and (chunk := os.read(reader, READ_BYTES)):
+                self._take(name, chunk)
+
+    @property
+    def _over_output_limit(self) -> bool:
+        total = sum(capture.bytes_total for capture in self.captures.values())
+        return total > self.job.limits.output_bytes
 
     async def _end(self, cell: Cell) -> Exit | None:
         """The run's end, brought about at its deadline."""
