@@ -9,12 +9,13 @@ from __future__ import annotations
 import argparse
 import difflib
 import importlib
+import keyword
 import os
 import sys
 from collections.abc import Sequence
 
 from ctxmode import __version__, exit_codes
-from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.errors import ContextModeError, UsageError, sole
 
 VERBS: dict[str, str] = {
     "run": "run a program in the sandbox and show what it prints",
@@ -45,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as done:  # argparse: help, or a usage error that it has printed
         return done.code if isinstance(done.code, int) else exit_codes.USAGE
     except BaseException as raised:
-        return _report(_sole(raised))
+        return _report(sole(raised))
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -63,7 +64,8 @@ def _dispatch(arguments: list[str]) -> int:
         near = difflib.get_close_matches(verb, VERBS, n=1)
         hint = f"Did you mean: {near[0]}?" if near else f"Verbs: {', '.join(VERBS)}."
         raise UsageError(f"unknown verb {verb!r}", hint)
-    module = importlib.import_module(f"ctxmode.commands.{verb}")
+    name = f"{verb}_" if keyword.iskeyword(verb) else verb
+    module = importlib.import_module(f"ctxmode.commands.{name}")
     parser = argparse.ArgumentParser(
         prog=f"context-mode {verb}",
         description=module.__doc__,
@@ -97,13 +99,6 @@ def _overview() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-
-
-def _sole(raised: BaseException) -> BaseException:
-    """The one exception inside the groups that nurseries wrap it in, or the first of several."""
-    while isinstance(raised, BaseExceptionGroup):
-        raised = raised.exceptions[0]
-    return raised
 
 
 def _report(raised: BaseException) -> int:

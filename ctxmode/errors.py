@@ -1,4 +1,4 @@
-"""Errors that a caller can act on: a message that says what is wrong, a hint that says what to do."""
+"""Errors a caller can act on: a message says what is wrong, a hint says what to do."""
 
 from __future__ import annotations
 
@@ -18,6 +18,13 @@ class ContextModeError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}\n{self.hint}" if self.hint else self.message
+
+
+def sole(raised: BaseException) -> BaseException:
+    """The one exception inside the groups that nurseries wrap it in, or the first of several."""
+    while isinstance(raised, BaseExceptionGroup):
+        raised = raised.exceptions[0]
+    return raised
 
 
 class UsageError(ContextModeError):

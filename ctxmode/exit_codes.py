@@ -31,7 +31,7 @@ BY_STATUS: dict[str, int] = {
 
 MEANINGS: dict[int, str] = {
     OK: "done; for run, the program succeeded",
-    ERROR: "the request failed for a stated reason; for doctor and try, something critical is wrong",
+    ERROR: "failed for a stated reason; for doctor and try, something critical is wrong",
     USAGE: "the request is malformed: unknown verb, option, language, limit or path",
     BUG: "a defect of this program; the message names a log file",
     117: "a rule sends this request to another tool; nothing ran",

@@ -107,14 +107,14 @@ def _plain(data: KeptStream | Section) -> dict[str, Any]:
 class Keep:
     """Puts outputs into the store, and indexes behind the answers what was too much before them.
 
-    The store is written by one thread at a time: `limiter` is shared with whoever else writes.
+    The store is written by one thread at a time: whoever else writes holds `writing` too.
     `spool_dir` is where a stream waits for its indexing, beyond the life of this process.
     """
 
-    def __init__(self, store: Store, spool_dir: Path, limiter: trio.CapacityLimiter) -> None:
-        self._store = store
+    def __init__(self, store: Store, spool_dir: Path) -> None:
+        self.store = store
+        self.writing = trio.CapacityLimiter(1)
         self._spool_dir = spool_dir
-        self._limiter = limiter
         self._queued = trio.Event()
 
     async def answer(
@@ -166,23 +166,23 @@ class Keep:
         """Index until nothing is queued, or nothing more can be stored."""
         while True:
             try:
-                progress = await self._in_thread(self._store.index_pending, INDEX_STEP_BYTES)
+                progress = await self._in_thread(self.store.index_pending, INDEX_STEP_BYTES)
             except StoreError:
                 return  # what is queued stays queued: the next output, or process, tries again
             if progress.complete:
                 return
 
     async def _add(self, label: str, shown: Stream, spool: Path | None) -> Indexed:
-        add: partial[Indexed]
         if spool is None:
-            add = partial(self._store.add, label, shown.head.encode(), origin=Origin.RUN)
+            add = partial(self.store.add, label, shown.head.encode(), origin=Origin.RUN)
             return await self._in_thread(add)
+        return await self._in_thread(self._add_spool, label, spool)
+
+    def _add_spool(self, label: str, spool: Path) -> Indexed:
         self._spool_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        waiting = self._spool_dir / secrets.token_hex(8)
-        spool.rename(waiting)
+        waiting = spool.rename(self._spool_dir / secrets.token_hex(8))
         try:
-            add = partial(self._store.add_spool, label, waiting, origin=Origin.RUN)
-            return await self._in_thread(add)
+            return self.store.add_spool(label, waiting, origin=Origin.RUN)
         except (StoreError, OSError):
             waiting.unlink(missing_ok=True)
             raise
@@ -191,12 +191,12 @@ class Keep:
         assert answer.kept is not None
         found: list[Section] = []
         for kept in answer.kept.streams:
-            best = partial(self._store.best_chunks, kept.source_id, intent, SECTIONS_COUNTED)
+            best = partial(self.store.best_chunks, kept.source_id, intent, SECTIONS_COUNTED)
             found += [_section(kept.stream, hit) for hit in await self._in_thread(best)]
         return replace(answer, sections=tuple(found[:SECTIONS_MAX]), sections_total=len(found))
 
     async def _in_thread(self, call: Callable[..., T], *args: object) -> T:
-        return await trio.to_thread.run_sync(partial(call, *args), limiter=self._limiter)
+        return await trio.to_thread.run_sync(partial(call, *args), limiter=self.writing)
 
 
 def _kept_stream(stream: str, indexed: Indexed) -> KeptStream:

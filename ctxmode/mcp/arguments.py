@@ -1,4 +1,4 @@
-"""What each tool accepts: names and meanings as agents know them, and what real clients send instead.
+"""What each tool accepts: the names that agents know, and what real clients send instead.
 
 Clients send arrays as JSON text, one string where a list is meant, commands as bare strings, and
 numbers and booleans as strings. All of that is understood; an unknown name is refused, because a
@@ -123,7 +123,8 @@ def input_schema(model: type[BaseModel]) -> dict[str, Any]:
     Titles and null alternatives say nothing to a caller who may leave a name out, and one widely
     used host drops a tool whose schema has `additionalProperties`.
     """
-    return _slim(model.model_json_schema())
+    schema: dict[str, Any] = _slim(model.model_json_schema())
+    return schema
 
 
 def _slim(node: Any, definitions: dict[str, Any] | None = None) -> Any:  # noqa: ANN401 - JSON

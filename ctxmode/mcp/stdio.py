@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, BinaryIO
+from typing import IO
 
 import anyio
 import trio
@@ -54,7 +54,7 @@ async def stdio_streams() -> AsyncIterator[
         nursery.cancel_scope.cancel()
 
 
-def _take(fd: int, instead: str | int, mode: str) -> BinaryIO:
+def _take(fd: int, instead: str | int, mode: str) -> IO[bytes]:
     """Move `fd` out of everyone's reach and put something harmless in its place."""
     private = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
     other = os.dup(instead) if isinstance(instead, int) else os.open(instead, os.O_RDONLY)
@@ -62,12 +62,11 @@ def _take(fd: int, instead: str | int, mode: str) -> BinaryIO:
     os.close(other)
     # Never closed: an abandoned reader may still wait on it, and a recycled number would
     # hand it someone else's file.
-    stream: BinaryIO = os.fdopen(private, mode, closefd=False)
-    return stream
+    return os.fdopen(private, mode, closefd=False)
 
 
 async def _read(
-    source: BinaryIO,
+    source: IO[bytes],
     incoming: MemoryObjectSendStream[Incoming],
     outgoing: MemoryObjectSendStream[SessionMessage],
 ) -> None:
@@ -82,7 +81,7 @@ async def _read(
                 await incoming.send(parsed)
 
 
-def _read_line(source: BinaryIO) -> bytes:
+def _read_line(source: IO[bytes]) -> bytes:
     """The next line, cut after the bound; the rest of a longer one is read and dropped."""
     line = source.readline(LINE_BYTES_MAX + 1)
     if len(line) > LINE_BYTES_MAX and not line.endswith(b"\n"):
@@ -121,7 +120,7 @@ def _refusal(request_id: str | int | None, code: int, message: str) -> JSONRPCEr
     return JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=code, message=message))
 
 
-async def _write(sink: BinaryIO, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
+async def _write(sink: IO[bytes], outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
     async with outgoing:
         async for item in outgoing:
             text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
@@ -132,7 +131,7 @@ async def _write(sink: BinaryIO, outgoing: MemoryObjectReceiveStream[SessionMess
                 )
 
 
-def _write_line(sink: BinaryIO, line: bytes) -> None:
+def _write_line(sink: IO[bytes], line: bytes) -> None:
     sink.write(line + b"\n")
     sink.flush()
 
@@ -140,6 +139,3 @@ def _write_line(sink: BinaryIO, line: bytes) -> None:
 def exchange_is_over(error: BaseException) -> bool:
     """Whether the error only says that the other side has left."""
     return isinstance(error, BrokenPipeError | anyio.BrokenResourceError | trio.TooSlowError)
-
-
-Json = dict[str, Any]

@@ -53,7 +53,7 @@ def gather(project: Path) -> Corpus:
     if len(whole) < BYTES_MIN:
         raise ContextModeError(
             f"only {len(whole)} bytes of real input were found, of {BYTES_MIN} that a trial needs",
-            "Run it inside a git checkout, or with a Python that has its standard library's sources.",
+            "Run it inside a git checkout, or with a Python that has its library's sources.",
         )
     return Corpus(whole, tuple(parts))
 

@@ -1,0 +1,71 @@
+"""What the front door's operations give back: frozen data with a JSON form, rendered elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from executor.keep import Answer
+from kb.model import QueryResult
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """All queries' answers, in the order asked."""
+
+    queries: tuple[QueryResult, ...]
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexAnswer:
+    """What became searchable under `source`, and what was left out and why."""
+
+    source: str
+    files: int
+    sections: int
+    bytes: int
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandAnswer:
+    """One command of a batch. `answer` is None when its turn never came."""
+
+    label: str
+    command: str
+    answer: Answer | None
+    skipped: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        answer = None if self.answer is None else self.answer.to_json()
+        return {"label": self.label, "command": self.command, "skipped": self.skipped} | (
+            answer or {"result": None}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BatchAnswer:
+    """All commands in the order given, and what the queries found in their outputs."""
+
+    commands: tuple[CommandAnswer, ...]
+    queries: tuple[QueryResult, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return all(c.answer is not None and c.answer.result.ok for c in self.commands)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "ok": self.ok,
+            "commands": [command.to_json() for command in self.commands],
+            "queries": [asdict(query) for query in self.queries],
+        }

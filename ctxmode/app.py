@@ -1,0 +1,169 @@
+"""The composition root: one project's rules, sandbox and kept outputs, behind six operations.
+
+The command line and the MCP server are two skins over `App`; neither knows the rooms below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from typing import TypeVar
+
+import trio
+
+import executor
+import kb
+import policy
+from ctxmode import diagnosis, indexing, searching
+from ctxmode.answers import BatchAnswer, IndexAnswer, SearchAnswer
+from ctxmode.batch import BatchRequest, run_commands
+from ctxmode.config import Config, prepare_storage
+from ctxmode.diagnosis import Diagnosis
+from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.indexing import IndexRequest
+from ctxmode.searching import SearchRequest
+from executor import Executor, Request
+from executor.keep import Answer, Keep
+
+T = TypeVar("T")
+
+DRAIN_S_MAX = 1.0
+"""How long closing may go on indexing what is queued; the next process takes up the rest."""
+
+
+class App:
+    """One project, open. Made by `open_app` only.
+
+    Everything that a caller can mend is raised as ContextModeError; how a program fares is a
+    value.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        engine: Executor,
+        keep: Keep,
+        rules: policy.Rules,
+    ) -> None:
+        self.config = config
+        self._engine = engine
+        self._keep = keep
+        self._store = keep.store
+        self._rules = rules
+
+    async def execute(
+        self,
+        request: Request,
+        *,
+        on_output: Callable[[str, bytes], None] | None = None,
+        name: str = "",
+        always_keep: bool = False,
+    ) -> Answer:
+        """Run one program. Cancelling ends everything that it started.
+
+        `name` is what its output is called when it is kept; `always_keep` keeps small ones too.
+        """
+        if request.background:
+            raise UsageError(
+                "a run cannot be left in the background yet", "Give it a timeout and wait for it."
+            )
+        with translated():
+            completed = await self._engine.run(request, on_output=on_output)
+            return await self._keep.answer(completed, request, name=name, always=always_keep)
+
+    async def batch(self, request: BatchRequest) -> BatchAnswer:
+        """Run the commands, then ask the queries of what they printed."""
+        ask = bool(request.queries)
+
+        async def execute(one: Request, label: str) -> Answer:
+            return await self.execute(one, name=label, always_keep=ask)
+
+        commands = await run_commands(request, execute)
+        if not ask:
+            return BatchAnswer(commands)
+        ids = [
+            kept.source_id
+            for command in commands
+            if command.answer is not None and command.answer.kept is not None
+            for kept in command.answer.kept.streams
+        ]
+        scope = None if request.scope == "global" else ids
+        look = partial(searching.in_sources, self._store, request.queries, scope)
+        return BatchAnswer(commands, await self._reading(look))
+
+    async def index(self, request: IndexRequest) -> IndexAnswer:
+        """Make content, a file or a folder of the project searchable."""
+        add = partial(indexing.index, self._store, self.config, self._rules, request)
+        with translated():
+            return await trio.to_thread.run_sync(
+                add, limiter=self._keep.writing, abandon_on_cancel=True
+            )
+
+    async def search(self, request: SearchRequest) -> SearchAnswer:
+        """Ask queries of everything that was kept."""
+        return await self._reading(partial(searching.search, self._store, request))
+
+    async def text(self, source_id: int) -> bytes:
+        """The exact bytes of a source, as far as they are indexed."""
+        return await self._reading(partial(self._store.text, source_id))
+
+    async def doctor(self, *, refresh: bool = False) -> Diagnosis:
+        """What works here; `refresh` forgets what earlier probes of languages found."""
+        return await diagnosis.diagnose(self.config, self._engine, refresh=refresh)
+
+    async def _reading(self, call: Callable[[], T]) -> T:
+        with translated():
+            return await trio.to_thread.run_sync(call, abandon_on_cancel=True)
+
+
+@asynccontextmanager
+async def open_app(config: Config) -> AsyncIterator[App]:
+    """Open a project: its storage, its rules, its sandbox. Closing ends every run.
+
+    Raises:
+        ContextModeError: the storage cannot be written, a rule file cannot be read, or no
+            permitted sandbox exists.
+    """
+    with translated():
+        await trio.to_thread.run_sync(prepare_storage, config)
+        rules = await trio.to_thread.run_sync(
+            partial(policy.load_rules, config.project, home=config.home)
+        )
+        store = await trio.to_thread.run_sync(kb.Store.open, config.database)
+    keep = Keep(store, config.database.with_suffix(".queue"))
+    try:
+        with translated():
+            async with (
+                executor.open_executor(
+                    project=config.project,
+                    state_dir=config.state_dir,
+                    rules=rules,
+                    home=config.home,
+                ) as engine,
+                trio.open_nursery() as nursery,
+            ):
+                nursery.start_soon(keep.index_behind)
+                yield App(config, engine, keep, rules)
+                nursery.cancel_scope.cancel()
+        with trio.move_on_after(DRAIN_S_MAX):
+            await keep.index_queued()
+    finally:
+        store.close()
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Errors of the rooms below that a caller can mend, in the front door's words."""
+    try:
+        yield
+    except executor.RequestError as error:
+        raise UsageError(error.message, error.hint) from error
+    except executor.SandboxUnavailableError as error:
+        raise ContextModeError(f"no sandbox is available: {error.reason}", error.remedy) from error
+    except policy.RuleFileError as error:
+        raise ContextModeError(
+            f"{error.path}:{error.line}: {error.problem}", error.remedy
+        ) from error
+    except kb.StoreError as error:
+        raise ContextModeError(str(error)) from error

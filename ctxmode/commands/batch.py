@@ -1,0 +1,118 @@
+"""Run several commands, then search what they printed.
+
+FILE holds {"commands": [{"label": "…", "command": "…"}, …], "queries": ["…"]}, or only the
+list of commands; a command may also be a bare string or name its "language". Other keys:
+timeout_s (for all), concurrency (1 to 8), cwd, scope (batch or global), profile.
+
+example:
+  echo '["git status", "git log -3"]' | context-mode batch -
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ctxmode import exit_codes
+from ctxmode.app import App
+from ctxmode.batch import BatchCommand, BatchRequest
+from ctxmode.errors import UsageError
+from ctxmode.launch import print_json, with_app
+from ctxmode.render import batch_text
+
+KEYS = ("commands", "queries", "timeout_s", "concurrency", "cwd", "scope", "profile")
+COMMAND_KEYS = ("label", "command", "language")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE.json|-", help="what to run; - is stdin")
+    parser.add_argument("--json", action="store_true")
+
+
+def run(args: argparse.Namespace) -> int:
+    answer = with_app(args, partial(App.batch, request=parse(_read(args.file))))
+    if args.json:
+        print_json(answer.to_json())
+    else:
+        sys.stdout.write(batch_text(answer) + "\n")
+    return exit_codes.OK if answer.ok else exit_codes.ERROR
+
+
+def _read(name: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{name!r} cannot be read: {error}", "Give a JSON file, or -.") from error
+
+
+def parse(content: bytes) -> BatchRequest:
+    """The batch that a JSON document describes.
+
+    Raises:
+        UsageError: it is not JSON, has an unknown key, or a value of another kind.
+    """
+    try:
+        data = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"the batch is not JSON: {error}", "See context-mode batch --help"
+        ) from None
+    given = _checked({"commands": data} if isinstance(data, list) else data, KEYS, "the batch")
+    commands = given.get("commands")
+    if not isinstance(commands, list) or not commands:
+        raise UsageError("the batch has no commands", 'Give {"commands": ["…"]}.')
+    return BatchRequest(
+        commands=tuple(_command(number, item) for number, item in enumerate(commands, start=1)),
+        queries=_strings(given.get("queries", [])),
+        timeout_s=_number(given, "timeout_s"),
+        concurrency=int(_number(given, "concurrency") or 1),
+        cwd=_text(given, "cwd"),
+        scope=_text(given, "scope") or "batch",
+        profile=_text(given, "profile") or "analyze",
+    )
+
+
+def _checked(data: object, known: tuple[str, ...], what: str) -> Mapping[str, Any]:
+    if not isinstance(data, dict):
+        raise UsageError(f"{what} is not a JSON object or list", "See context-mode batch --help")
+    unknown = [key for key in data if key not in known]
+    if unknown:
+        raise UsageError(f"{what} has an unknown key {unknown[0]!r}", f"Keys: {', '.join(known)}.")
+    return data
+
+
+def _command(number: int, item: object) -> BatchCommand:
+    shaped = {"command": item} if isinstance(item, str) else item
+    given = _checked(shaped, COMMAND_KEYS, f"command {number}")
+    command = given.get("command")
+    if not isinstance(command, str):
+        raise UsageError(f"command {number} has no text", 'Give {"label": "…", "command": "…"}.')
+    label, language = given.get("label") or f"cmd_{number}", given.get("language") or "shell"
+    return BatchCommand(str(label), command, str(language))
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise UsageError("queries is not a list of strings", 'Give "queries": ["…"].')
+    return tuple(value)
+
+
+def _text(data: Mapping[str, Any], key: str) -> str | None:
+    value = data.get(key)
+    if value is not None and not isinstance(value, str):
+        raise UsageError(f"{key} is {value!r}", "Give a string.")
+    return value
+
+
+def _number(data: Mapping[str, Any], key: str) -> float | None:
+    value = data.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        raise UsageError(f"{key} is {value!r}", "Give a positive number.")
+    return float(value)

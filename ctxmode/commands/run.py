@@ -1,0 +1,156 @@
+"""Run a program in the sandbox and show what it prints.
+
+The exit code is the program's own. What follows -- goes to the program.
+
+examples:
+  context-mode run python -c 'print(6 * 7)'
+  context-mode run analysis.rb -- --since 2024
+  context-mode run shell -c 'git log --oneline | wc -l'
+  cat report.R | context-mode run r -
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+
+from ctxmode import exit_codes
+from ctxmode.app import App
+from ctxmode.commands.run_options import environment, limits
+from ctxmode.errors import UsageError
+from ctxmode.launch import print_json, with_app
+from ctxmode.live import LiveOutput
+from ctxmode.render import answer_text, changes_text, ending, refusal_text
+from executor.keep import Answer
+from executor.model import Request, Status
+from runtimes import UnknownLanguage, language_for_file
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", metavar="LANGUAGE|FILE", help="a language, or a program's file")
+    parser.add_argument("file", nargs="?", metavar="FILE|-", help="the program; - is stdin")
+    parser.add_argument("-c", dest="code", metavar="CODE", help="the program itself")
+    parser.add_argument("--stdin", metavar="FILE|-", help="what the program reads")
+    parser.add_argument("--bind", metavar="FILE", help="a file given to it as FILE_CONTENT")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="default: 120")
+    parser.add_argument("--cwd", metavar="DIR", help="in the project (default: this folder)")
+    parser.add_argument("--profile", default="analyze", metavar="NAME", help="analyze or build")
+    parser.add_argument("--intent", metavar="TEXT", help="show only what matches, if it is large")
+    parser.add_argument(
+        "--limit", action="append", default=[], metavar="NAME=VALUE", help="memory_bytes=1G, …"
+    )
+    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--json", action="store_true", help="the whole result as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    request = request_from(args)
+    live = not args.json and args.intent is None
+    answer = with_app(args, partial(_execute, request=request, live=live))
+    _show(answer, args)
+    result = answer.result
+    return exit_codes.for_run(result.status.value, result.exit_code, result.signal)
+
+
+def request_from(args: argparse.Namespace) -> Request:
+    """The request that a command line describes.
+
+    Raises:
+        UsageError: no program is given, two are, or a value is malformed.
+    """
+    language, path, code = _program(args)
+    return Request(
+        language,
+        code=code,
+        path=path,
+        bind_file=args.bind,
+        cwd=args.cwd or str(Path.cwd()),
+        env=environment(args.env),
+        stdin=_read(args.stdin) if args.stdin else None,
+        args=tuple(args.program_args),
+        timeout_s=args.timeout,
+        limits=limits(args.limit),
+        profile=args.profile,
+        intent=args.intent,
+    )
+
+
+def _program(args: argparse.Namespace) -> tuple[str, str | None, str | None]:
+    """Language, and either the path or the code."""
+    if args.code is not None:
+        if args.file is not None:
+            raise UsageError("both -c and a file are given", "Give the program once.")
+        return args.target, None, args.code
+    if args.file == "-" or (args.file is None and _piped() and not _is_file(args.target)):
+        return args.target, None, _text(_read("-"))
+    if args.file is not None:
+        return args.target, args.file, None
+    if not _is_file(args.target):
+        raise UsageError(
+            f"no program is given: {args.target!r} is not a file",
+            f"context-mode run {args.target} FILE, or -c CODE, or pipe the program in.",
+        )
+    try:
+        return language_for_file(Path(args.target)).name, args.target, None
+    except (UnknownLanguage, OSError) as error:
+        hint = f"Say it: context-mode run LANGUAGE {args.target}"
+        raise UsageError(str(error), hint) from error
+
+
+def _is_file(target: str) -> bool:
+    try:
+        return Path(target).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _piped() -> bool:
+    return not sys.stdin.isatty()
+
+
+def _read(name: str) -> bytes:
+    if name == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(name).read_bytes()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{name!r} cannot be read: {error}", "Give a readable file.") from error
+
+
+def _text(code: bytes) -> str:
+    try:
+        return code.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"the program is not UTF-8: byte {error.start} is {code[error.start]:#04x}",
+            "Convert it, for example with iconv -t UTF-8.",
+        ) from error
+
+
+async def _execute(app: App, request: Request, live: bool) -> Answer:
+    if not live:
+        return await app.execute(request)
+    async with LiveOutput.open(sys.stdout.buffer, sys.stderr.buffer) as output:
+        return await app.execute(request, on_output=output.feed)
+
+
+def _show(answer: Answer, args: argparse.Namespace) -> None:
+    if args.json:
+        print_json(answer.to_json())
+    elif args.intent is not None:
+        sys.stdout.write(answer_text(answer) + "\n")
+    else:
+        _tell(answer)
+
+
+def _tell(answer: Answer) -> None:
+    """What the program's own output does not say, on stderr and only where it is news."""
+    result = answer.result
+    if result.status in (Status.DENIED, Status.REDIRECTED):
+        sys.stderr.write(f"context-mode: {refusal_text(result)}\n")
+    elif result.status not in (Status.OK, Status.NONZERO_EXIT):
+        sys.stderr.write(f"context-mode: {ending(result)}\n")
+    if sys.stderr.isatty() and result.changed_files:
+        sys.stderr.write(f"context-mode: {changes_text(result)}\n")

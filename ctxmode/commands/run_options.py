@@ -1,0 +1,60 @@
+"""NAME=VALUE options of `run`: limits with units, environment variables."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+
+from ctxmode.errors import UsageError
+from executor.model import Limits
+
+UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
+LIMIT_NAMES = tuple(limit.name for limit in fields(Limits))
+
+
+def limits(pairs: Sequence[str]) -> Limits | None:
+    """The limits that the options set; None when they set none.
+
+    Raises:
+        UsageError: an unknown name, or a value that is no positive number with an optional unit.
+    """
+    given: dict[str, float | int] = {}
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        if name not in LIMIT_NAMES:
+            near = difflib.get_close_matches(name, LIMIT_NAMES, n=1, cutoff=0.4)
+            meant = f"Did you mean {near[0]}? " if near else ""
+            raise UsageError(f"unknown limit {name!r}", f"{meant}Limits: {', '.join(LIMIT_NAMES)}.")
+        given[name] = _amount(name, value)
+    try:
+        return replace(Limits(), **given) if given else None  # type: ignore[arg-type]
+    except ValueError as error:
+        raise UsageError(str(error), "Give a positive number.") from error
+
+
+def _amount(name: str, value: str) -> float | int:
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmg]?)(?:i?b)?", value.strip(), re.IGNORECASE)
+    if match is None:
+        raise UsageError(
+            f"limit {name} cannot be {value!r}",
+            "Give a positive number, with K, M or G for bytes: --limit memory_bytes=512M",
+        )
+    amount = float(match[1]) * UNITS[match[2].lower()]
+    return amount if name.endswith("_s") else int(amount)
+
+
+def environment(pairs: Sequence[str]) -> Mapping[str, str]:
+    """The variables that the options set.
+
+    Raises:
+        UsageError: an option without a name or without `=`.
+    """
+    given = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not name or not equals:
+            raise UsageError(f"--env {pair!r} is not NAME=VALUE", "For example --env LANG=C")
+        given[name] = value
+    return given

@@ -1,0 +1,152 @@
+"""`doctor`: what works here, what does not and why, and what would mend it."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import trio
+
+import kb
+from ctxmode import __version__
+from ctxmode.config import Config, prepare_storage
+from ctxmode.errors import ContextModeError
+from executor import (
+    Executor,
+    Isolation,
+    LanguageReport,
+    SandboxUnavailableError,
+    open_executor,
+)
+
+CRITICAL_LANGUAGES = ("shell", "python")
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageHealth:
+    """One language: the toolchain chosen, or why none runs and how to get one."""
+
+    runnable: bool
+    path: str | None = None
+    version: str | None = None
+    start_ms: float | None = None
+    toolchain: str | None = None
+    reason: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PartHealth:
+    """A part that works or does not: `detail` says what it is, `reason` and `remedy` why not."""
+
+    ok: bool
+    detail: str
+    reason: str = ""
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The whole state. `critical` names what must work and does not; empty means healthy."""
+
+    project: str
+    languages: Mapping[str, LanguageHealth]
+    isolation: Isolation
+    fts5: PartHealth
+    storage: PartHealth
+    opening: PartHealth = field(default_factory=lambda: PartHealth(True, "the project opens"))
+
+    @property
+    def critical(self) -> tuple[str, ...]:
+        broken = [f"language {n}" for n in CRITICAL_LANGUAGES if not self._runs(n)]
+        if self.isolation.tier == "none":
+            broken.insert(0, "isolation")
+        parts = {"opening": self.opening, "storage": self.storage, "fts5": self.fts5}
+        return (*(name for name, part in parts.items() if not part.ok), *broken)
+
+    def _runs(self, language: str) -> bool:
+        return language in self.languages and self.languages[language].runnable
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "version": __version__,
+            "project": self.project,
+            "critical": list(self.critical),
+            "isolation": self.isolation.to_json(),
+            "languages": {name: _fields(health) for name, health in self.languages.items()},
+            "fts5": _fields(self.fts5),
+            "storage": _fields(self.storage),
+            "opening": _fields(self.opening),
+        }
+
+
+def _fields(data: LanguageHealth | PartHealth) -> dict[str, Any]:
+    return {name: getattr(data, name) for name in data.__slots__}
+
+
+async def diagnose(config: Config, engine: Executor, *, refresh: bool = False) -> Diagnosis:
+    """Examine an open project. Languages are proven by running them in the sandbox."""
+    reports = await engine.languages(refresh=refresh)
+    return Diagnosis(
+        project=str(config.project),
+        languages={name: _language(report) for name, report in reports.items()},
+        isolation=engine.isolation,
+        fts5=await trio.to_thread.run_sync(check_fts5),
+        storage=PartHealth(True, str(config.database)),
+    )
+
+
+async def diagnose_closed(config: Config, error: ContextModeError) -> Diagnosis:
+    """Examine a project that cannot be opened, part by part, so that the cause stands alone."""
+    diagnosis = Diagnosis(
+        project=str(config.project),
+        languages={},
+        isolation=Isolation("none"),
+        fts5=await trio.to_thread.run_sync(check_fts5),
+        storage=await trio.to_thread.run_sync(check_storage, config),
+        opening=PartHealth(False, "", error.message, error.hint),
+    )
+    with tempfile.TemporaryDirectory(prefix="context-mode-") as folder:
+        try:
+            async with open_executor(
+                project=config.project, state_dir=Path(folder), rules=None, home=config.home
+            ) as engine:
+                reports = await engine.languages()
+                languages = {name: _language(report) for name, report in reports.items()}
+                return replace(diagnosis, languages=languages, isolation=engine.isolation)
+        except (SandboxUnavailableError, OSError):
+            return diagnosis
+
+
+def _language(report: LanguageReport) -> LanguageHealth:
+    return LanguageHealth(
+        runnable=report.runnable,
+        path=report.path,
+        version=report.version,
+        start_ms=None if report.start_ms is None else round(report.start_ms, 1),
+        toolchain=report.toolchain,
+        reason=report.reason,
+        hint=report.hint,
+    )
+
+
+def check_fts5() -> PartHealth:
+    """Whether this Python's SQLite can search text."""
+    detail = f"SQLite {sqlite3.sqlite_version}"
+    if kb.fts5_available():
+        return PartHealth(True, detail)
+    remedy = "Use a Python whose SQLite has FTS5: python.org's, Debian's and uv's have it."
+    return PartHealth(False, detail, "it was built without FTS5 or its trigram tokenizer", remedy)
+
+
+def check_storage(config: Config) -> PartHealth:
+    """Whether the storage place can be written."""
+    try:
+        prepare_storage(config)
+    except ContextModeError as error:
+        return PartHealth(False, str(config.data_dir), error.message, error.hint)
+    return PartHealth(True, str(config.database))

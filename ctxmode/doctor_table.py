@@ -1,0 +1,100 @@
+"""What `doctor` found, as tables for a person at a terminal."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ctxmode import __version__
+from ctxmode.diagnosis import Diagnosis, LanguageHealth, PartHealth
+from executor import Isolation
+
+GOOD, BAD = ("yes", "green"), ("no", "red")
+
+
+def show(diagnosis: Diagnosis) -> None:
+    """Print it. Colours only on a terminal, and not where NO_COLOR is set; both are rich's rule."""
+    console = Console(file=sys.stdout, highlight=False)
+    console.print(Text(f"context-mode {__version__} in {diagnosis.project}", style="bold"))
+    console.print(_languages(diagnosis))
+    console.print(_isolation(diagnosis.isolation))
+    console.print(_parts(diagnosis))
+    for hint in _hints(diagnosis):
+        console.print(Text(hint))
+    verdict = "Everything critical works."
+    if diagnosis.critical:
+        verdict = f"Critical, and not working: {', '.join(diagnosis.critical)}."
+    console.print(Text(verdict, style="red" if diagnosis.critical else "green"))
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for column in columns:
+        # Paths and reasons are to be copied: they wrap, and are never cut.
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _mark(good: bool) -> Text:
+    return Text(*(GOOD if good else BAD))
+
+
+def _languages(diagnosis: Diagnosis) -> Table:
+    running = sum(health.runnable for health in diagnosis.languages.values())
+    title = f"\nLanguages: {running} of {len(diagnosis.languages)} run"
+    table = _table(title, "language", "runs", "version", "start", "by, or why not")
+    for name, health in diagnosis.languages.items():
+        start = "" if health.start_ms is None else f"{health.start_ms:.0f} ms"
+        table.add_row(
+            name, _mark(health.runnable), health.version or "", Text(start), Text(_by(health))
+        )
+    return table
+
+
+def _by(health: LanguageHealth) -> str:
+    if health.runnable:
+        return f"{health.toolchain}  {health.path}"
+    return health.reason
+
+
+def _isolation(isolation: Isolation) -> Table:
+    title = f"\nIsolation: tier {isolation.tier}"
+    table = _table(title, "layer", "in force", "how, or why not")
+    for name, layer in isolation.layers.items():
+        words = layer.detail if layer.active else f"{layer.detail} {layer.reason}".strip()
+        table.add_row(name, _mark(layer.active), Text(words))
+    return table
+
+
+def _parts(diagnosis: Diagnosis) -> Table:
+    table = _table("\nKnowledge base", "part", "works", "what, or why not")
+    parts = {"storage": diagnosis.storage, "full text": diagnosis.fts5}
+    if not diagnosis.opening.ok:
+        parts["opening"] = diagnosis.opening
+    for name, part in parts.items():
+        table.add_row(name, _mark(part.ok), Text(_part_words(part)))
+    return table
+
+
+def _part_words(part: PartHealth) -> str:
+    return part.detail if part.ok else f"{part.detail} {part.reason}".strip()
+
+
+def _hints(diagnosis: Diagnosis) -> list[str]:
+    """What would mend each thing, one line each, ready to be copied."""
+    hints = [
+        f"{name}: {health.hint}"
+        for name, health in diagnosis.languages.items()
+        if not health.runnable and health.hint
+    ]
+    hints += [
+        f"{name}: {layer.remedy}"
+        for name, layer in diagnosis.isolation.layers.items()
+        if not layer.active and layer.remedy
+    ]
+    parts = (diagnosis.storage, diagnosis.fts5, diagnosis.opening)
+    hints += [part.remedy for part in parts if not part.ok and part.remedy]
+    return ["", "What would help:", *(f"  {hint}" for hint in hints), ""] if hints else [""]

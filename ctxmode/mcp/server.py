@@ -1,0 +1,121 @@
+"""The MCP server: lists the tools, validates a call, runs it under its deadline, answers.
+
+Whatever goes wrong in a call is the call's answer; the server lives on.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import mcp.types as wire
+import trio
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from pydantic import ValidationError
+
+from ctxmode import __version__, bugs
+from ctxmode.app import App, open_app
+from ctxmode.config import Config
+from ctxmode.errors import ContextModeError
+from ctxmode.mcp import arguments
+from ctxmode.mcp.stdio import exchange_is_over, stdio_streams
+from ctxmode.mcp.tools import BY_NAME, TOOLS, Reply, Tool
+
+INSTRUCTIONS = """\
+Run code where the data is and bring back only the answer: ctx_execute for anything that may \
+print much, ctx_search for what was kept of it."""
+
+Context = ServerRequestContext[App]
+
+
+def build_server(config: Config) -> Server[App]:
+    """The server of one project; opens its App when a conversation starts."""
+
+    @asynccontextmanager
+    async def lifespan(_: Server[App]) -> AsyncIterator[App]:
+        async with open_app(config) as app:
+            yield app
+
+    return Server(
+        "context-mode",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        lifespan=lifespan,
+        on_list_tools=_list_tools,
+        on_call_tool=_call_tool,
+    )
+
+
+async def serve_stdio(config: Config) -> None:
+    """Serve one agent on stdin and stdout until stdin ends."""
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    server = build_server(config)
+    try:
+        async with stdio_streams() as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
+    except* Exception as group:
+        _, others = group.split(exchange_is_over)
+        if others is not None:
+            raise others from None
+
+
+def tool_list() -> list[wire.Tool]:
+    """The tools as `tools/list` shows them."""
+    return [
+        wire.Tool(
+            name=tool.name,
+            description=tool.description,
+            input_schema=arguments.input_schema(tool.arguments),
+            annotations=tool.annotations,
+        )
+        for tool in TOOLS
+    ]
+
+
+async def _list_tools(
+    context: Context, params: wire.PaginatedRequestParams | None
+) -> wire.ListToolsResult:
+    del context, params
+    return wire.ListToolsResult(tools=tool_list())
+
+
+async def _call_tool(context: Context, params: wire.CallToolRequestParams) -> wire.CallToolResult:
+    tool = BY_NAME.get(params.name)
+    if tool is None:
+        return _failed(f"There is no tool {params.name!r}. Tools: {', '.join(BY_NAME)}.")
+    try:
+        given = tool.arguments.model_validate(params.arguments or {})
+    except ValidationError as error:
+        return _failed(arguments.explain(tool.name, tool.arguments, error))
+    return await _carried_out(tool, given, context.lifespan_context)
+
+
+async def _carried_out(tool: Tool, given: Any, app: App) -> wire.CallToolResult:  # noqa: ANN401
+    deadline_s = tool.deadline_s(given)
+    try:
+        with trio.fail_after(deadline_s):
+            return _answered(await tool.call(app, given))
+    except ContextModeError as error:
+        return _failed(str(error))
+    except trio.TooSlowError:
+        return _failed(f"{tool.name} was stopped after {deadline_s:.0f} s. Ask for less at once.")
+    except Exception as error:
+        return _failed(bugs.report(error))
+
+
+def _answered(reply: Reply) -> wire.CallToolResult:
+    return wire.CallToolResult(
+        content=[wire.TextContent(type="text", text=reply.text)],
+        structured_content=reply.data,
+        is_error=reply.is_error,
+    )
+
+
+def _failed(text: str) -> wire.CallToolResult:
+    return wire.CallToolResult(
+        content=[wire.TextContent(type="text", text=text.strip())], is_error=True
+    )

@@ -1,0 +1,94 @@
+"""Answers as the structured content of a tool result: what the text says, as data, no more.
+
+A result's full JSON form names every isolation layer with its remedy; a model pays for each
+word, so here the tier stands for them (`ctx_doctor` has them all).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ctxmode.answers import BatchAnswer, SearchAnswer
+from executor.keep import Answer
+from executor.model import Result, Status
+from kb.model import QueryResult
+
+
+def is_error(result: Result) -> bool:
+    """Whether the host should see the call as failed.
+
+    A redirect is advice. Exit code 1 with an answer and no complaint is how grep, diff and test
+    runners say no.
+    """
+    if result.status is Status.NONZERO_EXIT and result.exit_code == 1:
+        return bool(result.stderr.bytes_total) or not result.stdout.bytes_total
+    return result.status not in (Status.OK, Status.REDIRECTED)
+
+
+def run(answer: Answer) -> dict[str, Any]:
+    """One run's answer."""
+    result, kept = answer.result, answer.kept
+    data: dict[str, Any] = {
+        "status": result.status.value,
+        "exit_code": result.exit_code,
+        "signal": result.signal,
+        "wall_s": round(result.usage.wall_s, 4),
+        "isolation": result.isolation.tier,
+        "profile": result.profile,
+        "truncated": result.stdout.truncated or result.stderr.truncated,
+    }
+    if answer.sections is None:
+        data |= {"stdout": result.stdout.text, "stderr": result.stderr.text}
+    else:
+        data["sections"] = [
+            {"stream": s.stream, "title": s.title, "text": s.text} for s in answer.sections
+        ]
+        data["sections_total"] = answer.sections_total
+    if result.message:
+        data["message"] = result.message
+    if result.changed_files:
+        data["changed_files"] = [f"{c.change} {c.path}" for c in result.changed_files]
+    if result.verdict is not None and result.verdict.get("decision") != "allow":
+        data["verdict"] = dict(result.verdict)
+    if kept is not None:
+        data["output_id"] = kept.output_id
+        data["bytes_total"], data["bytes_indexed"] = kept.bytes_total, kept.bytes_indexed
+    return data
+
+
+def batch(answer: BatchAnswer) -> dict[str, Any]:
+    """Every command's answer, and the queries'."""
+    commands = []
+    for command in answer.commands:
+        data = {"label": command.label}
+        data |= {"skipped": command.skipped} if command.answer is None else run(command.answer)
+        if answer.queries:
+            data = {key: value for key, value in data.items() if key not in ("stdout", "stderr")}
+        commands.append(data)
+    return {"ok": answer.ok, "commands": commands, "queries": _queries(answer.queries)}
+
+
+def search(answer: SearchAnswer) -> dict[str, Any]:
+    return {"queries": _queries(answer.queries)}
+
+
+def _queries(results: tuple[QueryResult, ...]) -> list[dict[str, Any]]:
+    return [
+        {
+            "query": result.query,
+            "state": result.state.value,
+            "hits": [
+                {
+                    "source": hit.source,
+                    "title": hit.title,
+                    "text": hit.text,
+                    "start_byte": hit.start_byte,
+                    "end_byte": hit.end_byte,
+                    "start_line": hit.start_line,
+                    "end_line": hit.end_line,
+                }
+                for hit in result.hits
+            ],
+        }
+        for result in results
+    ]

@@ -1,0 +1,233 @@
+"""The tools as a table: name, description, arguments, hints, deadline, and what each one calls.
+
+Descriptions say WHEN, WHEN NOT, RETURNS and EXAMPLE, in that order, and invite instead of
+forbidding: agents follow an offer, and every word here is paid for in every conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mcp.types import ToolAnnotations
+from pydantic import BaseModel
+
+from ctxmode import render
+from ctxmode.app import App
+from ctxmode.batch import BatchCommand, BatchRequest
+from ctxmode.indexing import IndexRequest
+from ctxmode.mcp import arguments, structured
+from ctxmode.searching import SearchRequest
+from executor.keep import Answer
+from executor.model import Limits, Request
+
+MILLISECONDS = 1000
+ANSWER_GRACE_S = 60.0
+"""What a run's tool call may take beyond the run's own deadline: queueing, keeping, indexing."""
+
+
+SEARCH_BYTES_MAX = 16 * 1024
+"""What all passages of one call may cost together: about four thousand tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a tool gives back: text to read, the same as data, and whether it is an error."""
+
+    text: str
+    data: dict[str, Any]
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One row. `deadline_s` tells the longest that a call with these arguments may take."""
+
+    name: str
+    description: str
+    arguments: type[BaseModel]
+    annotations: ToolAnnotations
+    call: Callable[[App, Any], Awaitable[Reply]]
+    deadline_s: Callable[[Any], float]
+
+
+def _seconds(timeout_ms: float | None) -> float | None:
+    return None if timeout_ms is None else timeout_ms / MILLISECONDS
+
+
+def _run_deadline(given: Any) -> float:  # noqa: ANN401 - any arguments with a timeout
+    return (_seconds(given.timeout) or Limits().wall_s) + ANSWER_GRACE_S
+
+
+async def _execute(app: App, given: arguments.Execute) -> Reply:
+    request = Request(
+        given.language,
+        code=given.code,
+        cwd=given.cwd,
+        timeout_s=_seconds(given.timeout),
+        profile=given.profile,
+        intent=given.intent,
+        background=given.background,
+    )
+    return _run_reply(await app.execute(request))
+
+
+async def _execute_file(app: App, given: arguments.ExecuteFile) -> Reply:
+    request = Request(
+        given.language,
+        code=given.code,
+        bind_file=given.path,
+        timeout_s=_seconds(given.timeout),
+        intent=given.intent,
+    )
+    return _run_reply(await app.execute(request))
+
+
+def _run_reply(answer: Answer) -> Reply:
+    return Reply(
+        render.answer_text(answer), structured.run(answer), structured.is_error(answer.result)
+    )
+
+
+async def _batch(app: App, given: arguments.Batch) -> Reply:
+    request = BatchRequest(
+        commands=tuple(BatchCommand(c.label, c.command) for c in given.commands),
+        queries=tuple(given.queries),
+        timeout_s=_seconds(given.timeout),
+        concurrency=given.concurrency,
+        cwd=given.cwd,
+        scope=given.query_scope,
+    )
+    answer = await app.batch(request)
+    return Reply(render.batch_text(answer), structured.batch(answer))
+
+
+async def _index(app: App, given: arguments.Index) -> Reply:
+    request = IndexRequest(
+        content=None if given.content is None else given.content.encode("utf-8"),
+        path=given.path,
+        source=given.source,
+        include=tuple(given.include),
+        exclude=tuple(given.exclude),
+        extensions=tuple(given.extensions),
+        max_depth=given.maxDepth,
+        max_files=given.maxFiles,
+        respect_gitignore=given.respectGitignore,
+        follow_symlinks=given.followSymlinks,
+    )
+    answer = await app.index(request)
+    return Reply(render.index_text(answer), answer.to_json())
+
+
+async def _search(app: App, given: arguments.Search) -> Reply:
+    request = SearchRequest(
+        tuple(given.queries),
+        given.limit,
+        given.source,
+        given.contentType,
+        given.sort,
+        budget_bytes=SEARCH_BYTES_MAX,
+    )
+    answer = await app.search(request)
+    return Reply(render.search_text(answer), structured.search(answer))
+
+
+async def _doctor(app: App, given: arguments.Doctor) -> Reply:
+    del given
+    diagnosis = await app.doctor()
+    return Reply(render.doctor_text(diagnosis), diagnosis.to_json())
+
+
+RUNS_CODE = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
+ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
+READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+
+TOOLS: tuple[Tool, ...] = (
+    Tool(
+        "ctx_execute",
+        """\
+WHEN: a command or a computation may print more than a few lines, or data should be counted, \
+filtered, joined or parsed: write a program that prints only the answer. Languages: javascript, \
+typescript, python, shell, ruby, go, rust, php, perl, r, elixir, csharp, java, c, cpp, lua.
+WHEN NOT: a short command that changes the machine (git commit, mkdir, install): use the host's \
+own shell, since here the project is a copy and the network is off.
+RETURNS: what it printed up to 4 KB, then one line: status, exit code, times, sandbox, changed \
+files. Larger output comes as head and tail, or with intent as the sections that match, and is \
+kept whole under an output_id for ctx_search.
+EXAMPLE: {"language":"shell","code":"npm test 2>&1","intent":"failing tests"}""",
+        arguments.Execute,
+        RUNS_CODE,
+        _execute,
+        _run_deadline,
+    ),
+    Tool(
+        "ctx_execute_file",
+        """\
+WHEN: a question about one large file (log, CSV, JSON, source): the program sees its text as \
+FILE_CONTENT and its path as FILE_CONTENT_PATH (lower case in rust and elixir), and prints the \
+answer.
+WHEN NOT: the file is to be edited, so its text is needed in full: read it.
+RETURNS: as ctx_execute.
+EXAMPLE: {"path":"app.log","language":"python",\
+"code":"print(sum('ERROR' in l for l in FILE_CONTENT.splitlines()))"}""",
+        arguments.ExecuteFile,
+        RUNS_CODE,
+        _execute_file,
+        _run_deadline,
+    ),
+    Tool(
+        "ctx_batch_execute",
+        """\
+WHEN: several shell commands answer one question: run them in one call and ask queries of what \
+they print.
+WHEN NOT: a later command depends on an earlier answer: ctx_execute one by one.
+RETURNS: each command's status and exit code, then per query the passages that match; without \
+queries the outputs.
+EXAMPLE: {"commands":[{"label":"log","command":"git log -50"},{"label":"deps","command":\
+"cat package.json"}],"queries":["breaking change"],"concurrency":2}""",
+        arguments.Batch,
+        RUNS_CODE,
+        _batch,
+        _run_deadline,
+    ),
+    Tool(
+        "ctx_index",
+        """\
+WHEN: documents or code will be asked about more than once: a path (file or folder of the \
+project), or content with a source label.
+WHEN NOT: one question about one file: ctx_execute_file.
+RETURNS: how many sections became searchable, what was left out and why.
+EXAMPLE: {"path":"docs","source":"docs"}""",
+        arguments.Index,
+        ADDS,
+        _index,
+        lambda given: 300.0,
+    ),
+    Tool(
+        "ctx_search",
+        """\
+WHEN: something that was indexed, or the kept output of a run, holds the answer. Several queries \
+in one call cost the least.
+WHEN NOT: nothing was indexed or run yet: ctx_index or ctx_execute first.
+RETURNS: per query the best passages, exact text with source and lines.
+EXAMPLE: {"queries":["timeout retry","exit code"],"source":"out-7f3k2m9q"}""",
+        arguments.Search,
+        READS,
+        _search,
+        lambda given: 60.0,
+    ),
+    Tool(
+        "ctx_doctor",
+        """\
+WHEN: a language fails to start, or you need to know which run here and how strong the sandbox is.
+WHEN NOT: before ordinary calls: each result names what confined it.
+RETURNS: each language with version or the reason and remedy, the isolation layers, the storage.
+EXAMPLE: {}""",
+        arguments.Doctor,
+        READS,
+        _doctor,
+        lambda given: 180.0,
+    ),
+)
+BY_NAME = {tool.name: tool for tool in TOOLS}

@@ -1,0 +1,228 @@
+"""Answers as the text that an agent reads: the program's output first, then one footer line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ctxmode.answers import BatchAnswer, CommandAnswer, IndexAnswer, SearchAnswer
+from ctxmode.diagnosis import Diagnosis, LanguageHealth
+from executor.keep import Answer
+from executor.model import ChangedFile, Layer, Result, Status, Stream
+from kb.model import Hit, QueryResult, SearchState
+
+CHANGED_FILES_SHOWN = 8
+NOTHING_FOUND = {
+    SearchState.NO_MATCH: "No passage matches. Try other or fewer words, or leave out source.",
+    SearchState.NOTHING_INDEXED: "Nothing is indexed here yet: index a path, or run something.",
+}
+CHANGE_MARKS = {"created": "+", "modified": "~", "deleted": "-"}
+
+
+def answer_text(answer: Answer) -> str:
+    """What a run printed, or the sections of it that match, and the footer."""
+    result = answer.result
+    if result.status in (Status.DENIED, Status.REDIRECTED):
+        return refusal_text(result)
+    body = output_text(result) if answer.sections is None else sections_text(answer)
+    return f"{body}\n{footer(answer)}" if body else footer(answer)
+
+
+def output_text(result: Result) -> str:
+    """stdout, then stderr, marked."""
+    stdout, stderr = _shown(result.stdout), _shown(result.stderr)
+    if not stderr:
+        return stdout
+    return f"{stdout}\n[stderr]\n{stderr}" if stdout else f"[stderr]\n{stderr}"
+
+
+def _shown(stream: Stream) -> str:
+    return stream.text.removesuffix("\n")
+
+
+def sections_text(answer: Answer) -> str:
+    """The sections that match the intent, each under its title, and how many more there are."""
+    if not answer.sections:
+        return f"[no section of the output matches the intent]\n{output_text(answer.result)}"
+    parts = [f"## {s.stream}: {s.title}\n{s.text.strip(chr(10))}" for s in answer.sections]
+    more = answer.sections_total - len(answer.sections)
+    if more > 0:
+        parts.append(f"[{more} more sections match]")
+    return "\n".join(parts)
+
+
+def footer(answer: Answer) -> str:
+    """One line: how it ended, what it took, what confined it, what changed, where the rest is."""
+    result = answer.result
+    facts = [ending(result), f"sandbox {result.isolation.tier}, {result.profile}"]
+    if result.changed_files:
+        facts.append(changes_text(result))
+    if answer.kept is not None:
+        facts.append(_kept_text(answer))
+    if answer.note:
+        facts.append(answer.note)
+    return f"[{' | '.join(facts)}]"
+
+
+def ending(result: Result) -> str:
+    """Status, exit code or signal, and times: `exit 3 in 0.12 s`."""
+    words = "ok" if result.ok else result.status.value.replace("_", " ")
+    if result.exit_code is not None:
+        words += f", exit {result.exit_code}"
+    if result.signal is not None:
+        words += f", signal {result.signal}"
+    if result.phase != "run":
+        words += f", while in phase {result.phase}"
+    usage = result.usage
+    took = f" in {usage.wall_s:.2f} s (cpu {usage.cpu_s:.2f} s"
+    took += f", {size(usage.peak_memory_bytes)})" if usage.peak_memory_bytes else ")"
+    message = f": {result.message}" if result.message else ""
+    return words + took + message
+
+
+def changes_text(result: Result) -> str:
+    """The changed files by mark, and whether the changes last."""
+    shown = result.changed_files[:CHANGED_FILES_SHOWN]
+    names = " ".join(_change(change) for change in shown)
+    more = len(result.changed_files) - len(shown) + result.changed_files_omitted
+    kept = "changed" if result.profile == "build" else "changed, not kept"
+    return f"{kept}: {names}" + (f" and {more} more" if more else "")
+
+
+def _change(change: ChangedFile) -> str:
+    return f"{CHANGE_MARKS.get(change.change, '?')}{change.path}"
+
+
+def _kept_text(answer: Answer) -> str:
+    kept, result = answer.kept, answer.result
+    assert kept is not None
+    streams = {"stdout": result.stdout, "stderr": result.stderr}
+    sizes = ", ".join(
+        f"{s.stream} {size(s.bytes_total)} in {streams[s.stream].lines_total} lines"
+        for s in kept.streams
+    )
+    indexed = f"indexed: {kept.bytes_indexed} of {kept.bytes_total}"
+    find = f'ctx_search(queries=["…"], source="{kept.output_id}")'
+    return f"output_id {kept.output_id} keeps {sizes}; {indexed}; {find}"
+
+
+def refusal_text(result: Result) -> str:
+    """Which rule of which file decided, and what to do instead. Nothing ran."""
+    verdict = result.verdict or {}
+    if result.status is Status.REDIRECTED and verdict.get("redirect"):
+        return redirect_text(verdict["redirect"])
+    matches = [m for m in verdict.get("matches", ()) if m["decision"] == verdict["decision"]]
+    lines = [f"[denied, nothing ran] {verdict.get('message') or result.message}".rstrip()]
+    return "\n".join([*lines, *map(match_line, matches)])
+
+
+def redirect_text(redirect: Mapping[str, Any]) -> str:
+    """The better tool for the same job, with its arguments ready."""
+    call = ", ".join(f"{name}={value!r}" for name, value in redirect["arguments"].items())
+    return f"[redirected, nothing ran] {redirect['advice']}\nCall: {redirect['tool']}({call})"
+
+
+def match_line(match: Mapping[str, Any]) -> str:
+    """One rule that spoke, where it is written, and what it matched."""
+    place = f"{match['file']}:{match['line']}" if match["line"] else match["file"]
+    words = " ".join(match["argv"]) or match["text"]
+    reason = "".join(f" {match[key]}" for key in ("reason", "advice") if match[key])
+    return f"- rule {match['rule']} of {place} matches `{words}`.{reason}"
+
+
+def search_text(answer: SearchAnswer) -> str:
+    """All queries' passages, each under its query and its source."""
+    return "\n\n".join([*map(query_text, answer.queries), *answer.notes])
+
+
+def query_text(result: QueryResult) -> str:
+    """One query's passages, exactly as their sources have them."""
+    lines = [f"## {result.query}"]
+    if result.corrections:
+        used = ", ".join(f"{c.typed} as {c.used}" for c in result.corrections)
+        lines.append(f"[also read {used}]")
+    for hit in result.hits:
+        lines += [hit_heading(hit), hit.text.strip("\n")]
+    if result.state is not SearchState.MATCH:
+        lines.append(NOTHING_FOUND[result.state])
+    if result.omitted:
+        lines.append(f"[{result.omitted} more did not fit: ask for a source, or fewer queries]")
+    if result.incomplete_sources:
+        lines.append(f"[{result.incomplete_sources} sources are still being indexed: ask again]")
+    return "\n".join(lines)
+
+
+def hit_heading(hit: Hit) -> str:
+    """Where a passage stands: source, title and lines."""
+    title = f" | {hit.title}" if hit.title else ""
+    older = ", superseded" if hit.superseded else ""
+    return f"--- {hit.source}{title} | lines {hit.start_line}-{hit.end_line}{older} ---"
+
+
+def index_text(answer: IndexAnswer) -> str:
+    """What was indexed, what was left out, and how to find it."""
+    skipped = ", ".join(f"{count} {reason}" for reason, count in answer.skipped.items() if count)
+    lines = [
+        f"Indexed {answer.files} files, {answer.sections} sections, {size(answer.bytes)} "
+        f"as {answer.source}.",
+        *([f"Left out: {skipped}."] if skipped else []),
+        *answer.notes,
+        f'Find it: ctx_search(queries=["…"], source="{answer.source}")',
+    ]
+    return "\n".join(lines)
+
+
+def batch_text(answer: BatchAnswer) -> str:
+    """Every command with how it ended; outputs in full only where no query asked for parts."""
+    parts = [_command_text(command, whole=not answer.queries) for command in answer.commands]
+    parts += [query_text(query) for query in answer.queries]
+    return "\n\n".join(parts)
+
+
+def _command_text(command: CommandAnswer, *, whole: bool) -> str:
+    if command.answer is None:
+        return f"# {command.label}\n[skipped: {command.skipped}]"
+    failed = not command.answer.result.ok
+    text = answer_text(command.answer) if whole or failed else footer(command.answer)
+    return f"# {command.label}\n{text}"
+
+
+def doctor_text(diagnosis: Diagnosis) -> str:
+    """One line a fact, in plain words, for whoever cannot show a table."""
+    languages = (_language_line(name, it) for name, it in diagnosis.languages.items())
+    layers = (_layer_line(name, it) for name, it in diagnosis.isolation.layers.items())
+    parts = {"storage": diagnosis.storage, "fts5": diagnosis.fts5, "opening": diagnosis.opening}
+    lines = [
+        f"project: {diagnosis.project}",
+        f"isolation: tier {diagnosis.isolation.tier}",
+        *layers,
+        *languages,
+        *(
+            f"{name}: {it.detail if it.ok else f'BROKEN: {it.reason}'}"
+            for name, it in parts.items()
+        ),
+        f"critical: {', '.join(diagnosis.critical) or 'nothing'}",
+    ]
+    return "\n".join(lines)
+
+
+def _language_line(name: str, health: LanguageHealth) -> str:
+    if not health.runnable:
+        return f"{name}: not runnable: {health.reason}. {health.hint}"
+    return f"{name}: {health.toolchain} {health.version or ''}, starts in {health.start_ms} ms"
+
+
+def _layer_line(name: str, layer: Layer) -> str:
+    return f"{name}: {layer.detail}" if layer.active else f"{name}: off: {layer.reason}"
+
+
+def size(count: int) -> str:
+    """Bytes for people: `812 B`, `4.0 KB`, `1.2 MB`; powers of 1024."""
+    if count < 1024:
+        return f"{count} B"
+    amount = float(count)
+    for unit in ("KB", "MB", "GB"):
+        amount /= 1024
+        if amount < 1024 or unit == "GB":
+            break
+    return f"{amount:.1f} {unit}"
