@@ -138,8 +138,10 @@ class Cell:
     async def _receive(self) -> Mapping[str, Any]:
         try:
             data = await self._control.recv(MESSAGE_BYTES_MAX)
-        except OSError:
-            data = b""
+        except ConnectionResetError:
+            # An order crossed with the supervisor's end and was never read. The kernel says so
+            # once, ahead of the message that the supervisor left.
+            data = await self._control.recv(MESSAGE_BYTES_MAX)
         return json.loads(data) if data else {}
 
 

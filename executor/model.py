@@ -164,7 +164,8 @@ class Stream:
         if not self.truncated:
             return self.head
         gap = f"[… {self.bytes_omitted} bytes, {self.lines_omitted} lines left out …]"
-        return f"{self.head}\n{gap}\n{self.tail}" if self.head else f"{gap}\n{self.tail}"
+        head = self.head.removesuffix("\n")
+        return f"{head}\n{gap}\n{self.tail}" if head else f"{gap}\n{self.tail}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -421,6 +421,7 @@ class Supervisor:
                 if fd == self.wakeup:
                     os.read(self.wakeup, 4096)
                 else:
+                    self.control.recv(64)  # an order or the server's end: both mean stop
                     poll.unregister(self.control)
                     self.reason = self.reason or "asked"
             self.reap()
