@@ -72,7 +72,7 @@ class HomeLibrary:
     value: str = "{paths}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Toolchain:
     """One way to run a language. Templates hold `{placeholders}`; see `runtimes.program`.
 
@@ -84,7 +84,8 @@ class Toolchain:
     globs (from an executable's real folder) of a native program that an npm launcher wraps. `wrap`
     and `source_name` override the language's. `products` are what compiling leaves, the first of
     them is `{out}`. `project_environment` looks for virtual environments of the project.
-    `version` are the arguments that make the first executable say its version.
+    `version` are the arguments that make the first executable say its version. A row is itself
+    and nothing else, so it compares by identity.
     """
 
     name: str
@@ -117,7 +118,7 @@ class Packages:
     windows: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Language:
     """One row of the table: all that the program knows about a language.
 

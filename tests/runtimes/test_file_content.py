@@ -1,0 +1,160 @@
+"""FILE_CONTENT and FILE_CONTENT_PATH are there in every language, exactly, whatever the file holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtimes.registry import LANGUAGES, language
+
+# Each prints FILE_CONTENT_PATH, a line feed, and FILE_CONTENT. All are whole programs, so that
+# they also run as scripts.
+SHOWS = {
+    "javascript": ('process.stdout.write(FILE_CONTENT_PATH + "\\n" + FILE_CONTENT);'),
+    "typescript": ('process.stdout.write(FILE_CONTENT_PATH + "\\n" + FILE_CONTENT);'),
+    "python": ('print(FILE_CONTENT_PATH)\nprint(FILE_CONTENT, end="")'),
+    "shell": ('printf \'%s\\n%s\' "$FILE_CONTENT_PATH" "$FILE_CONTENT"'),
+    "ruby": ("puts FILE_CONTENT_PATH\nprint FILE_CONTENT"),
+    "go": (
+        'package main\n\nimport "fmt"\n\nfunc main() {\n'
+        "\tfmt.Println(FILE_CONTENT_PATH)\n\tfmt.Print(FILE_CONTENT)\n}\n"
+    ),
+    "rust": ('fn main() {\n    print!("{}\\n{}", FILE_CONTENT_PATH, FILE_CONTENT);\n}\n'),
+    "php": ('<?php declare(strict_types=1);\necho "$FILE_CONTENT_PATH\\n$FILE_CONTENT";'),
+    "perl": ('use strict; use warnings;\nprint "$FILE_CONTENT_PATH\\n$FILE_CONTENT";'),
+    "r": ('cat(FILE_CONTENT_PATH, "\\n", FILE_CONTENT, sep = "")'),
+    "elixir": ('IO.write(file_content_path <> "\\n" <> file_content)'),
+    "csharp": (
+        "using System;\nclass Program {\n    static void Main() {\n"
+        '        Console.Write(FILE_CONTENT_PATH + "\\n" + FILE_CONTENT);\n    }\n}\n'
+    ),
+    "java": (
+        "public class Shown {\n    public static void main(String[] args) {\n"
+        '        System.out.print(FILE_CONTENT_PATH + "\\n" + FILE_CONTENT);\n    }\n}\n'
+    ),
+    "c": (
+        "#define _GNU_SOURCE\n#include <stdio.h>\nint main(void) {\n"
+        '    printf("%s\\n", FILE_CONTENT_PATH);\n'
+        "    fwrite(FILE_CONTENT, 1, FILE_CONTENT_LENGTH, stdout);\n    return 0;\n}\n"
+    ),
+    "cpp": (
+        "#include <iostream>\nint main() {\n"
+        '    std::cout << FILE_CONTENT_PATH << "\\n" << FILE_CONTENT;\n}\n'
+    ),
+    "lua": ('io.write(FILE_CONTENT_PATH, "\\n", FILE_CONTENT)'),
+}
+
+CONTENTS = {
+    "plain": "one\ntwo é ✓\n\n".encode(),
+    "empty": b"",
+    "quotes": b"\"'`$HOME \\n %s #{x} ${y}\n",
+    "large": b"".join(b"%07d abcdefghijklmnopqrstuvwxyz\n" % n for n in range(90_000)),
+}
+
+each_language = pytest.mark.parametrize("name", [row.name for row in LANGUAGES])
+
+
+@each_language
+@pytest.mark.parametrize("kind", CONTENTS)
+def test_a_bound_file_is_there_as_text(name, kind, runners, tmp_path):
+    file = tmp_path / "bound file's.txt"
+    file.write_bytes(CONTENTS[kind])
+    for run in runners(language(name)):
+        outcome = run(SHOWS[name], bind_file=file)
+        assert (run.name, outcome.stderr) == (run.name, "")
+        path, _, content = outcome.stdout.partition("\n")
+        assert (run.name, path) == (run.name, str(file))
+        assert content == CONTENTS[kind].decode()
+
+
+@each_language
+def test_invalid_utf8_in_a_bound_file_is_replaced(name, runners, tmp_path):
+    if name == "shell":
+        pytest.skip("a shell variable holds bytes, see test_the_shell_keeps_invalid_bytes")
+    file = tmp_path / "bound.txt"
+    file.write_bytes("café ".encode() + b"\xff and \xfe end\n")
+    for run in runners(language(name)):
+        outcome = run(SHOWS[name], bind_file=file)
+        content = outcome.stdout.partition("\n")[2]
+        assert (run.name, content) == (run.name, "café \ufffd and \ufffd end\n"), outcome.stderr
+
+
+def test_the_shell_keeps_invalid_bytes(runners, tmp_path):
+    file = tmp_path / "bound.txt"
+    file.write_bytes(b"\xff\0\xfe\n")
+    for run in runners(language("shell")):
+        outcome = run('printf %s "$FILE_CONTENT" | od -An -tx1', bind_file=file)
+        assert (run.name, outcome.stdout.split()) == (run.name, ["ff", "fe", "0a"])
+        assert outcome.stderr == ""
+
+
+@each_language
+def test_a_script_in_place_can_have_a_bound_file(name, runners, tmp_path):
+    # javac demands that the file of a public class is called after it.
+    script = tmp_path / "project" / f"Shown{language(name).extensions[0]}"
+    script.write_text(SHOWS[name])
+    file = tmp_path / "bound.txt"
+    file.write_text("text\n")
+    for run in runners(language(name)):
+        outcome = run(script=script, bind_file=file)
+        assert (run.name, outcome.stdout) == (run.name, f"{file}\ntext\n"), outcome.stderr
+
+
+# Statements without a main function, with the names as each language's idiom has them.
+BARE = {
+    "elixir": 'IO.write("#{String.length(file_content)} #{file_content_path}")',
+    "go": 'fmt.Print(len([]rune(FILE_CONTENT)), " ", FILE_CONTENT_PATH)',
+    "rust": 'print!("{} {}", file_content.chars().count(), file_content_path);',
+    "csharp": 'Console.Write(FILE_CONTENT.Length + " " + FILE_CONTENT_PATH);',
+    "java": 'System.out.print(FILE_CONTENT.length() + " " + FILE_CONTENT_PATH);',
+    "c": 'printf("%zu %s", strlen(FILE_CONTENT) - 1, FILE_CONTENT_PATH);',
+    "cpp": 'cout << FILE_CONTENT.size() - 1 << " " << FILE_CONTENT_PATH;',
+}
+
+
+@pytest.mark.parametrize("name", BARE)
+def test_bare_statements_see_a_bound_file(name, runners, tmp_path):
+    file = tmp_path / "bound.txt"
+    file.write_text("dévé\n"[:4])
+    file.write_text("dév\n")
+    for run in runners(language(name)):
+        outcome = run(BARE[name], bind_file=file)
+        assert (run.name, outcome.stdout) == (run.name, f"4 {file}"), outcome.stderr
+
+
+# First lines that must stay first.
+STRICT = {
+    "python": "#!/usr/bin/env python3\nfrom __future__ import annotations\nprint(len(FILE_CONTENT))",
+    "javascript": (
+        '"use strict";\ntry { undeclared = 1; } catch { console.log(FILE_CONTENT.length); }'
+    ),
+    "perl": "#!/usr/bin/perl -w\nuse strict;\nprint length($FILE_CONTENT), qq(\\n);",
+    "rust": '#![allow(dead_code)]\nfn main() { println!("{}", FILE_CONTENT.len()); }',
+    "java": "package a.b;\nclass M { public static void main(String[] a) { "
+    "System.out.println(FILE_CONTENT.length()); } }",
+    "php": "<?php\ndeclare(strict_types=1);\nnamespace A;\necho strlen(FILE_CONTENT), PHP_EOL;",
+    "shell": 'set -euo pipefail\necho "${#FILE_CONTENT}"',
+    "ruby": "# frozen_string_literal: true\nputs FILE_CONTENT.length",
+}
+
+
+@pytest.mark.parametrize("name", STRICT)
+def test_binding_leaves_the_first_lines_their_meaning(name, runners, tmp_path):
+    file = tmp_path / "bound.txt"
+    file.write_text("text\n")
+    for run in runners(language(name)):
+        if name == "shell" and run.name == "sh":
+            continue  # pipefail is bash's
+        outcome = run(STRICT[name], bind_file=file)
+        assert (run.name, outcome.stdout) == (run.name, "5\n"), outcome.stderr
+
+
+def test_a_rust_program_may_use_the_name_file_content_for_itself(runners, tmp_path):
+    file = tmp_path / "bound.txt"
+    file.write_text("a b\n")
+    code = (
+        "fn words(file_content: &str) -> usize { file_content.split_whitespace().count() }\n"
+        "fn main() {\n    let file_content = FILE_CONTENT.trim();\n"
+        '    println!("{} {}", words(file_content), words(&FILE_CONTENT));\n}\n'
+    )
+    for run in runners(language("rust")):
+        assert run(code, bind_file=file).stdout == "2 2\n"
