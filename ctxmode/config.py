@@ -18,18 +18,23 @@ PROJECT_MARKS = (".git", ".ctxmode")
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What is fixed for the life of the process. All paths are absolute and real."""
+    """What is fixed for the life of the process. All paths are absolute and real.
+
+    `database_dir` of None is a folder below `data_dir`.
+    """
 
     project: Path
     home: Path
     data_dir: Path
+    database_dir: Path | None = None
 
     @property
     def database(self) -> Path:
         """One file a project; the readable part is for people, the hash tells namesakes apart."""
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", self.project.name)[:40].strip("-.") or "root"
         digest = hashlib.sha256(os.fsencode(self.project)).hexdigest()[:12]
-        return self.data_dir / "projects" / f"{name}-{digest}.sqlite3"
+        folder = self.database_dir or self.data_dir / "projects"
+        return folder / f"{name}-{digest}.sqlite3"
 
     @property
     def state_dir(self) -> Path:
@@ -76,7 +81,7 @@ def prepare_storage(config: Config) -> None:
         ContextModeError: the place cannot be made or written.
     """
     try:
-        for folder in (config.data_dir, config.database.parent, config.state_dir):
+        for folder in (config.data_dir, config.database.parent, config.state_dir, config.log_dir):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         probe = config.data_dir / f".writable-{os.getpid()}"
         probe.write_bytes(b"")

@@ -97,6 +97,8 @@ def _kept_text(answer: Answer) -> str:
     kept, result = answer.kept, answer.result
     assert kept is not None
     streams = {"stdout": result.stdout, "stderr": result.stderr}
+    if not any(streams[s.stream].truncated for s in kept.streams):
+        return f"output_id {kept.output_id}"
     sizes = ", ".join(
         f"{s.stream} {size(s.bytes_total)} in {streams[s.stream].lines_total} lines"
         for s in kept.streams

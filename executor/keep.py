@@ -7,7 +7,7 @@ sections that match the intent; the whole stream is kept under an output id and 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,9 @@ T = TypeVar("T")
 
 SECTIONS_MAX = 5
 SECTIONS_COUNTED = 100
+SECTIONS_BYTES_MAX = 4096
+"""What the sections of an answer may hold together; the first is shown however long it is."""
+
 INDEX_STEP_BYTES = 512 * 1024
 """How much is indexed at a time behind an answer, so that a search never waits long for it."""
 
@@ -193,7 +196,7 @@ class Keep:
         for kept in answer.kept.streams:
             best = partial(self.store.best_chunks, kept.source_id, intent, SECTIONS_COUNTED)
             found += [_section(kept.stream, hit) for hit in await self._in_thread(best)]
-        return replace(answer, sections=tuple(found[:SECTIONS_MAX]), sections_total=len(found))
+        return replace(answer, sections=_affordable(found), sections_total=len(found))
 
     async def _in_thread(self, call: Callable[..., T], *args: object) -> T:
         return await trio.to_thread.run_sync(partial(call, *args), limiter=self.writing)
@@ -207,6 +210,18 @@ def _kept_stream(stream: str, indexed: Indexed) -> KeptStream:
 
 def _section(stream: str, hit: Hit) -> Section:
     return Section(stream, hit.title, hit.text, hit.start_byte, hit.end_byte)
+
+
+def _affordable(sections: Sequence[Section]) -> tuple[Section, ...]:
+    """The best sections that the answer has room for."""
+    room = SECTIONS_BYTES_MAX
+    taken: list[Section] = []
+    for section in sections[:SECTIONS_MAX]:
+        room -= len(section.text.encode())
+        if taken and room < 0:
+            break
+        taken.append(section)
+    return tuple(taken)
 
 
 def _discard(spools: Iterable[Path | None]) -> None:

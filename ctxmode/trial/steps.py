@@ -1,0 +1,272 @@
+"""The trial itself: every language answers about real input, then a large output is searched.
+
+Nothing is taken on trust: each number is compared with one worked out here, each passage with
+the bytes that the program must have printed.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from ctxmode.app import App, open_app
+from ctxmode.config import Config
+from ctxmode.errors import ContextModeError
+from ctxmode.searching import SearchRequest
+from ctxmode.trial.corpus import Corpus, gather
+from ctxmode.trial.questions import INPUT_NAME, PROGRAMS, QUESTIONS, WORD, Program
+from executor import Request, Status
+
+RUN_S_MAX = 50.0
+SIDE_BY_SIDE = 2
+SEARCHES = 3
+WORD_LENGTH_MIN = 9
+LISTING = "LC_ALL=C grep -an 'def ' corpus.txt"
+"""The program whose output is large: every definition in the input, with its line number."""
+
+LARGE_BYTES_MIN = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One language's answer. `correct` is False too when it gave none."""
+
+    language: str
+    question: str
+    expected: int
+    printed: str
+    correct: bool
+    status: str
+    wall_s: float
+    bytes_read: int
+    bytes_returned: int
+    tier: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One search in the large output, and whether the passage is exactly the right one."""
+
+    query: str
+    expected_line: str
+    source: str
+    start_byte: int
+    end_byte: int
+    correct: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The large output: what it was, what came back of it, and what was found in it."""
+
+    bytes_total: int
+    bytes_returned: int
+    bytes_indexed: int
+    output_id: str
+    searches: tuple[Found, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """All that was tried. `problems` says what was wrong; none means that all of it works."""
+
+    tier: str
+    input: Corpus
+    answers: tuple[Answered, ...]
+    listed: Listed | None
+    missing: dict[str, str]
+    problems: tuple[str, ...]
+    wall_s: float
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "ok": self.ok,
+            "problems": list(self.problems),
+            "tier": self.tier,
+            "wall_s": round(self.wall_s, 2),
+            "input": {
+                "bytes": len(self.input.content),
+                "parts": {part.name: part.bytes for part in self.input.parts},
+            },
+            "answers": [asdict(answer) for answer in self.answers],
+            "listed": None if self.listed is None else asdict(self.listed),
+            "missing": self.missing,
+        }
+
+
+async def run_trial(config: Config, report: Callable[[Answered], None]) -> Trial:
+    """Try everything, in a project of its own; `report` hears of each answer as it comes.
+
+    Raises:
+        ContextModeError: there is too little input, or the project cannot be opened.
+    """
+    started = trio.current_time()
+    corpus = await trio.to_thread.run_sync(gather, config.project)
+    async with _own_project(config, corpus) as app:
+        diagnosis = await app.doctor()
+        runnable = [p for p in PROGRAMS if diagnosis.languages[p.language].runnable]
+        answers = await _answer_all(app, corpus, runnable, report)
+        listed = await _list_and_search(app, corpus)
+    missing = {name: h.reason for name, h in diagnosis.languages.items() if not h.runnable}
+    return Trial(
+        tier=diagnosis.isolation.tier,
+        input=corpus,
+        answers=answers,
+        listed=listed,
+        missing=missing,
+        problems=(*(f"critical: {name}" for name in diagnosis.critical), *_wrong(answers, listed)),
+        wall_s=trio.current_time() - started,
+    )
+
+
+@asynccontextmanager
+async def _own_project(config: Config, corpus: Corpus) -> AsyncIterator[App]:
+    """A project that holds the input and nothing else, and storage that ends with it."""
+    with tempfile.TemporaryDirectory(prefix="context-mode-try-") as folder:
+        own = await trio.to_thread.run_sync(_furnish, Path(folder), config, corpus)
+        async with open_app(own) as app:
+            yield app
+
+
+def _furnish(folder: Path, config: Config, corpus: Corpus) -> Config:
+    folder = folder.resolve()
+    project = folder / "project"
+    project.mkdir()
+    (project / INPUT_NAME).write_bytes(corpus.content)
+    # What earlier probes of the languages found is kept: it is the machine's, not the trial's.
+    return replace(config, project=project, database_dir=folder / "data")
+
+
+async def _answer_all(
+    app: App, corpus: Corpus, programs: list[Program], report: Callable[[Answered], None]
+) -> tuple[Answered, ...]:
+    expected = await trio.to_thread.run_sync(_expected, corpus, programs)
+    answers: dict[str, Answered] = {}
+    waiting = iter(programs)
+
+    async def work() -> None:
+        for program in waiting:
+            answer = await _answer(app, corpus, program, expected[program.question])
+            answers[program.language] = answer
+            report(answer)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(SIDE_BY_SIDE):
+            nursery.start_soon(work)
+    return tuple(answers[program.language] for program in programs)
+
+
+def _expected(corpus: Corpus, programs: list[Program]) -> dict[str, int]:
+    asked = {program.question for program in programs}
+    return {name: QUESTIONS[name].answer(corpus.content) for name in asked}
+
+
+async def _answer(app: App, corpus: Corpus, program: Program, expected: int) -> Answered:
+    request = Request(program.language, code=program.code, timeout_s=RUN_S_MAX)
+    try:
+        result = (await app.execute(request)).result
+    except ContextModeError as error:
+        return _unanswered(program, expected, str(error))
+    printed = result.stdout.text.strip()
+    return Answered(
+        language=program.language,
+        question=QUESTIONS[program.question].text,
+        expected=expected,
+        printed=printed or result.stderr.text.strip()[-300:] or result.message,
+        correct=result.status is Status.OK and printed == str(expected),
+        status=result.status.value,
+        wall_s=round(result.usage.wall_s, 3),
+        bytes_read=len(corpus.content),
+        bytes_returned=result.stdout.bytes_total,
+        tier=result.isolation.tier,
+    )
+
+
+def _unanswered(program: Program, expected: int, why: str) -> Answered:
+    text = QUESTIONS[program.question].text
+    return Answered(program.language, text, expected, why, False, "not_run", 0.0, 0, 0, "none")
+
+
+async def _list_and_search(app: App, corpus: Corpus) -> Listed | None:
+    """Print something large, and ask for three of its lines by a word that only they have."""
+    try:
+        answer = await app.execute(Request("shell", code=LISTING, timeout_s=RUN_S_MAX))
+    except ContextModeError:
+        return None
+    if answer.kept is None:
+        return None
+    printed = await trio.to_thread.run_sync(listing, corpus.content)
+    (stream,) = answer.kept.streams
+    exact = await app.text(stream.source_id) == printed
+    searches = []
+    for word, line in rare_words(printed):
+        search = await app.search(SearchRequest((word,), limit=1, source=answer.kept.output_id))
+        searches.append(_check(search.queries[0].hits, word, line, printed, exact))
+    shown = answer.result.stdout
+    return Listed(
+        bytes_total=shown.bytes_total,
+        bytes_returned=shown.bytes_total - shown.bytes_omitted,
+        bytes_indexed=answer.kept.bytes_indexed,
+        output_id=answer.kept.output_id,
+        searches=tuple(searches),
+    )
+
+
+def listing(content: bytes) -> bytes:
+    """What the listing program must print, byte for byte."""
+    lines = content.split(b"\n")[:-1]
+    return b"".join(b"%d:%s\n" % (n, line) for n, line in enumerate(lines, 1) if b"def " in line)
+
+
+def rare_words(printed: bytes) -> list[tuple[str, bytes]]:
+    """Words that occur once, spread over the text, each with its line."""
+    once = Counter(word.lower() for word in WORD.findall(printed))
+    lines = printed.split(b"\n")[:-1]
+    found = []
+    for number in range(1, SEARCHES + 1):
+        for line in lines[number * len(lines) // (SEARCHES + 1) :]:
+            plain = [w for w in WORD.findall(line) if _searchable(w) and once[w.lower()] == 1]
+            if plain:
+                found.append((plain[0].decode(), line))
+                break
+    return found
+
+
+def _searchable(word: bytes) -> bool:
+    """A plain word, so that no stemming or splitting of identifiers blurs what is expected."""
+    return len(word) >= WORD_LENGTH_MIN and word.isalpha() and word.islower()
+
+
+def _check(hits: tuple[Any, ...], word: str, line: bytes, printed: bytes, exact: bool) -> Found:
+    """Right is the one chunk that holds the line, with the very bytes that were printed."""
+    shown = line.decode("utf-8", "replace").strip()
+    if not hits:
+        return Found(word, shown, "", 0, 0, False)
+    hit = hits[0]
+    passage = printed[hit.start_byte : hit.end_byte]
+    correct = exact and line in passage and passage.decode("utf-8", "replace") == hit.text
+    return Found(word, shown, hit.source, hit.start_byte, hit.end_byte, correct)
+
+
+def _wrong(answers: tuple[Answered, ...], listed: Listed | None) -> list[str]:
+    wrong = [
+        f"{a.language}: {a.status}, printed {a.printed!r}, expected {a.expected}"
+        for a in answers
+        if not a.correct
+    ]
+    if listed is None or listed.bytes_total < LARGE_BYTES_MIN:
+        return [*wrong, "the large output was not kept"]
+    if len(listed.searches) < SEARCHES:
+        wrong.append(f"only {len(listed.searches)} searches could be made")
+    return wrong + [f"search {s.query!r}: wrong passage" for s in listed.searches if not s.correct]
