@@ -1,1 +1,67 @@
 """What we keep out of the context window: detect, chunk, store, search."""
+
+from __future__ import annotations
+
+from kb.chunk import CAP_BYTES, TARGET_BYTES, Chunk, ChunkedDocument
+from kb.chunkers import CHUNKERS
+from kb.chunking import chunk
+from kb.connection import fts5_available
+from kb.directory import DirectoryReport, index_paths
+from kb.errors import (
+    StoreBusyError,
+    StoreCorruptError,
+    StoreError,
+    StoreFullError,
+    StoreReadOnlyError,
+    StoreUnavailableError,
+    UnknownSourceError,
+)
+from kb.model import (
+    Check,
+    Correction,
+    Hit,
+    Indexed,
+    Origin,
+    Progress,
+    Purged,
+    QueryResult,
+    SearchState,
+    Source,
+    Stats,
+)
+from kb.store import Store
+from kb.tokens import estimate_tokens
+from kb.walking import Skipped
+
+__all__ = [
+    "CAP_BYTES",
+    "CHUNKERS",
+    "TARGET_BYTES",
+    "Check",
+    "Chunk",
+    "ChunkedDocument",
+    "Correction",
+    "DirectoryReport",
+    "Hit",
+    "Indexed",
+    "Origin",
+    "Progress",
+    "Purged",
+    "QueryResult",
+    "SearchState",
+    "Skipped",
+    "Source",
+    "Stats",
+    "Store",
+    "StoreBusyError",
+    "StoreCorruptError",
+    "StoreError",
+    "StoreFullError",
+    "StoreReadOnlyError",
+    "StoreUnavailableError",
+    "UnknownSourceError",
+    "chunk",
+    "estimate_tokens",
+    "fts5_available",
+    "index_paths",
+]

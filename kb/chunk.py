@@ -1,0 +1,72 @@
+"""The data of chunking: `Mark` says where a section starts, `Chunk` is an exact bounded piece."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+TARGET_BYTES = 1500
+"""What a chunk aims at: small enough to be an answer, large enough to be understood alone."""
+
+CAP_BYTES = 4096
+"""What no chunk exceeds, of whatever kind and shape."""
+
+MERGE_BYTES = 400
+"""Neighbours below this join when they stand under one parent."""
+
+
+class Mark(NamedTuple):
+    """A section starts here and lasts until the next mark, so marks tile their source.
+
+    `whole` asks that the section stay in one chunk as long as it fits under the cap (a fence, a
+    table, a stack trace). A tuple rather than a dataclass because a source has thousands.
+    """
+
+    start: int
+    title: tuple[str, ...] = ()
+    whole: bool = False
+    language: str | None = None
+    identifiers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One piece of a source.
+
+    `text` is exactly the source's bytes [`start_byte`, `end_byte`) decoded as UTF-8, where bytes
+    that are not UTF-8 appear as U+FFFD; `raw` then holds those bytes and is None otherwise.
+    Chunks of a source tile it: each starts where the one before ended. Lines count from 1, are
+    ended by a line feed, and `end_line` is the line of the last byte.
+    """
+
+    title: tuple[str, ...]
+    text: str
+    kind: str
+    language: str | None
+    start_byte: int
+    end_byte: int
+    start_line: int
+    end_line: int
+    identifiers: tuple[str, ...] = ()
+    raw: bytes | None = None
+
+    @property
+    def title_text(self) -> str:
+        return " > ".join(self.title)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkedDocument:
+    """What became of one source: its kind, its chunks in order, and what had to be given up."""
+
+    kind: str
+    language: str | None
+    chunks: tuple[Chunk, ...]
+    notes: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return iter(self.chunks)
+
+    def __len__(self) -> int:
+        return len(self.chunks)

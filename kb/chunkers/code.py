@@ -1,0 +1,110 @@
+"""Programs by definitions: each with its comment, titled by the definitions that enclose it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from kb import grammars
+from kb.chunk import Mark
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+PARSE_BYTES = 2 * 1024 * 1024
+"""Larger files are data or generated: they are cut by lines, as a syntax tree of them costs some
+fifty times their size in memory."""
+
+_SPACE = b" \t\r\n"
+_NAME_BYTES = 200
+_DEPTH = 32
+
+
+class _Definition(NamedTuple):
+    start: int
+    end: int
+    name: str
+
+
+def marks(data: bytes, language: str | None) -> Iterator[Mark]:
+    """A mark where a definition starts, and one where it ends and its surroundings go on."""
+    if language not in grammars.QUERIES or len(data) > PARSE_BYTES:
+        return
+    enclosing: list[_Definition] = []
+    for definition in _definitions(data, language):
+        yield from _ended(enclosing, definition.start)
+        enclosing.append(definition)
+        yield Mark(definition.start, _path(enclosing), identifiers=(definition.name,))
+    yield from _ended(enclosing, len(data))
+
+
+def _ended(enclosing: list[_Definition], position: int) -> Iterator[Mark]:
+    while enclosing and enclosing[-1].end <= position:
+        end = enclosing.pop().end
+        yield Mark(end, _path(enclosing))
+
+
+def _path(enclosing: list[_Definition]) -> tuple[str, ...]:
+    return tuple(definition.name for definition in enclosing[-_DEPTH:] if definition.name)
+
+
+def _definitions(data: bytes, language: str) -> list[_Definition]:
+    """The definitions of `data` from outside in and top to bottom, leads included."""
+    from tree_sitter import Parser, QueryCursor  # noqa: PLC0415 - see grammars.grammar
+
+    grammar = grammars.grammar(language)
+    tree = Parser(grammar.language).parse(data)
+    named: dict[int, tuple[Node, list[Node]]] = {}
+    wraps: dict[int, Node] = {}
+    leads: dict[int, int] = {}
+    for _, captures in QueryCursor(grammar.query).matches(tree.root_node):
+        for lead in captures.get("lead", ()):
+            leads[_without_space(data, lead.end_byte)] = lead.start_byte
+        for inner in captures.get("inner", ()):
+            wraps[inner.id] = captures["wrap"][0]
+        for node in captures.get("def", ()):
+            names = [*captures.get("owner", ()), *captures.get("name", ())]
+            named.setdefault(node.id, (node, names))
+    found = []
+    for node, names in named.values():
+        outer = node
+        while outer.id in wraps:
+            outer = wraps.pop(outer.id)
+        start = _with_leads(data, leads, outer.start_byte)
+        found.append(_Definition(start, outer.end_byte, _name(node, names)))
+    return sorted(found, key=lambda d: (d.start, -d.end))
+
+
+def _with_leads(data: bytes, leads: dict[int, int], start: int) -> int:
+    """Where the comments and attributes begin that stand directly above `start`."""
+    while True:
+        above = _without_space(data, start)
+        lead = leads.get(above)
+        if lead is None or data.count(b"\n", above, start) > 1 or not _begins_line(data, lead):
+            return start
+        del leads[above]
+        start = lead
+
+
+def _without_space(data: bytes, end: int) -> int:
+    while end > 0 and data[end - 1] in _SPACE:
+        end -= 1
+    return end
+
+
+def _begins_line(data: bytes, position: int) -> bool:
+    while position > 0 and data[position - 1] in b" \t":
+        position -= 1
+    return position == 0 or data[position - 1] == 0x0A
+
+
+def _name(node: Node, names: list[Node]) -> str:
+    """What the definition is called, without a C declarator's stars and parameters."""
+    if not names:
+        field = node.child_by_field_name("name")
+        names = [field] if field is not None else []
+    parts = []
+    for part in names:
+        text = (part.text or b"")[:_NAME_BYTES].decode("utf-8", "replace")
+        parts.append(" ".join(text.partition("(")[0].split()).strip("*&\"' "))
+    return ".".join(dict.fromkeys(p for p in parts if p))

@@ -1,0 +1,196 @@
+"""JSON and JSON Lines by key path: exact text, titles like `users > [3] alice > address`.
+
+A tokenizer with a stack rather than a parser: it never recurses, holds only what may still become
+one chunk, and reads broken or unending input as well as valid.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kb.chunk import MERGE_BYTES, TARGET_BYTES, Mark
+
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[{}\[\],]', re.DOTALL)
+_SPACE = re.compile(rb"[\s,]*")
+
+_IDENTITY = (b"name", b"title", b"label", b"path", b"key", b"slug", b"id")
+"""Fields whose value names the record they stand in, the most telling first."""
+
+_PATH_ENDS = 6
+"""Of a deeper path the outermost and the innermost so many elements are told."""
+
+_NAMES_IN_TITLE = 12
+
+
+@dataclass(slots=True)
+class _Container:
+    """An object or array that is still open.
+
+    `value` is the name of a container that just closed as the current item's value; `told` says
+    that this value was spread, so that nothing of the item is left to mark.
+    """
+
+    start: int
+    is_object: bool
+    name: str
+    item_start: int
+    count: int = 0
+    key: bytes | None = None
+    value: str | None = None
+    told: bool = False
+    identity: bytes = b""
+    identity_rank: int = len(_IDENTITY)
+    items: list[tuple[int, int, str]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Group:
+    """Small neighbours that will share a section."""
+
+    start: int
+    end: int
+    names: list[str]
+
+
+def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
+    """A mark a value that stands alone, and one for each run of small neighbours."""
+    return _Scan(data, lines=False).run()
+
+
+def line_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
+    """JSON Lines: the same, each record titled by its number and identity."""
+    return _Scan(data, lines=True).run()
+
+
+class _Scan:
+    """One pass over the tokens.
+
+    Containers at the bottom of the stack that have outgrown a chunk are "spread": their items are
+    sections of their own. The first `_spread` of the stack are; the rest may still fit in one.
+    """
+
+    def __init__(self, data: bytes, *, lines: bool) -> None:
+        self._data = data
+        self._lines = lines
+        root = _Container(0, is_object=False, name="", item_start=0)
+        self._stack = [root]
+        self._spread = 1
+        self._group: _Group | None = None
+
+    def run(self) -> Iterator[Mark]:
+        data, stack = self._data, self._stack
+        for token in _TOKEN.finditer(data):
+            at, end = token.span()
+            char, top = data[at], stack[-1]
+            if char == 0x22:
+                if top.is_object and top.key is None:
+                    top.key = data[at + 1 : min(end - 1, at + 200)]
+            elif char == 0x2C:
+                yield from self._end_item(top, at, at + 1)
+            elif char in b"{[":
+                stack.append(_Container(at, char == 0x7B, self._name(top), end))
+            elif len(stack) > 1:
+                yield from self._close(at, end)
+            if len(stack) > self._spread and end - stack[self._spread].start > TARGET_BYTES:
+                yield from self._spread_out()
+        yield from self._flush()
+
+    def _name(self, container: _Container) -> str:
+        """The path element of the value that starts now in `container`."""
+        if container.is_object:
+            return _decoded(container.key or b"")
+        if len(self._stack) == 1 and not self._lines:
+            return ""
+        return f"[{container.count}]"
+
+    def _close(self, at: int, end: int) -> Iterator[Mark]:
+        yield from self._end_item(self._stack[-1], at, at)
+        closed = self._stack.pop()
+        parent = self._stack[-1]
+        if self._spread > len(self._stack):
+            self._spread = len(self._stack)
+            yield from self._flush()
+            parent.told = True
+        elif len(self._stack) == 1 and not self._lines:
+            parent.value = _joined([name for _, _, name in closed.items])
+        else:
+            parent.value = f"{closed.name} {_decoded(closed.identity)}".strip()
+        if len(self._stack) == 1:
+            yield from self._end_item(parent, end, end)
+
+    def _end_item(self, top: _Container, end: int, next_start: int) -> Iterator[Mark]:
+        """An item of `top` ends: keep it with its siblings, or mark it where `top` is spread."""
+        start, key, value, told = top.item_start, top.key, top.value, top.told
+        top.item_start, top.key, top.value, top.told = next_start, None, None, False
+        empty = value is None and (
+            key is None if top.is_object else _SPACE.fullmatch(self._data, start, end)
+        )
+        if empty and not told:
+            return
+        name = value if value is not None else _decoded(key) if key is not None else self._name(top)
+        top.count += 1
+        if told:
+            return
+        if key in _IDENTITY and value is None and end - start < 200:
+            self._identify(top, key, self._data[start:end])
+        if len(self._stack) <= self._spread:
+            yield from self._add(start, end, name)
+        else:
+            top.items.append((start, end, name))
+
+    def _identify(self, record: _Container, key: bytes, item: bytes) -> None:
+        rank = _IDENTITY.index(key)
+        if rank < record.identity_rank:
+            record.identity_rank = rank
+            record.identity = item.partition(b":")[2].strip().strip(b'"')
+
+    def _spread_out(self) -> Iterator[Mark]:
+        """The outermost container that might have fitted in one chunk has outgrown it."""
+        container = self._stack[self._spread]
+        yield from self._flush()
+        self._spread += 1
+        for start, end, name in container.items:
+            yield from self._add(start, end, name)
+        container.items.clear()
+
+    def _add(self, start: int, end: int, name: str) -> Iterator[Mark]:
+        if end - start >= MERGE_BYTES:
+            yield from self._flush()
+            yield self._mark(start, name)
+            return
+        group = self._group
+        if group is not None and end - group.start <= TARGET_BYTES:
+            group.names.append(name)
+            group.end = end
+            return
+        yield from self._flush()
+        self._group = _Group(start, end, [name])
+
+    def _flush(self) -> Iterator[Mark]:
+        if self._group is not None:
+            group, self._group = self._group, None
+            yield self._mark(group.start, _joined(group.names))
+
+    def _mark(self, start: int, name: str) -> Mark:
+        space = _SPACE.match(self._data, start)
+        assert space is not None
+        path = [c.name for c in self._outer() if c.name]
+        return Mark(space.end(), (*path, name) if name else tuple(path))
+
+    def _outer(self) -> list[_Container]:
+        if self._spread <= 2 * _PATH_ENDS:
+            return self._stack[: self._spread]
+        return self._stack[:_PATH_ENDS] + self._stack[self._spread - _PATH_ENDS : self._spread]
+
+
+def _joined(names: list[str]) -> str:
+    names = [name for name in names if name]
+    if len(names) > _NAMES_IN_TITLE:
+        return f"{names[0]} … {names[-1]}"
+    return ", ".join(names)
+
+
+def _decoded(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")

@@ -1,0 +1,124 @@
+"""Opening the file: settings, migrations, a damaged file set aside, a read-only one still read."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kb.errors import StoreCorruptError, StoreUnavailableError, translated
+from kb.schema import SchemaTooNewError, migrate
+
+BUSY_TIMEOUT_S = 30.0
+"""How long a writer waits for others. Transactions are short, so only a stuck one takes longer."""
+
+_SIDE_FILES = ("", "-wal", "-shm")
+
+
+def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+    """A connection with this project's settings; transactions are begun explicitly.
+
+    Raises:
+        sqlite3.Error: as SQLite reports it.
+    """
+    uri = path.absolute().as_uri() + ("?mode=ro" if read_only else "")
+    db = sqlite3.connect(
+        uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+    )
+    try:
+        db.execute("PRAGMA foreign_keys = ON")
+        db.execute("PRAGMA temp_store = MEMORY")
+        db.execute("PRAGMA cache_size = -65536")
+        db.execute("PRAGMA mmap_size = 268435456")
+        if not read_only:
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = NORMAL")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def prepare(path: Path, *, create: bool) -> tuple[bool, tuple[str, ...]]:
+    """Make the file ready for `connect`: exists, sound, current.
+
+    Returns whether it can only be read, and what a person should know about it.
+
+    Raises:
+        StoreUnavailableError: it does not exist and may not be created, or a later release wrote
+            it.
+        StoreError: SQLite refuses it for another reason.
+    """
+    if not path.exists():
+        if not create:
+            raise StoreUnavailableError(f"{path}: no store here; index something first")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise StoreUnavailableError(f"{path.parent}: {error.strerror}") from error
+    elif not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
+        return True, (f"{path} is read-only: searching works, storing does not",)
+    with _sole(path):
+        try:
+            _migrated(path)
+        except StoreCorruptError as error:
+            aside = set_aside(path)
+            _migrated(path)
+            return False, (f"{error}; the damaged file is kept as {aside}, a new one was begun",)
+    return False, ()
+
+
+def _migrated(path: Path) -> None:
+    with translated(path):
+        db = connect(path)
+        try:
+            migrate(db)
+        except SchemaTooNewError as error:
+            raise StoreUnavailableError(
+                f"{path}: written by a later release (it knows {error}): update this program"
+            ) from error
+        finally:
+            db.close()
+    path.chmod(0o600)
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a damaged file and its write-ahead log, so that nothing of it is lost."""
+    stamp = time.strftime("%Y%m%dT%H%M%S")
+    aside = path.with_name(f"{path.name}.corrupt-{stamp}-{os.getpid()}")
+    for suffix in _SIDE_FILES:
+        side = path.with_name(path.name + suffix)
+        if side.exists():
+            side.rename(aside.with_name(aside.name + suffix))
+    return aside
+
+
+@contextmanager
+def _sole(path: Path) -> Iterator[None]:
+    """One process at a time makes, migrates or sets aside a file."""
+    try:
+        handle = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise StoreUnavailableError(f"{path}: {error.strerror}") from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def fts5_available() -> bool:
+    """Whether this Python's SQLite can search: full-text tables with the trigram tokenizer."""
+    db = sqlite3.connect(":memory:")
+    try:
+        db.execute("CREATE VIRTUAL TABLE probe USING fts5(x, tokenize='trigram')")
+    except sqlite3.OperationalError:
+        return False
+    else:
+        return True
+    finally:
+        db.close()

@@ -1,0 +1,77 @@
+"""Which kind a source is, and in what language: said, else by media type, name, shebang, shape.
+
+Never by guessing a lexer from the text, and never Markdown by default: what nothing identifies is
+plain text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from kb import filetypes
+
+_SHEBANG = re.compile(rb"#![ \t]*(\S+)(?:[ \t]+(?:-S[ \t]+)?(\S+))?")
+_HEAD = 4096
+_TIMESTAMP = re.compile(
+    rb"^\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\w{3} +\d{1,2} \d\d:\d\d:\d\d"
+    rb"|\d\d:\d\d:\d\d[.,]\d)",
+    re.MULTILINE,
+)
+_JSON_START = re.compile(rb'\s*(?:\{\s*(?:"|\})|\[\s*(?:[\[{"\]\d-]|true|false|null))')
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """A kind (a key of `kb.CHUNKERS`), the language where it has one, and what decided it."""
+
+    kind: str
+    language: str | None
+    by: str
+
+
+def detect(
+    data: bytes,
+    *,
+    name: str | None = None,
+    media_type: str | None = None,
+    kind: str | None = None,
+    language: str | None = None,
+) -> Detected:
+    """What `data` is. `data` may be its beginning only; 4 KiB of it suffice."""
+    if language is not None:
+        language = filetypes.canonical_language(language)
+    if kind is not None:
+        return Detected(kind, language, "said")
+    if language is not None:
+        return Detected(filetypes.kind_of_language(language), language, "said")
+    for by, found in (
+        ("media type", filetypes.by_media_type(media_type) if media_type else None),
+        ("name", filetypes.by_name(name) if name else None),
+        ("shebang", _by_shebang(data)),
+        ("shape", _by_shape(data[:_HEAD])),
+    ):
+        if found is not None:
+            return Detected(*found, by)
+    return Detected("text", None, "nothing else fits")
+
+
+def _by_shebang(data: bytes) -> tuple[str, str | None] | None:
+    found = _SHEBANG.match(data[:256])
+    if found is None:
+        return None
+    program = found.group(1).rsplit(b"/", 1)[-1]
+    if program == b"env" and found.group(2):
+        program = found.group(2)
+    return filetypes.by_interpreter(program.decode("utf-8", "replace"))
+
+
+def _by_shape(head: bytes) -> tuple[str, str | None] | None:
+    if _JSON_START.match(head):
+        return "json", "json"
+    lines = head.count(b"\n") or 1
+    if len(_TIMESTAMP.findall(head)) * 2 > lines > 1:
+        return "log", None
+    if head.startswith(b"Traceback (most recent call last):"):
+        return "log", None
+    return None

@@ -1,0 +1,163 @@
+"""Names of files, languages, interpreters and media types: which kind and language each means.
+
+The file-name tables are Pygments', read as data; the rows here are what they lack or leave open.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import PurePosixPath
+from typing import Protocol
+
+KIND_OF_LANGUAGE = {
+    "json": "json",
+    "markdown": "markdown",
+    "text": "text",
+    "log": "log",
+}
+"""Languages that have a kind of their own; every other one is code."""
+
+_LANGUAGE_ALIASES = {
+    "c#": "csharp",
+    "c++": "cpp",
+    "docker": "dockerfile",
+    "golang": "go",
+    "js": "javascript",
+    "jsx": "javascript",
+    "md": "markdown",
+    "makefile": "make",
+    "node": "javascript",
+    "output": "text",
+    "perl6": "raku",
+    "pl": "perl",
+    "py": "python",
+    "python3": "python",
+    "python2": "python",
+    "rb": "ruby",
+    "rs": "rust",
+    "sh": "bash",
+    "shell": "bash",
+    "splus": "r",
+    "s": "r",
+    "ts": "typescript",
+    "txt": "text",
+    "zsh": "bash",
+    "ksh": "bash",
+    "terraform": "hcl",
+    "kt": "kotlin",
+    "cs": "csharp",
+    "ex": "elixir",
+}
+
+_SUFFIXES = {
+    "cjs": "javascript",
+    "h": "c",
+    "hh": "cpp",
+    "hpp": "cpp",
+    "js": "javascript",
+    "json": "json",
+    "jsonc": "json",
+    "jsx": "javascript",
+    "log": "log",
+    "m": "objc",
+    "markdown": "markdown",
+    "md": "markdown",
+    "mdx": "markdown",
+    "mjs": "javascript",
+    "pl": "perl",
+    "pm": "perl",
+    "php": "php",
+    "r": "r",
+    "rs": "rust",
+    "s": "asm",
+    "sql": "sql",
+    "t": "perl",
+    "ts": "typescript",
+    "tsx": "tsx",
+    "txt": "text",
+    "v": "verilog",
+}
+"""Suffixes that Pygments lacks, or gives to several languages, decided by what is common."""
+
+_MEDIA_TYPES = {
+    "application/json": ("json", "json"),
+    "text/markdown": ("markdown", "markdown"),
+    "text/plain": None,
+    "text/x-log": ("log", None),
+}
+
+
+class _AllLexers(Protocol):
+    """`pygments.lexers.get_all_lexers`: name, aliases, file-name patterns and media types."""
+
+    def __call__(
+        self, *, plugins: bool
+    ) -> Iterable[tuple[str, Sequence[str], Sequence[str], Sequence[str]]]: ...
+
+
+_VERSION = re.compile(r"[\d.]+$")
+
+
+def by_name(name: str) -> tuple[str, str | None] | None:
+    """The kind and language that a file's name tells, or None."""
+    path = PurePosixPath(name.replace("\\", "/"))
+    suffix = path.suffix[1:].lower()
+    language = _SUFFIXES.get(suffix)
+    if language is None:
+        exact, suffixes, _ = _pygments_tables()
+        language = exact.get(path.name) or suffixes.get(suffix)
+    if language is None:
+        return None
+    return kind_of_language(language), None if language in ("text", "log") else language
+
+
+def by_media_type(media_type: str) -> tuple[str, str | None] | None:
+    """The kind and language that a media type (with or without parameters) tells, or None."""
+    bare = media_type.partition(";")[0].strip().lower()
+    if bare in _MEDIA_TYPES:
+        return _MEDIA_TYPES[bare]
+    if bare.endswith("+json"):
+        return "json", "json"
+    language = _pygments_tables()[2].get(bare)
+    return (kind_of_language(language), language) if language else None
+
+
+def by_interpreter(program: str) -> tuple[str, str | None]:
+    """The kind and language of a script from its shebang's program, such as `python3.12`."""
+    language = canonical_language(_VERSION.sub("", program) or program)
+    return kind_of_language(language), language
+
+
+def canonical_language(name: str) -> str:
+    """One name per language, whatever alias a person, a fence or a table used for it."""
+    lowered = name.strip().lower()
+    return _LANGUAGE_ALIASES.get(lowered, lowered)
+
+
+def kind_of_language(language: str) -> str:
+    return KIND_OF_LANGUAGE.get(language, "code")
+
+
+@cache
+def _pygments_tables() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Exact file names, suffixes and media types, each to the language that claims it first."""
+    # By name because Pygments has no types, and late because it is not always needed.
+    all_lexers: _AllLexers = import_module("pygments.lexers").get_all_lexers
+    exact: dict[str, str] = {}
+    suffixes: dict[str, str] = {}
+    media: dict[str, str] = {}
+    for _, aliases, patterns, media_types in all_lexers(plugins=False):
+        if not aliases:
+            continue
+        language = canonical_language(aliases[0])
+        for pattern in patterns:
+            if pattern.startswith("*.") and pattern[2:].isalnum():
+                suffixes.setdefault(pattern[2:].lower(), language)
+            elif "*" not in pattern and "[" not in pattern:
+                exact.setdefault(pattern, language)
+        for media_type in media_types:
+            media.setdefault(media_type, language)
+    return exact, suffixes, media

@@ -1,0 +1,156 @@
+"""What a store is asked for and answers with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+
+class Origin(StrEnum):
+    """Where a source came from."""
+
+    RUN = "run"
+    FILE = "file"
+    FETCH = "fetch"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """What became of one addition. `bytes_indexed` < `bytes_total` while some of it is queued."""
+
+    source_id: int
+    label: str
+    version: int
+    kind: str
+    language: str | None
+    chunks: int
+    bytes_indexed: int
+    bytes_total: int
+    complete: bool
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How much of what was queued is indexed, in bytes."""
+
+    done: int
+    total: int
+
+    @property
+    def complete(self) -> bool:
+        return self.done >= self.total
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One version of one label. `superseded_by` is the id of the next version, times are seconds
+    since the epoch, `path` is the file it was read from."""
+
+    id: int
+    label: str
+    version: int
+    kind: str
+    language: str | None
+    origin: str
+    session: str | None
+    path: str | None
+    chunks: int
+    bytes_indexed: int
+    bytes_total: int
+    indexed_at: float
+    expires_at: float | None
+    pinned: bool
+    superseded_by: int | None
+
+    @property
+    def complete(self) -> bool:
+        return self.bytes_indexed >= self.bytes_total
+
+
+class SearchState(StrEnum):
+    """Whether a query found something, nothing, or had nothing to look in."""
+
+    MATCH = "match"
+    NO_MATCH = "no_match"
+    NOTHING_INDEXED = "nothing_indexed"
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A query word that occurs nowhere, and the word that was looked for beside it."""
+
+    typed: str
+    used: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One chunk that answers a query.
+
+    `score` falls with rank and compares within one result only. `incomplete` says that its source
+    is not wholly indexed yet, `superseded` that a later version of the source exists.
+    """
+
+    chunk_id: int
+    source: str
+    source_id: int
+    title: str
+    text: str
+    kind: str
+    language: str | None
+    start_byte: int
+    end_byte: int
+    start_line: int
+    end_line: int
+    score: float
+    incomplete: bool = False
+    superseded: bool = False
+    corrections: tuple[Correction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """The answer to one query; `omitted` hits did not fit the byte budget."""
+
+    query: str
+    state: SearchState
+    hits: tuple[Hit, ...] = ()
+    corrections: tuple[Correction, ...] = ()
+    omitted: int = 0
+    incomplete_sources: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counts over the whole store, in sources, chunks and bytes."""
+
+    sources: int
+    superseded: int
+    chunks: int
+    text_bytes: int
+    file_bytes: int
+    pending_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What a purge removed: sources, chunks, bytes of text, and spool files now without owner."""
+
+    sources: int
+    chunks: int
+    text_bytes: int
+    spools: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What an integrity check found; no problems means that the store is sound."""
+
+    problems: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems

@@ -1,0 +1,204 @@
+"""Marks become chunks: split what is too large, merge what is too small, tile the source exactly.
+
+This is the one place that cuts, so what it promises (order, coverage, the cap) holds for every
+kind of source whatever its chunker marked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from kb.chunk import CAP_BYTES, MERGE_BYTES, TARGET_BYTES, Chunk, Mark
+
+TITLE_BYTES = 200
+"""A title is a signpost: longer path elements are cut, however long the source's line was."""
+
+TITLE_DEPTH = 12
+"""Deeper paths keep their outermost and innermost elements."""
+
+_SOFT_BREAKS = (b"\r", b"; ", b";", b", ", b",", b" ", b"\t", b"}", b"]", b">")
+_FIRST_LINE = re.compile(rb"[^\s][^\r\n]{0,400}")
+
+
+class _Piece(NamedTuple):
+    start: int
+    end: int
+    mark: Mark
+
+
+class _Group(NamedTuple):
+    start: int
+    end: int
+    marks: tuple[Mark, ...]
+    largest: int
+
+
+def pack(  # noqa: PLR0913 - where the part stands is four numbers and names
+    data: bytes,
+    marks: Iterable[Mark],
+    *,
+    kind: str,
+    language: str | None = None,
+    base_byte: int = 0,
+    base_line: int = 1,
+) -> Iterator[Chunk]:
+    """The chunks of `data` as `marks` divide it.
+
+    `base_byte` and `base_line` are where `data` begins in its source, for one that arrives in
+    parts. Marks out of order are dropped, so that a chunker's slip never breaks the tiling.
+    """
+    line = base_line
+    for group in _grouped(data, _pieces(data, marks)):
+        newlines = data.count(b"\n", group.start, group.end)
+        ends_line = data[group.end - 1] == 0x0A
+        raw = data[group.start : group.end]
+        text = raw.decode("utf-8", "replace")
+        yield Chunk(
+            title=_title(group, raw),
+            text=text,
+            kind=kind,
+            language=next((m.language for m in group.marks if m.language), language),
+            start_byte=base_byte + group.start,
+            end_byte=base_byte + group.end,
+            start_line=line,
+            end_line=line + newlines - ends_line,
+            identifiers=tuple(dict.fromkeys(n for m in group.marks for n in m.identifiers)),
+            raw=raw if "\ufffd" in text and text.encode() != raw else None,
+        )
+        line += newlines
+
+
+def _pieces(data: bytes, marks: Iterable[Mark]) -> Iterator[_Piece]:
+    """Every marked section in order, those too large cut into several under the same mark."""
+    open_mark = Mark(0)
+    for mark in marks:
+        if mark.start > open_mark.start:
+            if mark.start >= len(data):
+                break
+            yield from _cut(data, open_mark.start, mark.start, open_mark)
+        elif mark.start < open_mark.start:
+            continue
+        open_mark = mark
+    if open_mark.start < len(data):
+        yield from _cut(data, open_mark.start, len(data), open_mark)
+
+
+def _cut(data: bytes, start: int, end: int, mark: Mark) -> Iterator[_Piece]:
+    limit = CAP_BYTES if mark.whole else TARGET_BYTES
+    while end - start > limit:
+        cut = _cut_point(data, start, end)
+        yield _Piece(start, cut, mark)
+        start = cut
+    yield _Piece(start, end, mark)
+
+
+def _cut_point(data: bytes, start: int, end: int) -> int:
+    """The best place to end a piece that begins at `start`: blank line, line, word, code point."""
+    target, cap = start + TARGET_BYTES, start + CAP_BYTES
+    for separator in (b"\n\n", b"\r\n\r\n"):
+        found = data.rfind(separator, start + TARGET_BYTES // 2, target)
+        if found >= 0:
+            return found + len(separator)
+    found = data.rfind(b"\n", start, target)
+    if found < 0:
+        found = data.find(b"\n", target, min(cap, end))
+    if found >= 0:
+        return found + 1
+    if end <= cap:
+        return end
+    for separator in _SOFT_BREAKS:
+        found = data.rfind(separator, start + CAP_BYTES * 3 // 4, cap)
+        if found >= 0:
+            return found + len(separator)
+    return code_point_boundary(data, cap)
+
+
+def code_point_boundary(data: bytes, at: int) -> int:
+    """`at`, or up to three bytes before it, so that no valid UTF-8 sequence is cut in two."""
+    for back in range(4):
+        if at - back <= 0 or at - back >= len(data) or data[at - back] & 0xC0 != 0x80:
+            return at - back
+    return at
+
+
+def _grouped(data: bytes, pieces: Iterable[_Piece]) -> Iterator[_Group]:
+    """Neighbours joined where they read better as one chunk than as two."""
+    group: _Group | None = None
+    for piece in pieces:
+        size = piece.end - piece.start
+        if group is not None and _joins(data, group, piece):
+            marks = group.marks
+            if marks[-1] is not piece.mark:
+                marks = (*marks, piece.mark)
+            group = _Group(group.start, piece.end, marks, max(group.largest, size))
+            continue
+        if group is not None:
+            yield group
+        group = _Group(piece.start, piece.end, (piece.mark,), size)
+    if group is not None:
+        yield group
+
+
+def _joins(data: bytes, group: _Group, piece: _Piece) -> bool:
+    size, together = piece.end - piece.start, piece.end - group.start
+    if together > CAP_BYTES:
+        return False
+    if size < MERGE_BYTES and not _has_words(data, piece):
+        return True
+    if together > TARGET_BYTES:
+        return False
+    last = group.marks[-1].title
+    if last == piece.mark.title:
+        return True
+    introduction = len(group.marks) == 1 and group.end - group.start < MERGE_BYTES
+    if introduction and piece.mark.title[: len(last)] == last:
+        return True
+    small = group.largest < MERGE_BYTES and size < MERGE_BYTES
+    return small and last[:-1] == piece.mark.title[: max(len(last) - 1, 0)]
+
+
+_WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]")
+
+
+def _has_words(data: bytes, piece: _Piece) -> bool:
+    return _WORD.search(data, piece.start, piece.end) is not None
+
+
+def _title(group: _Group, raw: bytes) -> tuple[str, ...]:
+    """The path to the group: its own where it has one, the shared parent and every leaf else."""
+    titles = list(dict.fromkeys(m.title for m in group.marks if m.title))
+    if not titles:
+        first = _FIRST_LINE.search(raw)
+        return (_shortened(first.group().decode("utf-8", "replace"), 80),) if first else ()
+    if len(titles) == 1:
+        return _bounded(titles[0])
+    shared = _common_prefix(titles)
+    leaves = list(dict.fromkeys(t[len(shared)] for t in titles if len(t) > len(shared)))
+    if not leaves:
+        return _bounded(shared)
+    joined = ", ".join(leaves)
+    if len(joined) > TITLE_BYTES:
+        joined = f"{_shortened(leaves[0], 80)} … {_shortened(leaves[-1], 80)}"
+    return _bounded((*shared, joined))
+
+
+def _common_prefix(titles: list[tuple[str, ...]]) -> tuple[str, ...]:
+    low, high = min(titles), max(titles)
+    for depth, (a, b) in enumerate(zip(low, high, strict=False)):
+        if a != b:
+            return low[:depth]
+    return low
+
+
+def _bounded(title: tuple[str, ...]) -> tuple[str, ...]:
+    if len(title) > TITLE_DEPTH:
+        half = TITLE_DEPTH // 2
+        title = (*title[:half], "…", *title[-half:])
+    return tuple(_shortened(part, TITLE_BYTES) for part in title)
+
+
+def _shortened(text: str, limit: int) -> str:
+    text = text.strip()
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

@@ -1,0 +1,133 @@
+"""Large outputs: their beginning and end are indexed at once, the rest is queued in the store and
+indexed a slice at a time, from a spool file that is deleted when nothing of it is left to do."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kb.chunk import CAP_BYTES
+from kb.packing import code_point_boundary
+
+HEAD_BYTES = 4 * 1024 * 1024
+TAIL_BYTES = 1024 * 1024
+SLICE_BYTES = 256 * 1024
+"""How much is indexed in one transaction: short enough that other writers hardly wait."""
+
+_READ_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some bytes of a spool file, and where they stand in the whole stream."""
+
+    data: bytes
+    start: int
+    line: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.data)
+
+    @property
+    def end_line(self) -> int:
+        """The line on which the byte after this part stands."""
+        return self.line + self.data.count(b"\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A row of the queue: the spool's bytes [next_byte, end_byte) are still to be indexed."""
+
+    id: int
+    source_id: int
+    spool: Path
+    next_byte: int
+    end_byte: int
+    next_line: int
+
+
+def head_and_tail(spool: Path, head_bytes: int, tail_bytes: int) -> tuple[Part, Part | None]:
+    """The beginning and the end of a spool file, cut between lines where lines are of sane length.
+
+    The second is None when the first is the whole file.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    size = spool.stat().st_size
+    with spool.open("rb") as stream:
+        if size <= head_bytes + tail_bytes:
+            return Part(stream.read(), 0, 1), None
+        head = cut_between_lines(stream.read(head_bytes))
+        stream.seek(size - tail_bytes)
+        tail = stream.read(tail_bytes)
+    first_line_end = tail.find(b"\n", 0, CAP_BYTES) + 1
+    if not first_line_end:
+        first_line_end = next((at for at in range(4) if tail[at] & 0xC0 != 0x80), 0)
+    start = size - tail_bytes + first_line_end
+    lines = sum(block.count(b"\n") for block in _blocks(spool, start))
+    return Part(head, 0, 1), Part(tail[first_line_end:], start, lines + 1)
+
+
+def cut_between_lines(data: bytes) -> bytes:
+    """`data` without an unfinished last line, or without an unfinished character where the last
+    line is longer than any chunk."""
+    end = data.rfind(b"\n", max(0, len(data) - CAP_BYTES)) + 1
+    return data[:end] if end else data[: code_point_boundary(data + b" ", len(data) - 3)]
+
+
+def _blocks(path: Path, end: int) -> Iterator[bytes]:
+    with path.open("rb") as stream:
+        while end > 0 and (block := stream.read(min(_READ_BYTES, end))):
+            end -= len(block)
+            yield block
+
+
+def enqueue(db: sqlite3.Connection, source_id: int, spool: Path, head: Part, tail: Part) -> None:
+    """Note that the spool's bytes between its head and its tail remain to do."""
+    db.execute(
+        "INSERT INTO pending (source_id, spool, next_byte, end_byte, next_line)"
+        " VALUES (?, ?, ?, ?, ?)",
+        (source_id, str(spool), head.end, tail.start, head.end_line),
+    )
+
+
+def next_queued(db: sqlite3.Connection) -> Queued | None:
+    """The oldest row of the queue."""
+    row = db.execute(
+        "SELECT id, source_id, spool, next_byte, end_byte, next_line FROM pending ORDER BY id"
+    ).fetchone()
+    return None if row is None else Queued(row[0], row[1], Path(row[2]), *row[3:])
+
+
+def read_slice(queued: Queued, limit: int) -> Part:
+    """The next bytes of a queued range, at most `limit` and cut between lines.
+
+    Raises:
+        OSError: the spool file is gone or shorter than when it was queued.
+    """
+    size = min(limit, queued.end_byte - queued.next_byte)
+    with queued.spool.open("rb") as stream:
+        stream.seek(queued.next_byte)
+        data = stream.read(size)
+    if len(data) < size:
+        raise OSError(f"{queued.spool} is shorter than when it was queued")
+    if queued.next_byte + size < queued.end_byte:
+        data = cut_between_lines(data)
+    return Part(data, queued.next_byte, queued.next_line)
+
+
+def advance(db: sqlite3.Connection, queued: Queued, done: Part) -> bool:
+    """Note that a slice is indexed; True when that was the last of its spool file."""
+    if done.end < queued.end_byte:
+        db.execute(
+            "UPDATE pending SET next_byte = ?, next_line = ? WHERE id = ?",
+            (done.end, done.end_line, queued.id),
+        )
+        return False
+    db.execute("DELETE FROM pending WHERE id = ?", (queued.id,))
+    left = db.execute("SELECT 1 FROM pending WHERE spool = ?", (str(queued.spool),)).fetchone()
+    return left is None

@@ -1,0 +1,88 @@
+"""Forgetting: which sources a purge means, and giving their space back to the file system."""
+
+# ruff: noqa: S608 - only names and conditions fixed in this file are put into statements
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from kb import writing
+from kb.model import Purged
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a purge is to remove: sources that fit every filter given."""
+
+    source: str | int | None = None
+    older_than_s: float | None = None
+    kind: str | None = None
+    session: str | None = None
+    superseded: bool = False
+    everything: bool = False
+    pinned: bool = False
+
+
+def purge(db: sqlite3.Connection, wanted: Wanted) -> Purged:
+    """Delete what is wanted and what has expired, within the caller's transaction."""
+    chosen = _chosen(db, wanted)
+    chunks = text_bytes = 0
+    spools: dict[Path, None] = {}
+    for source_id in chosen:
+        count, size = db.execute(
+            "SELECT count(*), coalesce(sum(end_byte - start_byte), 0) FROM chunk"
+            " WHERE source_id = ?",
+            (source_id,),
+        ).fetchone()
+        chunks, text_bytes = chunks + count, text_bytes + size
+        rows = db.execute("SELECT spool FROM pending WHERE source_id = ?", (source_id,))
+        spools.update((Path(spool), None) for (spool,) in rows)
+        writing.delete_source(db, source_id)
+    return Purged(len(chosen), chunks, text_bytes, tuple(spools))
+
+
+def _chosen(db: sqlite3.Connection, wanted: Wanted) -> list[int]:
+    clauses: list[str] = []
+    values: list[object] = []
+    if isinstance(wanted.source, int):
+        clauses.append("id = ?")
+        values.append(wanted.source)
+    elif wanted.source is not None:
+        clauses.append("instr(label, ?) > 0")
+        values.append(wanted.source)
+    for column, value in (("kind", wanted.kind), ("session", wanted.session)):
+        if value is not None:
+            clauses.append(f"{column} = ?")
+            values.append(value)
+    if wanted.older_than_s is not None:
+        clauses.append("indexed_at < ?")
+        values.append(time.time() - wanted.older_than_s)
+    if wanted.superseded:
+        clauses.append("superseded_by IS NOT NULL")
+    if wanted.everything:
+        clauses.append("1")
+    fits = " AND ".join(clauses) or "0"
+    unpinned = "1" if wanted.pinned else "pinned = 0"
+    rows = db.execute(
+        f"SELECT id FROM source WHERE ({unpinned} AND {fits}) OR expires_at <= ?",
+        (*values, time.time()),
+    )
+    return [source_id for (source_id,) in rows]
+
+
+def compact(db: sqlite3.Connection) -> None:
+    """Give freed space back: merge what deletions left in the indexes, then rewrite the file.
+
+    Where other processes are busy in it, the space is reused later instead.
+    """
+    try:
+        for table in ("chunk_fts", "history_fts"):
+            db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+        db.execute("VACUUM")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise

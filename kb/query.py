@@ -1,0 +1,76 @@
+"""User text becomes a legal full-text query, whatever it holds."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
+from kb import words
+
+_TERM = re.compile(r"[^\W_]+")
+
+MAX_TERMS = 32
+"""Of longer queries the first distinct words count: more would cost time and find everything."""
+
+NEAR_TOKENS = 24
+"""How far apart the words of a query may stand and still count as together."""
+
+_STOP_WORDS = """
+a an and are as at be by can do does for from has have how i if in is it its my of on or so that
+the their then there these this to was were what when where which who why will with you
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+"""Words of questions rather than of answers: left out as long as another word remains."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The words of a query in order, each once, as typed."""
+
+    text: str
+    terms: tuple[str, ...]
+
+    def matching(self, corrections: dict[str, str]) -> str:
+        """Any of the words, and beside an unknown one its correction."""
+        alternatives = []
+        for term in self.terms:
+            alternatives.append(expression(term))
+            if term in corrections:
+                alternatives.append(expression(corrections[term]))
+        return " OR ".join(alternatives)
+
+    def together(self, corrections: dict[str, str]) -> str | None:
+        """Neighbouring words near each other; None where there are not two."""
+        used = [corrections.get(term, term) for term in self.terms if not words.unspaced(term)]
+        if len(used) < 2:
+            return None
+        pairs = pairwise(used)
+        return " OR ".join(f"NEAR({quoted(a)} {quoted(b)}, {NEAR_TOKENS})" for a, b in pairs)
+
+
+def parse(text: str) -> Query:
+    """The words that `text` asks for; none where it holds nothing but punctuation."""
+    found = dict.fromkeys(_TERM.findall(text))
+    terms = [term for term in found if term.lower() not in STOP_WORDS] or list(found)
+    return Query(text, tuple(terms[:MAX_TERMS]))
+
+
+def expression(term: str) -> str:
+    """One word as full-text syntax: also its parts where it joins several, and in scripts without
+    spaces the pairs of characters under which such text is indexed."""
+    if words.unspaced(term):
+        pairs = list(words.pairs(term))
+        if not pairs:
+            return f"{quoted(term)} *"
+        return "(" + " AND ".join(quoted(pair) for pair in pairs) + ")"
+    parts = words.parts(term)
+    if len(parts) > 1:
+        together = " ".join(parts)
+        return f"({quoted(term)} OR {quoted(together)})"
+    return quoted(term)
+
+
+def quoted(text: str) -> str:
+    """A string literal of the full-text syntax: nothing in it is an operator."""
+    return '"' + text.replace('"', '""') + '"'

@@ -1,0 +1,90 @@
+"""What a store holds: sources, their text, counts, and whether the file is sound."""
+
+# ruff: noqa: S608 - only names and conditions fixed in this file are put into statements
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kb.errors import UnknownSourceError
+from kb.model import Check, Progress, Source, Stats
+
+_SOURCE = (
+    "SELECT s.id, s.label, s.version, s.kind, s.language, s.origin, s.session, s.path,"
+    " (SELECT count(*) FROM chunk c WHERE c.source_id = s.id), s.bytes_indexed, s.bytes_total,"
+    " s.indexed_at, s.expires_at, s.pinned, s.superseded_by FROM source s"
+)
+
+
+def sources(db: sqlite3.Connection, *, include_superseded: bool) -> list[Source]:
+    where = "" if include_superseded else "WHERE s.superseded_by IS NULL"
+    return [_source(row) for row in db.execute(f"{_SOURCE} {where} ORDER BY s.id DESC")]
+
+
+def source(db: sqlite3.Connection, source_id: int) -> Source:
+    row = db.execute(f"{_SOURCE} WHERE s.id = ?", (source_id,)).fetchone()
+    if row is None:
+        raise UnknownSourceError(f"no source {source_id}: list the sources to see what there is")
+    return _source(row)
+
+
+def _source(row: tuple[Any, ...]) -> Source:
+    source = Source(*row)
+    return replace(source, pinned=bool(source.pinned))
+
+
+def progress(db: sqlite3.Connection, source_id: int | None) -> Progress:
+    where, values = (
+        ("id IN (SELECT source_id FROM pending)", ())
+        if source_id is None
+        else ("id = ?", (source_id,))
+    )
+    row = db.execute(
+        f"SELECT coalesce(sum(bytes_indexed), 0), coalesce(sum(bytes_total), 0) FROM source"
+        f" WHERE {where}",
+        values,
+    ).fetchone()
+    return Progress(*row)
+
+
+def text(db: sqlite3.Connection, source_id: int, start: int, end: int | None) -> bytes:
+    """The bytes of the chunks that overlap [start, end), cut to it, in order."""
+    limit = source(db, source_id).bytes_total if end is None else end
+    pieces = []
+    for first, last, body, raw in db.execute(
+        "SELECT start_byte, end_byte, body, raw FROM chunk"
+        " WHERE source_id = ? AND start_byte < ? AND end_byte > ? ORDER BY start_byte",
+        (source_id, limit, start),
+    ):
+        data = raw if raw is not None else body.encode()
+        pieces.append(data[max(0, start - first) : min(last, limit) - first])
+    return b"".join(pieces)
+
+
+def stats(db: sqlite3.Connection, path: Path) -> Stats:
+    total, superseded = db.execute("SELECT count(*), count(superseded_by) FROM source").fetchone()
+    chunks, text_bytes = db.execute(
+        "SELECT count(*), coalesce(sum(end_byte - start_byte), 0) FROM chunk"
+    ).fetchone()
+    queued = db.execute("SELECT coalesce(sum(end_byte - next_byte), 0) FROM pending").fetchone()[0]
+    files = [path, path.with_name(path.name + "-wal")]
+    size = sum(file.stat().st_size for file in files if file.exists())
+    return Stats(total, superseded, chunks, text_bytes, size, queued)
+
+
+def check(db: sqlite3.Connection, *, index: bool) -> Check:
+    """Problems of the file, of references between tables, and of the indexes (which need a
+    connection that may write)."""
+    problems = [row[0] for row in db.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
+    for table, rowid, parent, _ in db.execute("PRAGMA foreign_key_check"):
+        problems.append(f"row {rowid} of {table} refers to a missing row of {parent}")
+    if index:
+        for name in ("chunk_fts", "history_fts", "word_fts"):
+            try:
+                db.execute(f"INSERT INTO {name} ({name}, rank) VALUES ('integrity-check', 1)")
+            except sqlite3.DatabaseError as error:
+                problems.append(f"{name}: {error}")
+    return Check(tuple(problems))

@@ -1,0 +1,139 @@
+"""The tables of a store and how an older file becomes a current one.
+
+`MIGRATIONS` is an ordered list of named functions; each runs once, in one transaction with the
+record that it ran. A released migration is never edited: a change is a new one at the end.
+"""
+
+# ruff: noqa: S608 - only names and conditions fixed in this file are put into statements
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+
+
+def create_sources_and_chunks(db: sqlite3.Connection) -> None:
+    """Sources with their versions, the one copy of their text, and what is still to be indexed."""
+    db.execute("""
+        CREATE TABLE source (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            label TEXT NOT NULL,
+            version INTEGER NOT NULL,
+            kind TEXT NOT NULL,
+            language TEXT,
+            origin TEXT NOT NULL,
+            session TEXT,
+            path TEXT,
+            mtime_ns INTEGER,
+            inode INTEGER,
+            sha256 BLOB,
+            bytes_total INTEGER NOT NULL,
+            bytes_indexed INTEGER NOT NULL,
+            indexed_at REAL NOT NULL,
+            expires_at REAL,
+            pinned INTEGER NOT NULL DEFAULT 0,
+            superseded_by INTEGER,
+            UNIQUE (label, version)
+        )""")
+    db.execute("CREATE INDEX source_path ON source (path) WHERE path IS NOT NULL")
+    db.execute("CREATE INDEX source_expiry ON source (expires_at) WHERE expires_at IS NOT NULL")
+    db.execute("""
+        CREATE TABLE chunk (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            source_id INTEGER NOT NULL REFERENCES source (id) ON DELETE CASCADE,
+            kind TEXT NOT NULL,
+            language TEXT,
+            start_byte INTEGER NOT NULL,
+            end_byte INTEGER NOT NULL,
+            start_line INTEGER NOT NULL,
+            end_line INTEGER NOT NULL,
+            leaf TEXT NOT NULL,
+            crumb TEXT NOT NULL,
+            body TEXT NOT NULL,
+            ident TEXT NOT NULL,
+            raw BLOB
+        )""")
+    db.execute("CREATE INDEX chunk_source ON chunk (source_id, start_byte)")
+    db.execute("""
+        CREATE TABLE pending (
+            id INTEGER PRIMARY KEY,
+            source_id INTEGER NOT NULL REFERENCES source (id) ON DELETE CASCADE,
+            spool TEXT NOT NULL,
+            next_byte INTEGER NOT NULL,
+            end_byte INTEGER NOT NULL,
+            next_line INTEGER NOT NULL
+        )""")
+
+
+def create_full_text_index(db: sqlite3.Connection) -> None:
+    """Two indexes over the one text: of the current versions, which search reads, and of older
+    ones, which so never slow or skew it."""
+    for table, view, condition in (
+        ("chunk_fts", "current_chunk", "IS NULL"),
+        ("history_fts", "superseded_chunk", "IS NOT NULL"),
+    ):
+        db.execute(f"""
+            CREATE VIEW {view} AS
+            SELECT c.id, c.leaf, c.crumb, c.body, c.ident
+            FROM chunk c JOIN source s ON s.id = c.source_id
+            WHERE s.superseded_by {condition}""")
+        db.execute(f"""
+            CREATE VIRTUAL TABLE {table} USING fts5(
+                leaf, crumb, body, ident,
+                content='{view}', content_rowid='id', tokenize='{TOKENIZER}'
+            )""")
+    db.execute("CREATE VIRTUAL TABLE chunk_term USING fts5vocab(chunk_fts, 'row')")
+
+
+def create_vocabulary(db: sqlite3.Connection) -> None:
+    """The words as written, with a trigram index, to find what a mistyped one meant."""
+    db.execute("CREATE TABLE word (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)")
+    db.execute("""
+        CREATE VIRTUAL TABLE word_fts USING fts5(
+            text, content='word', content_rowid='id', tokenize='trigram', detail='none'
+        )""")
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
+    create_sources_and_chunks,
+    create_full_text_index,
+    create_vocabulary,
+)
+
+
+class SchemaTooNewError(Exception):
+    """A later release wrote this file."""
+
+
+def migrate(db: sqlite3.Connection) -> list[str]:
+    """Bring the file up to date, and say which migrations ran.
+
+    Raises:
+        SchemaTooNewError: the file holds a migration that this release does not know.
+    """
+    db.execute(
+        "CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY, applied_at REAL NOT NULL)"
+    )
+    applied = {name for (name,) in db.execute("SELECT name FROM migration")}
+    unknown = applied - {step.__name__ for step in MIGRATIONS}
+    if unknown:
+        raise SchemaTooNewError(", ".join(sorted(unknown)))
+    ran = []
+    for step in MIGRATIONS:
+        if step.__name__ in applied:
+            continue
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            again = db.execute("SELECT 1 FROM migration WHERE name = ?", (step.__name__,))
+            if again.fetchone() is None:
+                step(db)
+                db.execute("INSERT INTO migration VALUES (?, ?)", (step.__name__, time.time()))
+                ran.append(step.__name__)
+            db.execute("COMMIT")
+        except BaseException:
+            db.execute("ROLLBACK")
+            raise
+    return ran
