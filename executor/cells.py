@@ -19,7 +19,7 @@ import trio
 from executor import description
 from executor.errors import SandboxError
 
-SPAWNER = Path(__file__).with_name("spawner.py")
+SPAWNER = Path(__file__).parent / "spawner" / "__main__.py"
 # An uid and gid that Debian's policy reserves and no package or person gets: what real root's
 # cells run as on the host.
 UNPRIVILEGED_ID = 65_432
@@ -42,6 +42,7 @@ class Exit:
     scratch_full: bool
     changed: Sequence[tuple[str, str, int | None]]
     changed_omitted: int
+    undone: Sequence[str]  # protected paths that the run had made, and that were taken out again
 
 
 class Cell:

@@ -12,7 +12,8 @@ from typing import Any
 
 from executor import rootfs
 from executor.model import MIB, Limits
-from executor.profile import PROTECTED_PATHS, ProjectAccess
+from executor.profile import ProjectAccess
+from executor.project_files import Guarded
 from runtimes import Step
 
 READ_ONLY, NOSUID, NODEV = 0x1, 0x2, 0x4  # MOUNT_ATTR_* of mount_setattr(2)
@@ -38,6 +39,7 @@ class CellSpec:
     scratch: str = rootfs.SCRATCH
     job: str = rootfs.JOB
     home: str = rootfs.HOME
+    guarded: Guarded = field(default_factory=Guarded)
     readable: tuple[tuple[str, str], ...] = ()  # tier B: the project's (path, "r" | "list")
 
 
@@ -122,7 +124,10 @@ def _namespaced(spec: CellSpec, packed: _Packed) -> dict[str, Any]:
             "source": spec.project_source,
             "target": spec.project,
             "mode": spec.access.value,
-            "protected": [f"/{path}" for path in PROTECTED_PATHS],
+            "secrets": spec.guarded.secrets,
+            "pinned": spec.guarded.pinned,
+            "protected": spec.guarded.protected,
+            "watched": spec.guarded.watched,
         },
         "access": [("/", "r"), *((path, "rw") for path in writable)],
         "deny_tcp": False,

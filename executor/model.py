@@ -201,6 +201,7 @@ class Result:
     artifacts: tuple[str, ...] = ()
     changed_files: tuple[ChangedFile, ...] = ()
     changed_files_omitted: int = 0
+    undone_paths: tuple[str, ...] = ()  # protected paths the run made; they are gone again
     verdict: Mapping[str, Any] | None = None
     output_id: str | None = None
     phase: str = "run"
@@ -220,6 +221,7 @@ class Result:
             out[name] = _plain(out[name])
         out["isolation"] = self.isolation.to_json()
         out["artifacts"] = list(self.artifacts)
+        out["undone_paths"] = list(self.undone_paths)
         out["changed_files"] = [_plain(change) for change in self.changed_files]
         out["verdict"] = None if self.verdict is None else dict(self.verdict)
         return out
@@ -238,6 +240,7 @@ class Result:
         given["usage"] = Usage(**given["usage"])
         given["isolation"] = Isolation.from_json(given["isolation"])
         given["artifacts"] = tuple(given["artifacts"])
+        given["undone_paths"] = tuple(given["undone_paths"])
         given["changed_files"] = tuple(ChangedFile(**c) for c in given["changed_files"])
         return cls(**given)
 

@@ -93,6 +93,7 @@ class Placement:
             job=layout.job,
             scratch=layout.scratch,
             home=layout.home,
+            guarded=project_files.guarded(self.project, access),
             readable=project_files.readable(self.project) if self.tier == "B" else (),
         )
 

@@ -27,33 +27,3 @@ ANALYZE = Profile("analyze", ProjectAccess.COPY_ON_WRITE)
 # Tier B has neither bind mounts nor copies, so it can't keep a live project's protected paths.
 BUILD = Profile("build", ProjectAccess.LIVE, floor="A")
 PROFILES = {profile.name: profile for profile in (ANALYZE, BUILD)}
-
-# Files of the project that a host tool would obey later: a program that could write them would
-# act outside the sandbox the next time a person uses git, a shell, an editor or an agent.
-PROTECTED_PATHS = (
-    ".git/hooks",
-    ".git/config",
-    ".git/config.worktree",
-    ".git/modules",
-    ".git/info/attributes",
-    ".gitmodules",
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".profile",
-    ".zshrc",
-    ".zprofile",
-    ".zshenv",
-    ".gitconfig",
-    ".ripgreprc",
-    ".envrc",
-    ".mcp.json",
-    ".claude",
-    ".codex",
-    ".cursor",
-    ".gemini",
-    ".ctxmode",
-    ".vscode",
-    ".idea",
-    ".husky",
-)

@@ -1,10 +1,14 @@
-"""What of a project a program may read where nothing can be hidden from it (tier B)."""
+"""Which files of a project a run may not read, or not write: found by name, before it starts."""
 
 from __future__ import annotations
 
 import fnmatch
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+
+from executor.profile import ProjectAccess
 
 # Files of a project that hold secrets, by name at any depth.
 SECRET_NAMES = (
@@ -28,7 +32,75 @@ SECRET_NAMES = (
     "service-account*.json",
 )
 NOT_SECRET_NAMES = (".env.example", ".env.sample", ".env.template", ".env.dist")
+# Installed packages and version control: large, and what lies there is not the project's own.
+NOT_SEARCHED = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
 ENTRIES_MAX = 200_000
+
+# Files of the project that a host tool would obey later: a program that could write them would
+# act outside the sandbox the next time a person uses git, a shell, an editor or an agent.
+PROTECTED_PATHS = (
+    ".git/hooks",
+    ".git/config",
+    ".git/config.worktree",
+    ".git/modules",
+    ".git/info/attributes",
+    ".gitmodules",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".profile",
+    ".zshrc",
+    ".zprofile",
+    ".zshenv",
+    ".gitconfig",
+    ".ripgreprc",
+    ".envrc",
+    ".mcp.json",
+    ".claude",
+    ".codex",
+    ".cursor",
+    ".gemini",
+    ".ctxmode",
+    ".vscode",
+    ".idea",
+    ".husky",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """Paths relative to the project, by what happens to them in a cell.
+
+    `secrets` are covered; `protected` are bound read-only, and `pinned`, the folders on the way
+    to them, can't be renamed; `watched` don't exist (or are links, which no mount can cover) and
+    are put back as they were after the run.
+    """
+
+    secrets: tuple[str, ...] = ()
+    pinned: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ()
+    watched: tuple[str, ...] = ()
+
+
+def guarded(project: Path, access: ProjectAccess) -> Guarded:
+    """What to guard in this project; writing is guarded only where it reaches the disk."""
+    secrets = tuple(os.path.relpath(path, project) for path in find_secrets(project))
+    if access is not ProjectAccess.LIVE:
+        return Guarded(secrets)
+    # In a worktree or submodule `.git` is a file that says where the repository is.
+    paths = (*PROTECTED_PATHS, ".git") if (project / ".git").is_file() else PROTECTED_PATHS
+    covered = [path for path in paths if _can_be_covered(project / path)]
+    folders = {folder for path in paths if (folder := os.path.dirname(path))}
+    return Guarded(
+        secrets=secrets,
+        pinned=tuple(sorted(f for f in folders if _can_be_covered(project / f))),
+        protected=tuple(path for path in covered if path not in secrets),
+        watched=tuple(path for path in paths if path not in covered),
+    )
+
+
+def _can_be_covered(path: Path) -> bool:
+    return path.exists() and not path.is_symlink()
 
 
 def is_secret(name: str) -> bool:
@@ -38,26 +110,33 @@ def is_secret(name: str) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in SECRET_NAMES)
 
 
-def readable(project: Path) -> tuple[tuple[str, str], ...]:
-    """Landlock grants that cover the project but for its secrets.
-
-    A folder without secrets anywhere below is granted whole ("r"), any other is only listed
-    ("list") and its entries are granted one by one. A project with too many entries to look
-    through is granted by what was seen: what was not, can't be read.
-    """
-    secret_free: dict[str, bool] = {}
-    grants: list[tuple[str, str]] = []
+def find_secrets(project: Path) -> Iterator[str]:
+    """Absolute paths of the project's secret files, as far as the search may go."""
     seen = 0
-    for folder, folders, files in os.walk(project, topdown=False):
+    for folder, folders, files in os.walk(project):
+        folders[:] = [name for name in folders if name not in NOT_SEARCHED]
         seen += len(files) + len(folders)
         if seen > ENTRIES_MAX:
-            return ((str(project), "list"), *grants)
-        below = [os.path.join(folder, name) for name in folders]
-        clean = not any(map(is_secret, files)) and all(secret_free.get(p, True) for p in below)
-        secret_free[folder] = clean
-        if clean:
-            continue
+            return
+        for name in files:
+            path = os.path.join(folder, name)
+            if is_secret(name) and not os.path.islink(path):
+                yield path
+
+
+def readable(project: Path) -> tuple[tuple[str, str], ...]:
+    """Landlock grants that cover the project but for its secrets (tier B can cover nothing).
+
+    A folder without secrets anywhere below is granted whole ("r"); any other is only listed
+    ("list") and its entries are granted one by one.
+    """
+    secrets = set(find_secrets(project))
+    tainted = {str(parent) for path in secrets for parent in Path(path).parents}
+    if str(project) not in tainted:
+        return ((str(project), "r"),)
+    grants: list[tuple[str, str]] = []
+    for folder in sorted(path for path in tainted if Path(path).is_relative_to(project)):
         grants.append((folder, "list"))
-        grants += [(path, "r") for path in below if secret_free.get(path, True)]
-        grants += [(os.path.join(folder, name), "r") for name in files if not is_secret(name)]
-    return tuple(grants) if grants else ((str(project), "r"),)
+        with os.scandir(folder) as entries:
+            grants += [(e.path, "r") for e in entries if e.path not in secrets | tainted]
+    return tuple(grants)

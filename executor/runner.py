@@ -314,6 +314,7 @@ def _result(
         isolation=isolation,
         changed_files=changed,
         changed_files_omitted=end.changed_omitted if end else 0,
+        undone_paths=tuple(end.undone) if end else (),
         phase=end.phase if end else "run",
         message=run.failure,
         profile=run.job.profile.name,

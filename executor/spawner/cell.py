@@ -1,0 +1,154 @@
+"""One cell, from its first process to its report."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import socket
+import struct
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import changes, protection, tree
+from .confine import Confinement, landlock_abi
+from .kernel import (
+    PR_SET_CHILD_SUBREAPER,
+    PR_SET_DUMPABLE,
+    PR_SET_PDEATHSIG,
+    StepError,
+    prctl,
+)
+from .supervisor import Supervisor
+from .wire import Description, send
+
+RUN_FDS = 4  # the description, stdin, stdout, stderr
+
+
+@dataclass(slots=True)
+class _Before:
+    """The state of a live project, to tell afterwards what a run did to it."""
+
+    files: changes.Snapshot | None = None
+    protected: protection.State = field(default_factory=dict)
+
+
+def supervise(control: socket.socket, cell: Description) -> None:
+    """Make the cell, wait for its run, run it, report.
+
+    Raises:
+        StepError, OSError: the cell could not be made or the program not be started.
+    """
+    prctl("pdeathsig", PR_SET_PDEATHSIG, signal.SIGKILL)  # the spawner's end is the cell's
+    os.setsid()
+    handles = _make(cell)
+    layers = {"landlock": max(landlock_abi(), 0), "copy_on_write": handles.copy_on_write}
+    send(control, {"ready": layers})
+    message, fds, _, _ = socket.recv_fds(control, 64, RUN_FDS)
+    if message != b"run" or len(fds) != RUN_FDS:
+        return  # the server is gone or has changed its mind
+    run = Description(fds[0])
+    _place_files(cell.data, run)
+    before = _look(cell.data)
+    confinement = Confinement(
+        cell.data["access"],
+        cell.data["deny_tcp"],
+        run.data["rlimits"],
+        cell.blob(cell.data["seccomp"]),
+    )
+    supervisor = Supervisor(control, run.data, confinement, fds[1:])
+    phase, status = supervisor.run_steps()
+    for fd in fds[1:]:
+        os.close(fd)  # when the program's copies are gone too, the server sees end of file
+    supervisor.end_all()
+    report = _report(supervisor, phase, status)
+    report |= _what_changed(cell.data, handles, before)
+    report["scratch_full"] = _is_full(handles.scratch)
+    send(control, {"exit": report})
+
+
+def _make(cell: Description) -> tree.Handles:
+    if cell.data["tier"] != "A":
+        prctl("dumpable", PR_SET_DUMPABLE, 0)
+        prctl("subreaper", PR_SET_CHILD_SUBREAPER, 1)
+        return tree.Handles()
+    _become_user(cell.data)
+    socket.sethostname(cell.data["hostname"])
+    _loopback_up()
+    return tree.build(cell)
+
+
+def _become_user(cell: dict[str, Any]) -> None:
+    """Map the one uid and gid of this process into its new user namespace."""
+    prctl("dumpable", PR_SET_DUMPABLE, 1)  # else /proc/self would not be ours to write
+    texts = {
+        "setgroups": "deny",
+        "uid_map": f"{cell['uid']} {cell['outer_uid']} 1",
+        "gid_map": f"{cell['gid']} {cell['outer_gid']} 1",
+    }
+    for name, text in texts.items():
+        try:
+            with open(f"/proc/self/{name}", "w") as file:
+                file.write(text)
+        except OSError as error:
+            raise StepError(f"write {name}: {error.strerror}") from error
+    # Closed to ptrace and /proc/1/mem: without Yama the same uid would be enough.
+    prctl("dumpable", PR_SET_DUMPABLE, 0)
+
+
+def _loopback_up() -> None:
+    """127.0.0.1 of the cell's own, empty network: programs may talk to themselves."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as probe:
+        up_and_running = 0x1 | 0x40
+        fcntl.ioctl(probe, 0x8914, struct.pack("16sh", b"lo", up_and_running))  # SIOCSIFFLAGS
+
+
+def _place_files(cell: dict[str, Any], run: Description) -> None:
+    """The program's own files, which it may read but not change."""
+    for path, mode, *blob in run.data["files"]:
+        tree.write_file(path, mode, run.blob((blob[0], blob[1])))
+    for link, target in run.data["links"]:
+        os.makedirs(os.path.dirname(link), exist_ok=True)
+        os.symlink(target, link)
+    if cell["tier"] == "A":
+        tree.make_read_only(cell["job"])
+
+
+def _look(cell: dict[str, Any]) -> _Before:
+    project = cell.get("project")
+    if not project or project["mode"] != "live":
+        return _Before()
+    target = project["target"]
+    missing = protection.remember(target, project["watched"])
+    return _Before(changes.snapshot(target), missing)
+
+
+def _what_changed(cell: dict[str, Any], handles: tree.Handles, before: _Before) -> dict[str, Any]:
+    """What the run did to the project, after protected paths are as they were."""
+    undone: list[str] = []
+    if before.files is None and not before.protected:
+        changed = changes.of_overlay(handles)
+    else:
+        target = cell["project"]["target"]
+        undone = protection.restore(target, before.protected)
+        changed = changes.between(before.files, changes.snapshot(target))
+    return {"changed": changed.listed, "changed_omitted": changed.omitted, "undone": undone}
+
+
+def _report(supervisor: Supervisor, phase: str, status: int) -> dict[str, Any]:
+    return {
+        "phase": phase,
+        "exit_code": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
+        "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
+        "reason": supervisor.reason,
+        "cpu_s": supervisor.cpu_s,
+        "peak_memory_bytes": supervisor.peak_memory_bytes,
+        "peak_processes": supervisor.peak_processes,
+    }
+
+
+def _is_full(scratch: int | None) -> bool:
+    if scratch is None:
+        return False
+    space = os.fstatvfs(scratch)
+    return space.f_bavail == 0 or space.f_favail == 0

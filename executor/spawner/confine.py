@@ -1,0 +1,162 @@
+"""What the program's process takes on just before exec: Landlock, no capability, seccomp."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+import stat
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from .kernel import (
+    PR_CAP_AMBIENT,
+    PR_CAPBSET_DROP,
+    PR_SET_NO_NEW_PRIVS,
+    PR_SET_SECCOMP,
+    PR_SET_SECUREBITS,
+    SYS_CAPSET,
+    SYS_LANDLOCK_ADD,
+    SYS_LANDLOCK_CREATE,
+    SYS_LANDLOCK_RESTRICT,
+    StepError,
+    close_from,
+    libc,
+    prctl,
+    syscall,
+)
+
+# no root magic, no setuid fixup, no ambient capabilities; each locked
+SECUREBITS = 0b11101111
+CAPABILITY_VERSION_3 = 0x20080522
+ERROR_PIPE = 3
+# Landlock's file rights by ABI: how many bits exist.
+LANDLOCK_FILE_BITS = {1: 13, 2: 14, 3: 15, 4: 15}
+LANDLOCK_FILE_BITS_LATEST = 16
+EXECUTE, WRITE_FILE, READ_FILE, READ_FOLDER = 1, 1 << 1, 1 << 2, 1 << 3
+TRUNCATE, IOCTL_DEVICE = 1 << 14, 1 << 15
+BIND_AND_CONNECT_TCP = 3
+ABSTRACT_SOCKETS_AND_SIGNALS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """What holds for the program and everything it starts."""
+
+    grants: Sequence[tuple[str, str]]  # Landlock: (path, access)
+    deny_tcp: bool
+    rlimits: Sequence[tuple[int, int]]
+    seccomp: bytes
+
+
+def enter_program(
+    argv: Sequence[str],
+    run: dict[str, Any],
+    confinement: Confinement,
+    stdio: Sequence[int],
+    error_pipe: int,
+) -> NoReturn:
+    """Become the program. What goes wrong before exec is written to the error pipe."""
+    try:
+        _reset_signals()
+        os.setsid()
+        os.umask(0o022)
+        for target, source in enumerate(stdio):
+            os.dup2(source, target)
+        if error_pipe != ERROR_PIPE:
+            os.dup2(error_pipe, ERROR_PIPE, inheritable=False)
+        close_from(ERROR_PIPE + 1)
+        _prefer_as_oom_victim()
+        os.chdir(run["cwd"])
+        _set_rlimits(confinement.rlimits)
+        prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
+        if landlock_abi() > 0:
+            _restrict(confinement)
+        _drop_capabilities()
+        _install_filter(confinement.seccomp)
+        os.execve(argv[0], list(argv), run["env"])  # noqa: S606 - no shell is the point
+    except OSError as error:
+        named = error.filename or argv[0]
+        os.write(ERROR_PIPE, f"{named}: {error.strerror}".encode(errors="replace"))
+    except StepError as error:
+        os.write(ERROR_PIPE, str(error).encode(errors="replace"))
+    finally:
+        os._exit(126)
+
+
+def landlock_abi() -> int:
+    """The version of Landlock in this kernel; 0 or less without it."""
+    args = (ctypes.c_long(SYS_LANDLOCK_CREATE), None, ctypes.c_long(0), ctypes.c_long(1))
+    return int(libc.syscall(*args))
+
+
+def _reset_signals() -> None:
+    """Python ignores SIGPIPE and SIGXFSZ; the program must find what every program finds."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+def _prefer_as_oom_victim() -> None:
+    """When memory runs out, the kernel should end the program, not its supervisor."""
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("700")
+
+
+def _set_rlimits(rlimits: Sequence[tuple[int, int]]) -> None:
+    """Soft and hard alike; a lower hard limit of the host stands."""
+    for name, value in rlimits:
+        _, hard = resource.getrlimit(name)
+        ceiling = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(name, (ceiling, ceiling))
+
+
+def _restrict(confinement: Confinement) -> None:
+    """Landlock: every right of this kernel's ABI is denied but where granted.
+
+    A grant is (path, "r"), which includes execution, (path, "rw") or (path, "list").
+    """
+    abi = landlock_abi()
+    every = (1 << LANDLOCK_FILE_BITS.get(abi, LANDLOCK_FILE_BITS_LATEST)) - 1
+    rights = {"r": EXECUTE | READ_FILE | READ_FOLDER, "rw": every, "list": READ_FOLDER}
+    attributes = struct.pack(
+        "=QQQ",
+        every,
+        BIND_AND_CONNECT_TCP if abi >= 4 and confinement.deny_tcp else 0,
+        ABSTRACT_SOCKETS_AND_SIGNALS if abi >= 6 else 0,
+    )
+    known = 8 if abi < 4 else 16 if abi < 6 else 24  # bytes of the struct this kernel knows
+    ruleset = syscall("landlock ruleset", SYS_LANDLOCK_CREATE, attributes, known, 0)
+    for path, access in confinement.grants:
+        try:
+            fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            continue  # what isn't there can't be reached either
+        granted = rights[access]
+        if not stat.S_ISDIR(os.fstat(fd).st_mode):
+            granted &= (EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEVICE) & every
+        rule = struct.pack("=Qi", granted, fd)
+        syscall(f"landlock rule {path}", SYS_LANDLOCK_ADD, ruleset, 1, rule, 0)
+        os.close(fd)
+    syscall("landlock restrict", SYS_LANDLOCK_RESTRICT, ruleset, 0)
+    os.close(ruleset)
+
+
+def _drop_capabilities() -> None:
+    libc.prctl(PR_CAP_AMBIENT, 4, 0, 0, 0)  # clear all; unknown before Linux 4.3
+    libc.prctl(PR_SET_SECUREBITS, SECUREBITS, 0, 0, 0)  # not permitted in tier B: nothing to lose
+    for capability in range(64):
+        if libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
+            break  # past the last one, or tier B, where the bounding set grants nothing anyway
+    syscall("capset", SYS_CAPSET, struct.pack("=Ii", CAPABILITY_VERSION_3, 0), bytes(24))
+
+
+def _install_filter(program: bytes) -> None:
+    buffer = ctypes.create_string_buffer(program, len(program))
+    # struct sock_fprog: the number of 8-byte instructions and their address
+    fprog = struct.pack("@HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
+    prctl("seccomp", PR_SET_SECCOMP, 2, fprog)

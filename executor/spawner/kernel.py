@@ -1,0 +1,121 @@
+"""System calls that Python has no function for, by number, with errors that say what failed."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import errno
+import os
+import platform
+import signal
+import struct
+
+ARM = platform.machine() == "aarch64"
+SYS_CLONE, SYS_PIVOT_ROOT, SYS_CAPSET = (220, 41, 91) if ARM else (56, 155, 126)
+# The same on every architecture: they came after the tables were unified.
+SYS_OPEN_TREE, SYS_MOVE_MOUNT, SYS_CLOSE_RANGE, SYS_MOUNT_SETATTR = 428, 429, 436, 442
+SYS_LANDLOCK_CREATE, SYS_LANDLOCK_ADD, SYS_LANDLOCK_RESTRICT = 444, 445, 446
+SYS_OPENAT2 = 437
+
+CLONE_NEWNS, CLONE_NEWUSER, CLONE_PIDFD = 0x00020000, 0x10000000, 0x1000
+# user, mount, pid, net, ipc, uts, cgroup
+CLONE_ALL_NEW = (
+    CLONE_NEWUSER | CLONE_NEWNS | 0x20000000 | 0x40000000 | 0x08000000 | 0x04000000 | 0x02000000
+)
+MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 0x2, 0x4, 0x8, 0x4000, 1 << 18
+MNT_DETACH = 2
+OPEN_TREE_CLONE, AT_RECURSIVE, AT_EMPTY_PATH, MOVE_MOUNT_F_EMPTY_PATH = 1, 0x8000, 0x1000, 4
+ATTR_RDONLY, ATTR_NOSUID, ATTR_NODEV, ATTR_IDMAP = 0x1, 0x2, 0x4, 0x00100000
+READ_ONLY = ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV
+AT_FDCWD = -100
+RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH = 0x02, 0x04, 0x08
+
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 4, 22, 24
+PR_SET_SECUREBITS, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 28, 36, 38, 47
+
+libc = ctypes.CDLL(None, use_errno=True)
+# Through PyDLL the interpreter's lock stays held across clone(), so that parent and child both
+# go on as its owner, exactly as after os.fork().
+_libc_locked = ctypes.PyDLL(None, use_errno=True)
+
+
+class StepError(Exception):
+    """One step of making a cell failed: which, and the kernel's reason."""
+
+
+def checked(result: int, step: str) -> int:
+    """The result of a call to libc.
+
+    Raises:
+        StepError: it is negative.
+    """
+    if result < 0:
+        code = ctypes.get_errno()
+        raise StepError(f"{step}: {os.strerror(code)} ({errno.errorcode.get(code, code)})")
+    return result
+
+
+def syscall(step: str, number: int, *args: int | bytes) -> int:
+    """A system call by number. Integers go as machine words, bytes as pointers to them."""
+    wide = [ctypes.c_long(arg) if isinstance(arg, int) else arg for arg in args]
+    return checked(libc.syscall(ctypes.c_long(number), *wide), step)
+
+
+def prctl(step: str, option: int, a: int = 0, b: int | bytes = 0) -> int:
+    wide = [ctypes.c_ulong(x) if isinstance(x, int) else x for x in (a, b, 0, 0)]
+    return checked(libc.prctl(option, *wide), step)
+
+
+def mount(source: str, target: str, kind: str, flags: int = 0, data: str = "") -> None:
+    texts = [os.fsencode(text) for text in (source, target, kind)]
+    result = libc.mount(*texts, ctypes.c_ulong(flags), os.fsencode(data))
+    checked(result, f"mount {kind} on {target}")
+
+
+def detach(path: str) -> None:
+    """Take a mount out of the tree; what holds it open may go on using it."""
+    checked(libc.umount2(os.fsencode(path), MNT_DETACH), f"umount {path}")
+
+
+def open_tree(path: str, *, recursive: bool = True) -> int:
+    """A detached copy of the mount at `path`, as a descriptor."""
+    flags = OPEN_TREE_CLONE | os.O_CLOEXEC | (AT_RECURSIVE if recursive else 0)
+    return syscall(f"open_tree {path}", SYS_OPEN_TREE, AT_FDCWD, os.fsencode(path), flags)
+
+
+def set_attributes(tree: int, attributes: int, userns: int = 0, *, recursive: bool = True) -> None:
+    spec = struct.pack("=QQQQ", attributes, 0, 0, userns)
+    flags = AT_EMPTY_PATH | (AT_RECURSIVE if recursive else 0)
+    syscall("mount_setattr", SYS_MOUNT_SETATTR, tree, b"", flags, spec, len(spec))
+
+
+def attach(tree: int, target: str) -> None:
+    """Put a detached mount into the tree at `target`, and close its descriptor."""
+    path = os.fsencode(target)
+    flags = MOVE_MOUNT_F_EMPTY_PATH
+    syscall(f"move_mount {target}", SYS_MOVE_MOUNT, tree, b"", AT_FDCWD, path, flags)
+    os.close(tree)
+
+
+def open_beneath(folder: int, path: str, flags: int) -> int:
+    """Open below `folder` without following any symbolic link.
+
+    Raises:
+        StepError: there is no such file, or a link is on the way.
+    """
+    resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS
+    how = struct.pack("=QQQ", flags | os.O_CLOEXEC, 0, resolve)
+    return syscall(f"open {path}", SYS_OPENAT2, folder, os.fsencode(path), how, len(how))
+
+
+def close_from(first: int) -> None:
+    syscall("close_range", SYS_CLOSE_RANGE, first, 0xFFFFFFFF, 0)
+
+
+def clone(flags: int) -> tuple[int, int]:
+    """fork() into new namespaces: (pid, pidfd) in the parent, (0, -1) in the child."""
+    pidfd = array.array("i", [-1])
+    address, _ = pidfd.buffer_info()
+    args = (SYS_CLONE, flags | CLONE_PIDFD | signal.SIGCHLD, 0, address, 0, 0)
+    pid = _libc_locked.syscall(*(ctypes.c_long(arg) for arg in args))
+    return checked(pid, "clone"), pidfd[0]

@@ -1,0 +1,84 @@
+"""The spawner's main loop: set up once, then fork a cell for every request."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import socket
+from typing import Any, NoReturn
+
+from .cell import supervise
+from .kernel import (
+    CLONE_ALL_NEW,
+    PR_SET_DUMPABLE,
+    PR_SET_NO_NEW_PRIVS,
+    StepError,
+    clone,
+    prctl,
+)
+from .staging import leave_root, stage
+from .wire import MESSAGE_BYTES_MAX, Description, send
+
+FAULTS = (StepError, OSError, ValueError, KeyError, MemoryError)
+
+
+def serve(fd: int) -> None:
+    """Answer the server until it closes its end; with this process every cell ends."""
+    requests = socket.socket(fileno=fd)
+    try:
+        answer = _set_up(json.loads(requests.recv(MESSAGE_BYTES_MAX)))
+    except FAULTS as error:
+        send(requests, {"error": str(error)})
+        return
+    send(requests, answer)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps cells
+    gc.collect()
+    gc.freeze()  # a child should not copy pages only to look for garbage in them
+    while True:
+        message, fds, _, _ = socket.recv_fds(requests, 64, 2)
+        if message != b"cell" or len(fds) != 2:
+            return
+        _start_cell(requests, *fds)
+
+
+def _set_up(setup: dict[str, Any]) -> dict[str, Any]:
+    staged: dict[str, str] = {}
+    refused: dict[str, str] = {}
+    if setup["leave_root"]:
+        uid, gid = setup["leave_root"]
+        if setup["stage"]:
+            staged, refused = stage(setup["stage"], uid, gid)
+        leave_root(uid, gid)
+    prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
+    prctl("dumpable", PR_SET_DUMPABLE, 0)
+    return {"staged": staged, "refused": refused, "uid": os.geteuid(), "gid": os.getegid()}
+
+
+def _start_cell(requests: socket.socket, description: int, control_fd: int) -> None:
+    with socket.socket(fileno=control_fd) as control:
+        try:
+            cell = Description(description)
+            pid, pidfd = clone(CLONE_ALL_NEW if cell.data["tier"] == "A" else 0)
+        except FAULTS as error:
+            os.close(description)
+            send(control, {"error": str(error)})
+            return
+        if pid == 0:
+            _be_cell(requests, control, cell)
+        os.close(description)
+        send(control, {"pid": pid}, [pidfd])
+        os.close(pidfd)
+
+
+def _be_cell(requests: socket.socket, control: socket.socket, cell: Description) -> NoReturn:
+    """In the new process: never return into the spawner's loop."""
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        requests.close()
+        supervise(control, cell)
+    except FAULTS as error:
+        send(control, {"error": str(error) or type(error).__name__})
+    finally:
+        os._exit(0)

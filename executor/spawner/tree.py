@@ -1,0 +1,188 @@
+"""The file tree of a cell (tier A), built on an empty tmpfs and then entered for good."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from typing import Any
+
+from .kernel import (
+    ATTR_NODEV,
+    ATTR_NOSUID,
+    ATTR_RDONLY,
+    MS_NODEV,
+    MS_NOEXEC,
+    MS_NOSUID,
+    MS_PRIVATE,
+    MS_REC,
+    READ_ONLY,
+    SYS_PIVOT_ROOT,
+    StepError,
+    attach,
+    detach,
+    mount,
+    open_tree,
+    set_attributes,
+    syscall,
+)
+from .wire import Description
+
+LIVE = ATTR_NOSUID | ATTR_NODEV
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+# Where the new root is put together: any folder that is certain to exist.
+SITES = ("/tmp", "/run", "/mnt", "/var")
+
+
+@dataclass(slots=True)
+class Handles:
+    """Folders that the supervisor still reads when the program can't reach them any more."""
+
+    scratch: int | None = None
+    upper: int | None = None  # what a copy-on-write run wrote
+    lower: int | None = None  # what it saw underneath
+    copy_on_write: bool | str = False  # or why not
+
+
+def build(cell: Description) -> Handles:
+    """Make the tree and move into it.
+
+    Every source is opened before anything is covered: a project may lie below the very folder
+    where the new root is put together.
+
+    Raises:
+        StepError, OSError: a mount failed.
+    """
+    given = cell.data
+    trees = [(open_tree(source), path, attributes) for source, path, attributes in given["binds"]]
+    project = open_tree(given["project"]["source"])
+    mount("none", "/", "none", MS_REC | MS_PRIVATE)
+    root = next(site for site in SITES if os.path.isdir(site))
+    options = f"size={given['root_bytes']},nr_inodes=16384,mode=755"
+    mount("tmpfs", root, "tmpfs", MS_NOSUID | MS_NODEV, options)
+    for target, link in given["symlinks"]:
+        _make_parents(root + link)
+        os.symlink(target, root + link)
+    for path, mode, *blob in given["files"]:
+        write_file(root + path, mode, cell.blob((blob[0], blob[1])))
+    scratch = _mount_scratch(root, given["scratch"])
+    for tree, path, attributes in trees:
+        _bind(tree, root + path, attributes)
+    os.makedirs(f"{root}/proc", exist_ok=True)
+    mount("proc", f"{root}/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    os.makedirs(root + given["job"], exist_ok=True)
+    options = f"size={given['job_bytes']},mode=755"
+    mount("tmpfs", root + given["job"], "tmpfs", MS_NOSUID | MS_NODEV, options)
+    handles = _mount_project(root, given["project"], project, scratch)
+    _hide(root, given["project"])
+    detach(f"{root}/.scratch")
+    os.rmdir(f"{root}/.scratch")
+    _enter(root)
+    return handles
+
+
+def write_file(path: str, mode: int, content: bytes) -> None:
+    _make_parents(path)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with open(fd, "wb") as out:
+        out.write(content)
+        os.fchmod(out.fileno(), mode)
+
+
+def make_read_only(path: str) -> None:
+    """No more writing to this one mount."""
+    fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    set_attributes(fd, ATTR_RDONLY, recursive=False)
+    os.close(fd)
+
+
+def _enter(root: str) -> None:
+    os.chdir(root)
+    syscall("pivot_root", SYS_PIVOT_ROOT, b".", b".")
+    detach(".")
+    os.chdir("/")
+    make_read_only("/")
+
+
+def _make_parents(path: str) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+
+
+def _bind(tree: int, target: str, attributes: int) -> None:
+    """Attach a detached mount at `target`, making an empty file or folder to put it on."""
+    _make_parents(target)
+    if stat.S_ISDIR(os.fstat(tree).st_mode):
+        os.makedirs(target, mode=0o755, exist_ok=True)
+    elif not os.path.exists(target):
+        os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o644))
+    set_attributes(tree, attributes)
+    attach(tree, target)
+
+
+def _mount_scratch(root: str, scratch: dict[str, Any]) -> int:
+    """One sized tmpfs holds all that the program may write: the sum is what is limited."""
+    base = f"{root}/.scratch"
+    os.mkdir(base)
+    options = f"size={scratch['bytes']},nr_inodes={scratch['inodes']},mode=755"
+    mount("tmpfs", base, "tmpfs", MS_NOSUID | MS_NODEV, options)
+    for name, target, mode in scratch["folders"]:
+        os.mkdir(f"{base}/{name}")
+        os.chmod(f"{base}/{name}", mode)
+        _bind(open_tree(f"{base}/{name}"), root + target, LIVE)
+    return os.open(base, FOLDER)
+
+
+def _mount_project(root: str, project: dict[str, Any], tree: int, scratch: int) -> Handles:
+    """The project at its own path: copy-on-write, read-only or live."""
+    target = root + project["target"]
+    handles = Handles(scratch)
+    os.makedirs(target, exist_ok=True)
+    if project["mode"] == "live":
+        _bind(tree, target, LIVE)
+    elif project["mode"] == "read_only":
+        _bind(tree, target, READ_ONLY)
+    else:
+        _overlay(root, target, tree, handles)
+    return handles
+
+
+def _overlay(root: str, target: str, tree: int, handles: Handles) -> None:
+    """What the program writes lands on the sized scratch; without overlays it can't write."""
+    base, below = f"{root}/.scratch", f"{root}/.lower"
+    os.mkdir(below)
+    set_attributes(tree, READ_ONLY)
+    attach(tree, below)
+    os.mkdir(f"{base}/upper")
+    os.mkdir(f"{base}/work")
+    options = f"lowerdir={below},upperdir={base}/upper,workdir={base}/work,userxattr"
+    try:
+        mount("overlay", target, "overlay", MS_NOSUID | MS_NODEV, options)
+    except StepError as error:
+        handles.copy_on_write = str(error)
+        _bind(open_tree(below), target, READ_ONLY)
+    else:
+        handles.copy_on_write = True
+        handles.upper, handles.lower = os.open(f"{base}/upper", FOLDER), os.open(below, FOLDER)
+    detach(below)
+    os.rmdir(below)
+
+
+def _hide(root: str, project: dict[str, Any]) -> None:
+    """Put nothing over the project's secrets, and a read-only view over its protected paths.
+
+    A mount point can be neither renamed nor removed, so the folders on the way to a protected
+    path are made mount points too: `mv .git elsewhere` must not uncover a writable name.
+    """
+    target = root + project["target"]
+    for path in project["secrets"]:
+        covered = f"{target}/{path}"
+        empty = f"{root}/.empty-{'folder' if os.path.isdir(covered) else 'file'}"
+        if os.path.isdir(covered):
+            os.makedirs(empty, mode=0o000, exist_ok=True)
+        elif not os.path.exists(empty):
+            os.close(os.open(empty, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o000))
+        _bind(open_tree(empty), covered, READ_ONLY)
+    for path in project["pinned"]:
+        _bind(open_tree(f"{target}/{path}"), f"{target}/{path}", LIVE)
+    for path in project["protected"]:
+        _bind(open_tree(f"{target}/{path}"), f"{target}/{path}", READ_ONLY)

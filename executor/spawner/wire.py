@@ -1,0 +1,57 @@
+"""What passes between the server and the spawner's processes, and how it is packed.
+
+The first message to the spawner is the set-up (JSON); the answer says where paths were staged.
+Every later message is `cell` with two descriptors: a description and the cell's own control
+socket. On that socket the spawner says {"pid": N} (with a pidfd) and the cell's supervisor
+{"ready": layers}; the server sends `run` with a description and stdin, stdout, stderr, later
+perhaps `stop`; the supervisor ends with {"exit": …} or {"error": …}. All sockets are
+SOCK_SEQPACKET; descriptions come as files in memory, JSON behind an 8-byte length and then raw
+blobs, so that no socket's size limit applies. None of it is inherited by the program, which owns
+just descriptors 0, 1 and 2: whatever it prints is output, never protocol.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from .kernel import StepError
+
+Blob = tuple[int, int]  # offset and size behind the JSON
+MESSAGE_BYTES_MAX = 1 << 20
+
+
+class Description:
+    """The JSON of a description, and its blobs by reference."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        (length,) = struct.unpack("=Q", os.pread(fd, 8, 0))
+        self._blobs = 8 + length
+        self.data: dict[str, Any] = json.loads(self._read(8, length))
+
+    def blob(self, where: Blob) -> bytes:
+        offset, size = where
+        return self._read(self._blobs + offset, size)
+
+    def _read(self, offset: int, size: int) -> bytes:
+        parts = []
+        while size > 0:
+            part = os.pread(self._fd, min(size, 1 << 20), offset)
+            if not part:
+                raise StepError("a description is shorter than it says")
+            parts.append(part)
+            size -= len(part)
+            offset += len(part)
+        return b"".join(parts)
+
+
+def send(control: socket.socket, message: dict[str, Any], fds: Sequence[int] = ()) -> None:
+    """Tell the server; if it is gone there is nobody to tell, and the caller ends as well."""
+    with contextlib.suppress(OSError):
+        socket.send_fds(control, [json.dumps(message).encode()], fds)
