@@ -13,6 +13,7 @@ from runtimes import environments, install, places, shims
 from runtimes.model import Candidate, Fingerprint, HomeLibrary, Language, Missing, Toolchain
 
 _ELF: Final = b"\x7fELF"
+_ETC: Final = "/etc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ def _past_alternatives(path: Path) -> Path:
     at = path
     while at.is_symlink():
         target = Path(os.path.normpath(at.parent / at.readlink()))
-        if at.is_relative_to("/etc") or target.is_relative_to("/etc"):
+        if at.is_relative_to(_ETC) or target.is_relative_to(_ETC):
             path = target
         at = target
     return path

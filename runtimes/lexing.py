@@ -31,6 +31,7 @@ RUST: Final = _lexer(
     r"'(?:\\[^\n']+|[^'\\\n])'",
 )
 
+_INNERMOST_BRACES = re.compile(r"\{[^{}]*\}")
 _VISIBLE = re.compile(r"\S")
 
 
@@ -42,6 +43,14 @@ def blank(text: str, lexer: re.Pattern[str]) -> str:
 def depth_at(blanked: str, offset: int) -> int:
     """How many braces are open at an offset of a blanked text."""
     return blanked.count("{", 0, offset) - blanked.count("}", 0, offset)
+
+
+def outside_braces(blanked: str) -> str:
+    """What stands in no braces of a blanked text."""
+    left, count = blanked, 1
+    while count:
+        left, count = _INNERMOST_BRACES.subn(" ", left)
+    return left
 
 
 def after_leading(blanked: str, statement: re.Pattern[str]) -> int:

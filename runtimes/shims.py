@@ -91,7 +91,7 @@ def _env_version(name: str, root: Path, project: Path | None, environ: Mapping[s
                 break
     targets = [
         folder / "bin" / name
-        for version in wanted
+        for version in filter(None, wanted)
         for folder in _installed(root / "versions", version)
         if (folder / "bin" / name).is_file()
     ]
@@ -152,8 +152,8 @@ def _pinned_toolchain(file: Path) -> str:
     table = _toml(file).get("toolchain")
     if isinstance(table, dict):
         return str(table.get("channel", ""))
-    words = _read(file).split()
-    return words[0] if words and "[" not in words[0] else ""
+    words = [] if file.suffix == ".toml" else _read(file).split()
+    return words[0] if words else ""
 
 
 def _installed(versions: Path, wanted: str) -> Iterator[Path]:

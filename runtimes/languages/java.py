@@ -48,7 +48,9 @@ def wrap(code: str) -> Source:
     end = lexing.after_leading(blanked, _IMPORT)
     body = blanked[end:]
     has_main = _MAIN.search(body)
-    if _top_level_types(blanked) and (has_main is None or lexing.depth_at(body, has_main.start())):
+    in_type = has_main and lexing.depth_at(body, has_main.start())
+    has_statements = ";" in lexing.outside_braces(_PACKAGE.sub("", body))
+    if _top_level_types(blanked) and (in_type or not has_statements):
         return Source(code, name=f"{_public_type(blanked) or 'Main'}.java")
     head, tail = (
         ("", "}")

@@ -28,7 +28,7 @@ class Outcome:
 
 
 def place_and_run(
-    program: Program, candidate: Candidate, job: Path, scratch: Path, cwd: Path, stdin: bytes = b""
+    program: Program, candidate: Candidate, *, job: Path, scratch: Path, cwd: Path, stdin: bytes
 ) -> Outcome:
     """Does with a program what its documentation says, in folders of its own."""
     for name, content in program.files.items():
@@ -90,7 +90,9 @@ class Runner:
             cwd=str(self.cwd),
             args=args,
         )
-        return place_and_run(program, self.candidate, job, scratch, self.cwd, stdin)
+        return place_and_run(
+            program, self.candidate, job=job, scratch=scratch, cwd=self.cwd, stdin=stdin
+        )
 
 
 @cache
@@ -112,7 +114,9 @@ def runnable_candidates(language: Language) -> tuple[Candidate, ...]:
                 scratch_dir=str(scratch),
                 cwd=folder,
             )
-            outcome = place_and_run(program, candidate, job, scratch, Path(folder))
+            outcome = place_and_run(
+                program, candidate, job=job, scratch=scratch, cwd=Path(folder), stdin=b""
+            )
             job.chmod(0o755)
         if outcome.exit_code == 0 and outcome.stdout == language.hello_output:
             found[candidate.toolchain.name] = candidate

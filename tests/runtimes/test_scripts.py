@@ -46,7 +46,9 @@ SCRIPTS = {
         "other.php": "<?php\nconst SAYS = 42;",
     },
     "perl": {
-        "main.pl": 'use FindBin; use lib $FindBin::Bin;\nuse Other;\nprint "sibling says $Other::says\\n";',
+        "main.pl": (
+            'use FindBin; use lib $FindBin::Bin;\nuse Other;\nprint "sibling says $Other::says\\n";'
+        ),
         "Other.pm": "package Other;\nour $says = 42;\n1;",
     },
     "r": {
@@ -120,7 +122,7 @@ FROM_PROJECT = {
         {"lib/Other.pm": "package Other; our $says = 42; 1;"},
         "use Other;\nprint $Other::says",
     ),
-    "lua": ({"other.lua": "return 42"}, 'print(require("other"))'),
+    "lua": ({"other.lua": "return 42"}, 'print((require("other")))'),
     "shell": ({"other.sh": "says=42"}, ". ./other.sh; echo $says"),
     "r": ({"other.R": "says <- 42"}, 'source("other.R"); cat(says)'),
     "php": ({"other.php": "<?php const SAYS = 42;"}, 'require getcwd() . "/other.php"; echo SAYS;'),
@@ -164,12 +166,12 @@ def test_elixir_code_finds_the_applications_of_a_mix_project(runners, tmp_path):
     ebin = project / "_build/dev/lib/other/ebin"
     ebin.mkdir(parents=True)
     for run in runners(language("elixir")):
-        module = "defmodule Other, do: def says, do: 42"
         compiled = run(
-            "[{module, beam}] = Code.compile_string(~S(defmodule Other do\n def says, do: 42\nend))\n"
+            'other = "defmodule Other do def says do 42 end end"\n'
+            "[{module, beam}] = Code.compile_string(other)\n"
             f'File.write!("{ebin}/#{{module}}.beam", beam)'
         )
-        assert compiled.stderr == "", module
+        assert compiled.stderr == ""
         assert run("IO.puts(Other.says())").stdout == "42\n"
 
 
