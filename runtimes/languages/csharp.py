@@ -19,9 +19,12 @@ _CLASS = (
 _USING = re.compile(r"\s*using\s+(?:static\s+)?[\w.]+(?:\s*=\s*[\w.<>,\s]+)?\s*;")
 _DIRECTIVE = re.compile(r"\s*#[:!][^\n]*(?:\n|\Z)")
 _TYPE = re.compile(
-    r"(?:\[[^\]]*\]\s*)*(?:\b(?:public|internal|static|sealed|abstract|partial|readonly)\s+)*"
+    r"(?:\b(?:public|internal|static|sealed|abstract|partial|readonly)\s+){0,6}"
     r"\b(?:class|struct|interface|enum|namespace)\s+\w"
 )
+# What opens a block that is a function of its own: a lambda's arrow, or a name with parameters.
+_FUNCTION = re.compile(r"=>\s*\Z|[\w>\]?]\s+(\w+)\s*\([^()]*\)\s*\Z|\bdelegate\b[^{};]*\Z")
+_BRANCHES = frozenset({"if", "for", "foreach", "while", "switch", "using", "lock", "catch"})
 _AWAIT = re.compile(r"\bawait\b")
 _RETURN_VALUE = re.compile(r"\breturn\s+[^;\s]")
 _IMPLICIT_USINGS = "".join(
@@ -39,23 +42,27 @@ def wrap_for_mono(code: str) -> Source:
     script = re.sub(r"\A#!", "//", code)
     blanked = lexing.blank(script, lexing.CSHARP)
     end = lexing.after_leading(blanked, _USING)
-    types = [t for t in _TYPE.finditer(blanked, end) if not lexing.depth_at(blanked, t.start())]
-    first_type = types[0].start() if types else len(script)
-    if not blanked[end:first_type].strip():
-        return Source(_IMPLICIT_USINGS + script)
+    first = _TYPE.search(lexing.surface(blanked), end)
+    first_type = first.start() if first else len(script)
     statements = blanked[end:first_type]
-    returns = any(
-        not lexing.depth_at(statements, found.start())
-        for found in _RETURN_VALUE.finditer(statements)
-    )
+    if not statements.strip():
+        return Source(_IMPLICIT_USINGS + script)
+    returns = _RETURN_VALUE.search(lexing.surface(statements, _opens_function))
     result = "int" if returns else "void"
     if _AWAIT.search(statements):
         result = "async Task<int>" if returns else "async Task"
     opening = f" static class Program {{ static {result} Main(string[] args) {{ "
     body = f"{script[end:first_type]}\n#line hidden\n}} }}\n"
     rest_line = script.count("\n", 0, first_type) + 1
-    rest = f"#line {rest_line}\n{script[first_type:]}\n" if types else ""
+    rest = f"#line {rest_line}\n{script[first_type:]}\n" if first else ""
     return Source(f"{_IMPLICIT_USINGS}{script[:end]}{opening}{body}{rest}", wrapped=True)
+
+
+def _opens_function(before: str) -> bool:
+    if not before.rstrip().endswith((")", "=>", "delegate")):
+        return False
+    found = _FUNCTION.search(before)
+    return found is not None and found.group(1) not in _BRANCHES
 
 
 def bind(source: Source) -> Source:

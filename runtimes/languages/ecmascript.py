@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from runtimes.model import FileBinding, FromProject, Language, Packages, Toolchain
@@ -20,8 +21,16 @@ globalThis.FILE_CONTENT = utf8.decode(readFileSync(path));
 globalThis.FILE_CONTENT_PATH = path;
 """
 
+_BIND_COMMONJS = """\
+const { readFileSync } = require("node:fs");
+const path = process.env.FILE_CONTENT_PATH;
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+globalThis.FILE_CONTENT = utf8.decode(readFileSync(path));
+globalThis.FILE_CONTENT_PATH = path;
+"""
+
 _PRELUDE_FILES = {"prelude.mjs": _PRELUDE}
-_BINDING = FileBinding({"file_content.mjs": _BIND})
+_BINDING = FileBinding({"file_content.mjs": _BIND, "file_content.cjs": _BIND_COMMONJS})
 _NODE_PATH = {"NODE_PATH": "{cwd}/node_modules"}
 _NODE_PRELUDE = ("--import", "{job}/prelude.mjs")
 _NODE_BIND = ("--import", "{job}/file_content.mjs")
@@ -70,8 +79,8 @@ _NODE = Toolchain(
     reads=_NODE_READS,
 )
 
-# From 22.7 on node compiles enums and namespaces too, if told; later versions need no flag for
-# plain type stripping. An older node refuses the flag, and the probe says so.
+# From 22.7 on node compiles enums and namespaces too, if told. An older node refuses the flag, and
+# the probe says so.
 _NODE_TRANSFORM_TYPES = Toolchain(
     name="node-transform-types",
     executables=_NODE.executables,
@@ -84,6 +93,9 @@ _NODE_TRANSFORM_TYPES = Toolchain(
     env=_NODE_PATH,
     reads=_NODE_READS,
 )
+
+# What only strips types refuses enums.
+_NODE_STRIP_TYPES = replace(_NODE, name="node-strip-types", rank=2)
 
 # The loader inside node, rather than the `tsx` command, saves a second node process. A file named
 # .mts is an ES module, where top-level await works.
@@ -101,17 +113,24 @@ _TSX = Toolchain(
     reads=_NODE_READS,
 )
 
+# Its hook sees CommonJS only, so nothing may be preloaded as an ES module.
 _TS_NODE = Toolchain(
     name="ts-node",
     executables={"ts_node": ("ts-node",), "node": ("node", "nodejs")},
     run=(
         *("{node}", "--require", "{ts_node.folder}/../register/transpile-only.js"),
-        *("{prelude}", "{bind}", "{source}", "{args}"),
+        *("{bind}", "{source}", "{args}"),
     ),
-    prelude=_NODE_PRELUDE,
-    bind=_NODE_BIND,
-    env={**_NODE_PATH, "TS_NODE_SKIP_PROJECT": "1"},
+    bind=("--require", "{job}/file_content.cjs"),
+    env={
+        **_NODE_PATH,
+        "TS_NODE_SKIP_PROJECT": "1",
+        "TS_NODE_COMPILER_OPTIONS": (
+            '{"module":"commonjs","target":"es2022","esModuleInterop":true}'
+        ),
+    },
     reads=_NODE_READS,
+    rank=2,
 )
 
 JAVASCRIPT = Language(
@@ -146,7 +165,7 @@ TYPESCRIPT = Language(
     interpreters=("tsx", "ts-node"),
     source_name="main.ts",
     grammar="typescript",
-    toolchains=(_BUN, _DENO, _NODE_TRANSFORM_TYPES, _NODE, _TSX, _TS_NODE),
+    toolchains=(_BUN, _DENO, _NODE_TRANSFORM_TYPES, _NODE_STRIP_TYPES, _TSX, _TS_NODE),
     files=_PRELUDE_FILES,
     hello=(
         'const words: ReadonlyArray<string> = ["hello", "from", "typescript"];\n'

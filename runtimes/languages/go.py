@@ -40,8 +40,8 @@ _STANDARD = {
     )
 }
 
-_PACKAGE = re.compile(r"^\s*package\s+\w+", re.MULTILINE)
-_MAIN = re.compile(r"^\s*func\s+main\s*\(", re.MULTILINE)
+_PACKAGE = re.compile(r"^[ \t]*package\s+\w+", re.MULTILINE)
+_MAIN = re.compile(r"^[ \t]*func\s+main\s*\(", re.MULTILINE)
 _QUALIFIED = re.compile(r"(?<![\w.])([a-z]\w*)\.[A-Z]")
 _IMPORT = re.compile(r"\s*import[ \t]+(?:\([^)]*\)|[\w.]*[ \t]*(?=\n|;|\Z));?")
 
@@ -69,7 +69,9 @@ def _unnamed_imports(named: str, body: str) -> list[str]:
         _STANDARD[name]
         for name in used
         if f'{_STANDARD[name]}"' not in named
-        and not re.search(rf"\b{name}\b(?:\s*,\s*\w+)*\s*:=|\bvar\s+{name}\b", body)
+        and not re.search(
+            rf"\b{name}\b(?:\s{{0,4}},\s{{0,4}}\w+){{0,8}}\s*:=|\bvar\s+{name}\b", body
+        )
     )
 
 

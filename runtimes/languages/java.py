@@ -35,9 +35,10 @@ _IMPORTS = "".join(
         *("java.util.function", "java.util.regex", "java.util.stream"),
     )
 )
-_PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
+_PACKAGE = re.compile(r"^[ \t]*package\s+([\w.]+)\s*;", re.MULTILINE)
 _IMPORT = re.compile(r"\s*import\s+[^;]*;")
 _TYPE = re.compile(r"\b(?:class|interface|enum|record)\s+(\w+)")
+_PUBLIC = re.compile(r"\bpublic\b[\w\s]*\Z")
 _MAIN = re.compile(r"\bvoid\s+main\s*\(")
 
 
@@ -45,16 +46,16 @@ def wrap(code: str) -> Source:
     """Statements become the body of Main.main, a bare `main` method the body of Main; `import`
     lines stay above. A public class lends the file its name, as javac demands."""
     blanked = lexing.blank(code, lexing.JAVA)
+    outside = lexing.surface(blanked)
     end = lexing.after_leading(blanked, _IMPORT)
-    body = blanked[end:]
-    has_main = _MAIN.search(body)
-    in_type = has_main and lexing.depth_at(body, has_main.start())
-    has_statements = ";" in lexing.outside_braces(_PACKAGE.sub("", body))
-    if _top_level_types(blanked) and (in_type or not has_statements):
-        return Source(code, name=f"{_public_type(blanked) or 'Main'}.java")
+    bare_main = _MAIN.search(outside)
+    statements = bare_main or ";" in _PACKAGE.sub("", outside[end:])
+    whole = _MAIN.search(blanked) and not bare_main
+    if _TYPE.search(outside) and (whole or not statements):
+        return Source(code, name=f"{_public_type(outside) or 'Main'}.java")
     head, tail = (
         ("", "}")
-        if has_main
+        if bare_main
         else ("public static void main(String[] args) throws Exception { ", "}}")
     )
     text = f"{_IMPORTS}{code[:end]} public class Main {{ {head}{code[end:]}\n{tail}\n"
@@ -66,10 +67,11 @@ def main_class(text: str) -> str:
     blanked = lexing.blank(text, lexing.JAVA)
     package = _PACKAGE.search(blanked)
     main = _MAIN.search(blanked)
-    types = _top_level_types(blanked)
-    before = [t for t in types if main and t.start() < main.start()]
-    found = (before or types)[-1 if before else 0].group(1) if types else "Main"
-    return f"{package.group(1)}.{found}" if package else found
+    types = list(_TYPE.finditer(lexing.surface(blanked)))
+    before = [found for found in types if main and found.start() < main.start()]
+    started = before[-1] if before else next(iter(types), None)
+    name = started.group(1) if started else "Main"
+    return f"{package.group(1)}.{name}" if package else name
 
 
 def bind(source: Source) -> Source:
@@ -80,13 +82,9 @@ def bind(source: Source) -> Source:
     return replace(source, text=source.text[:at] + line + source.text[at:])
 
 
-def _top_level_types(blanked: str) -> list[re.Match[str]]:
-    return [t for t in _TYPE.finditer(blanked) if lexing.depth_at(blanked, t.start()) == 0]
-
-
-def _public_type(blanked: str) -> str | None:
-    for found in _top_level_types(blanked):
-        if re.search(r"\bpublic\b[\w\s]*\Z", blanked[: found.start()]):
+def _public_type(outside: str) -> str | None:
+    for found in _TYPE.finditer(outside):
+        if _PUBLIC.search(outside, max(0, found.start() - 80), found.start()):
             return found.group(1)
     return None
 

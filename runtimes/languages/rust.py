@@ -91,7 +91,7 @@ _NAMES = (
     "let file_content: &'static str = FILE_CONTENT.get(); "
 )
 # A static cannot be shadowed by a pattern, so a program that binds the name itself keeps it.
-_BOUND_BY_PROGRAM = r"\b(?:let|mut|for|ref)\s+{0}\b|\b{0}\s*:(?!:)|\|[^|\n]*\b{0}\b[^|\n]*\|"
+_BOUND_BY_PROGRAM = r"\b(?:let|mut|for|ref)\s+{0}\b|\b{0}\s*:(?!:)|\|[^|\n]{{0,200}}\b{0}\b"
 
 
 def wrap(code: str) -> Source:
@@ -117,7 +117,7 @@ def bind(source: Source) -> Source:
     else:
         lower = ("file_content", "file_content_path")
         names += [n for n in lower if not re.search(_BOUND_BY_PROGRAM.format(n), blanked)]
-    if source.origin and not _INNER_ATTRIBUTE.search(blanked):
+    if source.origin and not _INNER_ATTRIBUTE.match(blanked):
         text = f"include!({json.dumps(source.origin, ensure_ascii=False)});"
     imports = f"use file_content_binding::{{{', '.join(names)}}};"
     end = f'\n#[path = "file_content.rs"] mod file_content_binding;\n{imports}\n'

@@ -44,12 +44,31 @@ def test_offsets_and_line_breaks_stay(lexer, text):
     ]
 
 
-def test_depth_counts_open_braces():
-    assert [lexing.depth_at("a{b{c}d}e", offset) for offset in (0, 2, 4, 6, 8)] == [0, 1, 2, 1, 0]
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a {b {c} d} e", "a {       } e"),
+        ("a {b} {c\nd} } e", "a { } { \n } } e"),
+        ("a {b", "a { "),
+        ("", ""),
+    ],
+)
+def test_the_surface_is_what_stands_in_no_block(text, left):
+    assert lexing.surface(text) == left
 
 
-def test_what_stands_in_braces_can_be_left_out():
-    assert lexing.outside_braces("a {b {c} d} e") == "a   e"
+def test_the_surface_may_keep_some_blocks():
+    text = "if (x) { a } f() { b { c } } d"
+    kept = lexing.surface(text, lambda before: before.endswith("f() "))
+    assert kept == "if (x) { a } f() {         } d"
+
+
+@pytest.mark.parametrize("lexer", LEXERS)
+@pytest.mark.parametrize("unit", ["{", "}", '"', 'r#"', 'R"(', '"""', "/*", "'", '@"', "[", "//"])
+def test_a_hostile_text_is_read_once(lexer, unit):
+    # Were any part quadratic, this would take hours.
+    text = unit * (300_000 // len(unit))
+    assert len(lexing.surface(lexing.blank(text, lexer))) == len(text)
 
 
 def test_leading_statements_end_where_another_begins():

@@ -7,7 +7,7 @@ import pytest
 from runtimes.languages.csharp import wrap_for_mono
 from runtimes.languages.java import main_class
 from runtimes.model import Source
-from runtimes.registry import language
+from runtimes.registry import LANGUAGES, language
 
 WHOLE = {
     "go": "// a comment\npackage main\nfunc main() {}",
@@ -87,6 +87,9 @@ def test_java_names_its_file_and_its_main_class(code, name, started):
         ("await Task.Delay(1);", "static async Task Main(string[] args)"),
         ("return 3;", "static int Main(string[] args)"),
         ("Func<int> f = () => { return 1; };", "static void Main(string[] args)"),
+        ("int F(int x) { return x; }\nF(1);", "static void Main(string[] args)"),
+        ("if (args.Length == 0) { return 1; }\nreturn 0;", "static int Main(string[] args)"),
+        ("foreach (var a in args) { if (a == null) { return; } }", "static void Main("),
         ("using System.Net;\nvar a = 1;\nclass B {}", "static void Main(string[] args)"),
     ],
 )
@@ -105,3 +108,25 @@ def test_mono_keeps_the_main_of_a_whole_program(code):
 def test_rust_keeps_crate_attributes_first():
     text = language("rust").wrap("#![allow(unused)]\nlet a = 1;").text
     assert text == "#![allow(unused)]fn main() { \nlet a = 1;\n}\n"
+
+
+WRAPPERS = [row.wrap for row in LANGUAGES] + [wrap_for_mono]
+EDITS = [row.binding.edit for row in LANGUAGES if row.binding.edit]
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *("\n", " ", "{", "}", "public ", "fmt,", "fmt.X ", "|file_content ", "import a;", "#x\n"),
+        *("class A {}", "[", "package ", "func main", "using A;", "return ", "main ", "#![a]"),
+        *("=> {", "using ", "import ", "(", "f(x) {"),
+    ],
+)
+def test_a_hostile_text_is_wrapped_in_linear_time(unit):
+    # Were any wrapper quadratic, this would take minutes and more.
+    text = unit * (300_000 // len(unit))
+    for wrap in WRAPPERS:
+        assert len(wrap(text).text) >= len(text)
+    for edit in EDITS:
+        assert len(edit(Source(text)).text) >= len(text)
+    assert main_class(text)
