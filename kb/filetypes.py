@@ -13,10 +13,27 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 KIND_OF_LANGUAGE = {
+    "asciidoc": "asciidoc",
+    "csv": "csv",
+    "diff": "diff",
+    "docbook": "xml",
+    "html": "html",
+    "ini": "toml",
     "json": "json",
-    "markdown": "markdown",
-    "text": "text",
+    "jsonl": "jsonl",
     "log": "log",
+    "markdown": "markdown",
+    "notebook": "notebook",
+    "properties": "toml",
+    "restructuredtext": "rst",
+    "svg": "xml",
+    "systemd": "toml",
+    "text": "text",
+    "toml": "toml",
+    "tsv": "csv",
+    "xml": "xml",
+    "xslt": "xml",
+    "yaml": "yaml",
 }
 """Languages that have a kind of their own; every other one is code."""
 
@@ -50,9 +67,31 @@ _LANGUAGE_ALIASES = {
     "kt": "kotlin",
     "cs": "csharp",
     "ex": "elixir",
+    "adoc": "asciidoc",
+    "ipynb": "notebook",
+    "ndjson": "jsonl",
+    "patch": "diff",
+    "rest": "restructuredtext",
+    "rst": "restructuredtext",
+    "udiff": "diff",
+    "yml": "yaml",
 }
 
 _SUFFIXES = {
+    "adoc": "asciidoc",
+    "asciidoc": "asciidoc",
+    "cfg": "ini",
+    "conf": "ini",
+    "csv": "csv",
+    "ipynb": "notebook",
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+    "plist": "xml",
+    "pom": "xml",
+    "rst": "restructuredtext",
+    "svg": "xml",
+    "tsv": "tsv",
+    "xsd": "xml",
     "cjs": "javascript",
     "h": "c",
     "hh": "cpp",
@@ -83,6 +122,12 @@ _SUFFIXES = {
 """Suffixes that Pygments lacks, or gives to several languages, decided by what is common."""
 
 _MEDIA_TYPES = {
+    "application/jsonl": ("jsonl", "jsonl"),
+    "application/x-ndjson": ("jsonl", "jsonl"),
+    "application/x-ipynb+json": ("notebook", None),
+    "application/xhtml+xml": ("html", "html"),
+    "text/csv": ("csv", "csv"),
+    "text/tab-separated-values": ("csv", "tsv"),
     "application/json": ("json", "json"),
     "text/markdown": ("markdown", "markdown"),
     "text/plain": None,
@@ -98,6 +143,8 @@ class _AllLexers(Protocol):
     ) -> Iterable[tuple[str, Sequence[str], Sequence[str], Sequence[str]]]: ...
 
 
+_KINDS_ONLY = frozenset({"text", "log", "notebook"})
+
 _VERSION = re.compile(r"[\d.]+$")
 
 
@@ -111,7 +158,7 @@ def by_name(name: str) -> tuple[str, str | None] | None:
         language = exact.get(path.name) or suffixes.get(suffix)
     if language is None:
         return None
-    return kind_of_language(language), None if language in ("text", "log") else language
+    return kind_of_language(language), None if language in _KINDS_ONLY else language
 
 
 def by_media_type(media_type: str) -> tuple[str, str | None] | None:
@@ -119,8 +166,9 @@ def by_media_type(media_type: str) -> tuple[str, str | None] | None:
     bare = media_type.partition(";")[0].strip().lower()
     if bare in _MEDIA_TYPES:
         return _MEDIA_TYPES[bare]
-    if bare.endswith("+json"):
-        return "json", "json"
+    for ending, kind in (("+json", "json"), ("+xml", "xml"), ("+yaml", "yaml")):
+        if bare.endswith(ending):
+            return kind, kind
     language = _pygments_tables()[2].get(bare)
     return (kind_of_language(language), language) if language else None
 

@@ -1,7 +1,7 @@
 """One function a kind: source bytes in, marks out. `CHUNKERS` is the table of them.
 
 To add a kind: a module here with a `marks(data, language)` function, a row in `CHUNKERS`, and the
-rule in `kb.detect` by which sources of that kind are recognised.
+rule in `kb.detect` or the name in `kb.filetypes` by which sources of that kind are recognised.
 """
 
 from __future__ import annotations
@@ -9,16 +9,45 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from kb.chunk import Mark
-from kb.chunkers import code, json, log, markdown, text
+from kb.chunkers import (
+    asciidoc,
+    code,
+    diff,
+    html,
+    json,
+    log,
+    markdown,
+    notebook,
+    report,
+    rst,
+    table,
+    text,
+    toml,
+    xml,
+    yaml,
+)
 
 Chunker = Callable[[bytes, str | None], Iterable[Mark]]
 
 CHUNKERS: dict[str, Chunker] = {
+    "asciidoc": asciidoc.marks,
     "code": code.marks,
+    "compiler": report.compiler_marks,
+    "csv": table.marks,
+    "diff": diff.marks,
+    "html": html.marks,
     "json": json.marks,
+    "jsonl": json.line_marks,
     "log": log.marks,
     "markdown": markdown.marks,
+    "notebook": notebook.marks,
+    "rst": rst.marks,
+    "stacks": report.stack_marks,
+    "tests": report.report_marks,
     "text": text.marks,
+    "toml": toml.marks,
+    "xml": xml.marks,
+    "yaml": yaml.marks,
 }
 
 __all__ = ["CHUNKERS", "Chunker"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,12 @@ PARSE_BYTES = 2 * 1024 * 1024
 """Larger files are data or generated: they are cut by lines, as a syntax tree of them costs some
 fifty times their size in memory."""
 
+PARSE_BASE_S = 0.25
+PARSE_S_PER_BYTE = 2e-6
+"""Processor time for one parse: real programs take a twentieth of it."""
+
+_READ_BYTES = 65_536
+_MAX_ERROR_CHILDREN = 4000
 _SPACE = b" \t\r\n"
 _NAME_BYTES = 200
 _DEPTH = 32
@@ -50,14 +57,10 @@ def _path(enclosing: list[_Definition]) -> tuple[str, ...]:
 
 def _definitions(data: bytes, language: str) -> list[_Definition]:
     """The definitions of `data` from outside in and top to bottom, leads included."""
-    from tree_sitter import Parser, QueryCursor  # noqa: PLC0415 - see grammars.grammar
-
-    grammar = grammars.grammar(language)
-    tree = Parser(grammar.language).parse(data)
     named: dict[int, tuple[Node, list[Node]]] = {}
     wraps: dict[int, Node] = {}
     leads: dict[int, int] = {}
-    for _, captures in QueryCursor(grammar.query).matches(tree.root_node):
+    for captures in _matches(data, language):
         for lead in captures.get("lead", ()):
             leads[_without_space(data, lead.end_byte)] = lead.start_byte
         for inner in captures.get("inner", ()):
@@ -73,6 +76,47 @@ def _definitions(data: bytes, language: str) -> list[_Definition]:
         start = _with_leads(data, leads, outer.start_byte)
         found.append(_Definition(start, outer.end_byte, _name(node, names)))
     return sorted(found, key=lambda d: (d.start, -d.end))
+
+
+def _matches(data: bytes, language: str) -> Iterator[dict[str, list[Node]]]:
+    """What the language's query captures in `data`.
+
+    Raises:
+        TimeoutError: parsing took more processor time than `data` is worth. The recovery from
+            errors is quadratic in some inputs, such as those of another language.
+        ValueError: `data` is hardly a program of that language.
+    """
+    from tree_sitter import Parser, QueryCursor  # noqa: PLC0415 - see grammars.grammar
+
+    grammar = grammars.grammar(language)
+    allowed_s = PARSE_BASE_S + PARSE_S_PER_BYTE * len(data)
+    deadline = time.thread_time() + allowed_s
+
+    def late(*_: object) -> bool:
+        return time.thread_time() > deadline
+
+    def read(offset: int, _: object) -> bytes:
+        return data[offset : offset + _READ_BYTES]
+
+    try:
+        tree = Parser(grammar.language).parse(read, progress_callback=late)
+    except ValueError:
+        raise TimeoutError(f"no {language} syntax tree within {allowed_s:.1f} s") from None
+    if _has_wide_error(tree.root_node):
+        raise ValueError(f"no {language}: whole stretches of it cannot be parsed")
+    for _, captures in QueryCursor(grammar.query).matches(tree.root_node):
+        yield captures
+
+
+def _has_wide_error(root: Node) -> bool:
+    """Whether some error has so many children that a query, quadratic in them, would not end."""
+    waiting = [root] if root.has_error else []
+    while waiting:
+        node = waiting.pop()
+        if node.is_error and node.child_count > _MAX_ERROR_CHILDREN:
+            return True
+        waiting.extend(child for child in node.children if child.has_error)
+    return False
 
 
 def _with_leads(data: bytes, leads: dict[int, int], start: int) -> int:
