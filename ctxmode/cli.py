@@ -92,11 +92,12 @@ def _split_at_dashes(arguments: list[str]) -> tuple[list[str], list[str]]:
 def _overview() -> argparse.ArgumentParser:
     width = max(map(len, VERBS))
     verbs = "\n".join(f"  {verb:<{width}}  {text}" for verb, text in VERBS.items())
+    codes = "\n".join(f"  {code:>3}  {text}" for code, text in exit_codes.MEANINGS.items())
     return argparse.ArgumentParser(
         prog="context-mode",
         usage="context-mode VERB [options]   (context-mode VERB --help tells more)",
         description=f"Runs code where the data lives, and hands back only the answer.\n\n{verbs}",
-        epilog=EPILOG,
+        epilog=f"{EPILOG}\nexit codes:\n{codes}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
 

@@ -69,7 +69,7 @@ class Execute(_Arguments):
 
 
 class ExecuteFile(_Arguments):
-    path: str = Field(description="file bound as FILE_CONTENT and FILE_CONTENT_PATH")
+    path: str = Field(min_length=1, description="file bound as FILE_CONTENT and FILE_CONTENT_PATH")
     language: str
     code: str
     timeout: Milliseconds | None = Field(None, description="ms")
@@ -138,7 +138,7 @@ def _slim(node: Any, definitions: dict[str, Any] | None = None) -> Any:  # noqa:
     if "anyOf" in node:
         only = next(option for option in node["anyOf"] if option.get("type") != "null")
         node = {**{k: v for k, v in node.items() if k != "anyOf"}, **only}
-    dropped = {"title", "additionalProperties", "$defs", "maxLength", "maxItems"}
+    dropped = {"title", "additionalProperties", "$defs", "maxLength", "minLength", "maxItems"}
     slim = {}
     for key, value in node.items():
         if key in dropped or (key == "default" and value in (None, [], False)):

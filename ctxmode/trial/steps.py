@@ -7,7 +7,6 @@ the bytes that the program must have printed.
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
@@ -28,6 +27,7 @@ RUN_S_MAX = 50.0
 SIDE_BY_SIDE = 2
 SEARCHES = 3
 WORD_LENGTH_MIN = 9
+STEM_LENGTH = 6
 LISTING = "LC_ALL=C grep -an 'def ' corpus.txt"
 """The program whose output is large: every definition in the input, with its line number."""
 
@@ -231,21 +231,22 @@ def listing(content: bytes) -> bytes:
 
 def rare_words(printed: bytes) -> list[tuple[str, bytes]]:
     """Words that occur once, spread over the text, each with its line."""
-    once = Counter(word.lower() for word in WORD.findall(printed))
+    lowered = printed.lower()
     lines = printed.split(b"\n")[:-1]
     found = []
     for number in range(1, SEARCHES + 1):
         for line in lines[number * len(lines) // (SEARCHES + 1) :]:
-            plain = [w for w in WORD.findall(line) if _searchable(w) and once[w.lower()] == 1]
+            plain = [word for word in WORD.findall(line) if _only_one(word, lowered)]
             if plain:
                 found.append((plain[0].decode(), line))
                 break
     return found
 
 
-def _searchable(word: bytes) -> bool:
-    """A plain word, so that no stemming or splitting of identifiers blurs what is expected."""
-    return len(word) >= WORD_LENGTH_MIN and word.isalpha() and word.islower()
+def _only_one(word: bytes, lowered: bytes) -> bool:
+    """Whether it is a plain word and nothing else has its stem, not even inside an identifier."""
+    plain = len(word) >= WORD_LENGTH_MIN and word.isalpha() and word.islower()
+    return plain and lowered.count(word[:STEM_LENGTH]) == 1
 
 
 def _check(hits: tuple[Any, ...], word: str, line: bytes, printed: bytes, exact: bool) -> Found:

@@ -1,0 +1,57 @@
+"""The program as its users start it: a process with a project, a home and storage of its own."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+COMMAND = (sys.executable, "-m", "ctxmode")
+DEADLINE_S = 120
+
+
+@dataclass(frozen=True)
+class Place:
+    """A project, and the environment in which the program is started for it."""
+
+    project: Path
+    home: Path
+    data: Path
+    command: tuple[str, ...] = COMMAND
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+        return {
+            **kept,
+            "HOME": str(self.home),
+            "CONTEXT_MODE_DIR": str(self.data),
+            "CONTEXT_MODE_PROJECT_DIR": str(self.project),
+        }
+
+    def run(self, *arguments, stdin=b"", **environment) -> subprocess.CompletedProcess[bytes]:
+        """One command line, to its end."""
+        return subprocess.run(
+            [*self.command, *map(str, arguments)],
+            input=stdin,
+            capture_output=True,
+            cwd=self.project,
+            env=self.environment | environment,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A small project on disk: a log, a script, a page, a secret beside it."""
+    project, home = tmp_path / "project", tmp_path / "home"
+    (project / "docs").mkdir(parents=True)
+    home.mkdir()
+    (project / "app.log").write_bytes(b"".join(b"request %d ok\n" % n for n in range(2000)))
+    (project / "count.py").write_text("import sys\nprint(len(sys.argv[1:]), *sys.argv[1:])\n")
+    (project / "docs" / "guide.md").write_text("# Guide\n\n## Retries\n\nA retry waits.\n")
+    (tmp_path / "outside.txt").write_text("outside\n")
+    return Place(project, home, tmp_path / "data")

@@ -1,0 +1,170 @@
+"""The command line, from a person's or a script's side."""
+
+import json
+import signal
+import subprocess
+
+import pytest
+
+
+def test_a_program_shows_what_it_prints_and_exits_as_it_does(place):
+    done = place.run("run", "python", "-c", "import sys; print('out'); sys.exit(3)")
+    assert (done.returncode, done.stdout) == (3, b"out\n")
+
+
+def test_both_streams_come_through_whole_and_unchanged(place):
+    code = "head -c 300000 /dev/zero | tr '\\0' x; printf '\\377\\001' >&2"
+    done = place.run("run", "shell", "-c", code)
+    assert done.stdout == b"x" * 300_000
+    assert done.stderr == b"\xff\x01"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin"),
+    [
+        (("run", "python", "count.py", "--", "-a", "b c"), b""),
+        (("run", "count.py", "--", "-a", "b c"), b""),
+        (("run", "python", "-", "--", "-a", "b c"), b"import sys\nprint(2, *sys.argv[1:])"),
+        (("run", "python", "--", "-a", "b c"), b"import sys\nprint(2, *sys.argv[1:])"),
+        (("run", "python", "-c", "import sys\nprint(2, *sys.argv[1:])", "--", "-a", "b c"), b""),
+    ],
+)
+def test_a_program_comes_from_a_file_from_stdin_or_from_the_line(place, arguments, stdin):
+    done = place.run(*arguments, stdin=stdin)
+    assert (done.stdout, done.returncode) == (b"2 -a b c\n", 0), done.stderr
+
+
+def test_a_program_reads_the_stdin_and_the_file_that_it_is_given(place):
+    done = place.run(
+        "run", "python", "--stdin", "-", "--bind", "app.log", "-c",
+        "import sys; print(sys.stdin.read().upper(), len(FILE_CONTENT.splitlines()))",
+        stdin=b"hello",
+    )  # fmt: skip
+    assert done.stdout == b"HELLO 2000\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("shell", "-c", "kill -SEGV $$"), 139),
+        (("shell", "--timeout", "0.3", "-c", "sleep 60"), 124),
+        (("shell", "--limit", "output_bytes=1000", "-c", "yes"), 120),
+    ],
+)
+def test_a_run_that_was_ended_has_the_code_that_stands_for_it(place, arguments, code):
+    done = place.run("run", *arguments)
+    assert done.returncode == code
+    assert done.stderr.startswith(b"context-mode: ")
+
+
+def test_the_result_as_json_says_all_of_it(place):
+    done = place.run("run", "shell", "--json", "-c", "echo hi; touch new; exit 4")
+    result = json.loads(done.stdout)["result"]
+    assert done.returncode == 4
+    assert (result["status"], result["exit_code"]) == ("nonzero_exit", 4)
+    assert result["stdout"]["head"] == "hi\n"
+    assert result["isolation"]["tier"] in ("A", "B")
+    if result["isolation"]["layers"]["copy_on_write"]["active"]:
+        assert [c["path"] for c in result["changed_files"]] == ["new"]
+    assert not (place.project / "new").exists()
+
+
+def test_output_comes_as_it_is_printed_and_an_interrupt_stops_the_program(place):
+    program = subprocess.Popen(
+        [*place.command, "run", "shell", "-c", "echo started; sleep 1000"],
+        cwd=place.project,
+        env=place.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert program.stdout.readline() == b"started\n"
+    program.send_signal(signal.SIGINT)
+    out, err = program.communicate(timeout=20)
+    assert (program.returncode, out, err) == (130, b"", b"")
+
+
+def test_a_large_output_is_found_again(place):
+    done = place.run("run", "shell", "--json", "-c", "cat app.log; echo the needle here")
+    kept = json.loads(done.stdout)["kept"]
+    assert kept["bytes_indexed"] == kept["bytes_total"]
+    found = place.run("search", "--json", "--source", kept["output_id"], "needle", "zzyzx")
+    needle, nothing = json.loads(found.stdout)["queries"]
+    assert "the needle here" in needle["hits"][0]["text"]
+    assert (needle["state"], nothing["state"]) == ("match", "no_match")
+
+
+def test_with_an_intent_only_what_matches_is_shown(place):
+    done = place.run("run", "shell", "--intent", "needle", "-c", "cat app.log; echo the needle")
+    assert b"the needle" in done.stdout
+    assert b"request 17 ok" not in done.stdout
+
+
+def test_files_and_stdin_become_searchable(place):
+    indexed = place.run("index", "docs", "--json")
+    assert json.loads(indexed.stdout)["files"] == 1, indexed.stderr
+    place.run("index", "-", "--source", "notes", stdin=b"remember the milk\n")
+    found = place.run("search", "retry waits", "milk")
+    assert b"A retry waits." in found.stdout
+    assert b"remember the milk" in found.stdout
+
+
+def test_search_tells_nothing_indexed_from_no_match(place):
+    assert b"Nothing is indexed" in place.run("search", "x").stdout
+    place.run("index", "docs")
+    assert b"No passage matches" in place.run("search", "zzyzx").stdout
+
+
+def test_a_batch_shows_every_exit_code_and_answers_its_queries(place):
+    batch = {
+        "commands": ["echo the answer is 42", {"label": "bad", "command": "exit 7"}],
+        "queries": ["answer"],
+        "concurrency": 2,
+    }
+    done = place.run("batch", "-", "--json", stdin=json.dumps(batch).encode())
+    data = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert [c["result"]["exit_code"] for c in data["commands"]] == [0, 7]
+    assert "the answer is 42" in data["queries"][0]["hits"][0]["text"]
+
+
+def test_doctor_names_every_language_and_layer_and_exits_by_what_is_critical(place):
+    done = place.run("doctor", "--json")
+    data = json.loads(done.stdout)
+    assert done.returncode == (1 if data["critical"] else 0)
+    assert len(data["languages"]) == 16
+    for health in data["languages"].values():
+        assert {"runnable", "path", "version", "start_ms", "reason", "hint"} <= set(health)
+        assert health["runnable"] or (health["reason"] and health["hint"])
+    for layer in data["isolation"]["layers"].values():
+        assert {"active", "reason", "remedy"} <= set(layer)
+        assert layer["active"] or layer["reason"]
+    table = place.run("doctor")
+    assert all(name.encode() in table.stdout for name in data["languages"])
+    assert b"\x1b" not in table.stdout
+
+
+def test_doctor_explains_what_keeps_the_project_from_opening(place):
+    place.data.write_text("a file where the folder should be")
+    done = place.run("doctor", "--json")
+    data = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert "storage" in data["critical"]
+    assert "isolation" not in data["critical"]
+    assert "CONTEXT_MODE_DIR" in data["storage"]["remedy"]
+
+
+def test_the_install_script_is_shell(place):
+    script = place.run("doctor", "--install-script").stdout
+    subprocess.run(["sh", "-n"], input=script, check=True)
+    assert script.startswith(b"#!/bin/sh")
+
+
+def test_try_proves_itself_on_real_input(place):
+    done = place.run("try", "--json")
+    trial = json.loads(done.stdout)
+    assert (done.returncode, trial["problems"]) == (0, [])
+    assert trial["input"]["bytes"] >= 1_000_000
+    assert {"shell", "python", "perl"} <= {a["language"] for a in trial["answers"]}
+    assert all(a["printed"] == str(a["expected"]) for a in trial["answers"])
+    assert [s["correct"] for s in trial["listed"]["searches"]] == [True] * 3

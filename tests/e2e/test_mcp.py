@@ -1,0 +1,191 @@
+"""A real MCP client over a real pipe drives every tool."""
+
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+ALL_S_MAX = 110
+
+
+@asynccontextmanager
+async def connected(place):
+    command, *arguments = place.command
+    server = StdioServerParameters(
+        command=command,
+        args=[*arguments, "serve"],
+        env=place.environment,
+        cwd=place.project,
+    )
+    with trio.fail_after(ALL_S_MAX):
+        async with Client(stdio_client(server)) as client:
+            yield client
+
+
+def text(result) -> str:
+    (block,) = result.content
+    return block.text
+
+
+async def test_the_tools_are_listed(place):
+    async with connected(place) as client:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+    assert "ctx_execute" in names
+    assert len(names) == 6
+
+
+async def test_execute_returns_the_output_and_one_line_about_the_run(place):
+    async with connected(place) as client:
+        result = await client.call_tool("ctx_execute", {"language": "shell", "code": "echo hi"})
+    output, footer = text(result).splitlines()
+    assert output == "hi"
+    assert footer.startswith("[ok, exit 0 in ")
+    assert "sandbox " in footer
+    assert not result.is_error
+    assert result.structured_content["stdout"] == "hi\n"
+    assert result.structured_content["exit_code"] == 0
+
+
+async def test_execute_shows_the_exit_code_and_stderr_of_a_failure(place):
+    code = "echo out; echo broken >&2; exit 3"
+    async with connected(place) as client:
+        result = await client.call_tool("ctx_execute", {"language": "shell", "code": code})
+    assert result.is_error
+    assert text(result).startswith("out\n[stderr]\nbroken\n[nonzero exit, exit 3 in ")
+
+
+async def test_no_match_of_grep_is_an_answer_and_not_an_error(place):
+    code = "echo 0; exit 1"
+    async with connected(place) as client:
+        result = await client.call_tool("ctx_execute", {"language": "shell", "code": code})
+    assert not result.is_error
+    assert "exit 1" in text(result)
+
+
+async def test_a_timeout_is_in_milliseconds_and_what_was_printed_comes_back(place):
+    arguments = {"language": "shell", "code": "echo begun; sleep 60", "timeout": "400"}
+    async with connected(place) as client:
+        result = await client.call_tool("ctx_execute", arguments)
+    assert result.is_error
+    assert text(result).startswith("begun\n[timed out")
+    assert result.structured_content["status"] == "timed_out"
+
+
+async def test_a_large_output_is_pointed_at_and_found(place):
+    code = "cat app.log; echo the needle here"
+    async with connected(place) as client:
+        result = await client.call_tool("ctx_execute", {"language": "shell", "code": code})
+        kept = result.structured_content
+        assert f"output_id {kept['output_id']}" in text(result)
+        assert f"indexed: {kept['bytes_total']} of {kept['bytes_total']}" in text(result)
+        assert len(text(result)) < 6000
+        search = {"queries": "needle", "source": kept["output_id"]}
+        found = await client.call_tool("ctx_search", search)
+    (query,) = found.structured_content["queries"]
+    assert "the needle here" in query["hits"][0]["text"]
+    assert "the needle here" in text(found)
+
+
+async def test_an_intent_brings_the_matching_sections_alone(place):
+    code = "cat app.log; echo the needle here"
+    arguments = {"language": "shell", "code": code, "intent": "needle"}
+    async with connected(place) as client:
+        result = await client.call_tool("ctx_execute", arguments)
+    assert "the needle here" in text(result)
+    assert "request 17 ok" not in text(result)
+    assert "stdout" not in result.structured_content
+
+
+async def test_execute_file_binds_the_file(place):
+    arguments = {
+        "path": "app.log",
+        "language": "python",
+        "code": "print(FILE_CONTENT.count('ok'), FILE_CONTENT_PATH.endswith('app.log'))",
+    }
+    async with connected(place) as client:
+        result = await client.call_tool("ctx_execute_file", arguments)
+    assert text(result).startswith("2000 True\n")
+
+
+async def test_a_batch_answers_queries_and_shows_every_exit_code(place):
+    arguments = {
+        "commands": '["echo the answer is 42", {"label": "bad", "command": "exit 7"}]',
+        "queries": "answer",
+        "concurrency": "2",
+    }
+    async with connected(place) as client:
+        result = await client.call_tool("ctx_batch_execute", arguments)
+    data = result.structured_content
+    assert [(c["label"], c["exit_code"]) for c in data["commands"]] == [("cmd_1", 0), ("bad", 7)]
+    assert "the answer is 42" in data["queries"][0]["hits"][0]["text"]
+    assert "exit 7" in text(result)
+
+
+async def test_a_batch_without_queries_shows_the_outputs(place):
+    async with connected(place) as client:
+        result = await client.call_tool("ctx_batch_execute", {"commands": ["echo one", "echo two"]})
+    assert "# cmd_1\none\n" in text(result)
+    assert "# cmd_2\ntwo\n" in text(result)
+
+
+async def test_content_and_folders_become_searchable(place):
+    async with connected(place) as client:
+        await client.call_tool("ctx_index", {"content": "remember the milk", "source": "notes"})
+        result = await client.call_tool("ctx_index", {"path": "docs"})
+        assert result.structured_content["files"] == 1
+        found = await client.call_tool("ctx_search", {"queries": ["milk", "retry waits"]})
+    states = [query["state"] for query in found.structured_content["queries"]]
+    assert states == ["match", "match"]
+
+
+async def test_doctor_tells_languages_and_isolation(place):
+    async with connected(place) as client:
+        result = await client.call_tool("ctx_doctor", {})
+    assert len(result.structured_content["languages"]) == 16
+    assert result.structured_content["isolation"]["tier"] in ("A", "B")
+    assert "python: " in text(result)
+
+
+async def test_cancelling_a_call_ends_its_program_and_the_server_lives_on(place):
+    async with connected(place) as client:
+        slow = {"language": "shell", "code": "sleep 1000", "timeout": 1_000_000}
+        with trio.move_on_after(1.0) as scope:
+            await client.call_tool("ctx_execute", slow)
+        assert scope.cancelled_caught
+        # A second call would wait for ever if the first still held what the two share.
+        result = await client.call_tool("ctx_execute", {"language": "shell", "code": "echo hi"})
+    assert text(result).startswith("hi\n")
+
+
+async def test_many_calls_at_once_are_all_answered(place):
+    answers = {}
+    async with connected(place) as client:
+
+        async def call(number):
+            arguments = {"language": "shell", "code": f"echo {number}"}
+            answers[number] = text(await client.call_tool("ctx_execute", arguments))
+
+        async with trio.open_nursery() as nursery:
+            for number in range(12):
+                nursery.start_soon(call, number)
+    assert all(answers[n].startswith(f"{n}\n") for n in range(12))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("ctx_nothing", {}, "There is no tool"),
+        ("ctx_execute", {}, "language: is required"),
+        ("ctx_search", {"queries": "  "}, "queries"),
+    ],
+)
+async def test_a_call_that_cannot_be_carried_out_says_what_to_do(place, tool, arguments, said):
+    async with connected(place) as client:
+        result = await client.call_tool(tool, arguments)
+        assert result.is_error
+        assert said in text(result)
+        assert not (
+            await client.call_tool("ctx_execute", {"language": "shell", "code": ":"})
+        ).is_error
