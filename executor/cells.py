@@ -54,6 +54,7 @@ class Cell:
         self._pidfd = -1
         self.pid = -1
         self.layers: Mapping[str, Any] = {}
+        self._early: list[Mapping[str, Any]] = []
 
     async def started(self) -> None:
         """Until the cell's first process exists; `pid` is its number on the host.
@@ -61,13 +62,20 @@ class Cell:
         Raises:
             SandboxError: the spawner could not make it.
         """
-        space = socket.CMSG_SPACE(4)
-        data, ancillary, _, _ = await self._control.recvmsg(MESSAGE_BYTES_MAX, space)
+        while self._pidfd < 0:
+            data, fd = await self._receive_fd()
+            message = json.loads(data) if data else {}
+            if fd is not None:
+                self.pid, self._pidfd = message["pid"], fd
+            elif message and "pid" not in message and not message.get("unmade"):
+                self._early.append(message)  # the supervisor was faster than the spawner
+            else:
+                raise SandboxError(str(message.get("unmade", "the spawner ended")))
+
+    async def _receive_fd(self) -> tuple[bytes, int | None]:
+        data, ancillary, _, _ = await self._control.recvmsg(MESSAGE_BYTES_MAX, socket.CMSG_SPACE(4))
         fds = [int.from_bytes(d[:4], sys.byteorder) for _, _, d in ancillary]
-        message = json.loads(data) if data else {}
-        if not fds or "pid" not in message:
-            raise SandboxError(str(message.get("error", "the spawner ended")))
-        self.pid, self._pidfd = message["pid"], fds[0]
+        return data, fds[0] if fds else None
 
     async def ready(self) -> None:
         """Until all that can be made ahead of a run is made; `layers` says what is in force.
@@ -137,6 +145,8 @@ class Cell:
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
     async def _receive(self) -> Mapping[str, Any]:
+        if self._early:
+            return self._early.pop(0)
         try:
             data = await self._control.recv(MESSAGE_BYTES_MAX)
         except ConnectionResetError:

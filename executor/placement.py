@@ -6,15 +6,15 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import trio
 
 from executor import cgroup, project_files, rootfs, seccomp
-from executor.cells import UNPRIVILEGED_ID, Cell, Spawner
+from executor.cells import UNPRIVILEGED_ID, Cell, Spawner, open_spawner
 from executor.description import CellSpec, RunSpec, pack_cell, pack_run
 from executor.errors import SandboxError, SandboxUnavailableError
 from executor.layers import REMEDIES, Findings, layers
@@ -106,10 +106,22 @@ def not_of_the_system(paths: Iterable[str]) -> Iterator[str]:
             yield path
 
 
-async def place(
-    project: Path, spawner: Spawner, hierarchy: cgroup.Hierarchy | None, why_no_cgroup: str
-) -> Placement:
-    """The strongest tier in which a program really ran.
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What placing a project needs to know beyond the spawner."""
+
+    project: Path
+    hierarchy: cgroup.Hierarchy | None
+    why_no_cgroup: str = ""
+
+
+@contextlib.asynccontextmanager
+async def placed(
+    machine: Machine, stage: Sequence[str], *, as_root: bool
+) -> AsyncIterator[Placement]:
+    """The strongest tier in which a program really ran, with its spawner.
+
+    `stage` are the paths besides the system's that cells may be given.
 
     Raises:
         SandboxUnavailableError: there is none; its remedy says what would help.
@@ -120,23 +132,29 @@ async def place(
         raise SandboxUnavailableError(f"seccomp: {error}", REMEDIES["seccomp"]) from error
     reasons: dict[str, str] = {}
     for tier in TIERS:
-        placement = Placement(tier, Isolation(tier), project, spawner)
-        try:
-            supervisor = await _try(placement)
-        except SandboxError as error:
-            reasons[tier] = str(error)
-            continue
-        found = Findings(
-            tier,
-            supervisor,
-            instructions,
-            hierarchy.version if hierarchy else None,
-            why_no_cgroup,
-            why_not_a=reasons.get("A", ""),
-            mapped_uid=spawner.uid if spawner.staged else None,
-            why_not_mapped=spawner.refused.get(str(project), ""),
-        )
-        return Placement(tier, Isolation(tier, layers(found)), project, spawner)
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                # Staged paths hang in a mount namespace that only tier A's cells can make use of.
+                spawner = await stack.enter_async_context(
+                    open_spawner(stage if tier == "A" else (), as_root=as_root)
+                )
+                placement = Placement(tier, Isolation(tier), machine.project, spawner)
+                supervisor = await _try(placement)
+            except SandboxError as error:
+                reasons[tier] = str(error)
+                continue
+            found = Findings(
+                tier,
+                supervisor,
+                instructions,
+                machine.hierarchy.version if machine.hierarchy else None,
+                machine.why_no_cgroup,
+                why_not_a=reasons.get("A", ""),
+                mapped_uid=spawner.uid if spawner.staged else None,
+                why_not_mapped=spawner.refused.get(str(machine.project), ""),
+            )
+            yield replace(placement, isolation=Isolation(tier, layers(found)))
+            return
     text = "; ".join(f"tier {tier}: {reason}" for tier, reason in reasons.items())
     raise SandboxUnavailableError(text, f"{REMEDIES['namespaces']}. Or: {REMEDIES['landlock']}.")
 
@@ -147,7 +165,8 @@ async def _try(placement: Placement) -> Mapping[str, Any]:
     Raises:
         SandboxError: the cell could not be made, or the program did not run in it.
     """
-    run = RunSpec((Step(("/bin/sh", "-c", ":"), "run"),), {}, "/", limits=Limits())
+    shell = Step(("/bin/sh", "-c", ":"), "run")
+    run = RunSpec((shell,), {}, str(placement.project), limits=Limits())
     layout = placement.layout()
     spec = placement.cell(ANALYZE, Limits(), (), layout)
     try:

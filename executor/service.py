@@ -16,10 +16,9 @@ import trio
 import policy
 import runtimes
 from executor import cgroup
-from executor.cells import open_spawner
 from executor.errors import RequestError
 from executor.model import Isolation, Request, Result, Status
-from executor.placement import Layout, Placement, place
+from executor.placement import Layout, Machine, Placement, placed
 from executor.request import Checked, check
 from executor.runner import Completed, Job, OnOutput, Runner
 from executor.toolchains import LanguageReport, Toolchains, job_of
@@ -166,11 +165,14 @@ async def open_executor(
     spools.mkdir(parents=True, mode=0o700)
     hierarchy, why_no_cgroup = cgroup.find(instance)
     try:
-        async with open_spawner([str(project), *sorted(binds)], as_root=is_real_root()) as spawner:
-            placement = await place(project, spawner, hierarchy, why_no_cgroup)
-            async with _runner(placement, hierarchy, spools, settings) as runner:
-                toolchains = Toolchains(runner, found, state_dir / "probes.json", str(project))
-                yield Executor(project, home, rules, runner, toolchains)
+        machine = Machine(project, hierarchy, why_no_cgroup)
+        stage = [str(project), *sorted(binds)]
+        async with (
+            placed(machine, stage, as_root=is_real_root()) as placement,
+            _runner(placement, hierarchy, spools, settings) as runner,
+        ):
+            toolchains = Toolchains(runner, found, state_dir / "probes.json", str(project))
+            yield Executor(project, home, rules, runner, toolchains)
     finally:
         if hierarchy:
             cgroup.remove_hierarchy(hierarchy)

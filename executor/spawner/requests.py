@@ -63,7 +63,7 @@ def _start_cell(requests: socket.socket, description: int, control_fd: int) -> N
             pid, pidfd = clone(CLONE_ALL_NEW if cell.data["tier"] == "A" else 0)
         except FAULTS as error:
             os.close(description)
-            send(control, {"error": str(error)})
+            send(control, {"unmade": str(error)})
             return
         if pid == 0:
             _be_cell(requests, control, cell)

@@ -2,12 +2,14 @@
 
 The first message to the spawner is the set-up (JSON); the answer says where paths were staged.
 Every later message is `cell` with two descriptors: a description and the cell's own control
-socket. On that socket the spawner says {"pid": N} (with a pidfd) and the cell's supervisor
-{"ready": layers}; the server sends `run` with a description and stdin, stdout, stderr, later
-perhaps `stop`; the supervisor ends with {"exit": …} or {"error": …}. All sockets are
-SOCK_SEQPACKET; descriptions come as files in memory, JSON behind an 8-byte length and then raw
-blobs, so that no socket's size limit applies. None of it is inherited by the program, which owns
-just descriptors 0, 1 and 2: whatever it prints is output, never protocol.
+socket. On that socket the spawner says {"pid": N} (with a pidfd) or {"unmade": reason}, and the
+cell's supervisor, sometimes sooner, {"ready": layers}; the server sends `run` with a description
+and stdin, stdout, stderr, later perhaps `stop`; the supervisor ends with {"exit": …} or
+{"error": …}.
+
+All sockets are SOCK_SEQPACKET; descriptions come as files in memory, JSON behind an 8-byte length
+and then raw blobs, so that no socket's size limit applies. None of it is inherited by the
+program, which owns just descriptors 0, 1 and 2: whatever it prints is output, never protocol.
 """
 
 from __future__ import annotations
