@@ -1,0 +1,76 @@
+"""One program to its effects, whatever language it is written in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from policy import marks
+from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed
+from policy.model import Coverage, Subject
+from policy.shell.state import Budget, BudgetExceededError, State
+from policy.shell.walk import Frame, Walker, walk_program
+
+WORK_PER_BYTE = 200
+CODE_BYTES_MAX = 1 << 20  # larger programs are not read
+
+_SHELL_NAMES = frozenset("shell bash sh zsh dash ksh".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """The effects of a program, how much of it was understood, and the work that took."""
+
+    effects: tuple[Effect, ...]
+    coverage: Coverage
+    work: int
+
+
+def analyse(subject: Subject) -> Analysis:
+    """Find every effect; never raises for anything the program holds."""
+    size = len(subject.code.encode("utf-8", "surrogateescape"))
+    if size > CODE_BYTES_MAX:
+        why = f"a program of {size} bytes; programs up to {CODE_BYTES_MAX} are read"
+        place = Place((0, size), subject.code[:120])
+        return Analysis((Unparsed(why, place),), "unparsed", 0)
+    code = marks.scrub(subject.code)
+    budget = Budget(WORK_PER_BYTE * size)
+    walker = Walker(budget, _screen, code)
+    state = State(subject.env, subject.home, subject.cwd)
+    if subject.surface == "sandbox":
+        state.parameters = (marks.LIST,)
+    if subject.language in _SHELL_NAMES:
+        complete = walk_program(walker, code, state)
+    else:
+        complete = _screen_program(walker, subject.language, code, state)
+    effects = tuple(walker.effects)
+    return Analysis(effects, _coverage(effects, complete), min(budget.spent, budget.limit))
+
+
+def _screen_program(walker: Walker, language: str, code: str, state: State) -> bool:
+    try:
+        walker.frame = replace(walker.frame, is_syntactic=False)
+        _screen(walker, language, code, state, walker.frame)
+    except BudgetExceededError:
+        walker.report_unparsed("it takes too many steps to follow", walker.frame)
+        return False
+    return True
+
+
+def _screen(walker: Walker, language: str, code: str, state: State, frame: Frame) -> None:
+    from policy.host.screen import screen
+
+    screen(walker, language, code, state, frame)
+
+
+def _coverage(effects: tuple[Effect, ...], complete: bool) -> Coverage:
+    if not complete or any(isinstance(effect, Unparsed) for effect in effects):
+        return "unparsed"
+    return "partial" if any(map(_is_partly_unknown, effects)) else "full"
+
+
+def _is_partly_unknown(effect: Effect) -> bool:
+    if isinstance(effect, OpaqueExec):
+        return True
+    if isinstance(effect, Command):
+        return any(map(marks.has_hole, effect.argv))
+    return isinstance(effect, FileAccess) and marks.has_hole(effect.path)

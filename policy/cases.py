@@ -1,0 +1,134 @@
+"""Case tables: rows of code with the decision they must get, run against a rule file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from policy.decide import evaluate
+from policy.load import load_file
+from policy.model import RuleFileError, Subject, Verdict
+from policy.rules import Rules
+
+_ESCAPES = {"\\": "\\", "n": "\n", "t": "\t", "r": "\r"}
+_TAG = re.compile(r"\[([^\]]+)\]")
+_HEADER = ("language", "code", "expected", "reason")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One row; `line` is its line in the table."""
+
+    language: str
+    code: str
+    expected: str
+    reason: str
+    line: int
+
+    @property
+    def tag(self) -> str:
+        """The bracketed word that opens the reason."""
+        match = _TAG.match(self.reason)
+        return match[1] if match else ""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """A case and what the policy said."""
+
+    case: Case
+    verdict: Verdict
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the decision is the expected one."""
+        return self.verdict.decision.word == self.case.expected
+
+
+@dataclass(frozen=True, slots=True)
+class CaseReport:
+    """All results, in the order of the file."""
+
+    results: tuple[CaseResult, ...]
+
+    def by_tag(self) -> dict[str, tuple[int, int]]:
+        """Per tag: right, and all."""
+        counts: dict[str, tuple[int, int]] = {}
+        for result in self.results:
+            right, total = counts.get(result.case.tag, (0, 0))
+            counts[result.case.tag] = (right + result.is_right, total + 1)
+        return counts
+
+    def misses(self) -> tuple[CaseResult, ...]:
+        """The results that are wrong."""
+        return tuple(result for result in self.results if not result.is_right)
+
+    def to_json(self) -> dict[str, object]:
+        """The rows as plain JSON values, in file order."""
+        rows = []
+        for result in self.results:
+            deciding = [m for m in result.verdict.matches if m.decision is result.verdict.decision]
+            rows.append(
+                {
+                    "language": result.case.language,
+                    "expected": result.case.expected,
+                    "got": result.verdict.decision.word,
+                    "rule": deciding[0].rule if deciding else None,
+                    "reason": result.case.reason,
+                }
+            )
+        return {"rows": rows}
+
+
+def decode(text: str) -> str:
+    r"""Decode a cell: `\\`, `\n`, `\t` and `\r`, left to right; other backslashes stay."""
+    return re.sub(r"\\([\\ntr])", lambda match: _ESCAPES[match[1]], text)
+
+
+def read_cases(path: Path) -> tuple[Case, ...]:
+    """The rows of a table; raises RuleFileError naming the line that is not one."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if not lines or tuple(lines[0].split("\t")[:4]) != _HEADER:
+        raise RuleFileError(str(path), 1, "no header", f"Begin with: {' '.join(_HEADER)}")
+    cases = []
+    for number, line in enumerate(lines[1:], 2):
+        if not line.strip():
+            continue
+        cells = line.split("\t")
+        if len(cells) < 4 or cells[2] not in ("allow", "ask", "redirect", "deny"):
+            remedy = "Write language, code, expected decision and reason, with tabs between"
+            raise RuleFileError(str(path), number, "not a case", remedy)
+        cases.append(Case(cells[0], decode(cells[1]), cells[2], cells[3], number))
+    return tuple(cases)
+
+
+def run_cases(cases_path: Path, rules_path: Path) -> CaseReport:
+    """Evaluate every row under the rules of one file.
+
+    Shell rows are what an agent would type in its shell; rows in another
+    language are programs for the sandbox. The folders are made up, so that
+    the answers do not depend on the machine.
+    """
+    home, project = Path("/home/user"), Path("/home/user/project")
+    rules = load_file(rules_path, project=project, home=home)
+    results = []
+    for case in read_cases(cases_path):
+        results.append(CaseResult(case, evaluate(_subject(case, home, project), rules)))
+    return CaseReport(tuple(results))
+
+
+def _subject(case: Case, home: Path, project: Path) -> Subject:
+    is_shell = case.language in ("bash", "sh", "shell")
+    return Subject(
+        language=case.language,
+        code=case.code,
+        cwd=str(project),
+        project=str(project),
+        home=str(home),
+        env={"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin"},
+        surface="agent_shell" if is_shell else "sandbox",
+    )
+
+
+__all__ = ["Case", "CaseReport", "CaseResult", "Rules", "decode", "read_cases", "run_cases"]

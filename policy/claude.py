@@ -1,0 +1,119 @@
+"""Claude Code's `permissions` rules: one `Tool(spec)` string to one rule.
+
+Semantics from the public page "Configure permissions". A rule that its own
+program would never consult is kept out and reported as a warning.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from policy.model import Decision, Source
+from policy.rules import Rule, RuleKind
+
+_RULE = re.compile(r"\s*([^()\s]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_KINDS: dict[str, RuleKind] = {"Bash": "command", "Read": "read", "Edit": "edit", "WebFetch": "fetch"}
+_NEVER_CONSULTED = frozenset("Write NotebookEdit Glob MultiEdit NotebookRead LS".split())
+_TOOLS = frozenset(
+    """Agent AskUserQuestion Bash BashOutput Cd Edit ExitPlanMode Glob Grep KillShell LS LSP
+    MultiEdit NotebookEdit NotebookRead PowerShell Read Skill SlashCommand Task TodoWrite
+    WebFetch WebSearch Write""".split()
+)
+_PRIMARY_FIELDS = frozenset("command file_path path notebook_path url".split())
+
+
+class Anchors(NamedTuple):
+    """Folders that path rules are seen from: the home, the source's own, and the current one."""
+
+    home: str
+    own: str
+    current: str
+
+
+def parse_rule(
+    text: str, decision: Decision, source: Source, anchors: Anchors
+) -> tuple[Rule | None, str]:
+    """The rule, or None and why it is never consulted."""
+    match = _RULE.fullmatch(text)
+    if match is None:
+        return None, f"{text!r} is not a rule: write Tool or Tool(spec)"
+    name, spec = match[1], match[2]
+    kind = _KINDS.get(name)
+    if kind is None:
+        return _tool_rule(text, name, spec, decision, source)
+    if kind in ("read", "edit"):
+        return _path_rule(text, kind, spec, decision, source, anchors)
+    if kind == "fetch":
+        return _fetch_rule(text, spec, decision, source)
+    rule = Rule(text, kind, text, (spec or "*").strip() or "*", decision, source)
+    return rule, ""
+
+
+def _tool_rule(
+    text: str, name: str, spec: str | None, decision: Decision, source: Source
+) -> tuple[Rule | None, str]:
+    """Rules for other tools: known by name alone, globs allowed where they restrict."""
+    if spec is not None and name in _NEVER_CONSULTED:
+        return None, f"{text}: path rules for {name} are never consulted; use Read or Edit"
+    if spec is not None and name.startswith("mcp__"):
+        return None, f"{text}: rules for MCP tools take no parentheses"
+    if "*" in name and decision is Decision.ALLOW and not re.match(r"mcp__\w+__", name):
+        return None, f"{text}: an allow rule may use * only behind mcp__server__"
+    if spec is not None and spec.partition(":")[0].strip() in _PRIMARY_FIELDS:
+        return None, f"{text}: {spec.partition(':')[0]} cannot be matched as a parameter"
+    known = name in _TOOLS or name.startswith("mcp__") or "*" in name
+    rule = Rule(text, "tool", text, name if spec is None else f"{name}({spec})", decision, source)
+    return rule, "" if known else f"{text}: there is no tool named {name}"
+
+
+def _path_rule(
+    text: str,
+    kind: RuleKind,
+    spec: str | None,
+    decision: Decision,
+    source: Source,
+    anchors: Anchors,
+) -> tuple[Rule | None, str]:
+    if spec is None or not spec.strip():
+        return Rule(text, kind, text, "**", decision, source), ""
+    spec = spec.strip()
+    if spec.startswith("!"):
+        return None, f"{text}: a rule cannot carve out of others with !"
+    anchor, pattern = _anchored(spec, anchors)
+    if anchor == anchors.current and decision is not Decision.ALLOW and _at_any_depth(pattern):
+        anchor, pattern = None, pattern.removeprefix("./")
+    elif anchor is not None and "/" in pattern.rstrip("/"):
+        pattern = "/" + pattern.removeprefix("./").lstrip("/")
+    return Rule(text, kind, text, pattern, decision, source, anchor), ""
+
+
+def _anchored(spec: str, anchors: Anchors) -> tuple[str | None, str]:
+    """The four anchors: `//` root, `~/` home, `/` the source's folder, else the current folder."""
+    if spec.startswith("//"):
+        return "/", "/" + spec.lstrip("/")
+    if spec.startswith("~/"):
+        return anchors.home, "/" + spec[2:]
+    if spec.startswith("/"):
+        return anchors.own, spec
+    return anchors.current, spec
+
+
+def _at_any_depth(pattern: str) -> bool:
+    """A bare name, `**/name`, and a single folder as in `src/**`, where it restricts."""
+    if pattern.startswith("./"):
+        return False
+    if pattern.startswith("**/"):
+        return True
+    return "/" not in pattern.rstrip("/").removesuffix("/**")
+
+
+def _fetch_rule(
+    text: str, spec: str | None, decision: Decision, source: Source
+) -> tuple[Rule | None, str]:
+    if spec is None:
+        return Rule(text, "fetch", text, "*", decision, source), ""
+    field, colon, domain = spec.partition(":")
+    if not colon or field.strip() != "domain" or not domain.strip():
+        return None, f"{text}: write WebFetch(domain:example.com)"
+    return Rule(text, "fetch", text, domain.strip(), decision, source), ""

@@ -1,0 +1,202 @@
+"""Command rules against commands: `Bash(spec)` as Claude Code reads it, and by meaning.
+
+The compat reading compares text. The normalised reading knows that options
+have several spellings and no fixed place, and that a path or a global option
+before the subcommand does not change which program runs.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Literal, NamedTuple
+
+from policy import marks
+from policy.effects import Command, program_name
+from policy.option_names import OptionNames, canonical_name, option_names
+from policy.shell.git import GLOBAL_VALUES
+from policy.shell.interpreters import interpreter
+from policy.shell.options import parse
+from policy.shell.programs import PROGRAMS
+
+Found = Literal["compat", "normalised", "possible"]
+
+_ASSIGNMENT = re.compile(r"""(?:[A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|[^\s"'])*\s+)+""")
+_COMPAT_WRAPPER = re.compile(
+    r"(?:timeout(?:\s+-\S+)*\s+\S+|nice(?:\s+-n\s*\S+|\s+-\S+)*|stdbuf(?:\s+-\S+)+"
+    r"|(?:time|nohup|builtin|noglob)(?:\s+-\S+)*|command(?!\s+-)|xargs(?!\s+-))\s+"
+)
+# Programs whose options are words behind one dash, never letters in a row.
+_LONG_WITH_ONE_DASH = frozenset("find java javac go terraform openssl gdb convert ffmpeg".split())
+_GLOBS = {marks.GLOB_STAR: ".*", marks.GLOB_ONE: ".", marks.GLOB_SET: ".", marks.GLOB_ANY: ".*"}
+
+
+class Pattern(NamedTuple):
+    """A compiled spec."""
+
+    matcher: re.Pattern[str]
+    program: str | None
+    tokens: tuple[str, ...]
+    is_prefix: bool
+
+
+@functools.lru_cache(maxsize=1024)
+def compile_pattern(spec: str) -> Pattern:
+    """Compile the spec of a command rule."""
+    spec = spec.strip()
+    if spec.endswith(":*"):
+        spec = spec[:-2] + " *"
+    is_prefix = spec.endswith(" *") and spec.count("*") == 1
+    body = spec[:-2] if is_prefix else spec
+    expression = ".*".join(map(re.escape, body.split("*"))) + (r"(?:\s.*)?" if is_prefix else "")
+    words = tuple(word.strip("\"'") for word in spec.split())
+    open_ended = bool(words) and words[-1] == "*"
+    words = words[:-1] if open_ended else words
+    program = words[0].rsplit("/", 1)[-1] if words and "*" not in words[0] else None
+    return Pattern(re.compile(expression, re.DOTALL), program, words[1:], open_ended)
+
+
+def match_command(spec: str, command: Command) -> Found | None:
+    """How a rule's spec matches a command; `possible` when an unknown part could make it match."""
+    pattern = compile_pattern(spec)
+    if command.is_syntactic and _matches_text(pattern, command.place.text):
+        return "compat"
+    name = program_name(command.argv[0])
+    if name is None:
+        return "possible" if _may_be(pattern, command.argv[0]) else None
+    words = (name, *command.argv[1:])
+    if name == "git":
+        words = (name, *without_global_options(command.argv))
+    if _matches_words(pattern, words):
+        return "normalised"
+    if pattern.program == name:
+        return _match_structure(pattern, words)
+    return None
+
+
+def without_global_options(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """git's words from the subcommand on."""
+    parsed = parse(argv, "Cc", GLOBAL_VALUES, permutes=False)
+    return tuple(word for _, word in parsed.operands)
+
+
+def _matches_text(pattern: Pattern, text: str) -> bool:
+    if assignments := _ASSIGNMENT.match(text):
+        text = text[assignments.end() :]
+    for _ in range(4):
+        if pattern.matcher.fullmatch(text):
+            return True
+        wrapper = _COMPAT_WRAPPER.match(text)
+        if wrapper is None:
+            return False
+        text = text[wrapper.end() :]
+    return False
+
+
+def _matches_words(pattern: Pattern, words: tuple[str, ...]) -> bool:
+    """The words as one text; what follows `--` are operands, so a rule's options do not reach it."""
+    if "--" in words and any(token.startswith("-") for token in pattern.tokens):
+        words = words[: words.index("--")]
+    return pattern.matcher.fullmatch(" ".join(words)) is not None
+
+
+def _may_be(pattern: Pattern, word: str) -> bool:
+    """Whether a command word that is partly unknown could name the rule's program or run it."""
+    base = word.rsplit("/", 1)[-1]
+    expression = "".join(
+        _GLOBS.get(char) or (".*" if marks.has_hole(char) else re.escape(char)) for char in base
+    )
+    matcher = re.compile(expression or ".*", re.DOTALL)
+    if pattern.program is None or matcher.fullmatch(pattern.program):
+        return True
+    return any(matcher.fullmatch(name) for name in _RUNS_OTHERS)
+
+
+_RUNS_OTHERS = frozenset(
+    name for name, program in PROGRAMS.items() if program.runs not in ("", "none", "download", "dd")
+) | {"python", "python3", "perl", "ruby", "node", "php", "eval", "exec", "source"}
+
+
+class _Line(NamedTuple):
+    """A command line taken apart: canonical option names, operands, and what is unknown."""
+
+    options: frozenset[str]
+    operands: tuple[str, ...]
+    unknown_list: bool  # some words are not known, not even how many
+    unknown_option: bool  # an option whose name is not known
+
+
+def _match_structure(pattern: Pattern, words: tuple[str, ...]) -> Found | None:
+    assert pattern.program is not None
+    subcommand = next((token for token in pattern.tokens if token[:1] != "-"), None)
+    names = option_names(pattern.program, subcommand)
+    wanted = _line((pattern.program, *pattern.tokens), names)
+    given = _line(words, names)
+    missing = wanted.options - given.options
+    certainty: Found = "normalised"
+    if missing:
+        if not (given.unknown_list or given.unknown_option):
+            return None
+        certainty = "possible"
+    found = _match_operands(wanted.operands, given, pattern.is_prefix)
+    if found is None or (not pattern.is_prefix and given.options - wanted.options):
+        return None
+    return "possible" if "possible" in (found, certainty) else "normalised"
+
+
+def _match_operands(wanted: tuple[str, ...], given: _Line, is_prefix: bool) -> Found | None:
+    certainty: Found = "normalised"
+    for index, token in enumerate(wanted):
+        if token == "*":
+            return certainty
+        if index >= len(given.operands):
+            return "possible" if given.unknown_list else None
+        operand = given.operands[index]
+        if marks.splits(operand):
+            return "possible"
+        if marks.is_known(operand):
+            if not re.fullmatch(".*".join(map(re.escape, token.split("*"))), operand, re.DOTALL):
+                return None
+        elif _could_equal(operand, token):
+            certainty = "possible"
+        else:
+            return None
+    if not is_prefix and len(given.operands) > len(wanted):
+        return None
+    return certainty
+
+
+def _could_equal(operand: str, token: str) -> bool:
+    expression = "".join(
+        _GLOBS.get(char) or (".*" if marks.has_hole(char) else re.escape(char)) for char in operand
+    )
+    return re.fullmatch(expression, token, re.DOTALL) is not None
+
+
+def _line(words: tuple[str, ...], names: OptionNames) -> _Line:
+    program = PROGRAMS.get(words[0])
+    one_dash = words[0] in _LONG_WITH_ONE_DASH or interpreter(words[0]) is not None
+    parsed = parse(
+        words,
+        program.short if program and not names.canonical else "",
+        program.long.split() if program else (),
+        long_with_one_dash=one_dash,
+    )
+    options: set[str] = set()
+    unknown_option = False
+    for name, _ in parsed.options:
+        unknown_option |= marks.has_hole(name)
+        options.add(canonical_name(names, name))
+    operands: list[str] = []
+    for _, operand in parsed.operands:
+        mark = names.operand_marks.get(operand[:1])
+        if mark is not None:
+            options.add(mark)
+        operands.append(operand)
+    # A file listing gives operands, not options; anything else that splits may be either.
+    unknown = any(marks.splits(word) and not _is_listing(word) for word in words[1:])
+    return _Line(frozenset(options), tuple(operands), unknown, unknown_option)
+
+
+def _is_listing(word: str) -> bool:
+    return marks.PATHS in word and marks.LIST not in word and not marks.is_tainted(word)

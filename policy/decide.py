@@ -1,0 +1,279 @@
+"""Effects against rules, and many matches to one verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+from policy import marks
+from policy.command_patterns import match_command
+from policy.domain_patterns import host_of, match_domain
+from policy.effects import Command, Download, Effect, FileAccess, OpaqueExec, Place, Unparsed
+from policy.model import Coverage, Decision, Match, MatchKind, Redirect, Source, Subject, Verdict
+from policy.path_patterns import match_path
+from policy.rules import Rule, Rules
+from policy.analysis import Analysis, analyse
+
+RealPath = Callable[[str], str]
+
+
+def evaluate(
+    subject: Subject,
+    rules: Rules,
+    *,
+    real_path: RealPath | None = None,
+    tools: Collection[str] | None = None,
+) -> Verdict:
+    """May this program run? Never raises for anything the program holds.
+
+    `real_path` resolves symbolic links, so that path rules hold at both ends
+    of one; without it links on the disk are not followed. `tools` are those a
+    redirect may name; None means all are there.
+    """
+    analysis = analyse(subject)
+    matches = _usable(_matches(analysis, subject, rules, real_path), tools)
+    return _verdict(matches, analysis, rules)
+
+
+def matches_of(subject: Subject, rules: Rules) -> tuple[Match, ...]:
+    """Every match of a program, allow rules included."""
+    return _matches(analyse(subject), subject, rules, None)
+
+
+def evaluate_read(
+    path: str,
+    rules: Rules,
+    *,
+    real_path: RealPath | None = None,
+    size_bytes: int | None = None,
+    size_redirect_bytes: int = 256 * 1024,
+) -> Verdict:
+    """May this file be read? `path` is absolute.
+
+    A file larger than `size_redirect_bytes`, where its size is given, is
+    better analysed where it lies.
+    """
+    verdict = _evaluate_file(path, rules, real_path, is_write=False)
+    if verdict.decision is Decision.ALLOW and size_bytes and size_bytes > size_redirect_bytes:
+        advice = "Analyse it with the tool; only what your program prints comes back."
+        redirect = Redirect("ctx_execute_file", {"path": path}, advice)
+        message = f"{path} has {size_bytes} bytes: use {redirect.tool}. {advice}"
+        return Verdict(Decision.REDIRECT, verdict.matches, "full", redirect, message)
+    return verdict
+
+
+def evaluate_write(path: str, rules: Rules, *, real_path: RealPath | None = None) -> Verdict:
+    """May this file be written? A rule against reading it is one against writing it, too."""
+    return _evaluate_file(path, rules, real_path, is_write=True)
+
+
+def evaluate_fetch(url: str, rules: Rules) -> Verdict:
+    """May this address be fetched?"""
+    place = Place((0, len(url.encode("utf-8", "replace"))), url)
+    effect = Download(url, False, (), place)
+    matches = tuple(_download_matches(effect, rules, "sandbox"))
+    return _verdict(matches, Analysis((effect,), "full", 0), rules)
+
+
+def evaluate_tool(name: str, rules: Rules) -> Verdict:
+    """May this tool be called at all? For MCP tools and the host's own."""
+    place = Place((0, len(name)), name)
+    matches = tuple(
+        _match(rule, "tool", (), place)
+        for rule in rules.of("tool")
+        if _tool_matches(rule.spec, name)
+    )
+    return _verdict(matches, Analysis((), "full", 0), rules)
+
+
+def _tool_matches(spec: str, name: str) -> bool:
+    return match_domain_like(spec, name) or (spec.count("__") == 1 and name.startswith(spec + "__"))
+
+
+def match_domain_like(spec: str, name: str) -> bool:
+    """A tool name against one with stars."""
+    head, *rest = spec.split("*")
+    if not rest:
+        return spec == name
+    return name.startswith(head) and name.endswith(rest[-1])
+
+
+def _evaluate_file(
+    path: str, rules: Rules, real_path: RealPath | None, *, is_write: bool
+) -> Verdict:
+    place = Place((0, len(path.encode("utf-8", "replace"))), path)
+    effect = FileAccess(path, is_write, (), place)
+    matches = tuple(_file_matches(effect, rules, real_path))
+    return _verdict(matches, Analysis((effect,), "full", 0), rules)
+
+
+# Matching
+
+
+def _matches(
+    analysis: Analysis, subject: Subject, rules: Rules, real_path: RealPath | None
+) -> tuple[Match, ...]:
+    found: dict[Match, None] = {}
+    for effect in analysis.effects:
+        found.update(dict.fromkeys(_effect_matches(effect, subject, rules, real_path)))
+    return tuple(found)
+
+
+def _effect_matches(
+    effect: Effect, subject: Subject, rules: Rules, real_path: RealPath | None
+) -> Iterator[Match]:
+    if isinstance(effect, Command):
+        yield from _command_matches(effect, rules)
+    elif isinstance(effect, FileAccess):
+        yield from _file_matches(effect, rules, real_path)
+    elif isinstance(effect, Download):
+        yield from _download_matches(effect, rules, subject.surface)
+    else:
+        yield from _unknown_matches(effect, rules)
+
+
+def _command_matches(command: Command, rules: Rules) -> Iterator[Match]:
+    argv = tuple(map(marks.shown, command.argv))
+    for rule in rules.of("command"):
+        found = match_command(rule.spec, command)
+        if found is None or (found == "possible" and rule.decision is Decision.ALLOW):
+            continue
+        kind: MatchKind = "opaque-exec" if found == "possible" else found
+        why = "an unknown word could make it match" if found == "possible" else rule.reason
+        redirect = _filled(rule, command=command.place.text)
+        yield _match(rule, kind, argv, command.place, why, redirect)
+
+
+def _file_matches(access: FileAccess, rules: Rules, real_path: RealPath | None) -> Iterator[Match]:
+    paths = [access.path]
+    if real_path is not None and marks.is_known(access.path) and access.path.startswith("/"):
+        paths.append(real_path(access.path))
+    argv = tuple(map(marks.shown, access.argv))
+    for rule in rules.of("edit", "read"):
+        if not _concerns(rule, is_write=access.is_write):
+            continue
+        hits = [match_path(rule.spec, rule.anchor, path) for path in paths]
+        # To allow, a link and what it points to must both be allowed; to deny, one is enough.
+        if all(hits) if rule.decision is Decision.ALLOW else any(hits):
+            redirect = _filled(rule, path=access.path)
+            yield _match(rule, "path", argv, access.place, rule.reason, redirect)
+
+
+def _concerns(rule: Rule, *, is_write: bool) -> bool:
+    """Edit rules are about writing; a read rule that restricts also restricts writing."""
+    if rule.kind == "edit":
+        return is_write
+    return not is_write or rule.decision is not Decision.ALLOW
+
+
+def _download_matches(download: Download, rules: Rules, surface: str) -> Iterator[Match]:
+    argv = tuple(map(marks.shown, download.argv))
+    host = host_of(download.url) if marks.is_known(download.url) else None
+    for rule in rules.of("fetch"):
+        if host is not None and match_domain(rule.spec, host):
+            redirect = _filled(rule, url=download.url)
+            yield _match(rule, "domain", argv, download.place, rule.reason, redirect)
+    if surface != "agent_shell" or not download.reaches_output:
+        return
+    for rule in rules.of("download"):
+        yield _match(rule, "normalised", argv, download.place, rule.reason, _instead(rule, download))
+
+
+def _instead(rule: Rule, download: Download) -> Redirect | None:
+    """The tool's arguments; a request that is more than a plain fetch runs in the sandbox instead."""
+    sends = {"-d", "--data", "-X", "--request", "-F", "--form", "-T", "--json", "--data-binary"}
+    if sends.intersection(download.argv) or not marks.is_known(download.url):
+        arguments = {"language": "shell", "code": download.place.text}
+        return Redirect("ctx_execute", arguments, "Run it there and print only what you need.")
+    return _filled(rule, url=download.url)
+
+
+def _unknown_matches(effect: OpaqueExec | Unparsed, rules: Rules) -> Iterator[Match]:
+    """Unknown code takes the strictest of the rules that restrict commands."""
+    restricting = rules.restricting_commands()
+    if not restricting:
+        return
+    strictest = max(restricting, key=lambda rule: rule.decision)
+    kind: MatchKind = "unparsed" if isinstance(effect, Unparsed) else "opaque-exec"
+    argv = tuple(map(marks.shown, effect.argv)) if isinstance(effect, OpaqueExec) else ()
+    advice = "Write the command out, so that it can be checked."
+    yield Match(
+        kind, strictest.text, strictest.source, strictest.decision, kind, argv,
+        effect.place.span, effect.place.text, effect.why, advice,
+    )  # fmt: skip
+
+
+def _filled(rule: Rule, **values: str) -> Redirect | None:
+    if rule.redirect is None:
+        return None
+    arguments = {}
+    for key, template in rule.redirect.arguments.items():
+        for name, value in values.items():
+            template = template.replace("{" + name + "}", value)
+        arguments[key] = template
+    return Redirect(rule.redirect.tool, arguments, rule.advice)
+
+
+def _match(
+    rule: Rule,
+    kind: MatchKind,
+    argv: tuple[str, ...],
+    place: Place,
+    reason: str = "",
+    redirect: Redirect | None = None,
+) -> Match:
+    return Match(
+        rule.id, rule.text, rule.source, rule.decision, kind, argv, place.span,
+        marks.shown(place.text), reason or rule.reason, rule.advice, redirect,
+    )  # fmt: skip
+
+
+# Deciding
+
+
+def _usable(matches: Iterable[Match], tools: Collection[str] | None) -> tuple[Match, ...]:
+    """Without redirects to tools that are not there."""
+    if tools is None:
+        return tuple(matches)
+    return tuple(m for m in matches if m.redirect is None or m.redirect.tool in tools)
+
+
+def _verdict(matches: tuple[Match, ...], analysis: Analysis, rules: Rules) -> Verdict:
+    strict = [match for match in matches if match.decision is not Decision.ALLOW]
+    decision = max((match.decision for match in strict), default=Decision.ALLOW)
+    if decision is Decision.ALLOW and rules.default is Decision.ASK and not _is_all_allowed(
+        matches, analysis
+    ):
+        message = "asked because no rule allows all of it and the default is to ask"
+        return Verdict(Decision.ASK, matches, analysis.coverage, None, message, analysis.work)
+    deciding = next((match for match in strict if match.decision is decision), None)
+    redirect = deciding.redirect if deciding and decision is Decision.REDIRECT else None
+    message = _message(deciding) if deciding else "allowed"
+    return Verdict(decision, matches, analysis.coverage, redirect, message, analysis.work)
+
+
+def _is_all_allowed(matches: tuple[Match, ...], analysis: Analysis) -> bool:
+    """Every command is matched by an allow rule, and nothing stayed unknown."""
+    allowed = {match.span for match in matches if match.decision is Decision.ALLOW}
+    commands = [effect for effect in analysis.effects if isinstance(effect, Command)]
+    return analysis.coverage == "full" and all(c.place.span in allowed for c in commands)
+
+
+_VERBS = {Decision.DENY: "denied", Decision.ASK: "asked", Decision.REDIRECT: "redirected"}
+
+
+def _message(match: Match) -> str:
+    text = match.text if len(match.text) <= 120 else match.text[:117] + "..."
+    message = f"{_VERBS[match.decision]} by {match.rule} in {match.source}: `{text}`"
+    if match.kind in ("opaque-exec", "unparsed"):
+        message += f" ({match.kind}: {match.reason})"
+    elif match.reason:
+        message += f" ({match.reason})"
+    if match.redirect is not None:
+        message += f" Use {match.redirect.tool} instead."
+    return f"{message} {match.advice}".rstrip()
+
+
+__all__ = [
+    "Coverage", "RealPath", "Source", "evaluate", "evaluate_fetch", "evaluate_read",
+    "evaluate_tool", "evaluate_write", "matches_of",
+]  # fmt: skip

@@ -1,0 +1,80 @@
+"""What a program would do, in one normal form for every language: the input of the rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from policy import marks
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the subject an effect comes from.
+
+    `nesting` is the path of what wraps it (`bash -c`, `$(`, `xargs`, ...);
+    `text` the smallest piece of program text that has the effect.
+    """
+
+    span: Span
+    text: str
+    nesting: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program is started. Arguments may hold marks for what is unknown."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    env: tuple[str, ...]
+    stdin: str | None
+    place: Place
+    is_syntactic: bool  # reached through shell syntax alone, so that the text itself is the command
+
+
+@dataclass(frozen=True, slots=True)
+class FileAccess:
+    """A file is read or written; `path` is absolute, or relative to a folder that is unknown."""
+
+    path: str
+    is_write: bool
+    argv: tuple[str, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """curl or wget would print what it fetched; `reaches_output` says whether anyone sees it."""
+
+    url: str
+    reaches_output: bool
+    argv: tuple[str, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueExec:
+    """Text that cannot be known before it runs would be executed; `why` says what it is."""
+
+    why: str
+    argv: tuple[str, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Unparsed:
+    """Text that would be executed and could not be read."""
+
+    why: str
+    place: Place
+
+
+Effect = Command | FileAccess | Download | OpaqueExec | Unparsed
+
+
+def program_name(word: str) -> str | None:
+    """The program a command word names: its last path segment; None when that is unknown."""
+    name = word.rsplit("/", 1)[-1]
+    return name if name and marks.is_known(name) else None

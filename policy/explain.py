@@ -1,0 +1,91 @@
+"""The steps from a program to its verdict, for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from policy import marks
+from policy.analysis import analyse
+from policy.decide import evaluate
+from policy.effects import Command, Download, Effect, FileAccess, OpaqueExec
+from policy.model import Match, Subject, Verdict
+from policy.rules import Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One effect of the program, in normal form, and the rules that spoke about its place."""
+
+    what: str
+    detail: str
+    nesting: tuple[str, ...]
+    span: tuple[int, int]
+    text: str
+    matches: tuple[Match, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Every step, and the verdict they lead to."""
+
+    steps: tuple[Step, ...]
+    verdict: Verdict
+    code: str
+
+    def to_text(self) -> str:
+        """The steps one under the other, each with its place underlined in the program."""
+        lines: list[str] = []
+        for number, step in enumerate(self.steps, 1):
+            path = " > ".join(step.nesting)
+            lines.append(f"{number}. {step.what}: {step.detail}" + (f"   [in {path}]" if path else ""))
+            lines += [f"     {line}" for line in underlined(self.code, step.span)]
+            lines += [
+                f"     {match.decision.word} by {match.rule} ({match.source}), {match.kind}"
+                for match in step.matches
+            ]
+        lines.append(f"=> {self.verdict.decision.word}: {self.verdict.message}")
+        lines.append(f"   understood: {self.verdict.coverage}; work: {self.verdict.work}")
+        return "\n".join(lines)
+
+
+def explain(subject: Subject, rules: Rules) -> Explanation:
+    """How the verdict on a program comes about."""
+    verdict = evaluate(subject, rules)
+    steps = tuple(_step(effect, verdict) for effect in analyse(subject).effects)
+    return Explanation(steps, verdict, subject.code)
+
+
+def _step(effect: Effect, verdict: Verdict) -> Step:
+    what, detail = _described(effect)
+    place = effect.place
+    matches = tuple(
+        match
+        for match in verdict.matches
+        if match.span == place.span and match.text == marks.shown(place.text)
+        and (not isinstance(effect, Command) or match.argv == tuple(map(marks.shown, effect.argv)))
+    )  # fmt: skip
+    return Step(what, detail, place.nesting, place.span, marks.shown(place.text), matches)
+
+
+def _described(effect: Effect) -> tuple[str, str]:
+    if isinstance(effect, Command):
+        return "command", " ".join(repr(marks.shown(word)) for word in effect.argv)
+    if isinstance(effect, FileAccess):
+        return "write" if effect.is_write else "read", marks.shown(effect.path)
+    if isinstance(effect, Download):
+        return "download", marks.shown(effect.url)
+    return "unknown code" if isinstance(effect, OpaqueExec) else "not understood", effect.why
+
+
+def underlined(code: str, span: tuple[int, int]) -> list[str]:
+    """The lines of the program that a byte span touches, with a row of carets below each."""
+    data = code.encode("utf-8", "surrogateescape")
+    first = len(data[: span[0]].decode("utf-8", "replace"))
+    last = len(data[: span[1]].decode("utf-8", "replace"))
+    lines, offset = list[str](), 0
+    for line in code.split("\n"):
+        start, end = max(first - offset, 0), min(last - offset, len(line))
+        if start < end and len(lines) < 6:
+            lines += [line, " " * start + "^" * (end - start)]
+        offset += len(line) + 1
+    return lines

@@ -1,0 +1,54 @@
+"""Loads tree-sitter grammars, one at a time, when first needed."""
+
+from __future__ import annotations
+
+import functools
+import importlib.machinery
+import importlib.util
+import pathlib
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import tree_sitter
+
+_PACKAGE = "tree_sitter_language_pack"
+
+
+@functools.cache
+def parser(name: str) -> tree_sitter.Parser:
+    """A parser for one grammar of the language pack; `name` as the pack spells it.
+
+    The extension module is loaded by file: importing the package itself loads
+    three other grammars first, 25 ms of a hook process that lives for 60.
+    """
+    import tree_sitter
+
+    return tree_sitter.Parser(language(name))
+
+
+@functools.cache
+def language(name: str) -> tree_sitter.Language:
+    """The grammar itself, for queries."""
+    import tree_sitter
+
+    return tree_sitter.Language(_extension(name).language())
+
+
+def _extension(name: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a module's functions
+    qualified = f"{_PACKAGE}.bindings.{name}"
+    if module := sys.modules.get(qualified):
+        return module
+    spec = importlib.util.find_spec(_PACKAGE)
+    if spec is None or spec.origin is None:
+        raise ImportError(f"{_PACKAGE} is not installed")
+    folder = pathlib.Path(spec.origin).parent / "bindings"
+    path = next(folder.glob(f"{name}.*"), None)
+    if path is None:
+        raise ImportError(f"{_PACKAGE} ships no grammar named {name}")
+    loader = importlib.machinery.ExtensionFileLoader(qualified, str(path))
+    module_spec = importlib.util.spec_from_loader(qualified, loader)
+    assert module_spec is not None
+    module = importlib.util.module_from_spec(module_spec)
+    loader.exec_module(module)
+    return module

@@ -1,0 +1,1 @@
+"""Programs in other languages: what they start and open, found by tree-sitter queries."""

@@ -1,0 +1,195 @@
+"""Reads rule files. The only part of the policy that touches the disk."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from policy.claude import Anchors, parse_rule
+from policy.decide import matches_of
+from policy.model import Decision, RuleFileError, Source, Subject
+from policy.rules import DEFAULT_RULES, Rule, Rules
+from policy.toml_rules import examples, parse_toml
+
+MANAGED = Path("/etc/claude-code/managed-settings.json")
+_LISTS = {"deny": Decision.DENY, "ask": Decision.ASK, "allow": Decision.ALLOW}
+
+
+def load_rules(
+    project: Path | None,
+    *,
+    home: Path,
+    config_home: Path | None = None,
+    trust_project_allow: bool = False,
+) -> Rules:
+    """Every rule in force for a project, strictest first in effect whatever the order here.
+
+    Read are Claude Code's settings (managed, user, project, project-local) and
+    our own `policy.toml` (user: under `config_home`, else `~/.config`; project:
+    `.ctxmode/`). A project's allow rules, and its default, count only when
+    `trust_project_allow` is set. Raises RuleFileError for a file that cannot
+    be used; a missing file is no error.
+    """
+    loader = _Loader(project, home, trust_project_allow)
+    claude_home = home / ".claude"
+    loader.add_settings(MANAGED, own=MANAGED.parent, is_trusted=True)
+    loader.add_settings(claude_home / "settings.json", own=claude_home, is_trusted=True)
+    user_config = config_home or home / ".config"
+    loader.add_toml(user_config / "ctxmode" / "policy.toml", is_trusted=True)
+    if project is not None:
+        for name in ("settings.json", "settings.local.json"):
+            path = project / ".claude" / name
+            loader.add_settings(path, own=project, is_trusted=trust_project_allow)
+        loader.add_toml(project / ".ctxmode" / "policy.toml", is_trusted=trust_project_allow)
+    return loader.rules()
+
+
+def load_file(path: Path, *, project: Path | None, home: Path) -> Rules:
+    """The rules of one settings or TOML file alone, with the shipped defaults."""
+    loader = _Loader(project, home, trust_project_allow=True)
+    if not path.exists():
+        raise RuleFileError(str(path), 1, "there is no such file", "Give the path of a rule file")
+    if path.suffix == ".toml":
+        loader.add_toml(path, is_trusted=True)
+    else:
+        loader.add_settings(path, own=project or path.parent, is_trusted=True)
+    return loader.rules()
+
+
+class _Loader:
+    """Collects rules from files, one after the other."""
+
+    def __init__(self, project: Path | None, home: Path, trust_project_allow: bool) -> None:
+        self.project = project
+        self.home = home
+        self.trusts_project = trust_project_allow
+        self.found: list[Rule] = []
+        self.sources: list[str] = []
+        self.warnings: list[str] = []
+        self.default = Decision.ALLOW
+
+    def rules(self) -> Rules:
+        """What was collected, with the shipped defaults."""
+        return Rules(
+            (*self.found, *DEFAULT_RULES), tuple(self.sources), tuple(self.warnings), self.default
+        )
+
+    def add_settings(self, path: Path, *, own: Path, is_trusted: bool) -> None:
+        """Add a Claude Code settings file."""
+        text = self._text(path)
+        if text is None:
+            return
+        anchors = self._anchors(own)
+        for key, entry, line in _entries(text, str(path)):
+            decision = _LISTS[key]
+            source = Source(self._shown(path), line)
+            rule, warning = parse_rule(entry, decision, source, anchors)
+            if warning:
+                self.warnings.append(f"{source}: {warning}")
+            if rule is not None:
+                self._add(rule, is_trusted)
+
+    def add_toml(self, path: Path, *, is_trusted: bool) -> None:
+        """Add one of our own files; every example in it is tried."""
+        text = self._text(path)
+        if text is None:
+            return
+        anchors = self._anchors(self.project or self.home)
+        rules, default, groups, tables = parse_toml(text, str(path), anchors)
+        for group, table in zip(groups, tables, strict=True):
+            for example, expected in examples(table, group[0].source):
+                _try_example(example, expected, group, anchors)
+        if default is Decision.ASK or (default is not None and is_trusted):
+            self.default = default
+        for rule in rules:
+            self._add(replace(rule, source=Source(self._shown(path), rule.source.line)), is_trusted)
+
+    def _add(self, rule: Rule, is_trusted: bool) -> None:
+        if rule.decision is Decision.ALLOW and not is_trusted:
+            self.warnings.append(
+                f"{rule.source}: {rule.text} is not in force: "
+                "allow rules of a project count only where the project is trusted"
+            )
+            return
+        self.found.append(rule)
+
+    def _text(self, path: Path) -> str | None:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except NotADirectoryError:
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            raise RuleFileError(
+                str(path), 1, f"cannot be read: {error}", "Make it a readable UTF-8 file"
+            ) from None
+        self.sources.append(self._shown(path))
+        return text
+
+    def _anchors(self, own: Path) -> Anchors:
+        return Anchors(str(self.home), str(own), str(self.project or self.home))
+
+    def _shown(self, path: Path) -> str:
+        for folder, prefix in ((self.project, ""), (self.home, "~/")):
+            if folder is not None and path.is_relative_to(folder):
+                return prefix + str(path.relative_to(folder))
+        return str(path)
+
+
+def _entries(text: str, path: str) -> Iterator[tuple[str, str, int]]:
+    """Every permission entry of a settings file: its list, its text, its line."""
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        line = getattr(error, "lineno", 1)
+        raise RuleFileError(path, line, f"not valid JSON: {error}", "Correct the syntax") from None
+    if not isinstance(document, dict):
+        raise RuleFileError(path, 1, "not a JSON object", "Write {\"permissions\": {...}}")
+    permissions = document.get("permissions", {})
+    if not isinstance(permissions, dict):
+        line = _line_of(text, '"permissions"', 0)[0]
+        raise RuleFileError(path, line, "permissions is not an object", "Write it as {...}")
+    for key in _LISTS:
+        start = max(text.find(f'"{key}"'), 0)
+        line = text.count("\n", 0, start) + 1
+        entries: Any = permissions.get(key, [])
+        if not isinstance(entries, list):
+            raise RuleFileError(path, line, f"permissions.{key} is not a list", "Write it as [...]")
+        for entry in entries:
+            if not isinstance(entry, str) or not entry.strip():
+                raise RuleFileError(path, line, f"{entry!r} is not a rule", "Write it as a text")
+            line, start = _line_of(text, json.dumps(entry, ensure_ascii=False), start)
+            yield key, entry, line
+
+
+def _line_of(text: str, literal: str, start: int) -> tuple[int, int]:
+    """The line of a literal behind `start`, and where to look for the next one."""
+    found = text.find(literal, start)
+    if found < 0:
+        return text.count("\n", 0, start) + 1, start
+    return text.count("\n", 0, found) + 1, found + len(literal)
+
+
+def _try_example(
+    example: str, expected: bool, group: tuple[Rule, ...], anchors: Anchors
+) -> None:
+    source = group[0].source
+    subject = Subject("shell", example, anchors.current, anchors.current, anchors.home,
+                      surface="agent_shell")  # fmt: skip
+    matched = bool(matches_of(subject, Rules(group)))
+    if matched != expected:
+        verb = "does not match" if expected else "matches"
+        raise RuleFileError(
+            source.path, source.line, f"rule {group[0].id!r} {verb} its example {example!r}",
+            "Correct the rule or the example",
+        )  # fmt: skip
+
+
+def real_path(path: str) -> str:
+    """The path behind symbolic links, for rules that must hold at both ends of one."""
+    return str(Path(re.sub("\0", "", path)).resolve())

@@ -1,0 +1,84 @@
+"""Text that is only partly known: private-use characters stand for what is unknown or still a pattern.
+
+A value in the evaluator is an ordinary `str`. A *hole* stands for text that
+cannot be known before the program runs; a *glob* for a pattern character that
+is active (a quoted `*` stays a plain `*`). Concatenation, slicing and regular
+expressions then work on partly known text without any special casing.
+"""
+
+from __future__ import annotations
+
+import re
+
+WORD = "\ue000"  # exactly one unknown word, never split
+LIST = "\ue001"  # unknown text that the shell would split: any number of words
+PATHS = "\ue002"  # any number of unknown words that are file names (a listing's output)
+FETCHED = "\ue003"  # unknown text that came over the network
+DECODED = "\ue004"  # unknown text that came out of a decoder
+
+GLOB_STAR = "\ue010"
+GLOB_ONE = "\ue011"
+GLOB_SET = "\ue012"  # one character out of a bracket expression
+GLOB_ANY = "\ue013"  # an extended pattern, @(a|b) and its kin
+
+_RESERVED = re.compile("[\ue000-\ue01f]")
+_HOLE = re.compile("[\ue000-\ue004]")
+_GLOB = re.compile("[\ue010-\ue013]")
+_SPLITTING_HOLE = re.compile("[\ue001-\ue004]")
+_SHOWN = {
+    WORD: "<?>",
+    LIST: "<?...>",
+    PATHS: "<paths>",
+    FETCHED: "<fetched>",
+    DECODED: "<decoded>",
+    GLOB_STAR: "*",
+    GLOB_ONE: "?",
+    GLOB_SET: "[...]",
+    GLOB_ANY: "@(...)",
+}
+_AS_WORD = str.maketrans({LIST: WORD, PATHS: WORD})
+
+
+def scrub(text: str) -> str:
+    """Make room for the marks: a source that already uses these characters has them unknown."""
+    return _RESERVED.sub(WORD, text)
+
+
+def is_known(text: str) -> bool:
+    """True when every character is known."""
+    return _RESERVED.search(text) is None
+
+
+def has_hole(text: str) -> bool:
+    """True when some of the text is unknown (an unexpanded file pattern does not count)."""
+    return _HOLE.search(text) is not None
+
+
+def has_glob(text: str) -> bool:
+    """True when the text holds an active file name pattern."""
+    return _GLOB.search(text) is not None
+
+
+def splits(text: str) -> bool:
+    """True when the unknown part may turn into several words."""
+    return _SPLITTING_HOLE.search(text) is not None
+
+
+def is_only_hole(text: str) -> bool:
+    """True when nothing at all is known of the text."""
+    return bool(text) and not _HOLE.sub("", text).strip()
+
+
+def as_one_word(text: str) -> str:
+    """The same text inside quotes: unknown parts no longer split. Its origin is kept."""
+    return text.translate(_AS_WORD)
+
+
+def is_tainted(text: str) -> bool:
+    """True when part of the text was fetched or decoded at run time."""
+    return FETCHED in text or DECODED in text
+
+
+def shown(text: str) -> str:
+    """The text for people: each mark replaced by what it stands for."""
+    return _RESERVED.sub(lambda mark: _SHOWN.get(mark.group(), "<?>"), text)

@@ -1,0 +1,145 @@
+"""What a policy answers with: the decision, every match that led to it, and the subject asked about."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Surface = Literal["agent_shell", "sandbox"]
+Coverage = Literal["full", "partial", "unparsed"]
+MatchKind = Literal["compat", "normalised", "path", "domain", "tool", "opaque-exec", "unparsed"]
+
+
+class Decision(enum.IntEnum):
+    """The four answers, ordered so that the strictest of several is their maximum."""
+
+    ALLOW = 0
+    ASK = 1
+    REDIRECT = 2
+    DENY = 3
+
+    @property
+    def word(self) -> str:
+        """The decision as written in rule files and case tables."""
+        return self.name.lower()
+
+
+class RuleFileError(ValueError):
+    """A rule file that cannot be used; says which file, which line, and what to do."""
+
+    def __init__(self, path: str, line: int, problem: str, remedy: str) -> None:
+        super().__init__(f"{path}:{line}: {problem}. {remedy}")
+        self.path = path
+        self.line = line
+        self.problem = problem
+        self.remedy = remedy
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A program somebody wants to run.
+
+    `surface` says where: on the agent's own shell (whose output lands in the
+    context, so redirect rules apply) or inside the sandbox. `env` holds what
+    is known of the environment; a name missing from it is unknown, not empty.
+    """
+
+    language: str
+    code: str
+    cwd: str = "/"
+    project: str | None = None
+    home: str = "/"
+    env: Mapping[str, str] = field(default_factory=dict)
+    surface: Surface = "sandbox"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a rule was written. `line` is 1-based; 0 means the whole file, or a shipped default."""
+
+    path: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}" if self.line else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """A better tool for the same job, with arguments ready to use; the command itself is not run."""
+
+    tool: str
+    arguments: Mapping[str, str] = field(hash=False)
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One rule that spoke. `span` is a byte range of the subject's code."""
+
+    rule_id: str
+    rule: str
+    source: Source
+    decision: Decision
+    kind: MatchKind
+    argv: tuple[str, ...]
+    span: tuple[int, int]
+    text: str
+    reason: str = ""
+    advice: str = ""
+    redirect: Redirect | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """The match as plain JSON values."""
+        return {
+            "rule_id": self.rule_id,
+            "rule": self.rule,
+            "file": self.source.path,
+            "line": self.source.line,
+            "decision": self.decision.word,
+            "kind": self.kind,
+            "argv": list(self.argv),
+            "span": list(self.span),
+            "text": self.text,
+            "reason": self.reason,
+            "advice": self.advice,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer, with everything that explains it.
+
+    `coverage` is how much of the program was understood: `full`, `partial`
+    (some word or value stayed unknown) or `unparsed` (syntax we cannot read,
+    or the work budget was spent). `work` counts nodes visited plus expansions.
+    """
+
+    decision: Decision
+    matches: tuple[Match, ...] = ()
+    coverage: Coverage = "full"
+    redirect: Redirect | None = None
+    message: str = ""
+    work: int = 0
+
+    @property
+    def allowed(self) -> bool:
+        """True when the program may run as it is."""
+        return self.decision is Decision.ALLOW
+
+    def to_json(self) -> dict[str, object]:
+        """The verdict as plain JSON values."""
+        redirect = self.redirect and {
+            "tool": self.redirect.tool,
+            "arguments": dict(self.redirect.arguments),
+            "advice": self.redirect.advice,
+        }
+        return {
+            "decision": self.decision.word,
+            "coverage": self.coverage,
+            "message": self.message,
+            "redirect": redirect,
+            "matches": [match.to_json() for match in self.matches],
+        }

@@ -1,0 +1,50 @@
+"""Paths as text: made absolute and normal without asking the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from policy import marks
+
+
+def resolve(path: str, cwd: str, links: Mapping[str, str] | None = None) -> str:
+    """`path` seen from `cwd`, without `.` and `..`, through links known to be made earlier.
+
+    A path that begins with something unknown stays as it is: it may be absolute.
+    """
+    if path.startswith("/"):
+        whole = path
+    elif path[:1] and marks.has_hole(path[0]):
+        whole = path
+    else:
+        whole = f"{cwd}/{path}"
+    whole = normal(whole)
+    for _ in range(8):  # links to links; a loop ends here too
+        target = next((link for link in links or () if whole == link or is_below(whole, link)), None)
+        if target is None:
+            break
+        assert links is not None
+        whole = normal(links[target] + whole[len(target) :])
+    return whole
+
+
+def is_below(path: str, folder: str) -> bool:
+    """True for a path inside the folder."""
+    return path.startswith(folder.rstrip("/") + "/")
+
+
+def normal(path: str) -> str:
+    """Without empty, `.` and `..` segments; `..` behind an unknown segment is kept."""
+    segments: list[str] = []
+    for segment in path.split("/"):
+        if segment in ("", "."):
+            continue
+        if segment == ".." and segments and segments[-1] != "..":
+            if marks.is_known(segments[-1]) or not marks.has_hole(segments[-1]):
+                segments.pop()
+                continue
+        elif segment == ".." and path.startswith("/") and not segments:
+            continue
+        segments.append(segment)
+    joined = "/".join(segments)
+    return "/" + joined if path.startswith("/") else joined

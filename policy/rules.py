@@ -1,0 +1,75 @@
+"""Rules as data, whatever file they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from policy.model import Decision, Source
+
+RuleKind = Literal["command", "read", "edit", "fetch", "tool", "download"]
+
+
+@dataclass(frozen=True, slots=True)
+class RedirectTo:
+    """The tool a redirect rule names; `{url}`, `{path}` and `{command}` in arguments are filled in."""
+
+    tool: str
+    arguments: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule.
+
+    `text` is the rule as written; `spec` what is compared: a command pattern,
+    a gitignore line, a domain pattern or a tool name. `anchor` is the folder
+    a path pattern is relative to (None: any folder).
+    """
+
+    id: str
+    kind: RuleKind
+    text: str
+    spec: str
+    decision: Decision
+    source: Source
+    anchor: str | None = None
+    reason: str = ""
+    advice: str = ""
+    redirect: RedirectTo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Every rule in force. `default` answers for what no rule speaks of: allow, or ask."""
+
+    rules: tuple[Rule, ...] = ()
+    sources: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    default: Decision = Decision.ALLOW
+
+    def of(self, *kinds: RuleKind) -> tuple[Rule, ...]:
+        """The rules of some kinds, in order of their sources."""
+        return tuple(rule for rule in self.rules if rule.kind in kinds)
+
+    def restricting_commands(self) -> tuple[Rule, ...]:
+        """Command rules that deny or ask: those that make unknown code a matter of concern."""
+        strict = (Decision.DENY, Decision.ASK)
+        return tuple(rule for rule in self.of("command") if rule.decision in strict)
+
+
+# Shipped: a download that would land in the context has a better tool.
+DEFAULT_RULES = (
+    Rule(
+        id="default.download",
+        kind="download",
+        text="curl and wget whose answer reaches the output",
+        spec="*",
+        decision=Decision.REDIRECT,
+        source=Source("shipped defaults"),
+        reason="the answer would fill the context window",
+        advice="Fetch it with the tool: it is indexed, searchable, and only what matters comes back.",
+        redirect=RedirectTo("ctx_fetch_and_index", {"url": "{url}"}),
+    ),
+)

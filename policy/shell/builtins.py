@@ -1,0 +1,313 @@
+"""Builtins that change what later commands mean, or run text themselves.
+
+A handler returns what the builtin prints, or None to have the command treated
+as any other program.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from policy import marks
+from policy.paths import normal
+from policy.shell.outputs import formatted
+from policy.shell.state import State
+
+if TYPE_CHECKING:
+    from policy.shell.walk import Frame, Walker
+
+Argv = tuple[str, ...]
+Handler = Callable[["Walker", Argv, State, "Frame"], str | None]
+
+
+def _cd(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    operands = [word for word in argv[1:] if not re.fullmatch(r"-[LPe@]+|--", word)]
+    target = operands[0] if operands else state.home
+    if target == "-" or (target and marks.is_only_hole(target)):
+        state.cwd = marks.WORD
+    elif target.startswith("/") or marks.has_hole(target[:1]):
+        state.cwd = normal(target)
+    else:
+        state.cwd = normal(f"{state.cwd}/{target}")
+    for link, real in state.links.items():
+        if state.cwd == link:
+            state.cwd = real
+    return ""
+
+
+def _eval(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    words = argv[2:] if argv[1:2] == ("--",) else argv[1:]
+    text = " ".join(words)
+    return walker.run_text(text, state, frame.inside("eval", frame.span or (0, 0), text))
+
+
+def _source(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    if len(argv) < 2:
+        return ""
+    walker.report_file(argv[1], state, frame, is_write=False, argv=argv)
+    text = walker.file_text(argv[1], state, frame)
+    if text == marks.LIST and argv[1] not in ("/dev/stdin", "/dev/fd/0"):
+        return marks.LIST  # a file on the disk: what it holds is not judged here
+    inner = frame.inside("source", frame.span or (0, 0), frame.text)
+    return walker.run_text(text, state, inner)
+
+
+def _exec(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    index = 1
+    while index < len(argv) and argv[index][:1] == "-" and argv[index] != "--":
+        index += 2 if argv[index].endswith("a") else 1
+    rest = argv[index + 1 :] if argv[index : index + 1] == ("--",) else argv[index:]
+    return walker.command(rest, state, frame.inside("exec", frame.span or (0, 0), frame.text))
+
+
+def _command(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    rest = argv[1:]
+    while rest and rest[0][:1] == "-":
+        if rest[0] != "--" and set(rest[0]) & set("vV"):
+            return " ".join(rest[1:])
+        rest = rest[1:]
+    inner = frame.inside(argv[0], frame.span or (0, 0), frame.text)
+    if rest and rest[0] in state.functions:
+        functions = state.functions
+        state.functions = {}
+        output = walker.command(rest, state, inner)
+        state.functions = functions
+        return output
+    return walker.command(rest, state, inner)
+
+
+def _declare(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    """`export`, `declare`, `local`, `readonly`, `typeset`."""
+    flags = "".join(word[1:] for word in argv[1:] if re.fullmatch(r"[-+][A-Za-z]+", word))
+    exports = argv[0] == "export" or "x" in flags
+    for word in argv[1:]:
+        match = re.fullmatch(r"([A-Za-z_]\w*)(?:\[[^]]*\])?(\+?=)(.*)", word, re.DOTALL)
+        if match is None:
+            if exports and word.isidentifier():
+                state.export(word)
+                _consider(walker, word, state, frame)
+            continue
+        name, value = match[1], match[3]
+        if value[:1] == "(" and value[-1:] == ")":
+            state.assign(name, ("",), tuple(value[1:-1].split()))
+        else:
+            old = state.lookup(name)
+            before = old.values if old and match[2] == "+=" else ("",)
+            state.assign(name, tuple(prefix + value for prefix in before))
+            if "n" in flags:  # a name reference: what it refers to is not followed
+                state.assign(name, (marks.LIST,))
+        if exports:
+            state.export(name)
+        _consider(walker, name, state, frame)
+    return ""
+
+
+def _consider(walker: Walker, name: str, state: State, frame: Frame) -> None:
+    variable = state.lookup(name)
+    if variable is not None:
+        walker.consider_variable(name, variable.values, state, frame, is_exported=False)
+
+
+def _set(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    words = argv[1:]
+    while words and words[0][:1] in ("-", "+") and words[0] not in ("-", "--"):
+        words = words[2:] if words[0][1:] == "o" else words[1:]
+    if words[:1] in (("--",), ("-",)):
+        state.parameters = words[1:]
+    elif words:
+        state.parameters = words
+    return ""
+
+
+def _shift(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    if any(map(marks.splits, state.parameters)):
+        return ""
+    count = int(argv[1]) if len(argv) > 1 and argv[1].isdigit() else 1
+    state.parameters = state.parameters[count:]
+    return ""
+
+
+def _unset(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    for name in argv[1:]:
+        state.functions.pop(name, None) if "-f" in argv else state.variables.pop(name, None)
+    return ""
+
+
+def _read(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    """Each line of known input is a possible value."""
+    names, array, index = list[str](), "", 1
+    while index < len(argv):
+        word = argv[index]
+        if word[:1] == "-" and len(word) > 1:
+            if word[-1] == "a" and index + 1 < len(argv):
+                array = argv[index + 1]
+            index += 2 if word[-1] in "adinNptu" else 1
+            continue
+        names.append(word)
+        _subscript(walker, word, state)
+        index += 1
+    text = frame.stdin
+    lines = text.removesuffix("\n").split("\n") if text and len(text) < 4096 else []
+    if array:
+        state.assign(array, ("",), tuple(lines[0].split()) if lines else (marks.LIST,))
+    for position, name in enumerate(names or ["REPLY"]):
+        if not name.isidentifier():
+            continue
+        is_last = position == len(names or ["REPLY"]) - 1
+        values = tuple(dict.fromkeys(_column(line, position, is_last) for line in lines))
+        state.assign(name, values or (marks.LIST,))
+    return ""
+
+
+def _column(line: str, position: int, is_last: bool) -> str:
+    words = line.split(None, position)
+    if len(words) <= position:
+        return ""
+    return words[position].strip() if is_last else words[position].split(None, 1)[0]
+
+
+def _printf(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    if len(argv) < 4 or argv[1] != "-v":
+        return None
+    _subscript(walker, argv[2], state)
+    name = argv[2].partition("[")[0]
+    state.assign(name, (formatted(argv[3], list(argv[4:])),))
+    return ""
+
+
+def _subscript(walker: Walker, word: str, state: State) -> None:
+    """Names given to builtins are evaluated: `read 'x[$(cmd)]'` runs cmd."""
+    if "[" in word and ("$(" in word or "`" in word):
+        walker.run_text(word.partition("[")[2].removesuffix("]"), state.copy(), walker.frame)
+
+
+def _trap(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    words = argv[2:] if argv[1:2] == ("--",) else argv[1:]
+    if len(words) < 2 or words[0] in ("-", "") or words[0][:1] == "-" or words[0].isdigit():
+        return ""
+    inner = frame.inside("trap", frame.span or (0, 0), words[0])
+    walker.run_text(words[0], state.copy(), inner)
+    return ""
+
+
+def _alias(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    for word in argv[1:]:
+        name, defines, text = word.partition("=")
+        if defines and not name.startswith("-"):
+            state.aliases[name] = text
+    return None
+
+
+def _hash(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    """`hash -p path name` makes `name` run `path`."""
+    if argv[1:2] == ("-p",) and len(argv) > 3:
+        state.aliases[argv[3]] = argv[2]
+    return ""
+
+
+
+
+def _mapfile(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    name = "MAPFILE"
+    for index, word in enumerate(argv[1:], 1):
+        if word == "-C" and index + 1 < len(argv):
+            inner = frame.inside("mapfile -C", frame.span or (0, 0), argv[index + 1])
+            walker.run_text(argv[index + 1], state.copy(), inner)
+        elif word[:1] != "-" and argv[index - 1] not in ("-C", "-c", "-d", "-n", "-O", "-s", "-u"):
+            name = word
+    lines = frame.stdin.removesuffix("\n").split("\n") if frame.stdin else [marks.LIST]
+    state.assign(name, ("",), tuple(lines[:256]))
+    return ""
+
+
+def _test(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    for word in argv[1:]:
+        _subscript(walker, word, state)
+    return None
+
+
+def _complete(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    for index, word in enumerate(argv[:-1]):
+        if word == "-C":
+            inner = frame.inside("complete -C", frame.span or (0, 0), argv[index + 1])
+            walker.run_text(argv[index + 1], state.copy(), inner)
+    return None
+
+
+def _let(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    for word in argv[1:]:
+        _subscript(walker, word, state)
+        name = re.match(r"([A-Za-z_]\w*)\s*[-+*/%]?=", word)
+        if name:
+            state.assign(name[1], (marks.WORD,))
+    return ""
+
+
+def _bind(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    """`bind -x '"key": command'` runs a command at a key."""
+    for index, word in enumerate(argv[:-1]):
+        if word == "-x":
+            inner = frame.inside("bind -x", frame.span or (0, 0), argv[index + 1])
+            command = argv[index + 1].partition(":")[2]
+            walker.run_text(command.strip().strip("\"'"), state.copy(), inner)
+    return None
+
+
+def _pushd(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    return _cd(walker, argv, state, frame) if len(argv) > 1 else ""
+
+
+def _popd(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    state.cwd = marks.WORD
+    return ""
+
+
+def _getopts(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    if len(argv) > 2:
+        state.assign(argv[2], (marks.WORD,))
+        state.assign("OPTARG", (marks.WORD,))
+    return ""
+
+
+def _plain_call(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    """`builtin name args`: the same without functions of that name."""
+    inner = frame.inside("builtin", frame.span or (0, 0), frame.text)
+    return _command(walker, argv, state, replace(inner, is_syntactic=frame.is_syntactic))
+
+
+BUILTINS: dict[str, Handler] = {
+    "cd": _cd,
+    "chdir": _cd,
+    "pushd": _pushd,
+    "popd": _popd,
+    "eval": _eval,
+    ".": _source,
+    "source": _source,
+    "exec": _exec,
+    "command": _command,
+    "builtin": _plain_call,
+    "export": _declare,
+    "declare": _declare,
+    "typeset": _declare,
+    "local": _declare,
+    "readonly": _declare,
+    "set": _set,
+    "shift": _shift,
+    "unset": _unset,
+    "read": _read,
+    "printf": _printf,
+    "trap": _trap,
+    "alias": _alias,
+    "hash": _hash,
+    "mapfile": _mapfile,
+    "readarray": _mapfile,
+    "test": _test,
+    "[": _test,
+    "complete": _complete,
+    "bind": _bind,
+    "let": _let,
+    "getopts": _getopts,
+}

@@ -1,0 +1,46 @@
+"""curl and wget: what they fetch, and whether anyone would see it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from policy import marks
+from policy.effects import Download, Place
+
+if TYPE_CHECKING:
+    from policy.shell.run import Call
+
+_TO_STDOUT = frozenset("- /dev/stdout /dev/fd/1 /dev/tty".split())
+
+
+def report_download(call: Call) -> str | None:
+    """Report every URL; returns what reaches stdout."""
+    urls = [word for word in call.operands() if _is_url(word)]
+    urls += call.parsed.values(("url",))
+    prints = _curl_prints(call) if call.name == "curl" else _wget_prints(call)
+    place = Place(call.frame.span or (0, 0), call.frame.text, call.frame.nesting)
+    for url in urls:
+        reaches = prints and call.frame.is_visible
+        call.walker.report(Download(url, reaches, call.argv, place))
+    return marks.FETCHED if prints else ""
+
+
+def _is_url(word: str) -> bool:
+    return bool(word) and (word.startswith(("http", "ftp")) or "." in word or not marks.is_known(word)
+                           or bool(re.match(r"localhost|\[", word)))  # fmt: skip
+
+
+def _curl_prints(call: Call) -> bool:
+    """Without `-o`, `-O` or `-I` the body goes to stdout."""
+    parsed = call.parsed
+    targets = list(parsed.values(("o", "output")))
+    if targets:
+        return any(target in _TO_STDOUT for target in targets)
+    return not parsed.has("O", "remote-name", "remote-name-all", "I", "head", "J", "T", "upload-file")
+
+
+def _wget_prints(call: Call) -> bool:
+    """Only with `-O -`: a plain wget writes a file."""
+    targets = list(call.parsed.values(("O", "output-document")))
+    return any(target in _TO_STDOUT for target in targets) and not call.parsed.has("spider")

@@ -1,0 +1,370 @@
+"""Words to fields: what bash would hand to a program, as far as it can be known.
+
+A word may have several possible expansions (a variable set differently in two
+branches), so everything here returns alternatives.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from policy import marks
+from policy.shell import parameters
+from policy.shell.braces import expand_braces
+from policy.shell.state import Budget, State, Variable
+from policy.shell.syntax import (
+    Arithmetic,
+    Assignment,
+    Literal,
+    Parameter,
+    Part,
+    Pattern,
+    Substitution,
+    Word,
+)
+
+PRODUCT_MAX = 64  # argument lists one command may have before what varies counts as unknown
+
+_FIELD_BREAK = "\ue01e"  # between the elements of "$@" and "${array[@]}"
+_NOTHING = "\ue01f"  # what "$@" is without parameters: not even an empty field
+_BRACKET = re.compile(r"\[(?:[!^]?\]?[^\]/]*)\]")
+_FIXED, _QUOTED, _SPLIT = range(3)  # how a piece of a word takes part in field splitting
+
+Piece = tuple[str, int]
+Fields = tuple[str, ...]
+Substitute = Callable[[Substitution, State], str]
+RunTemplate = Callable[[str, State], str]
+
+_ALWAYS_UNKNOWN = frozenset("?$!-_") | {"RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID"}
+_IFS = " \t\n"
+
+
+class Expander:
+    """Expands words in a state; substitutions are run by the walker that owns this."""
+
+    def __init__(self, budget: Budget, substitute: Substitute, run_template: RunTemplate) -> None:
+        self.budget = budget
+        self.substitute = substitute
+        self.run_template = run_template
+
+    def argument_lists(self, words: Sequence[Word], state: State) -> list[Fields]:
+        """Every argument list the words may make."""
+        choices = [self.fields(word, state) for word in words]
+        count = 1
+        for index, choice in enumerate(choices):
+            count *= len(choice)
+            if count > PRODUCT_MAX:
+                choices[index] = [_merged(choice)]
+                count //= len(choice)
+        lists = list(itertools.product(*choices))
+        self.budget.spend(len(lists) * len(words))
+        return [tuple(itertools.chain.from_iterable(fields)) for fields in lists]
+
+    def fields(self, word: Word, state: State) -> list[Fields]:
+        """Every list of fields that one word may become."""
+        parts = word.parts
+        if word.assignment is not None:
+            return self._assignment_fields(word.assignment, state)
+        if len(parts) == 1 and type(parts[0]) is Literal:
+            text = parts[0].text
+            if parts[0].quoted or _is_plain(text):
+                self.budget.spend()
+                return [(text,)]
+        lists: list[list[Fields]] = []
+        for braced in expand_braces(tuple(parts), self.budget):
+            pieces = self._pieces(braced, state, tilde=True)
+            separators = _field_separators(state)
+            lists.append([_split(choice, separators) for choice in pieces])
+        if len(lists) == 1:
+            return _distinct(lists[0])
+        total = 1
+        for index, choices in enumerate(lists):
+            total *= len(choices)
+            if total > PRODUCT_MAX:
+                lists[index] = [_merged(choices)]
+        product = itertools.product(*lists)
+        return _distinct(tuple(itertools.chain.from_iterable(fields)) for fields in product)
+
+    def _assignment_fields(self, assignment: Assignment, state: State) -> list[Fields]:
+        """`name=value` as an argument (of `export`, `env`, `make`): one field, never split."""
+        head = assignment.name
+        if assignment.subscript is not None:
+            head += f"[{self.text(assignment.subscript, state)}]"
+        head += "+=" if assignment.append else "="
+        if assignment.items is None:
+            return [(head + value,) for value in self.texts(assignment.value, state)]
+        items = self.argument_lists(assignment.items, state)
+        return [(head + "(" + " ".join(fields) + ")",) for fields in items]
+
+    def texts(self, parts: Sequence[Part], state: State) -> tuple[str, ...]:
+        """Every text the parts may make where no splitting happens: values, bodies, targets."""
+        choices = self._pieces(parts, state, tilde=True)
+        return tuple(dict.fromkeys(_joined(choice) for choice in choices))
+
+    def text(self, parts: Sequence[Part], state: State) -> str:
+        """The one text the parts make; unknown where there is more than one."""
+        texts = self.texts(parts, state)
+        return texts[0] if len(texts) == 1 else _taint_of(texts)
+
+    def _pieces(
+        self, parts: Sequence[Part], state: State, *, tilde: bool
+    ) -> list[tuple[Piece, ...]]:
+        choices: list[tuple[Piece, ...]] = [()]
+        for index, part in enumerate(parts):
+            options = self._part(part, state, is_first=tilde and index == 0)
+            if len(choices) * len(options) > PRODUCT_MAX:
+                options = [_unknown_piece(options)]
+            choices = [(*choice, option) for choice in choices for option in options]
+            self.budget.spend(len(choices))
+        return choices
+
+    def _part(self, part: Part, state: State, *, is_first: bool) -> list[Piece]:
+        kind = type(part)
+        if kind is Literal:
+            assert isinstance(part, Literal)
+            if part.quoted:
+                return [(part.text, _QUOTED)]
+            text = _tilde(part.text, state) if is_first and part.text[:1] == "~" else part.text
+            return [(_globbed(text), _FIXED)]
+        if isinstance(part, Parameter):
+            mode = _QUOTED if part.quoted else _SPLIT
+            return [(_spent(text, self.budget), mode) for text in self._parameter(part, state)]
+        if isinstance(part, Substitution):
+            return [self._substitution(part, state)]
+        if isinstance(part, Arithmetic):
+            return [(self._arithmetic(part, state), _QUOTED if part.quoted else _SPLIT)]
+        assert isinstance(part, Pattern)
+        self.texts(part.parts, state)
+        return [(marks.GLOB_ANY, _FIXED)]
+
+    def _substitution(self, part: Substitution, state: State) -> Piece:
+        output = self.substitute(part, state)
+        if part.kind in ("<(", ">("):
+            return (output, _QUOTED)
+        output = _spent(output.rstrip("\n"), self.budget)
+        return (marks.as_one_word(output), _QUOTED) if part.quoted else (output, _SPLIT)
+
+    def _arithmetic(self, part: Arithmetic, state: State) -> str:
+        expression = self.text(part.parts, state)
+        if re.fullmatch(r"\s*\d{1,9}(\s*[-+*]\s*\d{1,9})*\s*", expression):
+            return str(_calculate(expression))
+        return marks.WORD
+
+    def _parameter(self, part: Parameter, state: State) -> Iterable[str]:
+        if part.subscript is not None:
+            self.texts(part.subscript, state)
+        if part.prefix == "!":
+            return self._indirect(part, state)
+        found = self._value(part.name, part.subscript, state, quoted=part.quoted)
+        if part.prefix == "#":
+            known = found is not None and len(found) == 1 and marks.is_known(found[0])
+            return (str(len(found[0])),) if known and found else (marks.WORD,)
+        return self._operated(part, found, state)
+
+    def _indirect(self, part: Parameter, state: State) -> Iterable[str]:
+        if part.operator in ("@",) and not part.operand:
+            return (marks.LIST,)
+        names = self._value(part.name, part.subscript, state, quoted=True) or (marks.LIST,)
+        values: list[str] = []
+        for name in names:
+            array = re.fullmatch(r"(\w+)\[([@*\w]+)\]", name)
+            subscript = (Literal(array[2], True),) if array else None
+            target = array[1] if array else name
+            found = self._value(target, subscript, state, quoted=part.quoted)
+            values.extend(found or (_unknown(part.quoted),))
+        return values
+
+    def _operated(
+        self, part: Parameter, found: tuple[str, ...] | None, state: State
+    ) -> Iterable[str]:
+        """The value after the operator; `found` is None where the name is not set."""
+        operator = part.operator
+        if operator == "@" and part.operand and _joined_literal(part.operand) == "P":
+            return [self.run_template(text, state) for text in found or (marks.LIST,)]
+        operands = self.texts(part.operand, state) if part.operand else ("",)
+        if operator in ("+", ":+"):
+            return operands if found is not None and all(found) else ("", *operands)
+        if operator in ("-", ":-", "=", ":=", "?", ":?"):
+            if found is None or (operator[0] == ":" and not any(found)):
+                if operator[-1] == "=":
+                    state.assign(part.name, operands)
+                return (_unknown(part.quoted),) if operator[-1] == "?" else operands
+            return tuple(value or operands[0] for value in found) if operator[0] == ":" else found
+        if found is None:
+            return (_unknown(part.quoted),)
+        return [
+            parameters.apply(value, operator, operand) for value in found for operand in operands
+        ]
+
+    def _value(
+        self, name: str, subscript: Sequence[Part] | None, state: State, *, quoted: bool
+    ) -> tuple[str, ...] | None:
+        """Every value of a name; elements of `@` are kept apart by a break."""
+        if name in ("@", "*"):
+            return (_elements(state.parameters, name, quoted=quoted),)
+        if name.isdigit():
+            return _positional(int(name), state)
+        if name == "#":
+            unknown = any(marks.splits(text) for text in state.parameters)
+            return (marks.WORD if unknown else str(len(state.parameters)),)
+        if name in ("PWD", "OLDPWD") and name not in state.variables:
+            return (state.cwd if name == "PWD" else marks.WORD,)
+        if name in _ALWAYS_UNKNOWN:
+            return (marks.WORD,)
+        variable = state.lookup(name)
+        if variable is None:
+            return {"HOME": (state.home,), "IFS": (_IFS,)}.get(name)
+        return self._element(variable, subscript, state, quoted=quoted)
+
+    def _element(
+        self, variable: Variable, subscript: Sequence[Part] | None, state: State, *, quoted: bool
+    ) -> tuple[str, ...]:
+        key = self.text(subscript, state) if subscript is not None else "0"
+        if variable.items is None:
+            values = variable.values
+            return tuple(map(marks.as_one_word, values)) if quoted else values
+        if key in ("@", "*", marks.GLOB_STAR):
+            joined_by = "@" if key == "@" else "*"
+            return (_elements(variable.items, joined_by, quoted=quoted),)
+        if re.fullmatch(r"-?\d+", key) and not any(map(marks.splits, variable.items)):
+            index = int(key)
+            in_range = -len(variable.items) <= index < len(variable.items)
+            return (variable.items[index] if in_range else "",)
+        return variable.items or ("",)
+
+
+def _unknown(quoted: bool) -> str:
+    return marks.WORD if quoted else marks.LIST
+
+
+def _positional(number: int, state: State) -> tuple[str, ...]:
+    if number == 0:
+        return (state.name,)
+    before = state.parameters[:number]
+    if any(marks.splits(text) for text in before):
+        return (marks.LIST,)
+    return (before[number - 1] if number <= len(before) else "",)
+
+
+def _elements(items: tuple[str, ...], joined_by: str, *, quoted: bool) -> str:
+    if not items and joined_by == "@":
+        return _NOTHING
+    return (_FIELD_BREAK if joined_by == "@" or not quoted else " ").join(items)
+
+
+def _spent(text: str, budget: Budget) -> str:
+    budget.spend(1 + len(text) // 16)
+    return text
+
+
+def _is_plain(text: str) -> bool:
+    return text.isalnum() or not any(char in "~{}*?[" for char in text)
+
+
+def _globbed(text: str) -> str:
+    """Unquoted text with its pattern characters marked as active."""
+    if not any(char in text for char in "*?["):
+        return text
+    text = _BRACKET.sub(_bracket, text)
+    return text.replace("*", marks.GLOB_STAR).replace("?", marks.GLOB_ONE)
+
+
+def _bracket(match: re.Match[str]) -> str:
+    members = match.group()[1:-1]
+    return members if len(members) == 1 else marks.GLOB_SET
+
+
+def _tilde(text: str, state: State) -> str:
+    head, slash, rest = text.partition("/")
+    if head == "~":
+        home = state.lookup("HOME")
+        value = home.values[0] if home and len(home.values) == 1 else state.home
+        return value + slash + rest
+    if head == "~+":
+        return state.cwd + slash + rest
+    return f"/home/{head[1:]}{slash}{rest}" if head[1:].isalnum() else marks.WORD + slash + rest
+
+
+def _field_separators(state: State) -> str:
+    variable = state.variables.get("IFS")
+    if variable is None or len(variable.values) != 1 or not marks.is_known(variable.values[0]):
+        return _IFS
+    return variable.values[0]
+
+
+def _split(pieces: tuple[Piece, ...], separators: str) -> Fields:
+    """Field splitting: expansions outside quotes break at separators, quotes keep fields alive."""
+    fields: list[str] = []
+    current: str | None = None
+    for text, mode in pieces:
+        if text == _NOTHING:
+            current = current or None
+            continue
+        if mode == _SPLIT:
+            text = _globbed(text)
+            chunks = re.split(f"[{re.escape(separators)}{_FIELD_BREAK}]", text) if separators else [
+                text
+            ]
+            if len(chunks) == 1:
+                current = (current or "") + text if text else current
+                continue
+            for index, chunk in enumerate(chunks):
+                if index and current is not None:
+                    fields.append(current)
+                    current = None
+                if chunk:
+                    current = (current or "") + chunk
+            continue
+        if _FIELD_BREAK in text:
+            first, *rest = text.split(_FIELD_BREAK)
+            fields.append((current or "") + first)
+            fields.extend(rest[:-1])
+            current = rest[-1]
+        elif mode == _QUOTED or text:
+            current = (current or "") + text
+    if current is not None:
+        fields.append(current)
+    return tuple(fields)
+
+
+def _joined(pieces: tuple[Piece, ...]) -> str:
+    joined = "".join(text for text, _ in pieces)
+    return joined.replace(_FIELD_BREAK, " ").replace(_NOTHING, "")
+
+
+def _joined_literal(parts: Sequence[Part]) -> str:
+    return "".join(part.text for part in parts if isinstance(part, Literal))
+
+
+def _distinct(choices: Iterable[Fields]) -> list[Fields]:
+    return list(dict.fromkeys(choices))
+
+
+def _merged(choices: Sequence[Fields]) -> Fields:
+    return (_taint_of(itertools.chain.from_iterable(choices)),)
+
+
+def _unknown_piece(options: Sequence[Piece]) -> Piece:
+    return (_taint_of(text for text, _ in options), options[0][1])
+
+
+def _taint_of(texts: Iterable[str]) -> str:
+    """The unknown that stands for any of several texts; what was fetched or decoded stays so."""
+    joined = "".join(texts)
+    for taint in (marks.FETCHED, marks.DECODED):
+        if taint in joined:
+            return taint
+    return marks.LIST
+
+
+def _calculate(expression: str) -> int:
+    """Sums and products of small whole numbers, left to right as precedence allows."""
+    total = 0
+    for sign, term in re.findall(r"([-+]?)\s*(\d+(?:\s*\*\s*\d+)*)", expression):
+        product = 1
+        for factor in re.findall(r"\d+", term):
+            product *= int(factor)
+        total += -product if sign == "-" else product
+    return total

@@ -1,0 +1,112 @@
+"""Which operands and option values of a program are files, and whether it writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from policy.shell.interpreters import interpreter
+from policy.shell.options import Parsed
+
+if TYPE_CHECKING:
+    from policy.shell.run import Call
+
+# Long options of programs we do not know whose value is likely a file it opens.
+_FILE_OPTION = re.compile(r"--?[\w-]*(file|config|env|input|from|path|key|cert|secret|vars)")
+
+
+def report(call: Call) -> None:
+    """Report every file that the call names."""
+    program, parsed = call.program, call.parsed
+    operands = call.operands()
+    if program.pattern_options and not parsed.has(*program.pattern_options.split()):
+        reads: Iterable[str] = operands[1:]
+    elif program.reads == "after-pattern":
+        reads = operands
+    else:
+        reads = _chosen(program.reads, operands)
+    is_in_place = call.name in ("sed", "gsed") and parsed.has("i", "in-place")
+    _report(call, reads, is_write=is_in_place)
+    _report(call, _chosen(program.writes, operands), is_write=True)
+    _report(call, parsed.values(program.reads_options.split()), is_write=False)
+    _report(call, parsed.values(program.writes_options.split()), is_write=True)
+    _report(call, _at_values(parsed, program.at_options.split()), is_write=False)
+    if program.runs in _SPECIAL:
+        _SPECIAL[program.runs](call)
+    if not program.files_known:
+        _report(call, _likely_files(call), is_write=False)
+
+
+def _report(call: Call, paths: Iterable[str], *, is_write: bool) -> None:
+    for path in paths:
+        if path not in ("-", ""):
+            call.walker.report_file(
+                path, call.state, call.frame, is_write=is_write, argv=call.argv
+            )
+
+
+def _chosen(which: str, operands: tuple[str, ...]) -> tuple[str, ...]:
+    if which == "all":
+        return operands
+    if which == "first":
+        return operands[:1]
+    if which == "rest":
+        return operands[1:]
+    if which == "last":
+        return operands[-1:] if len(operands) > 1 else ()
+    if which == "heads":
+        return operands[:-1] if len(operands) > 1 else operands
+    return ()
+
+
+def _at_values(parsed: Parsed, names: list[str]) -> Iterator[str]:
+    """`-d @file`, `-F name=@file;type=x`, `-F name=<file`."""
+    for value in parsed.values(names):
+        if match := re.match(r"(?:[^=@]*=)?[@<]([^;,]+)|[^=@]+@(.+)", value):
+            yield match[1] or match[2]
+
+
+def _likely_files(call: Call) -> Iterator[str]:
+    """For a program we do not know: operands, and values of options that sound like files."""
+    words = call.argv[1:]
+    for index, word in enumerate(words):
+        before = words[index - 1] if index else ""
+        if word[:1] == "-":
+            name, has_value, value = word.partition("=")
+            if has_value and _FILE_OPTION.fullmatch(name):
+                yield value
+        elif before[:1] != "-" or "=" in before or _FILE_OPTION.fullmatch(before):
+            yield word
+        elif interpreter(call.name):
+            yield word
+
+
+def _dd(call: Call) -> None:
+    for word in call.operands():
+        name, _, path = word.partition("=")
+        if name in ("if", "of"):
+            _report(call, (path,), is_write=name == "of")
+
+
+def _awk(call: Call) -> None:
+    from policy.shell.scripts import awk_files
+
+    for script in (*call.parsed.values(("e", "source")), *call.operands()[:1]):
+        _report(call, awk_files(script), is_write=False)
+
+
+def _sed(call: Call) -> None:
+    """sed's `r`, `R`, `w` and `W` commands name files."""
+    for script in (*call.parsed.values(("e", "expression")), *call.operands()[:1]):
+        for match in re.finditer(r"(?:^|[;{}\n]|\d|\$|/)\s*([rRwW])\s+([^\n;}]+)", script):
+            _report(call, (match[2].strip(),), is_write=match[1] in "wW")
+
+
+def _find(call: Call) -> None:
+    for option in ("-fprint", "-fprintf", "-fls"):
+        if option in call.argv[:-1]:
+            _report(call, (call.argv[call.argv.index(option) + 1],), is_write=True)
+
+
+_SPECIAL = {"dd": _dd, "awk": _awk, "sed": _sed, "find": _find}

@@ -1,0 +1,164 @@
+"""git: options before the subcommand, aliases, and settings that run programs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from policy import marks
+from policy.shell.options import Parsed, parse
+from policy.shell.outputs import quoted
+
+if TYPE_CHECKING:
+    from policy.shell.run import Call
+
+GLOBAL_VALUES = ("git-dir", "work-tree", "namespace", "exec-path", "config-env", "super-prefix",
+                 "attr-source", "list-cmds")  # fmt: skip
+
+# Settings whose value git hands to a shell, or runs.
+_COMMAND_SETTING = re.compile(
+    r"(core\.(pager|editor|sshcommand|askpass|fsmonitor|gitproxy|hookspath)|pager\..+"
+    r"|sequence\.editor|diff\.external|diff\..+\.(command|textconv)|merge\..+\.driver"
+    r"|(diff|merge)tool\..+\.(cmd|path)|filter\..+\.(clean|smudge|process)|credential\.(.+\.)?helper"
+    r"|gpg\.(.+\.)?program|interactive\.difffilter|remote\..+\.(uploadpack|receivepack|vcs)"
+    r"|uploadpack\.packobjectshook|web\.browser|browser\..+\.cmd|man\..+\.cmd|sendemail\..*cmd"
+    r"|trailer\..+\.(command|cmd)|submodule\..+\.update|difftool\..+|instaweb\.httpd)",
+    re.IGNORECASE,
+)
+
+
+class Subcommand(NamedTuple):
+    """`runs` are options whose value is a command; `reads`, `writes` say which operands are files."""
+
+    short: str = ""
+    long: str = ""
+    runs: str = ""
+    reads: bool = False
+    writes: bool = False
+
+
+SUBCOMMANDS: dict[str, Subcommand] = {
+    "rebase": Subcommand("xsXC", "exec strategy strategy-option onto", "x exec"),
+    "ls-remote": Subcommand("o", "upload-pack server-option sort", "upload-pack"),
+    "fetch": Subcommand("jo", "upload-pack depth deepen server-option", "upload-pack"),
+    "pull": Subcommand("sXjo", "upload-pack strategy strategy-option depth", "upload-pack"),
+    "clone": Subcommand("boucj", "upload-pack branch origin config depth reference template",
+                        "u upload-pack"),
+    "fetch-pack": Subcommand("", "upload-pack exec", "upload-pack exec"),
+    "push": Subcommand("o", "receive-pack exec push-option repo", "receive-pack exec"),
+    "send-pack": Subcommand("", "receive-pack exec", "receive-pack exec"),
+    "archive": Subcommand("o", "exec remote output prefix format", "exec"),
+    "difftool": Subcommand("tx", "extcmd tool", "x extcmd", reads=True),
+    "grep": Subcommand("efmOABC", "open-files-in-pager max-depth threads", "O open-files-in-pager"),
+    "submodule": Subcommand(),
+    "bisect": Subcommand(),
+    "filter-branch": Subcommand("d", "setup env-filter tree-filter index-filter parent-filter "
+                                "msg-filter commit-filter tag-name-filter subdirectory-filter",
+                                "setup env-filter tree-filter index-filter parent-filter "
+                                "msg-filter commit-filter tag-name-filter"),
+    "show": Subcommand("", reads=True),
+    "diff": Subcommand("GSOUl", reads=True),
+    "log": Subcommand("nLGS", "grep author committer format pretty since until"),
+    "blame": Subcommand("LCM", reads=True),
+    "annotate": Subcommand("LCM", reads=True),
+    "cat-file": Subcommand("", reads=True),
+    "add": Subcommand("", "pathspec-from-file chmod", reads=True),
+    "stage": Subcommand("", "pathspec-from-file chmod", reads=True),
+    "hash-object": Subcommand("t", reads=True),
+    "apply": Subcommand("pC", "directory exclude include", reads=True),
+    "am": Subcommand(reads=True),
+    "mv": Subcommand(writes=True),
+    "rm": Subcommand(writes=True),
+    "checkout": Subcommand("bB", "orphan conflict", writes=True),
+    "restore": Subcommand("s", "source", writes=True),
+    "commit": Subcommand("mFCct", "message file reuse-message author date template fixup"),
+    "tag": Subcommand("mFu", "message file local-user"),
+    "notes": Subcommand("mFCc"),
+    "send-email": Subcommand("", "smtp-server sendmail-cmd to-cmd cc-cmd header-cmd to cc from "
+                             "subject", "sendmail-cmd to-cmd cc-cmd header-cmd"),
+}  # fmt: skip
+
+
+def split_global(argv: tuple[str, ...]) -> tuple[Parsed, tuple[str, ...]]:
+    """Options before the subcommand, and the rest beginning with it."""
+    parsed = parse(argv, "Cc", GLOBAL_VALUES, permutes=False)
+    return parsed, tuple(word for _, word in parsed.operands)
+
+
+def run_git(call: Call) -> str | None:
+    """Report what git would start or open besides itself."""
+    options, rest = split_global(call.argv)
+    state = call.state.copy()
+    for folder in options.values(("C",)):
+        state.cwd = folder if folder.startswith("/") else f"{state.cwd}/{folder}"
+    call = replace(call, state=state)
+    aliases = dict[str, str]()
+    for setting in options.values(("c", "config-env")):
+        name, _, value = setting.partition("=")
+        _consider_setting(call, name, value, aliases)
+    if not rest:
+        return None
+    if alias := aliases.get(rest[0]):
+        _run_alias(call, alias, rest[1:])
+    if rest[0] == "config":
+        _configure(call, rest)
+    elif rest[:1] == ("submodule",) and "foreach" in rest:
+        words = [word for word in rest[rest.index("foreach") + 1 :] if word[:2] != "--"]
+        call.run_text(" ".join(words), "git submodule foreach")
+    elif rest[:2] == ("bisect", "run"):
+        call.run(rest[2:])
+    elif subcommand := SUBCOMMANDS.get(rest[0]):
+        _run_subcommand(call, subcommand, rest)
+    return None
+
+
+def _run_subcommand(call: Call, subcommand: Subcommand, rest: tuple[str, ...]) -> None:
+    parsed = parse(rest, subcommand.short, subcommand.long.split())
+    for value in parsed.values(subcommand.runs.split()):
+        call.run_text(value, f"git {rest[0]}")
+    if rest[0] == "clone":
+        for setting in parsed.values(("c", "config")):
+            name, _, value = setting.partition("=")
+            _consider_setting(call, name, value, {})
+    for value in parsed.values(("F", "file", "pathspec-from-file", "template")):
+        if value != "-":
+            call.walker.report_file(value, call.state, call.frame, is_write=False, argv=call.argv)
+    if parsed.has("cached", "n", "dry-run"):
+        return
+    for _, word in parsed.operands:
+        if word.startswith("ext::"):
+            call.run_text(re.sub(r"%(.)", lambda m: m[1], word[5:]), "git ext transport")
+        elif subcommand.reads or subcommand.writes:
+            path = word.partition(":")[2] or word
+            call.walker.report_file(
+                path, call.state, call.frame, is_write=subcommand.writes, argv=call.argv
+            )
+    for _, word in parsed.operands:
+        if rest[0] in ("clone", "fetch", "pull", "ls-remote") and word.startswith("ext::"):
+            return
+
+
+def _consider_setting(call: Call, name: str, value: str, aliases: dict[str, str]) -> None:
+    if name.lower().startswith("alias."):
+        aliases[name[6:]] = value
+    elif _COMMAND_SETTING.fullmatch(name) and value not in ("", "true", "false", "cat", "less"):
+        call.run_text(value.removeprefix("!"), f"git {name}")
+
+
+def _configure(call: Call, rest: tuple[str, ...]) -> None:
+    """`git config name value` stores what a later git runs; here it is judged at once."""
+    words = [word for word in rest[1:] if word[:1] != "-" and word != "set"]
+    if len(words) < 2:
+        return
+    aliases = dict[str, str]()
+    _consider_setting(call, words[0], words[1], aliases)
+    for alias in aliases.values():
+        _run_alias(call, alias, ())
+
+
+def _run_alias(call: Call, alias: str, arguments: tuple[str, ...]) -> None:
+    if alias.startswith("!"):
+        call.run_text(" ".join([alias[1:], *map(quoted, arguments)]), "git alias")
+    elif not alias.startswith(marks.LIST):
+        call.run_text(" ".join(["git", alias, *map(quoted, arguments)]), "git alias")

@@ -1,0 +1,278 @@
+"""Shell text to tokens: words, redirections, operators, reserved words, here-documents.
+
+Every byte belongs to a token, a blank or a comment; anything else is an error.
+"""
+
+from __future__ import annotations
+
+import re
+
+from policy.shell.syntax import Literal, Part, Redirection, ShellSyntaxError, Token, Word
+from policy.shell.words import (
+    Cursor,
+    Heredoc,
+    read_arithmetic_command,
+    read_heredoc_body,
+    read_word,
+    skip_blanks,
+)
+
+_REDIRECTION = re.compile(
+    r"(\d+(?=[<>])|\{[A-Za-z_]\w*\}(?=[<>]))?(<<<|<<-|<<|<>|<&|>>|>&|>\||&>>|&>|<(?!\()|>(?!\())"
+)
+_OPERATOR = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|()]")
+_RESERVED = frozenset(
+    "if then elif else fi for select while until do done case esac function { } ! time coproc [["
+    .split()
+)
+_COMMAND_MAY_FOLLOW = _RESERVED - {"select", "case", "function"}
+
+_QUOTING = re.compile(r"['\"\\]")
+
+
+def tokenize(text: str) -> tuple[Token, ...]:
+    """All tokens of a program; raises ShellSyntaxError for what bash would not accept."""
+    if "\0" in text:
+        raise ShellSyntaxError("NUL character")
+    return read_list(Cursor(text, read_list), "")
+
+
+def read_list(cursor: Cursor, closer: str) -> tuple[Token, ...]:
+    """Tokens up to the end of the text, or up to and over an unmatched `)` if that is the closer."""
+    return _ListReader(cursor, closer).read()
+
+
+class _ListReader:
+    """Keeps what decides how the next characters are read: where a command may begin."""
+
+    def __init__(self, cursor: Cursor, closer: str) -> None:
+        self.cursor = cursor
+        self.closer = closer
+        self.tokens: list[Token] = []
+        self.at_command = True
+        self.parentheses = 0
+        self.cases: list[str] = []  # per open `case`: word, pattern or body
+
+    def read(self) -> tuple[Token, ...]:
+        cursor = self.cursor
+        while True:
+            skip_blanks(cursor)
+            if cursor.pos >= len(cursor.text):
+                if self.closer:
+                    raise ShellSyntaxError("no closing parenthesis")
+                return tuple(self.tokens)
+            if self._at_closer():
+                cursor.pos += 1
+                return tuple(self.tokens)
+            self._read_token()
+
+    def _at_closer(self) -> bool:
+        return (
+            self.closer == ")"
+            and self.cursor.peek() == ")"
+            and self.parentheses == 0
+            and not self._in_pattern()
+        )
+
+    def _in_pattern(self) -> bool:
+        return bool(self.cases) and self.cases[-1] == "pattern"
+
+    def _read_token(self) -> None:
+        cursor = self.cursor
+        start = cursor.pos
+        if cursor.peek() == "\n":
+            self._read_newline()
+        elif redirection := _REDIRECTION.match(cursor.text, start):
+            self._read_redirection(redirection)
+        elif self.at_command and self._read_arithmetic():
+            pass
+        elif operator := _OPERATOR.match(cursor.text, start):
+            self._read_operator(operator)
+        else:
+            self._read_word()
+
+    def _add(self, kind: str, text: str, start: int) -> None:
+        self.tokens.append(Token(kind, text, start, self.cursor.pos))
+
+    def _read_newline(self) -> None:
+        cursor = self.cursor
+        cursor.pos += 1
+        self._add("newline", "\n", cursor.pos - 1)
+        if not self._in_pattern():
+            self.at_command = True
+        pending, cursor.heredocs = cursor.heredocs, []
+        for heredoc in pending:
+            heredoc.body.extend(read_heredoc_body(cursor, heredoc))
+
+    def _read_redirection(self, match: re.Match[str]) -> None:
+        cursor = self.cursor
+        cursor.pos = match.end()
+        skip_blanks(cursor)
+        if cursor.peek() in ("", "\n"):
+            raise ShellSyntaxError(f"nothing after {match[2]}")
+        target = read_word(cursor, assignable=False)
+        if target.start == target.end:
+            raise ShellSyntaxError(f"no word after {match[2]}")
+        if match[2] in ("<<", "<<-"):
+            target = self._announce_heredoc(target, match[2])
+        redirection = Redirection(match[1] or "", match[2], target, match.start(), cursor.pos)
+        self.tokens.append(
+            Token("redirect", "", match.start(), cursor.pos, redirection=redirection)
+        )
+
+    def _announce_heredoc(self, delimiter: Word, operator: str) -> Word:
+        raw = self.cursor.text[delimiter.start : delimiter.end]
+        body: list[Part] = []
+        self.cursor.heredocs.append(
+            Heredoc(_unquoted(delimiter, raw), bool(_QUOTING.search(raw)), operator == "<<-", body)
+        )
+        return Word(body, delimiter.start, delimiter.end)
+
+    def _read_arithmetic(self) -> bool:
+        cursor = self.cursor
+        start = cursor.pos
+        if cursor.peek(2) != "((":
+            return False
+        cursor.pos += 2
+        parts = read_arithmetic_command(cursor)
+        if parts is None:
+            cursor.pos = start
+            return False
+        word = Word(parts, start, cursor.pos)
+        self.tokens.append(Token("arith", "", start, cursor.pos, words=(word,)))
+        self.at_command = True
+        return True
+
+    def _read_operator(self, match: re.Match[str]) -> None:
+        self.cursor.pos = match.end()
+        text = match.group()
+        kind = "pattern_end" if text == ")" and self._in_pattern() else "op"
+        self._add(kind, text, match.start())
+        if text == "(":
+            if not self._in_pattern():
+                self.parentheses += 1
+        elif text == ")":
+            self._close_parenthesis()
+            return
+        elif text in (";;", ";&", ";;&"):
+            if not self.cases:
+                raise ShellSyntaxError(f"{text} outside case")
+            self.cases[-1] = "pattern"
+        self.at_command = not self._in_pattern()
+
+    def _close_parenthesis(self) -> None:
+        if self._in_pattern():
+            self.cases[-1] = "body"
+            self.at_command = True
+            return
+        if self.parentheses == 0:
+            raise ShellSyntaxError("unmatched closing parenthesis")
+        self.parentheses -= 1
+        # A closing word, or the body of a function, may follow without a separator.
+        self.at_command = True
+
+    def _read_word(self) -> None:
+        cursor = self.cursor
+        start = cursor.pos
+        if self.at_command and cursor.peek(2) == "!(":
+            cursor.pos += 1  # a negated subshell; `!` is dropped, it changes no effect
+            return
+        word = read_word(cursor)
+        if cursor.pos == start:
+            raise ShellSyntaxError(f"unexpected {cursor.peek()!r}")
+        raw = cursor.text[start : cursor.pos].replace("\\\n", "")
+        if self._read_keyword(raw, start):
+            return
+        self.tokens.append(Token("word", raw, start, cursor.pos, word=word))
+        names_function = len(self.tokens) > 1 and self.tokens[-2].text == "function"
+        self.at_command = names_function or (self.at_command and word.assignment is not None)
+
+    def _read_keyword(self, raw: str, start: int) -> bool:
+        """Whether the word is reserved where it stands."""
+        if self.cases and self.cases[-1] != "body" and self._read_case_keyword(raw, start):
+            return True
+        if raw in ("in", "do") and self._after_loop_name():
+            if raw == "do" and self.tokens[-1].kind == "word":
+                self.tokens.append(Token("op", ";", start, start))  # bash needs none here
+            self._add("reserved", raw, start)
+            self.at_command = raw == "do"
+            return True
+        if not self.at_command or raw not in _RESERVED or self._in_pattern():
+            return False
+        if raw == "[[":
+            self._read_test(start)
+            return True
+        if raw == "case":
+            self.cases.append("word")
+        elif raw == "esac":
+            if not self.cases:
+                raise ShellSyntaxError("esac outside case")
+            self.cases.pop()
+        if raw not in ("!", "time", "coproc"):  # they change how, not what runs
+            self._add("reserved", raw, start)
+        elif raw != "!":
+            self._skip_prefix_words(raw)
+        self.at_command = raw in _COMMAND_MAY_FOLLOW
+        return True
+
+    def _read_case_keyword(self, raw: str, start: int) -> bool:
+        if self.cases[-1] == "word":
+            if raw == "in" and self.tokens[-1].kind in ("word", "newline"):
+                self._add("reserved", "in", start)
+                self.cases[-1] = "pattern"
+                self.at_command = False
+                return True
+            return False
+        if raw == "esac" and self.tokens[-1].text in ("in", "\n", ";;", ";&", ";;&"):
+            self._add("reserved", "esac", start)
+            self.cases.pop()
+            self.at_command = True
+            return True
+        return False
+
+    def _after_loop_name(self) -> bool:
+        """True behind `for name` or `select name`, newlines between them allowed."""
+        before = [token for token in self.tokens[-4:] if token.kind != "newline"]
+        return (
+            len(before) > 1
+            and before[-1].kind == "word"
+            and before[-2].kind == "reserved"
+            and before[-2].text in ("for", "select")
+        )
+
+    def _skip_prefix_words(self, keyword: str) -> None:
+        """`time -p`, `coproc NAME {`: words that belong to the keyword."""
+        cursor = self.cursor
+        skip_blanks(cursor)
+        pattern = r"(-p(?=\s)|--(?=\s)|[ \t])*" if keyword == "time" else r"\w+[ \t]+(?=[{(])"
+        if match := re.compile(pattern).match(cursor.text, cursor.pos):
+            cursor.pos = match.end()
+
+    def _read_test(self, start: int) -> None:
+        """`[[ ... ]]`: only its words matter; operators and parentheses do not nest commands."""
+        cursor = self.cursor
+        words: list[Word] = []
+        while True:
+            skip_blanks(cursor, newlines=True)
+            following = cursor.peek()
+            if following == "":
+                raise ShellSyntaxError("[[ without ]]")
+            if following in "()<>&|;" and cursor.text[cursor.pos + 1 : cursor.pos + 2] != "(":
+                cursor.pos += 1
+                continue
+            if following in "()&|;":
+                cursor.pos += 1
+                continue
+            word = read_word(cursor, assignable=False)
+            if cursor.text[word.start : word.end] == "]]":
+                self.tokens.append(Token("test", "", start, cursor.pos, words=tuple(words)))
+                self.at_command = True
+                return
+            words.append(word)
+
+
+def _unquoted(word: Word, raw: str) -> str:
+    """A here-document's delimiter with its quotes removed; expansions in it are plain text."""
+    if all(isinstance(part, Literal) for part in word.parts):
+        return "".join(part.text for part in word.parts if isinstance(part, Literal))
+    return _QUOTING.sub("", raw)

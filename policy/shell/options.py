@@ -1,0 +1,95 @@
+"""Command lines split into options and operands, by a program's own conventions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from policy import marks
+
+
+class Parsed(NamedTuple):
+    """`options` are (name, value) pairs, value None where the option takes none.
+
+    `operands` are (index in argv, word) pairs.
+    """
+
+    options: tuple[tuple[str, str | None], ...]
+    operands: tuple[tuple[int, str], ...]
+
+    def values(self, names: Sequence[str]) -> Iterator[str]:
+        """The values of any of the named options, in order."""
+        return (value for name, value in self.options if name in names and value is not None)
+
+    def has(self, *names: str) -> bool:
+        """True when one of the options is given."""
+        return any(name in names for name, _ in self.options)
+
+
+def parse(
+    argv: Sequence[str],
+    short_values: str = "",
+    long_values: Sequence[str] = (),
+    *,
+    permutes: bool = True,
+    long_with_one_dash: bool = False,
+) -> Parsed:
+    """Split `argv[1:]`.
+
+    `short_values` are the one-letter options that take a value, `long_values`
+    the long ones, which may be shortened to any prefix. `permutes` allows
+    options behind operands. `long_with_one_dash` reads `-name` as one option.
+    """
+    options: list[tuple[str, str | None]] = []
+    operands: list[tuple[int, str]] = []
+    index = 1
+    while index < len(argv):
+        word = argv[index]
+        if word == "--":
+            operands.extend((i, argv[i]) for i in range(index + 1, len(argv)))
+            break
+        if word.startswith("--") or (long_with_one_dash and word[:1] == "-" and len(word) > 2):
+            index = _long(argv, index, long_values, options)
+        elif word[:1] == "-" and len(word) > 1:
+            index = _short(argv, index, short_values, options)
+        elif permutes:
+            operands.append((index, word))
+        else:
+            operands.extend((i, argv[i]) for i in range(index, len(argv)))
+            break
+        index += 1
+    return Parsed(tuple(options), tuple(operands))
+
+
+def _long(
+    argv: Sequence[str], index: int, long_values: Sequence[str], options: list[tuple[str, str | None]]
+) -> int:
+    name, has_value, value = argv[index].lstrip("-").partition("=")
+    full = name if name in long_values else None
+    if full is None and marks.is_known(name):
+        matches = [candidate for candidate in long_values if candidate.startswith(name)]
+        full = matches[0] if matches and len(name) > 1 else None
+    if full is not None and not has_value and index + 1 < len(argv):
+        options.append((full, argv[index + 1]))
+        return index + 1
+    options.append((full or name, value if has_value else None))
+    return index
+
+
+def _short(
+    argv: Sequence[str], index: int, short_values: str, options: list[tuple[str, str | None]]
+) -> int:
+    word = argv[index]
+    for position in range(1, len(word)):
+        letter = word[position]
+        if letter not in short_values:
+            options.append((letter, None))
+            continue
+        if position + 1 < len(word):
+            options.append((letter, word[position + 1 :]))
+            return index
+        if index + 1 < len(argv):
+            options.append((letter, argv[index + 1]))
+            return index + 1
+        options.append((letter, None))
+    return index

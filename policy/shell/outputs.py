@@ -1,0 +1,298 @@
+"""What programs print, where that follows from their arguments and their input."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import shlex
+from collections.abc import Callable
+
+from policy import marks
+from policy.shell.ansi import unescape
+from policy.shell.options import parse
+
+_AS_SOURCE = str.maketrans(
+    {
+        marks.GLOB_STAR: "*",
+        marks.GLOB_ONE: "?",
+        marks.GLOB_SET: marks.LIST,
+        marks.GLOB_ANY: marks.LIST,
+        marks.WORD: marks.LIST,
+    }
+)
+_FORMAT = re.compile(r"%(?:%|[-+ #0]*(\*|\d+)?(?:\.(?:\*|\d+))?(\([^)]*\)T|[a-zA-Z]))")
+
+
+def executable(text: str) -> str:
+    """A text as a shell reads it when it becomes program text: patterns are characters again."""
+    return text.translate(_AS_SOURCE)
+
+
+def quoted(word: str) -> str:
+    """A word quoted for a shell; unknown parts stay unknown."""
+    return shlex.quote(word) if marks.is_known(word) else word
+
+
+def output_of(name: str, argv: tuple[str, ...], stdin: str | None, read: Reader) -> str:
+    """The text a program prints, unknown where nothing is known about it.
+
+    `read` gives the text of a file the program itself made, or a hole.
+    """
+    producer = _PRODUCERS.get(name)
+    if producer is not None:
+        return producer(argv)
+    if name in _SILENT:
+        return ""
+    if name in _FETCHERS:
+        return marks.FETCHED
+    if filtered := _FILTERS.get(name):
+        return filtered(argv, stdin or "", read)
+    taint = next((t for t in (marks.FETCHED, marks.DECODED) if stdin and t in stdin), None)
+    return taint or marks.LIST
+
+
+Reader = Callable[[str], str]
+
+_FETCHERS = frozenset("curl wget http https httpie xh aria2c fetch lynx w3m".split())
+_SILENT = frozenset(
+    ": true false cd mkdir rmdir rm mv ln touch chmod chown test [ export readonly unset set shift "
+    "shopt trap wait sleep umask ulimit kill read source alias local declare typeset".split()
+)
+
+
+def _echo(argv: tuple[str, ...]) -> str:
+    words = list(argv[1:])
+    flags = ""
+    while words and re.fullmatch(r"-[neE]+", words[0]):
+        flags += words.pop(0)[1:]
+    text = " ".join(words)
+    if "e" in flags:
+        text = unescape(text, printed=True)
+    return text if "n" in flags else text + "\n"
+
+
+def _printf(argv: tuple[str, ...]) -> str:
+    words = list(argv[1:])
+    if words[:1] == ["-v"]:
+        return ""
+    if words[:1] == ["--"]:
+        words.pop(0)
+    return formatted(words[0], words[1:]) if words else ""
+
+
+def formatted(template: str, words: list[str]) -> str:
+    """What `printf template words` prints; the template repeats until the words are used up."""
+    template = unescape(template)
+    pending, pieces = list(words), list[str]()
+    has_fields = any(match.group() != "%%" for match in _FORMAT.finditer(template))
+    while True:
+        pieces.append(_FORMAT.sub(lambda match: _conversion(match, pending), template))
+        if not pending or not has_fields or len(pieces) > 1000:
+            return "".join(pieces)
+
+
+def _conversion(match: re.Match[str], pending: list[str]) -> str:
+    if match.group() == "%%":
+        return "%"
+    if match[1] == "*" and pending:
+        pending.pop(0)
+    word = pending.pop(0) if pending else ""
+    kind = match[2][-1]
+    if kind == "b":
+        return unescape(word, printed=True)
+    if kind == "c":
+        return word[:1]
+    if kind == "q":
+        return quoted(word)
+    if kind in "sdiu":
+        precision = re.search(r"\.(\d+)", match.group())
+        return word[: int(precision[1])] if precision and kind == "s" else word
+    if kind in "xXo" and word.isdigit():
+        return format(int(word), kind)
+    return marks.WORD
+
+
+def _find(argv: tuple[str, ...]) -> str:
+    """Paths under the first start folder, with the last name they are known to have."""
+    names = [argv[i + 1] for i, word in enumerate(argv[:-1]) if word in ("-name", "-path", "-iname")]
+    start = argv[1] if len(argv) > 1 and not argv[1].startswith(("-", "(", "!")) else "."
+    name = names[-1] if names and not any(char in names[-1] for char in "*?[") else ""
+    base = name.rsplit("/", 1)[-1]
+    return f"{start.rstrip('/')}/{marks.PATHS}/{base}\n" if base else f"{start}/{marks.PATHS}\n"
+
+
+def _list_paths(argv: tuple[str, ...]) -> str:
+    return marks.PATHS
+
+
+def _git(argv: tuple[str, ...]) -> str:
+    lists = {"ls-files", "diff", "status", "ls-tree", "grep", "branch", "tag", "rev-parse", "stash"}
+    return marks.PATHS if lists.intersection(argv[1:3]) else marks.LIST
+
+
+def _which(argv: tuple[str, ...]) -> str:
+    """`which name` prints a path that ends in the name; the name does for a command."""
+    return "\n".join(word for word in argv[1:] if not word.startswith("-"))
+
+
+def _sequence(argv: tuple[str, ...]) -> str:
+    return marks.PATHS  # numbers: words, and no options
+
+
+_PRODUCERS: dict[str, Callable[[tuple[str, ...]], str]] = {
+    "echo": _echo,
+    "printf": _printf,
+    "find": _find,
+    "fd": _list_paths,
+    "ls": _list_paths,
+    "git": _git,
+    "which": _which,
+    "type": _which,
+    "command": _which,
+    "seq": _sequence,
+    "nproc": _sequence,
+    "mktemp": _list_paths,
+    "pwd": _list_paths,
+    "dirname": _list_paths,
+    "basename": _list_paths,
+    "realpath": _list_paths,
+    "readlink": _list_paths,
+    "date": _sequence,
+}
+
+
+def _cat(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
+    operands = [word for word in argv[1:] if not word.startswith("-") or word == "-"]
+    return "".join(stdin if word == "-" else read(word) for word in operands) if operands else stdin
+
+
+def _pass(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
+    return stdin
+
+
+def _input(argv: tuple[str, ...], stdin: str, read: Reader, values: str = "") -> str:
+    operands = parse(argv, values).operands
+    return read(operands[0][1]) if operands and operands[0][1] != "-" else stdin
+
+
+def _decoded(text: str, decode: Callable[[str], bytes]) -> str:
+    if not marks.is_known(text):
+        return marks.FETCHED if marks.FETCHED in text else marks.DECODED
+    try:
+        return marks.scrub(decode(text).decode("utf-8", "replace"))
+    except (ValueError, binascii.Error):
+        return marks.DECODED
+
+
+def _base64(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
+    text = _input(argv, stdin, read, "w")
+    if not parse(argv, "w").has("d", "D", "decode", "i"):
+        return base64.b64encode(text.encode()).decode() + "\n" if marks.is_known(text) else marks.LIST
+    return _decoded(text, lambda data: base64.b64decode("".join(data.split()) + "=="))
+
+
+def _base32(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
+    return _decoded(_input(argv, stdin, read), lambda data: base64.b32decode("".join(data.split())))
+
+
+def _xxd(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
+    parsed = parse(argv, "clsgo", long_with_one_dash=False)
+    text = _input(argv, stdin, read, "clsgo")
+    if not parsed.has("r"):
+        return marks.DECODED
+    if not parsed.has("p"):
+        return _decoded(text, lambda dump: bytes.fromhex(_dump_digits(dump)))
+    return _decoded(text, lambda data: bytes.fromhex("".join(data.split())))
+
+
+def _dump_digits(dump: str) -> str:
+    lines = (line.partition(":")[2].split("  ")[0] for line in dump.splitlines())
+    return "".join("".join(lines).split())
+
+
+def _rev(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
+    text = _input(argv, stdin, read)
+    if not marks.is_known(text):
+        return _decoded(text, str.encode)
+    ending = "\n" if text.endswith("\n") else ""
+    return "\n".join(line[::-1] for line in text.removesuffix("\n").split("\n")) + ending
+
+
+def _tr(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
+    words = [word for word in argv[1:] if not word.startswith("-")]
+    flags = "".join(word for word in argv[1:] if word.startswith("-"))
+    if not marks.is_known(stdin + "".join(words)):
+        return _decoded(stdin, str.encode)
+    sets = [_tr_set(word) for word in words]
+    if "d" in flags and sets:
+        return "".join(char for char in stdin if char not in sets[0])
+    if len(sets) == 2 and sets[1] and "c" not in flags.lower():
+        longest = sets[1] + sets[1][-1] * (len(sets[0]) - len(sets[1]))
+        return stdin.translate({ord(old): new for old, new in zip(sets[0], longest, strict=False)})
+    return marks.DECODED
+
+
+def _tr_set(text: str) -> str:
+    classes = {"lower": "abcdefghijklmnopqrstuvwxyz", "upper": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+               "digit": "0123456789", "space": " \t\n\v\f\r"}  # fmt: skip
+    text = re.sub(r"\[:(\w+):\]", lambda match: classes.get(match[1], ""), text)
+    text = unescape(text)
+    return re.sub(
+        r"(.)-(.)",
+        lambda match: "".join(map(chr, range(ord(match[1]), ord(match[2]) + 1))),
+        text,
+        flags=re.DOTALL,
+    )
+
+
+def _sed(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
+    """`s/old/new/` of plain text on known input; anything else is a decoder."""
+    parsed = parse(argv, "efl")
+    scripts = list(parsed.values("e")) or [word for _, word in parsed.operands[:1]]
+    text = stdin
+    for script in scripts:
+        simple = re.fullmatch(r"s(.)([\w -]*)\1([\w -]*)\1(g?)", script)
+        if simple is None or not marks.is_known(text):
+            return _decoded(marks.LIST, str.encode) if text else text
+        count = -1 if simple[4] else 1
+        text = "\n".join(line.replace(simple[2], simple[3], count) for line in text.split("\n"))
+    return text
+
+
+def _cut(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
+    """Columns of known input: `-c2-5`, `-d, -f1`."""
+    if not marks.is_known(stdin):
+        return _decoded(stdin, str.encode)
+    parsed = parse(argv, "bcdf", ("characters", "delimiter", "fields", "bytes"))
+    delimiter = next(parsed.values(("d", "delimiter")), "\t")
+    columns = next(parsed.values(("c", "b", "characters", "bytes")), None)
+    fields = next(parsed.values(("f", "fields")), None)
+    wanted = re.fullmatch(r"(\d*)(-?)(\d*)", columns or fields or "?")
+    if wanted is None:
+        return marks.DECODED
+    first = int(wanted[1] or 1) - 1
+    last = int(wanted[3]) if wanted[3] else None if wanted[2] else first + 1
+    lines = stdin.removesuffix("\n").split("\n")
+    if columns:
+        return "\n".join(line[first:last] for line in lines) + "\n"
+    return "\n".join(delimiter.join(line.split(delimiter)[first:last]) for line in lines) + "\n"
+
+
+_FILTERS: dict[str, Callable[[tuple[str, ...], str, Reader], str]] = {
+    "cat": _cat,
+    "tac": _cat,
+    "tee": _pass,
+    "head": _pass,
+    "tail": _pass,
+    "sort": _pass,
+    "uniq": _pass,
+    "grep": _pass,
+    "base64": _base64,
+    "base32": _base32,
+    "xxd": _xxd,
+    "rev": _rev,
+    "tr": _tr,
+    "sed": _sed,
+    "cut": _cut,
+}

@@ -1,0 +1,266 @@
+"""Programs as data: which options take values, what they run, which files they touch.
+
+To teach the policy a program, add a row. Sources: the programs' own manuals,
+and for programs that can run others, the GTFOBins catalogue.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Program(NamedTuple):
+    """What the walker needs to know of one program.
+
+    `short` and `long` name the options that take a value. `runs` says what
+    its operands start (a key of `policy.shell.run.RUNNERS`) after `skip`
+    leading operands. The value of a `runs_options` option is a command line.
+    `reads` and `writes` say which operands are files: all, first, last,
+    rest (all but the first), heads (all but the last), or, for searchers,
+    after-pattern. `at_options` name a file when their value has an `@`.
+    A program whose `files_known` is false has its operands taken for files.
+    """
+
+    short: str = ""
+    long: str = ""
+    runs: str = ""
+    skip: int = 0
+    runs_options: str = ""
+    reads: str = ""
+    writes: str = ""
+    reads_options: str = ""
+    writes_options: str = ""
+    at_options: str = ""
+    pattern_options: str = ""
+    long_with_one_dash: bool = False
+    files_known: bool = True
+
+
+def _rows(*groups: tuple[str, Program]) -> dict[str, Program]:
+    return {name: program for names, program in groups for name in names.split()}
+
+
+_WRAPPERS = _rows(
+    # Privileges and identities
+    ("sudo", Program("ugpCRDhrtUT", "user group prompt close-from chroot chdir host role type "
+                     "other-user command-timeout", "env")),
+    ("doas", Program("uCa", runs="env")),
+    ("pkexec", Program(long="user", runs="argv")),
+    ("su runuser", Program("csgGwu", "command session-command shell group supp-group user "
+                           "whitelist-environment", "su", runs_options="c command session-command")),
+    ("chroot", Program(long="userspec groups", runs="argv", skip=1)),
+    ("setpriv", Program(long="reuid regid groups ambient-caps inh-caps bounding-set securebits "
+                        "pdeathsig selinux-label apparmor-profile", runs="argv")),
+    ("capsh gosu su-exec", Program(runs="argv", skip=1)),
+    # Scheduling and resources
+    ("nice", Program("n", "adjustment", "argv")),
+    ("ionice", Program("cnpPu", "class classdata pid pgid uid", "argv")),
+    ("chrt", Program("TPDp", "sched-runtime sched-deadline sched-period pid", "argv", 1)),
+    ("taskset numactl", Program("pcNmCi", "pid cpu-list cpunodebind membind physcpubind "
+                                "interleave", "argv", 1)),
+    ("timeout", Program("ks", "kill-after signal", "argv", 1)),
+    ("stdbuf", Program("ioe", "input output error", "argv")),
+    ("prlimit", Program("po", "pid output", "argv")),
+    ("systemd-run", Program("puGEMHt", "unit property description slice uid gid nice "
+                            "working-directory setenv machine host on-active on-boot on-calendar",
+                            "argv")),
+    ("systemd-inhibit", Program(long="what who why mode", runs="argv")),
+    ("cgexec", Program("g", runs="argv")),
+    # Sessions and time
+    ("nohup setsid chronic noglob nocorrect catchsegv", Program(runs="argv")),
+    ("time", Program("fo", "format output", "argv")),
+    ("caffeinate", Program("tw", runs="argv")),
+    ("flock", Program("wEc", "wait timeout conflict-exit-code command", "argv", 1,
+                      runs_options="c command")),
+    ("dbus-run-session", Program(long="config-file dbus-daemon", runs="argv")),
+    ("xvfb-run", Program("aefnpsw", "error-file auth-file server-num server-args wait", "argv")),
+    ("unbuffer faketime torsocks torify proxychains proxychains4 eatmydata ld.so",
+     Program(runs="argv")),
+    # Tracing
+    ("strace ltrace", Program("abeEIoOpPsSuUX", "trace output attach", "argv",
+                              writes_options="o output")),
+    ("valgrind", Program(runs="argv")),
+    ("perf", Program("eopCctF", "event output pid", "argv", 1)),
+    # Namespaces and roots
+    ("unshare", Program("SGRw", "root wd setuid setgid propagation", "argv")),
+    ("nsenter", Program("tSGrw", "target setuid setgid", "argv")),
+    ("setarch linux32 linux64 i386 x86_64 personality", Program(runs="argv")),
+    ("bwrap", Program(long="bind ro-bind dev-bind symlink proc dev tmpfs chdir setenv unsetenv "
+                      "uid gid hostname file seccomp dir", runs="argv")),
+    ("firejail proot fakeroot fakechroot", Program("lirsbwRqkS", runs="argv")),
+    # Project environments
+    ("direnv devbox mise rtx asdf pipenv poetry pdm hatch rye bundle pnpm yarn nvm rbenv pyenv "
+     "conda mamba micromamba uv nix op dotenv doppler aws-vault npm bun deno cargo turbo",
+     Program("npe", "name prefix env package env-file with python", "project",
+             reads_options="env-file")),
+    ("npx bunx pnpx uvx pipx dlx", Program("pc", "package call", "argv", runs_options="c call")),
+    ("nix-shell", Program("pA", "run command", "none", runs_options="run command")),
+    ("env", Program("uCS", "unset chdir split-string", "env")),
+    # Remote machines and containers
+    ("ssh", Program("BbcDEeFIiJLlmOopQRSWw", runs="remote", skip=1, reads_options="F i")),
+    ("docker podman nerdctl kubectl oc lxc machinectl flatpak-spawn distrobox toolbox crictl",
+     Program("eupvwlfnch", "env user workdir volume name namespace container file network "
+             "env-file entrypoint publish mount platform context label host", "container",
+             reads_options="env-file")),
+    ("docker-compose podman-compose", Program("fpeuw", "file project-name env-file", "container",
+                                              reads_options="env-file")),
+    ("vagrant", Program("c", "command", "none", runs_options="c command")),
+    # Repeaters
+    ("xargs gxargs", Program("aEdIiLlnPs", "arg-file delimiter eof replace max-lines max-args "
+                             "max-procs max-chars process-slot-var", "xargs", reads_options="a "
+                             "arg-file")),
+    ("parallel", Program("jaISdNnL", "jobs arg-file colsep delay joblog results tmpdir workdir "
+                         "sshlogin", "parallel")),
+    ("watch", Program("ndq", "interval", "text")),
+    ("entr", Program(runs="argv")),
+    ("hyperfine", Program("wrmMpcSsun", "warmup runs min-runs max-runs prepare cleanup setup "
+                          "parameter-list parameter-scan shell export-json export-csv "
+                          "export-markdown command-name", "texts",
+                          runs_options="p prepare c cleanup s setup")),
+    ("script", Program("cEIOBTmo", "command echo log-in log-out log-io log-timing", "none",
+                       runs_options="c command", writes="all")),
+    ("busybox toybox sbase-box", Program(runs="argv")),
+    ("tmux", Program("LSfcFntxy", runs="terminal")),
+    ("screen", Program("ScehpstT", runs="argv")),
+    ("xterm gnome-terminal konsole", Program("eT", runs="none", runs_options="e")),
+    ("at batch", Program("fqt", runs="stdin_text", reads_options="f")),
+    ("make gmake", Program("CfIjloWE", "directory file makefile include-dir eval jobs", "make",
+                           reads_options="f file makefile", files_known=True)),
+    ("osascript expect", Program("ce", runs="none")),
+)  # fmt: skip
+
+_SHELLS = _rows(
+    ("bash sh dash zsh ksh ash mksh rbash yash hush osh lksh posh fish",
+     Program("cOo", "rcfile init-file command", "shell")),
+)  # fmt: skip
+
+_SEARCHERS = _rows(
+    ("find", Program(runs="find", long_with_one_dash=True)),
+    ("fd fdfind", Program("xXeEtdcjS", "exec exec-batch extension exclude type max-depth color",
+                          "fd")),
+    ("grep egrep fgrep zgrep ggrep", Program("efmABCdD", "regexp file max-count after-context "
+        "before-context context include exclude exclude-dir exclude-from color",
+        reads="after-pattern", pattern_options="e f regexp file", reads_options="f file")),
+    ("rg ag ack", Program("efmABCgtTjMrEd", "regexp file glob iglob type type-not max-count "
+        "after-context before-context context pre pre-glob replace ignore-file max-depth sort "
+        "color encoding", reads="after-pattern", pattern_options="e f regexp file files",
+        reads_options="f file", runs_options="pre")),
+    ("sed gsed", Program("efl", "expression file line-length", "sed", reads="after-pattern",
+        pattern_options="e f expression file", reads_options="f file")),
+    ("awk gawk mawk nawk", Program("fvFei", "file assign field-separator source include", "awk",
+        reads="after-pattern", pattern_options="f file e source", reads_options="f file")),
+    ("jq yq gojq xq", Program("fL", "from-file arg argjson slurpfile rawfile indent",
+        reads="after-pattern", pattern_options="f from-file", reads_options="f from-file")),
+)  # fmt: skip
+
+_FILE_TOOLS = _rows(
+    ("cat bat batcat tac nl rev od xxd hexdump hd strings base64 base32 basenc md5sum sha1sum "
+     "sha224sum sha256sum sha512sum b2sum cksum sum less more most pg zcat bzcat xzcat zless "
+     "zmore expand unexpand fmt fold pr comm join paste diff sdiff vimdiff colordiff cmp file "
+     "wc uniq iconv column view bzip2 xz gzip gunzip bunzip2 zstd lz4 open xdg-open code subl "
+     "vi vim nvim nano emacs ed ex micro pico joe kate gedit mousepad glow csvlook xmllint ",
+     Program("jwcnNstlLiATxgRo", reads="all")),
+    ("vim nvim vi view ex gvim", Program("cTuUiWsp", "cmd", "vim", reads="all")),
+    ("man", Program("PHpCeEmMLRSrt", "pager html config-file encoding locale manpath sections",
+                    runs_options="P pager H html")),
+    ("head tail", Program("ncs", "lines bytes pid sleep-interval", reads="all")),
+    ("cut", Program("bcdf", "bytes characters delimiter fields output-delimiter", reads="all")),
+    ("tr seq yes sleep kill", Program()),
+    ("sort gsort", Program("kotST", "key output field-separator buffer-size temporary-directory "
+                           "compress-program files0-from parallel batch-size sort",
+                           runs_options="compress-program", reads="all", writes_options="o output",
+                           reads_options="files0-from")),
+    ("split csplit", Program("abCln", "suffix-length bytes line-bytes lines number filter "
+                             "additional-suffix", reads="first", runs_options="filter")),
+    ("cp gcp", Program("tS", "target-directory suffix", reads="heads", writes="last")),
+    ("install", Program("gmotS", "group mode owner target-directory suffix", reads="heads",
+                        writes="last")),
+    ("mv", Program("tS", "target-directory suffix", writes="all")),
+    ("ln", Program("tS", "target-directory suffix", reads="heads", writes="last", runs="ln")),
+    ("rm shred unlink srm trash gio", Program("ns", "iterations size", writes="all")),
+    ("tee sponge touch truncate mkfifo", Program("drts", "date reference time size", writes="all")),
+    ("chmod chown chgrp setfacl", Program(long="reference from", writes="rest")),
+    ("dd", Program(runs="dd")),
+    ("tar gtar bsdtar", Program("fCTXIbgLNV", "file directory files-from exclude exclude-from "
+        "use-compress-program checkpoint-action to-command rsh-command info-script "
+        "new-volume-script transform", "tar", reads="all",
+        runs_options="I use-compress-program to-command rsh-command info-script F "
+        "new-volume-script", reads_options="T files-from")),
+    ("zip 7z 7za rar", Program("xibntTT", "unzip-command", reads="all",
+                               runs_options="unzip-command TT")),
+    ("unzip cpio ar", Program("dxIOFE", reads="first")),
+    ("scp", Program("cFiJloPSD", reads="heads", writes="last", runs_options="S",
+                    reads_options="i F")),
+    ("sftp", Program("bcDFiJloPRSsX", reads="", runs_options="S D", reads_options="i b F")),
+    ("rsync", Program("efBTM", "rsh exclude include filter exclude-from include-from files-from "
+        "rsync-path temp-dir backup-dir suffix chmod log-file password-file",
+        reads="heads", writes="last", runs_options="e rsh rsync-path",
+        reads_options="password-file files-from")),
+    ("openssl", Program(runs="none", long="in out key cert inkey pass passin CAfile kfile",
+        long_with_one_dash=True, reads_options="in key inkey cert kfile", writes_options="out")),
+    ("gpg gpg2", Program("oru", "output recipient local-user homedir passphrase-file",
+                         reads="all", writes_options="o output")),
+    ("age", Program("roi", "output recipient identity", reads="all", reads_options="i identity",
+                    writes_options="o output")),
+    ("patch", Program("dipoDrV", reads="all", reads_options="i", writes_options="o")),
+    ("curl", Program("AbcCdDeEFHKmoPQrTtuUwxXyYz", "user-agent cookie cookie-jar data data-raw "
+        "data-binary data-ascii data-urlencode dump-header referer cert form header config "
+        "max-time output quote range upload-file user proxy-user write-out proxy request "
+        "speed-time url connect-timeout cacert capath key retry retry-delay retry-max-time "
+        "resolve interface limit-rate json output-dir form-string max-redirs netrc-file "
+        "oauth2-bearer stderr trace trace-ascii unix-socket time-cond",
+        "download", reads_options="K config T upload-file E cert key netrc-file b cookie cacert",
+        writes_options="o output D dump-header c cookie-jar trace trace-ascii stderr",
+        at_options="d data data-binary data-ascii data-urlencode F form json H header w write-out")),
+    ("wget", Program("OoaietTwPQUBlARDIX", "output-document output-file append-output input-file "
+        "execute timeout tries wait directory-prefix quota user-agent base level accept reject "
+        "domains header post-data post-file body-data body-file method user password proxy-user "
+        "load-cookies save-cookies ca-certificate certificate private-key config use-askpass",
+        "download", reads_options="i input-file post-file body-file load-cookies certificate "
+        "private-key config",
+        writes_options="o output-file a append-output save-cookies O output-document",
+        runs_options="use-askpass")),
+    ("http https httpie xh", Program(runs="none", files_known=False)),
+    ("nc ncat netcat socat telnet", Program("ec", "exec sh-exec", "socat",
+                                            runs_options="e exec c sh-exec")),
+    ("git", Program(runs="git")),
+    ("crontab", Program("u", runs="crontab")),
+    ("gdb lldb", Program("xps", "eval-command ex command args", "gdb", long_with_one_dash=True)),
+    ("zsh-autoload", Program()),
+)  # fmt: skip
+
+# Programs that take paths or words without looking into the files they name.
+_NON_READERS = _rows(
+    ("echo printf ls dir vdir exa eza lsd tree stat test [ which whereis type hash info apropos "
+     "whatis basename dirname realpath readlink pwd mkdir rmdir true false : date id whoami groups "
+     "hostname uname ps top htop pgrep pkill killall dpkg rpm du df lsof history alias unalias "
+     "complete compgen ssh-add ssh-keygen logger wait jobs fg bg umask ulimit return exit break "
+     "continue shift getopts let help bind expr namei locate fzf apt apt-get apt-cache yum dnf "
+     "brew pip pip3 gem gh glab make-kpkg dot-clean shopt set unset caller times disown suspend",
+     Program()),
+)  # fmt: skip
+
+PROGRAMS: dict[str, Program] = _NON_READERS | _FILE_TOOLS | _SEARCHERS | _SHELLS | _WRAPPERS
+
+UNKNOWN_PROGRAM = Program(files_known=False)
+
+# Wrappers whose name may stand for `command -v name` and the like: asking, not running.
+QUERY_OPTIONS = {"command": frozenset("vV"), "hash": frozenset("lrdt"), "sudo": frozenset("lvkKV")}
+
+# Variables whose value a program run later takes for a command line.
+COMMAND_VARIABLES = frozenset(
+    """PAGER MANPAGER GIT_PAGER GH_PAGER SYSTEMD_PAGER BAT_PAGER DELTA_PAGER PSQL_PAGER
+    EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR SUDO_EDITOR FCEDIT HGEDITOR SVN_EDITOR
+    KUBE_EDITOR BROWSER GIT_SSH GIT_SSH_COMMAND GIT_EXTERNAL_DIFF GIT_ASKPASS SSH_ASKPASS
+    SUDO_ASKPASS GIT_PROXY_COMMAND RSYNC_RSH CVS_RSH SVN_SSH BORG_RSH LESSOPEN LESSCLOSE
+    PROMPT_COMMAND MANROFFSEQ TAR_OPTIONS FZF_DEFAULT_COMMAND
+    RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER CARGO_BUILD_RUSTC_WRAPPER TERMINAL
+    PERL5DB PYTHONBREAKPOINT MAKEFLAGS_SHELL""".split()
+)
+
+# Variables that name a file the shell reads commands from, and those it expands as a prompt.
+STARTUP_VARIABLES = frozenset("BASH_ENV ENV".split())
+PROMPT_VARIABLES = frozenset("PS0 PS1 PS2 PS4".split())
+
+# Consumers at the end of a pipe that show nothing of what they are given.
+SILENT_SINKS = frozenset("tar bsdtar gpg sponge dd docker podman apt-key cpio unzip patch".split())

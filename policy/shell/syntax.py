@@ -1,0 +1,162 @@
+"""The shell's syntax as data: parts of words, tokens, and statements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as SequenceOf
+from typing import NamedTuple
+
+
+class ShellSyntaxError(ValueError):
+    """Text that bash would not accept, or that goes beyond what is read here."""
+
+
+class Literal(NamedTuple):
+    """Fixed text. Unquoted text is still open to tilde, brace and pattern expansion."""
+
+    text: str
+    quoted: bool
+
+
+class Parameter(NamedTuple):
+    """`$name`, `${name[sub]op operand}`; `prefix` is `!` (indirect), `#` (length) or empty."""
+
+    name: str
+    subscript: tuple[Part, ...] | None
+    prefix: str
+    operator: str
+    operand: tuple[Part, ...]
+    quoted: bool
+
+
+class Substitution(NamedTuple):
+    """`$( )`, backticks, `<( )` or `>( )`.
+
+    `tokens` is the body where it was lexed in place; a backtick body is
+    unescaped first, so it comes as `text` instead.
+    """
+
+    kind: str
+    tokens: tuple[Token, ...] | None
+    text: str
+    start: int
+    end: int
+    quoted: bool
+
+
+class Arithmetic(NamedTuple):
+    """`$(( ))` or `$[ ]`: the expression, with the expansions inside it."""
+
+    parts: tuple[Part, ...]
+    quoted: bool
+
+
+class Pattern(NamedTuple):
+    """An extended pattern such as `@(a|b)`; kept for the expansions inside it."""
+
+    parts: tuple[Part, ...]
+
+
+Part = Literal | Parameter | Substitution | Arithmetic | Pattern
+
+
+class Assignment(NamedTuple):
+    """`name=value`, `name[sub]+=value` or `name=(words)`."""
+
+    name: str
+    subscript: tuple[Part, ...] | None
+    append: bool
+    value: tuple[Part, ...]
+    items: tuple[Word, ...] | None
+
+
+class Word(NamedTuple):
+    """One word; `start` and `end` are character offsets in the text it was lexed from."""
+
+    parts: SequenceOf[Part]
+    start: int
+    end: int
+    assignment: Assignment | None = None
+
+
+class Redirection(NamedTuple):
+    """`fd op target`. A here-document's target is its body; `fd` is empty when not written."""
+
+    fd: str
+    operator: str
+    target: Word
+    start: int
+    end: int
+
+
+class Token(NamedTuple):
+    """What the lexer hands on: `kind` is word, redirect, test, arith, op, pattern_end, reserved, newline."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    word: Word | None = None
+    redirection: Redirection | None = None
+    words: tuple[Word, ...] = ()
+
+
+class Simple(NamedTuple):
+    """A simple command: its words in order, assignments included, and its redirections."""
+
+    words: tuple[Word, ...]
+    redirections: tuple[Redirection, ...]
+    start: int
+    end: int
+
+
+class Expression(NamedTuple):
+    """`[[ ]]`, `(( ))`: no program runs, but the words are expanded. `kind` is test or arith."""
+
+    kind: str
+    words: tuple[Word, ...]
+
+
+class Pipeline(NamedTuple):
+    """Stages joined by pipes."""
+
+    stages: tuple[Statement, ...]
+
+
+class Sequence(NamedTuple):
+    """Statements one after another; whether each one runs is not decided."""
+
+    items: tuple[Statement, ...]
+
+
+class Group(NamedTuple):
+    """A compound command with redirections, or a subshell, whose state does not flow back."""
+
+    body: Statement
+    redirections: tuple[Redirection, ...]
+    is_subshell: bool
+
+
+class Branch(NamedTuple):
+    """`if` and `case`: what always runs first, then alternatives of which at most one runs."""
+
+    head: tuple[Statement, ...]
+    words: tuple[Word, ...]
+    arms: tuple[Statement, ...]
+
+
+class Loop(NamedTuple):
+    """`for`, `select`, `while`, `until`; `items` is None for a loop without a word list."""
+
+    variable: str
+    items: tuple[Word, ...] | None
+    body: Statement
+
+
+class Function(NamedTuple):
+    """A function definition."""
+
+    name: Word
+    body: Statement
+
+
+Statement = Simple | Expression | Pipeline | Sequence | Group | Branch | Loop | Function

@@ -1,0 +1,544 @@
+"""Walks statements with a state, and reports every effect a program would have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from policy import marks
+from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Span, Unparsed
+from policy.paths import resolve
+from policy.shell import builtins, outputs, run
+from policy.shell.expand import Expander
+from policy.shell.grammar import build, parse
+from policy.shell.programs import COMMAND_VARIABLES, PROMPT_VARIABLES, SILENT_SINKS, STARTUP_VARIABLES
+from policy.shell.state import Budget, BudgetExceededError, State, Variable
+from policy.shell.syntax import (
+    Assignment,
+    Branch,
+    Expression,
+    Function,
+    Group,
+    Loop,
+    Pipeline,
+    Redirection,
+    Sequence as StatementSequence,
+    ShellSyntaxError,
+    Simple,
+    Statement,
+    Substitution,
+    Word,
+)
+from policy.shell.words import Cursor, read_template
+
+RUN_DEPTH_MAX = 16  # programs that run programs, texts inside texts
+RECURSION_MAX = 3  # calls of one function inside itself before its arguments count as unknown
+_LOOP_PASSES = 3  # enough for a value to travel through three variables
+
+_TO_TERMINAL = frozenset("/dev/stdout /dev/stderr /dev/tty /dev/fd/1 /dev/fd/2".split())
+_STDIN_PATHS = frozenset("- /dev/stdin /dev/fd/0 /proc/self/fd/0".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Where the walk is.
+
+    `span` is set inside text that does not stand in the subject as it is (the
+    argument of `bash -c`): everything in it is placed at that span. `stdin`
+    is what the commands can read, None when that is the terminal or unknown
+    to matter. `is_visible` says that stdout reaches whoever asked.
+    """
+
+    source: str
+    span: Span | None = None
+    nesting: tuple[str, ...] = ()
+    is_syntactic: bool = True
+    is_visible: bool = True
+    stdin: str | None = None
+    depth: int = 0
+    calls: tuple[str, ...] = ()
+    text: str = ""
+
+    def inside(self, what: str, span: Span, text: str) -> Frame:
+        """The frame of a program or text that this one runs; too deep is an error."""
+        if self.depth >= RUN_DEPTH_MAX:
+            raise ShellSyntaxError(f"programs that run programs, {RUN_DEPTH_MAX} deep")
+        return replace(
+            self, span=span, nesting=(*self.nesting, what), depth=self.depth + 1, text=text
+        )
+
+
+Screen = Callable[["Walker", str, str, State, Frame], None]
+
+
+class Walker:
+    """One evaluation: collects effects in `effects`, spends `budget`."""
+
+    def __init__(self, budget: Budget, screen: Screen, program: str) -> None:
+        self.budget = budget
+        self.screen = screen
+        self.program = program
+        self.effects: dict[Effect, None] = {}
+        self.frame = Frame(program)
+        self.expander = Expander(budget, self._substitute, self._run_template)
+
+    # Texts
+
+    def run_text(self, text: str, state: State, frame: Frame) -> str:
+        """Walk shell text that something executes; returns what it would print."""
+        if marks.is_only_hole(text):
+            self.report_opaque("shell text that is not known before it runs", (), frame)
+            return marks.LIST
+        source = outputs.executable(text)
+        self.budget.spend(1 + len(source) // 16)
+        try:
+            statement = parse(source)
+        except ShellSyntaxError as error:
+            self.report_unparsed(str(error), frame)
+            return marks.LIST
+        return self.walk(statement, state, replace(frame, source=source))
+
+    def run_code(self, language: str, code: str, state: State, frame: Frame) -> None:
+        """Screen a program in another language that this one starts."""
+        if marks.is_only_hole(code):
+            self.report_opaque(f"{language} code that is not known before it runs", (), frame)
+            return
+        self.screen(self, language, code, state, frame)
+
+    # Reports
+
+    def place(self, start: int, end: int, frame: Frame) -> Place:
+        """The place of a piece of the frame's source."""
+        text = frame.source[start:end]
+        if frame.span is not None:
+            return Place(frame.span, text, frame.nesting)
+        if frame.source.isascii():
+            return Place((start, end), text, frame.nesting)
+        first = len(frame.source[:start].encode("utf-8", "surrogateescape"))
+        return Place(
+            (first, first + len(text.encode("utf-8", "surrogateescape"))), text, frame.nesting
+        )
+
+    def _here(self, frame: Frame) -> Place:
+        return Place(frame.span or (0, len(self.program)), frame.text, frame.nesting)
+
+    def report(self, effect: Effect) -> None:
+        """Add an effect."""
+        self.effects[effect] = None
+
+    def report_opaque(self, why: str, argv: tuple[str, ...], frame: Frame) -> None:
+        """Something unknown would be executed."""
+        self.report(OpaqueExec(why, argv, self._here(frame)))
+
+    def report_unparsed(self, why: str, frame: Frame) -> None:
+        """Something that cannot be read would be executed."""
+        self.report(Unparsed(why, self._here(frame)))
+
+    def report_file(
+        self, path: str, state: State, frame: Frame, *, is_write: bool, argv: Sequence[str] = ()
+    ) -> None:
+        """A file is read or written."""
+        resolved = resolve(path, state.cwd, state.links)
+        self.report(FileAccess(resolved, is_write, tuple(argv), self._here(frame)))
+
+    # Statements
+
+    def walk(self, statement: Statement, state: State, frame: Frame) -> str:
+        """Walk one statement; returns what it would print, as far as that is known."""
+        self.budget.spend()
+        outer, self.frame = self.frame, frame
+        output = _WALKERS[type(statement)](self, statement, state, frame)
+        self.frame = outer
+        return output
+
+    def _sequence(self, node: StatementSequence, state: State, frame: Frame) -> str:
+        return "".join([self.walk(item, state, frame) for item in node.items])
+
+    def _pipeline(self, node: Pipeline, state: State, frame: Frame) -> str:
+        """Each stage runs in a copy of the state, with the stage before it on stdin."""
+        output = frame.stdin
+        for index, stage in enumerate(node.stages):
+            is_visible = frame.is_visible and not any(map(_is_silent, node.stages[index + 1 :]))
+            inner = replace(frame, stdin=output, is_visible=is_visible)
+            is_last = index == len(node.stages) - 1
+            # `lastpipe` may keep the last stage's state, so it is not thrown away.
+            output = self.walk(stage, state if is_last else state.copy(), inner)
+        return output or ""
+
+    def _group(self, node: Group, state: State, frame: Frame) -> str:
+        inner_state = state.copy() if node.is_subshell else state
+        frame, targets = self._redirect(node.redirections, inner_state, frame, ())
+        output = self.walk(node.body, inner_state, frame)
+        return self._stored(output, targets, inner_state)
+
+    def _branch(self, node: Branch, state: State, frame: Frame) -> str:
+        for word in node.words:
+            self.expander.fields(word, state)
+        for head in node.head:
+            self.walk(head, state, frame)
+        found: set[str] = set()
+        joined = state.copy()
+        for arm in node.arms:
+            arm_state = state.copy()
+            found.add(self.walk(arm, arm_state, frame))
+            joined.join(arm_state)
+        _replace_state(state, joined)
+        found.discard("")
+        return found.pop() if len(found) == 1 else marks.LIST if found else ""
+
+    def _loop(self, node: Loop, state: State, frame: Frame) -> str:
+        if node.variable:
+            self._bind_loop_variable(node, state, frame)
+        output = ""
+        for _ in range(_LOOP_PASSES):
+            before = dict(state.variables)
+            entry = state.copy()
+            output = self.walk(node.body, state, frame)
+            state.join(entry)
+            if state.variables == before:
+                break
+        else:
+            self._widen(before, state)
+            output = self.walk(node.body, state, frame)
+        return marks.LIST if output else ""
+
+    def _bind_loop_variable(self, node: Loop, state: State, frame: Frame) -> None:
+        if node.items is None:
+            fields: tuple[str, ...] = state.parameters
+        else:
+            lists = self.expander.argument_lists(node.items, state)
+            fields = tuple(field for fields in lists for field in fields)
+        state.assign(node.variable, tuple(dict.fromkeys(fields)) or ("",))
+
+    def _widen(self, before: dict[str, Variable], state: State) -> None:
+        """What still changes after several passes may have any value."""
+        for name, variable in state.variables.items():
+            if before.get(name) != variable:
+                state.variables[name] = Variable((marks.LIST,), None, variable.is_exported)
+
+    def _function(self, node: Function, state: State, frame: Frame) -> str:
+        name = self.expander.text(node.name.parts, state)
+        state.functions[name] = (node.body, frame.source)
+        if name == "command_not_found_handle":
+            self.walk(node.body, state.copy(), frame)
+        return ""
+
+    def _expression(self, node: Expression, state: State, frame: Frame) -> str:
+        for word in node.words:
+            for text in self.expander.texts(word.parts, state):
+                self._run_subscripts(text, state, frame)
+        return ""
+
+    def _run_subscripts(self, text: str, state: State, frame: Frame) -> None:
+        """Arithmetic evaluates `a[$(cmd)]` even when it comes out of a quoted string."""
+        if "[" in text and ("$(" in text or "`" in text):
+            self._run_template(text, state)
+
+    # Simple commands
+
+    def _simple(self, node: Simple, state: State, frame: Frame) -> str:
+        place = self.place(node.start, node.end, frame)
+        index = 0
+        while index < len(node.words) and node.words[index].assignment is not None:
+            index += 1
+        assignments = [word.assignment for word in node.words[:index] if word.assignment]
+        lists = self.expander.argument_lists(node.words[index:], state)
+        frame = replace(frame, span=place.span, text=place.text)
+        if index == len(node.words):
+            frame, targets = self._redirect(node.redirections, state, frame, ())
+            for assignment in assignments:
+                self._assign(assignment, state, frame)
+            return self._stored("", targets, state)
+        saved = {item.name: state.variables.get(item.name) for item in assignments}
+        for assignment in assignments:
+            self._assign(assignment, state, frame, is_exported=True)
+        output = self._alternatives(lists, node, state, frame)
+        for name, variable in saved.items():
+            if variable is None:
+                state.variables.pop(name, None)
+            else:
+                state.variables[name] = variable
+        return output
+
+    def _alternatives(
+        self, lists: list[tuple[str, ...]], node: Simple, state: State, frame: Frame
+    ) -> str:
+        """Run the command once for each argument list it may have."""
+        found: list[str] = []
+        entry = state.copy() if len(lists) > 1 else state
+        for number, argv in enumerate(lists):
+            branch = state if number == 0 else entry.copy()
+            inner, targets = self._redirect(node.redirections, branch, frame, argv)
+            output = self.command(argv, branch, inner)
+            found.append(self._stored(output, targets, branch))
+            if number:
+                state.join(branch)
+        distinct = set(found)
+        return distinct.pop() if len(distinct) == 1 else marks.LIST
+
+    def command(self, argv: tuple[str, ...], state: State, frame: Frame) -> str:
+        """One command whose arguments are expanded; returns what it would print."""
+        self.budget.spend(1 + len(argv))
+        if not argv:
+            return ""
+        place = self._here(frame)
+        exported = tuple(
+            f"{name}={value}"
+            for name, variable in state.variables.items()
+            if variable.is_exported
+            for value in variable.values[:1]
+        )
+        self.report(Command(argv, state.cwd, exported, frame.stdin, place, frame.is_syntactic))
+        if argv[0] in state.aliases:
+            self._run_alias(argv, state, frame)
+        if function := state.functions.get(argv[0]):
+            return self._call(function, argv, state, frame)
+        if handler := builtins.BUILTINS.get(argv[0]):
+            output = handler(self, argv, state, frame)
+            if output is not None:
+                return output
+        return run.run_program(self, argv, state, frame)
+
+    def _run_alias(self, argv: tuple[str, ...], state: State, frame: Frame) -> None:
+        if f"alias {argv[0]}" in frame.calls:
+            return
+        text = " ".join([state.aliases[argv[0]], *map(outputs.quoted, argv[1:])])
+        inner = frame.inside("alias", self._here(frame).span, frame.text)
+        self.run_text(text, state, replace(inner, calls=(*inner.calls, f"alias {argv[0]}")))
+
+    def _call(
+        self, function: tuple[Statement, str], argv: tuple[str, ...], state: State, frame: Frame
+    ) -> str:
+        depth = frame.calls.count(argv[0])
+        if depth > RECURSION_MAX:
+            return marks.LIST
+        body, source = function
+        outer = state.parameters
+        state.parameters = argv[1:] if depth < RECURSION_MAX else (marks.LIST,)
+        in_place = frame.depth == 0 and source is self.program
+        inner = replace(
+            frame,
+            source=source,
+            span=None if in_place else frame.span,
+            calls=(*frame.calls, argv[0]),
+            nesting=(*frame.nesting, f"{argv[0]}()"),
+        )
+        output = self.walk(body, state, inner)
+        state.parameters = outer
+        return output
+
+    # Assignments
+
+    def _assign(
+        self, node: Assignment, state: State, frame: Frame, *, is_exported: bool = False
+    ) -> None:
+        if node.subscript is not None:
+            self.expander.texts(node.subscript, state)
+        old = state.lookup(node.name)
+        if node.items is not None:
+            lists = self.expander.argument_lists(node.items, state)
+            items = lists[0] if len(lists) == 1 else (marks.LIST,)
+            before = old.items or () if old and node.append else ()
+            state.assign(node.name, ("",), before + items)
+            return
+        values = self.expander.texts(node.value, state)
+        if node.append and old is not None and old.items is None:
+            values = tuple(before + value for before in old.values for value in values)
+        if node.subscript is not None:
+            state.assign(node.name, ("",), _with_item(old, node, values, self, state))
+            return
+        state.assign(node.name, values)
+        if is_exported:
+            state.export(node.name)
+        self.consider_variable(node.name, values, state, frame, is_exported=is_exported)
+
+    def consider_variable(
+        self, name: str, values: Sequence[str], state: State, frame: Frame, *, is_exported: bool
+    ) -> None:
+        """Some variables are command lines or start-up files for what runs later."""
+        variable = state.variables.get(name)
+        is_exported = is_exported or bool(variable and variable.is_exported)
+        for value in values:
+            if name in PROMPT_VARIABLES:
+                self._run_template(value, state)
+            elif name == "PROMPT_COMMAND" or (name in COMMAND_VARIABLES and is_exported):
+                if marks.is_known(value) and value.strip():
+                    inner = frame.inside(f"{name}=", frame.span or (0, 0), frame.text)
+                    self.run_text(value, state.copy(), inner)
+            elif name in STARTUP_VARIABLES and is_exported:
+                inner = frame.inside(f"{name}=", frame.span or (0, 0), frame.text)
+                run.run_script_file(self, value, (), state.copy(), inner)
+
+    # Redirections
+
+    def _redirect(
+        self,
+        redirections: Sequence[Redirection],
+        state: State,
+        frame: Frame,
+        argv: tuple[str, ...],
+    ) -> tuple[Frame, list[tuple[str, bool]]]:
+        """The frame that the command runs in, and the files its stdout goes to (path, appends)."""
+        targets: list[tuple[str, bool]] = []
+        for item in redirections:
+            operator = item.operator
+            here = frame
+            if frame.span is None:
+                place = self.place(item.start, item.end, frame)
+                here = replace(frame, span=place.span, text=place.text)
+            if operator in ("<<", "<<-", "<<<"):
+                text = self.expander.text(item.target.parts, state)
+                if item.fd in ("", "0"):
+                    frame = replace(frame, stdin=text + "\n" if operator == "<<<" else text)
+                continue
+            for target in self._targets(item.target, state):
+                frame = self._redirect_to(item, target, state, frame, here, targets, argv)
+        return frame, targets
+
+    def _targets(self, word: Word, state: State) -> tuple[str, ...]:
+        return tuple(field for fields in self.expander.fields(word, state) for field in fields)
+
+    def _redirect_to(
+        self,
+        item: Redirection,
+        target: str,
+        state: State,
+        frame: Frame,
+        here: Frame,
+        targets: list[tuple[str, bool]],
+        argv: tuple[str, ...],
+    ) -> Frame:
+        operator = item.operator
+        if operator in (">&", "<&") and (target.rstrip("-").isdigit() or target == "-"):
+            is_stdout = operator == ">&" and item.fd in ("", "1") and target != "1"
+            return replace(frame, is_visible=frame.is_visible and not (is_stdout and target == "-"))
+        if operator in ("<", "<>", "<&"):
+            self.report_file(target, state, here, is_write=operator == "<>", argv=argv)
+            if item.fd in ("", "0"):
+                return replace(frame, stdin=self.file_text(target, state, frame))
+            return frame
+        if target in _TO_TERMINAL:
+            return frame
+        self.report_file(target, state, here, is_write=True, argv=argv)
+        if item.fd in ("", "1") or operator.startswith("&"):
+            targets.append((target, operator.endswith(">>")))
+            return replace(frame, is_visible=False)
+        return frame
+
+    def _stored(self, output: str, targets: Sequence[tuple[str, bool]], state: State) -> str:
+        """Remember what went to files; a command whose stdout is redirected prints nothing."""
+        for target, appends in targets:
+            path = resolve(target, state.cwd, state.links)
+            before = state.files.get(path, "") if appends else ""
+            state.files[path] = (before + output)[: 1 << 16]
+        return "" if targets else output
+
+    def file_text(self, path: str, state: State, frame: Frame) -> str:
+        """The text of a file, if this program made it; else unknown."""
+        if path in _STDIN_PATHS:
+            return frame.stdin if frame.stdin is not None else marks.LIST
+        return state.files.get(resolve(path, state.cwd, state.links), marks.LIST)
+
+    # Substitutions
+
+    def _substitute(self, part: Substitution, state: State) -> str:
+        """Run a substitution in a copy of the state; for `<( )` the path of what it prints."""
+        frame = self.frame
+        span = frame.span or self.place(part.start, part.end, frame).span
+        if frame.depth >= RUN_DEPTH_MAX:
+            raise ShellSyntaxError(f"substitutions {RUN_DEPTH_MAX} deep")
+        inner = replace(
+            frame,
+            nesting=(*frame.nesting, part.kind),
+            depth=frame.depth + 1 if part.tokens is None else frame.depth,
+            span=span if part.tokens is None else frame.span,
+            stdin=None,
+        )
+        inner_state = state.copy()
+        if part.tokens is not None and part.kind != ">(":
+            output = self.walk(build(part.tokens), inner_state, inner)
+        else:
+            if part.kind == ">(":
+                inner = replace(inner, stdin=marks.LIST)
+            output = self.run_text(part.text, inner_state, replace(inner, span=span))
+        if part.kind in ("<(", ">("):
+            path = f"/dev/fd/{63 + len(state.files)}"
+            state.files[path] = output
+            return path
+        return output
+
+    def _run_template(self, text: str, state: State) -> str:
+        """Text that bash expands once more when it is used: prompts, `${v@P}`, subscripts."""
+        frame = self.frame
+        if marks.is_only_hole(text):
+            self.report_opaque("a prompt that is not known before it is expanded", (), frame)
+            return marks.LIST
+        if "$" not in text and "`" not in text:
+            return text
+        from policy.shell.lex import read_list
+
+        try:
+            parts = read_template(text, Cursor(text, read_list))
+        except ShellSyntaxError as error:
+            self.report_unparsed(str(error), frame)
+            return marks.LIST
+        return self.expander.text(parts, state)
+
+
+def _is_silent(stage: Statement) -> bool:
+    """Whether a pipeline stage lets nothing of its input through to the terminal."""
+    if isinstance(stage, Simple | Group):
+        for item in stage.redirections:
+            if item.operator in (">", ">>", ">|", "&>", "&>>") and item.fd in ("", "1"):
+                return True
+    if not isinstance(stage, Simple) or not stage.words or not stage.words[0].parts:
+        return False
+    first = stage.words[0].parts[0]
+    return getattr(first, "text", "").rsplit("/", 1)[-1] in SILENT_SINKS
+
+
+def _with_item(
+    old: Variable | None, node: Assignment, values: tuple[str, ...], walker: Walker, state: State
+) -> tuple[str, ...]:
+    """The array after `name[sub]=value`: in place for a known index, else anywhere."""
+    items = list(old.items or old.values if old else ())
+    key = walker.expander.text(node.subscript or (), state)
+    value = values[0] if len(values) == 1 else marks.LIST
+    if key.isdigit() and int(key) <= len(items):
+        items[int(key) : int(key) + 1] = [value]
+    else:
+        items.append(value)
+    return tuple(items)
+
+
+def _replace_state(state: State, joined: State) -> None:
+    state.variables, state.functions = joined.variables, joined.functions
+    state.aliases, state.cwd = joined.aliases, joined.cwd
+    state.parameters = joined.parameters
+
+
+_WALKERS: dict[type, Callable[..., str]] = {
+    Simple: Walker._simple,
+    Expression: Walker._expression,
+    Pipeline: Walker._pipeline,
+    StatementSequence: Walker._sequence,
+    Group: Walker._group,
+    Branch: Walker._branch,
+    Loop: Walker._loop,
+    Function: Walker._function,
+}
+
+
+def walk_program(walker: Walker, text: str, state: State) -> bool:
+    """Walk a whole program; False when its syntax or its size is beyond what is read here."""
+    try:
+        statement = parse(text)
+        walker.walk(statement, state, walker.frame)
+    except ShellSyntaxError as error:
+        walker.report_unparsed(str(error), replace(walker.frame, text=text[:200]))
+    except BudgetExceededError:
+        why = f"it takes more than {walker.budget.limit} steps to follow"
+        walker.report_unparsed(why, replace(walker.frame, text=text[:200]))
+    else:
+        return True
+    return False
