@@ -239,10 +239,11 @@ QUERIES: dict[str, str] = {
     "typescript": _TYPESCRIPT,
     "zig": """
         (Decl (FnProto function: (_) @name)) @def
-        (variable_declaration (identifier) @name [(struct_declaration) (enum_declaration)
-          (union_declaration)]) @def
-        (test_declaration) @def
-        (comment) @lead
+        (Decl (VarDecl variable_type_function: (_) @name
+          (ErrorUnionExpr (SuffixExpr (ContainerDecl))))) @def
+        (TestDecl (STRINGLITERALSINGLE) @name) @def
+        (line_comment) @lead
+        (doc_comment) @lead
     """,
 }
 """Definitions by language. Where a pattern has no `@name` the node's `name` field is the name."""

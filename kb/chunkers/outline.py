@@ -59,7 +59,7 @@ def path(enclosing: list[Part], name: str) -> tuple[str, ...]:
 
 def joined(names: list[str]) -> str:
     """One title element for several names."""
-    names = [name for name in names if name]
+    names = list(dict.fromkeys(name for name in names if name))
     if len(names) > _NAMES_IN_TITLE:
         return f"{names[0]} … {names[-1]}"
     return ", ".join(names)
