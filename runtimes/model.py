@@ -84,6 +84,8 @@ class Toolchain:
     globs (from an executable's real folder) of a native program that an npm launcher wraps. `wrap`
     and `source_name` override the language's. `products` are what compiling leaves, the first of
     them is `{out}`. `project_environment` looks for virtual environments of the project.
+    `caches` are the folders below the scratch directory that it fills as it works and that another
+    run may be shown, read-only, at the same path.
     `version` are the arguments that make the first executable say its version. A row is itself
     and nothing else, so it compares by identity.
     """
@@ -102,6 +104,7 @@ class Toolchain:
     wrap: Callable[[str], Source] | None = None
     source_name: str = ""
     products: tuple[str, ...] = ("program",)
+    caches: tuple[str, ...] = ()
     project_environment: bool = False
     version: tuple[str, ...] = ("--version",)
 
@@ -123,7 +126,8 @@ class Language:
     """One row of the table: all that the program knows about a language.
 
     `interpreters` are the names a `#!` line calls it by. `grammar` is its name among tree-sitter
-    grammars, for whoever screens programs. `entry` reads out of a source text what is to be
+    grammars, for whoever screens programs. `warm_up` is code that, run once, fills the caches of
+    its toolchains. `entry` reads out of a source text what is to be
     started (Java's main class), for `{entry}`.
     """
 
@@ -145,6 +149,7 @@ class Language:
     from_project: Callable[[Path], FromProject] = nothing_from_project
     env: Mapping[str, str] = field(default_factory=dict)
     libraries: tuple[HomeLibrary, ...] = ()
+    warm_up: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +207,8 @@ class Program:
 
     `files` and `links` (name -> target) go into the job directory, which is read-only at run time.
     `products` are the paths below the scratch directory that the compile steps write and the run
-    step needs: the unit of a compile cache.
+    step needs: the unit of a compile cache. `caches` are folders there that the toolchain itself
+    keeps; what the row's `warm_up` leaves in them may be shown to later runs, read-only.
     """
 
     files: Mapping[str, bytes]
@@ -210,6 +216,7 @@ class Program:
     env: Mapping[str, str]
     links: Mapping[str, str] = field(default_factory=dict)
     products: tuple[str, ...] = ()
+    caches: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

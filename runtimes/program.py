@@ -2,9 +2,10 @@
 
 Placeholders of the rows' templates: a role of the toolchain's executables (`{python}`) is its
 path, `{role.folder}` the folder of its real path; `{source}` is the text to run or compile,
-`{source.folder}` its folder, `{out}` what compiling makes, `{entry}` what the row's `entry` read
-out of the source; `{job}`, `{scratch}` and `{cwd}` are folders. An element that is exactly
-`{args}`, `{prelude}`, `{bind}` or `{project}` stands for any number of arguments.
+`{entry}` what the row's `entry` read out of it, `{source.root}` the folder from which `{entry}`,
+dots for slashes, leads to a script; `{out}` is what compiling makes; `{job}`, `{scratch}` and
+`{cwd}` are folders. An element that is exactly `{args}`, `{prelude}`, `{bind}` or `{project}`
+stands for any number of arguments.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from runtimes.model import Candidate, Program, Source, Step
 
 _BASE_ENV: Final = {"LANG": "C.UTF-8", "NO_COLOR": "1"}
-_PLACEHOLDER: Final = re.compile(r"\{([a-z_]+(?:\.folder)?)\}")
+_PLACEHOLDER: Final = re.compile(r"\{([a-z_]+(?:\.folder|\.root)?)\}")
 
 
 def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
@@ -40,7 +41,8 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
     the sandbox shows them; a script must be readable here under the same path.
 
     Raises:
-        ValueError: both or neither of `code` and `script_path` are given.
+        ValueError: both or neither of `code` and `script_path` are given, or the code holds lone
+            surrogates, which no UTF-8 file can.
         OSError: the script's text is needed and cannot be read.
     """
     if (code is None) == (script_path is None):
@@ -59,14 +61,15 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
     if bind_file:
         files |= row.binding.files
 
+    entry = row.entry(source.text) if row.entry and source else ""
     project = row.from_project(Path(cwd))
     products = tuple(f"{scratch_dir}/.{name}" for name in toolchain.products)
     values = {
         **candidate.paths,
         **{f"{role}.folder": posixpath.dirname(p) for role, p in candidate.real_paths.items()},
         "source": source_path,
-        "source.folder": posixpath.dirname(script_path) if script_path else cwd,
-        "entry": row.entry(source.text) if row.entry and source else "",
+        "source.root": _source_root(script_path, entry) if script_path else cwd,
+        "entry": entry,
         "out": products[0],
         "job": job_dir,
         "scratch": scratch_dir,
@@ -87,6 +90,7 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
         env=_environment(candidate, values, bind_file),
         links=project.links,
         products=products if toolchain.compile else (),
+        caches=tuple(f"{scratch_dir}/{name}" for name in toolchain.caches),
     )
 
 
@@ -102,6 +106,13 @@ def _source(
         return None
     script = Path(str(script_path))
     return Source(script.read_text("utf-8", "replace"), name=script.name, origin=str(script))
+
+
+def _source_root(script_path: str, entry: str) -> str:
+    folder = PurePosixPath(script_path).parent
+    package = tuple(entry.split(".")[:-1])
+    inside = len(package) and folder.parts[-len(package) :] == package
+    return str(folder.parents[len(package) - 1] if inside else folder)
 
 
 def _environment(

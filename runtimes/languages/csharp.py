@@ -25,6 +25,13 @@ _TYPE = re.compile(
 # What opens a block that is a function of its own: a lambda's arrow, or a name with parameters.
 _FUNCTION = re.compile(r"=>\s*\Z|[\w>\]?]\s+(\w+)\s*\([^()]*\)\s*\Z|\bdelegate\b[^{};]*\Z")
 _BRANCHES = frozenset({"if", "for", "foreach", "while", "switch", "using", "lock", "catch"})
+_LOCAL_FUNCTION = re.compile(
+    r"(?:\A|(?<=[;}]))\s*"
+    r"(?P<function>(?:(?:static|async)\s+){0,2}(?P<type>\w[\w.?\[\]]*(?:<[^;(){}]*>)?[?\[\]]*)\s+\w+\s*"
+    r"(?:<[\w\s,]*>)?\s*\([^()]*\)\s*(?:\{\s*\}|=>[^;]*;))"
+)
+_STATEMENTS = frozenset({"else", "return", "new", "await", "throw", "case", "in", "do", "yield"})
+_NOT_A_LINE_BREAK = re.compile(r"[^\n]")
 _AWAIT = re.compile(r"\bawait\b")
 _RETURN_VALUE = re.compile(r"\breturn\s+[^;\s]")
 _IMPLICIT_USINGS = "".join(
@@ -37,25 +44,56 @@ _IMPLICIT_USINGS = "".join(
 
 
 def wrap_for_mono(code: str) -> Source:
-    """Mono's compiler has neither top-level statements nor implicit usings: statements become the
-    body of Main, up to the first type, and the usings of a .NET console project come first."""
+    """Mono's compiler has neither top-level statements, local functions nor implicit usings:
+    statements become the body of Main, functions among them its siblings, what begins with the
+    first type stays below, and the usings of a .NET console project come first."""
     script = re.sub(r"\A#!", "//", code)
     blanked = lexing.blank(script, lexing.CSHARP)
-    end = lexing.after_leading(blanked, _USING)
-    first = _TYPE.search(lexing.surface(blanked), end)
-    first_type = first.start() if first else len(script)
-    statements = blanked[end:first_type]
-    if not statements.strip():
+    start = lexing.after_leading(blanked, _USING)
+    first_type = _TYPE.search(lexing.surface(blanked), start)
+    end = first_type.start() if first_type else len(script)
+    if not blanked[start:end].strip():
         return Source(_IMPLICIT_USINGS + script)
+    functions = _functions(blanked, start, end)
+    statements, members, at = "", "", start
+    for first, last in functions:
+        statements += script[at:first] + _NOT_A_LINE_BREAK.sub(" ", script[first:last])
+        function = re.sub(r"\Astatic\b", "", script[first:last])
+        members += f"{_line(script, first)}static {function}\n"
+        at = last
+    statements += script[at:end]
+    text = (
+        f"{_IMPLICIT_USINGS}{script[:start]} static class Program {{ "
+        f"{_main(blanked, functions, (start, end))}{statements}\n#line hidden\n}}\n{members}}}\n"
+    )
+    return Source(text + _line(script, end) + script[end:] + "\n", wrapped=True)
+
+
+def _functions(blanked: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Where the functions among top-level statements begin and end."""
+    outside = lexing.surface(blanked[start:end])
+    found = (f for f in _LOCAL_FUNCTION.finditer(outside) if f.group("type") not in _STATEMENTS)
+    return [(start + f.start("function"), start + f.end()) for f in found]
+
+
+def _main(blanked: str, functions: list[tuple[int, int]], span: tuple[int, int]) -> str:
+    """The opening of Main: what it returns, and whether it awaits, shows in the statements."""
+    bounds = [span[0], *(offset for function in functions for offset in function), span[1]]
+    statements = "".join(blanked[a:b] for a, b in zip(bounds[::2], bounds[1::2], strict=True))
     returns = _RETURN_VALUE.search(lexing.surface(statements, _opens_function))
     result = "int" if returns else "void"
-    if _AWAIT.search(statements):
-        result = "async Task<int>" if returns else "async Task"
-    opening = f" static class Program {{ static {result} Main(string[] args) {{ "
-    body = f"{script[end:first_type]}\n#line hidden\n}} }}\n"
-    rest_line = script.count("\n", 0, first_type) + 1
-    rest = f"#line {rest_line}\n{script[first_type:]}\n" if first else ""
-    return Source(f"{_IMPLICIT_USINGS}{script[:end]}{opening}{body}{rest}", wrapped=True)
+    if not _AWAIT.search(statements):
+        return f"static {result} Main(string[] args) {{ "
+    task, give = ("Task<int>", "return ") if returns else ("Task", "")
+    return (
+        f"static {result} Main(string[] args) {{ {give}Run(args).GetAwaiter().GetResult(); }} "
+        f"static async {task} Run(string[] args) {{ "
+    )
+
+
+def _line(script: str, offset: int) -> str:
+    """A directive by which the next line is the one at an offset of the script."""
+    return f'#line {script.count(chr(10), 0, offset) + 1} "main.cs"\n'
 
 
 def _opens_function(before: str) -> bool:

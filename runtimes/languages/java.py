@@ -97,7 +97,7 @@ _JDK = Toolchain(
     executables={"javac": ("javac",), "java": ("java",)},
     compile=(
         *("{javac}", *_LEAN, "-proc:none", "-nowarn", "-encoding", "UTF-8", "-d", "{out}"),
-        *("-sourcepath", "{source.folder}", "{bind}", "{source}"),
+        *("-sourcepath", "{source.root}", "{bind}", "{source}"),
     ),
     run=(
         *("{java}", "-XX:+UseSerialGC", "-Xshare:auto", "-Dfile.encoding=UTF-8"),

@@ -130,7 +130,7 @@ def runners(tmp_path: Path) -> Iterator[Callable[[Language], list[Runner]]]:
     A language without any is skipped, or, with REQUIRE_ALL_RUNTIMES=1, a failure.
     """
     project = tmp_path / "project"
-    project.mkdir()
+    project.mkdir(exist_ok=True)
     made: list[Path] = []
 
     def new_folder() -> Path:

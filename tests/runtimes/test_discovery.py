@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import venv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,7 +26,7 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     folder = tmp_path / "project"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     return folder
 
 
@@ -124,6 +126,14 @@ def test_the_projects_environment_comes_first_and_shows_its_base(folder, home, p
     assert (Path(own.path), own.project_specific) == (python, True)
     assert own.binds[-1:] == (str(base.parent.parent),)
     assert (Path(second.path), second.project_specific) == (other, False)
+
+
+def test_a_real_virtual_environment_runs_as_itself(runners, home, project):
+    venv.create(project / ".venv", with_pip=False)
+    (own, *_) = found("python", [], home, project)
+    (run, *_) = runners(language("python"))
+    outcome = replace(run, candidate=own)("import sys; print(sys.prefix)")
+    assert (outcome.stdout, outcome.stderr) == (f"{project / '.venv'}\n", "")
 
 
 def test_the_environment_that_poetry_keeps_elsewhere_is_found(home, project):

@@ -168,6 +168,22 @@ SAMPLES = {
     ),
 }
 
+# What only a part of C#'s compilers has by itself.
+MODERN_CSHARP = [
+    ("int F(int x) { return x + 1; }\nConsole.WriteLine(F(2));", "3\n"),
+    ("static int F(int x) => x + 1;\nConsole.WriteLine(F(2));", "3\n"),
+    (
+        "async Task<int> F() { await Task.Delay(1); return 3; }\nConsole.WriteLine(await F());",
+        "3\n",
+    ),
+    ("T Id<T>(T x) => x;\nif (true) { Console.WriteLine(Id(3)); }", "3\n"),
+    ("Console.WriteLine(new P { X = 3 }.X);\nclass P { public int X { get; set; } }", "3\n"),
+    (
+        'Console.WriteLine(string.Join(",", new[] { 1, 2 }.Select(x => { return x * 2; })));',
+        "2,4\n",
+    ),
+]
+
 each_language = pytest.mark.parametrize("name", [row.name for row in LANGUAGES])
 
 
@@ -224,3 +240,10 @@ def test_a_program_reads_its_stdin(name, runners):
     for run in each:
         outcome = run(samples.stdin, stdin=b"a\nb\nc\n")
         assert (run.name, outcome.stdout) == (run.name, "3\n"), outcome.stderr
+
+
+@pytest.mark.parametrize(("code", "printed"), MODERN_CSHARP)
+def test_csharp_takes_top_level_statements_and_functions(code, printed, runners):
+    for run in runners(language("csharp")):
+        outcome = run(code)
+        assert (run.name, outcome.stdout) == (run.name, printed), outcome.stderr

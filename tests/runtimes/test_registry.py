@@ -11,7 +11,7 @@ from runtimes.registry import LANGUAGES, UnknownLanguage, language, language_for
 
 each_row = pytest.mark.parametrize("row", LANGUAGES, ids=lambda row: row.name)
 
-PLACEHOLDERS = {"source", "source.folder", "out", "entry", "job", "scratch", "cwd"}
+PLACEHOLDERS = {"source", "source.root", "out", "entry", "job", "scratch", "cwd"}
 GROUPS = {"args", "prelude", "bind", "project"}
 
 

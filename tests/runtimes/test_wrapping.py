@@ -84,7 +84,10 @@ def test_java_names_its_file_and_its_main_class(code, name, started):
     ("code", "main"),
     [
         ("Console.WriteLine(1);", "static void Main(string[] args)"),
-        ("await Task.Delay(1);", "static async Task Main(string[] args)"),
+        (
+            "await Task.Delay(1);",
+            "static void Main(string[] args) { Run(args).GetAwaiter().GetResult(); }",
+        ),
         ("return 3;", "static int Main(string[] args)"),
         ("Func<int> f = () => { return 1; };", "static void Main(string[] args)"),
         ("int F(int x) { return x; }\nF(1);", "static void Main(string[] args)"),

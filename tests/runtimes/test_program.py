@@ -1,0 +1,102 @@
+"""What a prepared program places, starts, and puts in its environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runtimes.model import Candidate, Step
+from runtimes.program import prepare
+from runtimes.registry import LANGUAGES, language
+
+
+def candidate(name, toolchain=None, env=None):
+    row = language(name)
+    chain = next(t for t in row.toolchains if toolchain in (None, t.name))
+    paths = {role: f"/usr/bin/{names[0]}" for role, names in chain.executables.items()}
+    return Candidate(row, chain, paths, paths, (), (), env=env or {})
+
+
+def test_code_is_placed_and_run_with_its_arguments():
+    program = prepare(candidate("python"), code="print(1)", cwd="/project", args=("a", "{cwd}"))
+    assert program.files == {"main.py": b"print(1)"}
+    assert program.steps == (Step(("/usr/bin/python3", "/job/main.py", "a", "{cwd}"), "run"),)
+    assert program.env["PYTHONPATH"] == "/project"
+    assert "FILE_CONTENT_PATH" not in program.env
+
+
+def test_a_script_is_run_where_it_lies_and_never_read():
+    program = prepare(candidate("python"), script_path="/project/no such.py", cwd="/project")
+    assert program.files == {}
+    assert program.steps == (Step(("/usr/bin/python3", "/project/no such.py"), "run"),)
+
+
+def test_a_compiled_language_has_two_steps_and_a_product():
+    program = prepare(candidate("c"), code="int main() {}", cwd="/p", scratch_dir="/s")
+    assert [step.phase for step in program.steps] == ["compile", "run"]
+    assert program.steps[1].argv == ("/s/.program",)
+    assert program.products == ("/s/.program",)
+
+
+def test_a_bound_file_travels_by_environment_and_never_by_text():
+    path = '/project/it\'s "here" ${x} {cwd}.txt'
+    for row in LANGUAGES:
+        program = prepare(candidate(row.name), code=row.hello, bind_file=path, cwd="/project")
+        assert program.env["FILE_CONTENT_PATH"] == path
+        assert not any(path.encode() in content for content in program.files.values())
+        assert not any(path in argument for step in program.steps for argument in step.argv)
+
+
+@pytest.mark.parametrize("given", [{}, {"code": "1", "script_path": "/a.py"}])
+def test_code_or_a_script_must_be_given_and_not_both(given):
+    with pytest.raises(ValueError, match="exactly one of code and script_path"):
+        prepare(candidate("python"), cwd="/project", **given)
+
+
+def test_text_that_no_file_can_hold_is_a_value_error():
+    with pytest.raises(ValueError, match="surrogates"):
+        prepare(candidate("python"), code="'\ud800'", cwd="/project")
+
+
+def test_a_homes_packages_come_behind_the_projects():
+    found = candidate("perl", env={"PERL5LIB": "/home/me/perl5/lib/perl5"})
+    env = prepare(found, code="1", cwd="/p").env
+    assert env["PERL5LIB"] == "/p/lib:/p:/home/me/perl5/lib/perl5"
+
+
+def test_the_nearest_node_modules_is_linked_beside_code(tmp_path):
+    (tmp_path / "node_modules").mkdir()
+    below = tmp_path / "packages/one"
+    below.mkdir(parents=True)
+    program = prepare(candidate("javascript", "node"), code="1", cwd=str(below))
+    assert program.links == {"node_modules": str(tmp_path / "node_modules")}
+
+
+@pytest.mark.parametrize(
+    ("package", "root"), [("", "src/a/b"), ("package a.b;", "src"), ("package x;", "src/a/b")]
+)
+def test_java_sources_are_looked_for_from_the_root_of_the_package(package, root, tmp_path):
+    script = tmp_path / "src/a/b/Main.java"
+    script.parent.mkdir(parents=True)
+    script.write_text(f"{package}\nclass Main {{}}")
+    program = prepare(candidate("java"), script_path=str(script), cwd=str(tmp_path))
+    argv = program.steps[0].argv
+    assert argv[argv.index("-sourcepath") + 1] == str(tmp_path / root)
+
+
+def test_a_script_whose_text_is_needed_must_be_readable(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        prepare(candidate("java"), script_path=str(tmp_path / "No.java"), cwd=str(tmp_path))
+
+
+@pytest.mark.parametrize("row", LANGUAGES, ids=lambda row: row.name)
+def test_every_row_prepares_its_hello_on_each_toolchain(row):
+    for toolchain in row.toolchains:
+        found = candidate(row.name, toolchain.name)
+        for bind_file in (None, "/project/data.txt"):
+            program = prepare(found, code=row.hello, bind_file=bind_file, cwd="/project")
+            assert program.files
+            assert program.steps[-1].phase == "run"
+            assert not any("{" in argument for step in program.steps for argument in step.argv)
+            assert all(Path(step.argv[0]).is_absolute() for step in program.steps)
