@@ -16,7 +16,8 @@ SAMPLES = {
         ["add", "point", "MAX", "word", "color"],
     ),
     "cpp": (
-        "namespace geo {\ntemplate <class T>\nclass Box {\n public:\n  int size() { return 1; }\n};\n"
+        "namespace geo {\ntemplate <class T>\nclass Box {\n public:\n"
+        "  int size() { return 1; }\n};\n"
         "}\nint Box::volume(int x) { return x; }\n",
         ["geo", "geo > Box", "geo > Box > size", "Box::volume"],
     ),
@@ -75,7 +76,8 @@ SAMPLES = {
     ),
     "make": ("# builds\nall: main.o\n\tcc -o x\n\nclean:\n\trm x\n", ["all", "clean"]),
     "objc": (
-        "@interface Foo : NSObject\n- (void)bar;\n@end\n@implementation Foo\n- (void)bar { }\n@end\n"
+        "@interface Foo : NSObject\n- (void)bar;\n@end\n"
+        "@implementation Foo\n- (void)bar { }\n@end\n"
         "int main(void) { return 0; }\n",
         ["Foo", "Foo", "Foo > bar", "main"],
     ),
@@ -85,7 +87,8 @@ SAMPLES = {
         ["double", "shape", "M", "M > f"],
     ),
     "perl": (
-        "package Foo;\n\n# greets\nsub greet {\n  my $x = shift;\n}\n\n=head2 doc\n\ntext\n\n=cut\n\n"
+        "package Foo;\n\n# greets\nsub greet {\n  my $x = shift;\n}\n"
+        "\n=head2 doc\n\ntext\n\n=cut\n\n"
         "sub bye { 1 }\n",
         ["greet", "bye"],
     ),
@@ -99,7 +102,8 @@ SAMPLES = {
         ["Get-Thing", "C"],
     ),
     "python": (
-        "# lead\n@decorated\nclass A:\n    '''doc'''\n    @property\n    def p(self):\n        pass\n"
+        "# lead\n@decorated\nclass A:\n    '''doc'''\n    @property\n"
+        "    def p(self):\n        pass\n"
         "    async def q(self): pass\ndef f():\n    def inner(): pass\n",
         ["A", "A > p", "A > q", "f", "f > inner"],
     ),
@@ -113,7 +117,8 @@ SAMPLES = {
     ),
     "rust": (
         "/// doc\n#[derive(Debug)]\npub struct P { x: i32 }\nimpl P {\n    /// n\n"
-        "    pub fn new() -> P { P { x: 1 } }\n}\npub trait T { fn t(&self); }\nmod m { fn g() {} }\n"
+        "    pub fn new() -> P { P { x: 1 } }\n}\n"
+        "pub trait T { fn t(&self); }\nmod m { fn g() {} }\n"
         "macro_rules! mac { () => {} }\n",
         ["P", "P", "P > new", "T", "T > t", "m", "m > g", "mac"],
     ),
