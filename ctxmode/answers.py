@@ -23,12 +23,16 @@ class SearchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class IndexAnswer:
-    """What became searchable under `source`, and what was left out and why."""
+    """What became searchable, and what was left out and why.
+
+    `labelled` tells whether `source` finds it; the files of a folder go by their own paths.
+    """
 
     source: str
     files: int
     sections: int
     bytes: int
+    labelled: bool = True
     skipped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

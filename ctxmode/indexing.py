@@ -70,7 +70,7 @@ def _inside(given: str, project: Path) -> Path:
 def _file(
     store: Store, path: Path, config: Config, rules: policy.Rules, request: IndexRequest
 ) -> IndexAnswer:
-    if reason := _denied(path, config, rules):
+    if reason := _denied(path, rules):
         raise ContextModeError(f"{path.name} is not indexed: {reason}")
     try:
         data = path.read_bytes()
@@ -93,16 +93,20 @@ def _folder(
         max_files=request.max_files,
         respect_gitignore=request.respect_gitignore,
         follow_symlinks=request.follow_symlinks,
-        allowed=lambda file: _denied(file, config, rules),
+        allowed=lambda file: _denied(file, rules),
     )
-    notes = [f"{report.unchanged} files are unchanged since the last time"] * bool(report.unchanged)
+    notes = ["the label is not used for a folder"] * bool(request.source)
+    notes += [f"{report.unchanged} files are unchanged since the last time"] * bool(
+        report.unchanged
+    )
     notes += [f"{len(report.removed)} files are gone and were forgotten"] * bool(report.removed)
     notes += [f"only the first {request.max_files} files were taken"] * report.truncated
     return IndexAnswer(
-        source=request.source or str(path.relative_to(config.project)),
+        source=str(path.relative_to(config.project)),
         files=len(report.indexed),
         sections=report.chunks,
         bytes=report.bytes_indexed,
+        labelled=False,
         skipped=dict(Counter(skipped.reason for skipped in report.skipped)),
         notes=tuple(notes),
     )
@@ -118,9 +122,7 @@ def _one(indexed: Indexed) -> IndexAnswer:
     )
 
 
-def _denied(path: Path, config: Config, rules: policy.Rules) -> str | None:
+def _denied(path: Path, rules: policy.Rules) -> str | None:
     """Why a rule forbids reading this file; None where none does."""
-    verdict = policy.evaluate_read(
-        str(path), rules, project=str(config.project), home=str(config.home)
-    )
+    verdict = policy.evaluate_read(str(path), rules, real_path=policy.real_path)
     return None if verdict.allowed else verdict.message

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import trio
@@ -25,10 +27,45 @@ def with_app(args: argparse.Namespace, action: Callable[[App], Awaitable[T]]) ->
         async with open_app(config) as app:
             return await action(app)
 
+    return run(opened)
+
+
+def run(action: Callable[[], Awaitable[T]]) -> T:
+    """Run it under trio. A request to end (SIGTERM, SIGHUP) closes everything in good order.
+
+    Raises:
+        SystemExit: a signal asked to end; the code is 128 plus its number.
+    """
+
+    async def until_asked_to_end() -> T:
+        async with _ended_by_signals():
+            return await action()
+
     try:
-        return trio.run(opened)
+        return trio.run(until_asked_to_end)
     except BaseExceptionGroup as group:
         raise sole(group) from group
+
+
+@asynccontextmanager
+async def _ended_by_signals() -> AsyncIterator[None]:
+    async with trio.open_nursery() as nursery:
+        await nursery.start(_watch)
+        yield
+        nursery.cancel_scope.cancel()
+
+
+async def _watch(task_status: trio.TaskStatus[None]) -> None:
+    # One that is ignored was meant to be: that is what nohup does.
+    wanted = [
+        number
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN
+    ]
+    with trio.open_signal_receiver(*wanted) as signals:
+        task_status.started()
+        async for number in signals:
+            raise SystemExit(128 + number)
 
 
 def print_json(data: Mapping[str, Any]) -> None:

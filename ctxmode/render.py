@@ -113,9 +113,13 @@ def refusal_text(result: Result) -> str:
     verdict = result.verdict or {}
     if result.status is Status.REDIRECTED and verdict.get("redirect"):
         return redirect_text(verdict["redirect"])
-    matches = [m for m in verdict.get("matches", ()) if m["decision"] == verdict["decision"]]
     lines = [f"[denied, nothing ran] {verdict.get('message') or result.message}".rstrip()]
-    return "\n".join([*lines, *map(match_line, matches)])
+    if verdict.get("decision") == "ask":
+        lines.append("A rule asks for a person's consent, and there is nobody here to give it.")
+    matches = [m for m in verdict.get("matches", ()) if m["decision"] == verdict["decision"]]
+    if len(matches) > 1:  # a single one is in the message
+        lines += map(match_line, matches)
+    return "\n".join(lines)
 
 
 def redirect_text(redirect: Mapping[str, Any]) -> str:
@@ -169,7 +173,9 @@ def index_text(answer: IndexAnswer) -> str:
         f"as {answer.source}.",
         *([f"Left out: {skipped}."] if skipped else []),
         *answer.notes,
-        f'Find it: ctx_search(queries=["…"], source="{answer.source}")',
+        f'Find it: ctx_search(queries=["…"], source="{answer.source}")'
+        if answer.labelled
+        else 'Find it: ctx_search(queries=["…"]); each file goes by its path.',
     ]
     return "\n".join(lines)
 

@@ -10,9 +10,7 @@ import argparse
 import sys
 from functools import partial
 
-import trio
-
-from ctxmode import exit_codes
+from ctxmode import exit_codes, launch
 from ctxmode.app import App
 from ctxmode.config import load_config
 from ctxmode.diagnosis import Diagnosis, diagnose_closed
@@ -47,4 +45,4 @@ def _diagnosis(args: argparse.Namespace) -> Diagnosis:
     try:
         return with_app(args, partial(App.doctor, refresh=args.refresh))
     except ContextModeError as error:
-        return trio.run(diagnose_closed, load_config(args.project), error)
+        return launch.run(partial(diagnose_closed, load_config(args.project), error))

@@ -7,10 +7,9 @@ goes to stderr.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
-import trio
-
-from ctxmode import exit_codes
+from ctxmode import exit_codes, launch
 from ctxmode.config import load_config
 from ctxmode.mcp.server import serve_stdio
 
@@ -20,5 +19,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    trio.run(serve_stdio, load_config(args.project))
+    launch.run(partial(serve_stdio, load_config(args.project)))
     return exit_codes.OK

@@ -12,9 +12,7 @@ import argparse
 import sys
 from functools import partial
 
-import trio
-
-from ctxmode import exit_codes
+from ctxmode import exit_codes, launch
 from ctxmode.config import load_config
 from ctxmode.launch import print_json
 from ctxmode.trial.show import Progress, show
@@ -27,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     progress = Progress(sys.stderr)
-    trial = trio.run(partial(run_trial, load_config(args.project), progress.tell))
+    trial = launch.run(partial(run_trial, load_config(args.project), progress.tell))
     if args.json:
         print_json(trial.to_json())
     else:

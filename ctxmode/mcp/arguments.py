@@ -12,6 +12,7 @@ import json
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic.json_schema import SkipJsonSchema
 
 
 def _listed(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
@@ -65,7 +66,7 @@ class Execute(_Arguments):
     profile: str = Field(
         "analyze", description="analyze: project changes are listed, not kept; build: kept"
     )
-    background: bool = Field(False, description="answer after timeout, keep running")
+    background: SkipJsonSchema[bool] = False
 
 
 class ExecuteFile(_Arguments):

@@ -1,8 +1,10 @@
 """The command line, from a person's or a script's side."""
 
 import json
+import os
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -69,19 +71,29 @@ def test_the_result_as_json_says_all_of_it(place):
     assert not (place.project / "new").exists()
 
 
-def test_output_comes_as_it_is_printed_and_an_interrupt_stops_the_program(place):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_output_comes_as_it_is_printed_and_a_signal_ends_the_program(place, number, code):
+    marker = f"sleep 31{os.getpid()}{code}"
     program = subprocess.Popen(
-        [*place.command, "run", "shell", "-c", "echo started; sleep 1000"],
+        [*place.command, "run", "shell", "-c", f"echo started; {marker}"],
         cwd=place.project,
         env=place.environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        start_new_session=True,
     )
     assert program.stdout.readline() == b"started\n"
-    program.send_signal(signal.SIGINT)
+    program.send_signal(number)
     out, err = program.communicate(timeout=20)
-    assert (program.returncode, out, err) == (130, b"", b"")
+    assert (program.returncode, out, err) == (code, b"", b"")
+    assert not [p for p in Path("/proc").glob("[0-9]*/cmdline") if marker in command_line(p)]
+    assert list((place.data / "state" / "spool").iterdir()) == []
+
+
+def command_line(path: Path) -> str:
+    try:
+        return path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
 
 
 def test_a_large_output_is_found_again(place):
