@@ -24,6 +24,7 @@ SPAWNER = Path(__file__).parent / "spawner" / "__main__.py"
 # cells run as on the host.
 UNPRIVILEGED_ID = 65_432
 MESSAGE_BYTES_MAX = 1 << 20
+FDS_MAX = 253  # what the kernel lets one message carry (SCM_MAX_FD)
 START_S_MAX = 10.0
 FAREWELL_S_MAX = 2.0
 
@@ -54,7 +55,9 @@ class Cell:
         self._pidfd = -1
         self.pid = -1
         self.layers: Mapping[str, Any] = {}
+        self.handed_over: Mapping[str, Any] = {}  # names behind the artifacts' descriptors
         self._early: list[Mapping[str, Any]] = []
+        self._fds: list[int] = []
 
     async def started(self) -> None:
         """Until the cell's first process exists; `pid` is its number on the host.
@@ -62,20 +65,16 @@ class Cell:
         Raises:
             SandboxError: the spawner could not make it.
         """
+        early = []
         while self._pidfd < 0:
-            data, fd = await self._receive_fd()
-            message = json.loads(data) if data else {}
-            if fd is not None:
-                self.pid, self._pidfd = message["pid"], fd
-            elif message and "pid" not in message and not message.get("unmade"):
-                self._early.append(message)  # the supervisor was faster than the spawner
+            message = await self._receive()
+            if "pid" in message and self._fds:
+                self.pid, self._pidfd = message["pid"], self._fds.pop()
+            elif "ready" in message or "error" in message:
+                early.append(message)  # the supervisor was faster than the spawner
             else:
                 raise SandboxError(str(message.get("unmade", "the spawner ended")))
-
-    async def _receive_fd(self) -> tuple[bytes, int | None]:
-        data, ancillary, _, _ = await self._control.recvmsg(MESSAGE_BYTES_MAX, socket.CMSG_SPACE(4))
-        fds = [int.from_bytes(d[:4], sys.byteorder) for _, _, d in ancillary]
-        return data, fds[0] if fds else None
+        self._early = early
 
     async def ready(self) -> None:
         """Until all that can be made ahead of a run is made; `layers` says what is in force.
@@ -114,9 +113,17 @@ class Cell:
             SandboxError: the program could not be started, or the supervisor itself was killed.
         """
         message = await self._receive()
+        if "artifacts" in message:
+            self.handed_over = message
+            message = await self._receive()
         if "exit" not in message:
             raise SandboxError(str(message.get("error", "the cell's supervisor was killed")))
         return Exit(**message["exit"])
+
+    def take_fds(self) -> list[int]:
+        """The open files behind `handed_over`, in its order; the caller closes them."""
+        fds, self._fds = self._fds, []
+        return fds
 
     def end(self) -> None:
         """End whatever is left of the cell. Does not wait: see `ended`.
@@ -127,6 +134,8 @@ class Cell:
         if self._tier == "A":
             self._kill()
         self._control.close()
+        for fd in self.take_fds():
+            os.close(fd)
 
     async def ended(self) -> None:
         """Until the supervisor, and with it everything in the cell, is dead."""
@@ -148,11 +157,12 @@ class Cell:
         if self._early:
             return self._early.pop(0)
         try:
-            data = await self._control.recv(MESSAGE_BYTES_MAX)
+            data, fds = await _receive_fds(self._control)
         except ConnectionResetError:
             # An order crossed with the supervisor's end and was never read. The kernel says so
             # once, ahead of the message that the supervisor left.
-            data = await self._control.recv(MESSAGE_BYTES_MAX)
+            data, fds = await _receive_fds(self._control)
+        self._fds += fds
         return json.loads(data) if data else {}
 
 
@@ -252,6 +262,14 @@ def _bury(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+async def _receive_fds(source: trio.socket.SocketType) -> tuple[bytes, list[int]]:
+    data, ancillary, _, _ = await source.recvmsg(
+        MESSAGE_BYTES_MAX, socket.CMSG_SPACE(4 * FDS_MAX), socket.MSG_CMSG_CLOEXEC
+    )
+    packed = b"".join(content for _, _, content in ancillary)
+    return data, list(memoryview(packed).cast("i"))
 
 
 async def _send_fds(target: trio.socket.SocketType, message: bytes, fds: Sequence[int]) -> None:

@@ -53,6 +53,7 @@ class RunSpec:
     limits: Limits
     files: Mapping[str, bytes] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
+    artifacts: tuple[str, ...] = ()  # patterns of files to hand back
     # Without a control group the supervisor sums memory, and the kernel counts processes by uid.
     without_cgroup: bool = False
 
@@ -87,6 +88,7 @@ def pack_cell(spec: CellSpec) -> bytes:
         "outer_gid": spec.outer_gid,
         "hostname": rootfs.HOSTNAME,
         "job": spec.job,
+        "scratch_folder": spec.scratch,
         "seccomp": packed.blob(spec.seccomp),
     }
     if spec.tier == "A":
@@ -152,6 +154,8 @@ def pack_run(spec: RunSpec) -> bytes:
             "cwd": spec.cwd,
             "files": [packed.file(path, content, 0o755) for path, content in spec.files.items()],
             "links": list(spec.links.items()),
+            "artifacts": list(spec.artifacts),
+            "artifact_bytes": spec.limits.artifact_bytes,
             "rlimits": _rlimits(spec),
             "cpu_s": spec.limits.cpu_s,
             "memory_bytes": spec.limits.memory_bytes if spec.without_cgroup else None,

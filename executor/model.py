@@ -45,6 +45,7 @@ class Limits:
     scratch_inodes: int = 65_536
     open_files: int = 4_096
     output_bytes: int = 64 * MIB
+    artifact_bytes: int = 64 * MIB
 
     def __post_init__(self) -> None:
         """Refuse what no kernel could honour.
@@ -66,7 +67,8 @@ class Request:
 
     `path` is relative to `cwd` or absolute. `bind_file` is a file whose content the program
     receives as FILE_CONTENT. `stdin` is what the program reads; none means end of file at once.
-    `limits` of None are the defaults; `timeout_s` overrides their wall time.
+    `artifacts` are patterns of files to hand back, relative to `cwd`. `limits` of None are the
+    defaults; `timeout_s` overrides their wall time.
     """
 
     language: str
@@ -78,6 +80,7 @@ class Request:
     env: Mapping[str, str] = field(default_factory=dict)
     stdin: bytes | None = None
     args: tuple[str, ...] = ()
+    artifacts: tuple[str, ...] = ()
     timeout_s: float | None = None
     limits: Limits | None = None
     profile: str = "analyze"
@@ -91,6 +94,7 @@ class Request:
         out["files"] = {name: _encode(content) for name, content in self.files.items()}
         out["env"] = dict(self.env)
         out["args"] = list(self.args)
+        out["artifacts"] = list(self.artifacts)
         out["stdin"] = None if self.stdin is None else _encode(self.stdin)
         out["limits"] = None if self.limits is None else _plain(self.limits)
         return out
@@ -105,6 +109,7 @@ class Request:
         given = dict(data)
         given["files"] = {name: _decode(text) for name, text in given.get("files", {}).items()}
         given["args"] = tuple(given.get("args", ()))
+        given["artifacts"] = tuple(given.get("artifacts", ()))
         if given.get("stdin") is not None:
             given["stdin"] = _decode(given["stdin"])
         if given.get("limits") is not None:
@@ -188,6 +193,19 @@ class ChangedFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Artifact:
+    """A file that the run was asked to hand back: its name there, and where its copy is.
+
+    `path` of None means that it was not handed back, and `reason` says why.
+    """
+
+    name: str
+    bytes: int | None = None
+    path: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """The whole truth about one run."""
 
@@ -198,7 +216,7 @@ class Result:
     stderr: Stream = field(default_factory=Stream)
     usage: Usage = field(default_factory=Usage)
     isolation: Isolation = field(default_factory=lambda: Isolation("none"))
-    artifacts: tuple[str, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
     changed_files: tuple[ChangedFile, ...] = ()
     changed_files_omitted: int = 0
     undone_paths: tuple[str, ...] = ()  # protected paths the run made; they are gone again
@@ -220,7 +238,7 @@ class Result:
         for name in ("stdout", "stderr", "usage"):
             out[name] = _plain(out[name])
         out["isolation"] = self.isolation.to_json()
-        out["artifacts"] = list(self.artifacts)
+        out["artifacts"] = [_plain(artifact) for artifact in self.artifacts]
         out["undone_paths"] = list(self.undone_paths)
         out["changed_files"] = [_plain(change) for change in self.changed_files]
         out["verdict"] = None if self.verdict is None else dict(self.verdict)
@@ -239,7 +257,7 @@ class Result:
         given["stderr"] = Stream(**given["stderr"])
         given["usage"] = Usage(**given["usage"])
         given["isolation"] = Isolation.from_json(given["isolation"])
-        given["artifacts"] = tuple(given["artifacts"])
+        given["artifacts"] = tuple(Artifact(**a) for a in given["artifacts"])
         given["undone_paths"] = tuple(given["undone_paths"])
         given["changed_files"] = tuple(ChangedFile(**c) for c in given["changed_files"])
         return cls(**given)

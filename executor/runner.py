@@ -12,12 +12,12 @@ from pathlib import Path
 
 import trio
 
-from executor import cgroup, outcome
+from executor import artifacts, cgroup, outcome
 from executor.capture import READ_BYTES, Capture
 from executor.cells import Cell, Exit
 from executor.description import RunSpec, anonymous_file, pack_cell, pack_run
 from executor.errors import SandboxError
-from executor.model import ChangedFile, Isolation, Limits, Result, Status, Usage
+from executor.model import Artifact, ChangedFile, Isolation, Limits, Result, Status, Usage
 from executor.placement import Layout, Placement
 from executor.profile import ANALYZE, Profile
 from runtimes import Step
@@ -42,6 +42,7 @@ class Job:
     links: Mapping[str, str] = field(default_factory=dict)
     binds: tuple[str, ...] = ()
     stdin: bytes | None = None
+    artifacts: tuple[str, ...] = ()
     profile: Profile = ANALYZE
 
 
@@ -105,6 +106,7 @@ class Runner:
         captures: Mapping[str, Capture],
         on_output: OnOutput | None,
     ) -> Result:
+        folder = self._spools / f"{self._number}.artifacts"
         layout = self.placement.layout()
         job = make_job(layout)
         run = _Run(job, captures, on_output)
@@ -114,6 +116,10 @@ class Runner:
             async with self._cell(job, layout) as (cell, group):
                 end = await run.through(cell, without_cgroup=group is None)
                 consumed = group.consumption() if group else None
+                if cell.handed_over:
+                    run.artifacts = await trio.to_thread.run_sync(
+                        artifacts.store, cell.handed_over, cell.take_fds(), folder
+                    )
         except SandboxError as error:
             run.failure = str(error)
             return _result(run, isolation, Status.SANDBOX_ERROR, None, None)
@@ -188,6 +194,7 @@ class _Run:
         self.captures = captures
         self.stopped: Status | None = None
         self.failure = ""
+        self.artifacts: tuple[Artifact, ...] = ()
         self.wall_s = 0.0
         self._on_output = on_output
 
@@ -211,7 +218,14 @@ class _Run:
         """Hand the run over; the reading ends of its output pipes by name."""
         job = self.job
         spec = RunSpec(
-            job.steps, job.env, job.cwd, job.limits, job.files, job.links, without_cgroup
+            job.steps,
+            job.env,
+            job.cwd,
+            job.limits,
+            job.files,
+            job.links,
+            job.artifacts,
+            without_cgroup,
         )
         stdin = _stdin(job.stdin)
         readers, writers = {}, []
@@ -312,6 +326,7 @@ def _result(
         stderr=run.captures["stderr"].stream(),
         usage=usage,
         isolation=isolation,
+        artifacts=run.artifacts,
         changed_files=changed,
         changed_files_omitted=end.changed_omitted if end else 0,
         undone_paths=tuple(end.undone) if end else (),

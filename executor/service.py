@@ -136,6 +136,7 @@ def _job(checked: Checked, candidate: runtimes.Candidate, layout: Layout) -> Job
         limits=checked.limits,
         env=request.env,
         stdin=request.stdin,
+        artifacts=request.artifacts,
         profile=checked.profile,
     )
 

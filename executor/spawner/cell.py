@@ -10,7 +10,7 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import changes, protection, tree
+from . import artifacts, changes, protection, tree
 from .confine import Confinement, landlock_abi
 from .kernel import (
     PR_SET_CHILD_SUBREAPER,
@@ -64,7 +64,21 @@ def supervise(control: socket.socket, cell: Description) -> None:
     report = _report(supervisor, phase, status)
     report |= _what_changed(cell.data, handles, before)
     report["scratch_full"] = _is_full(handles.scratch)
+    _hand_over_artifacts(control, cell.data, run.data)
     send(control, {"exit": report})
+
+
+def _hand_over_artifacts(control: socket.socket, cell: dict[str, Any], run: dict[str, Any]) -> None:
+    """Pass the declared files on, open: nothing is left of the run that could exchange them."""
+    if not run["artifacts"]:
+        return
+    collected = artifacts.collect(
+        run["artifacts"], run["cwd"], cell["scratch_folder"], run["artifact_bytes"]
+    )
+    message = {"artifacts": collected.found, "skipped": collected.skipped}
+    send(control, message, collected.fds)
+    for fd in collected.fds:
+        os.close(fd)
 
 
 def _make(cell: Description) -> tree.Handles:

@@ -1,0 +1,59 @@
+"""Copies of the files that a run handed back, under names that are safe on the host."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from executor.model import Artifact
+
+NAME_CHARACTERS_MAX = 80
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def store(handed_over: Mapping[str, Any], fds: Sequence[int], folder: Path) -> tuple[Artifact, ...]:
+    """Copy every open file into `folder`; closes the descriptors.
+
+    Raises:
+        OSError: the folder can't be written.
+    """
+    artifacts = []
+    try:
+        if fds:
+            folder.mkdir(mode=0o700)
+        for number, ((name, size), fd) in enumerate(
+            zip(handed_over["artifacts"], fds, strict=True), 1
+        ):
+            target = folder / f"{number:02d}-{safe_name(name)}"
+            copied = _copy(fd, target, size)
+            artifacts.append(Artifact(readable(name), copied, str(target)))
+    finally:
+        for fd in fds:
+            os.close(fd)
+    skipped = [Artifact(readable(name), reason=why) for name, why in handed_over["skipped"]]
+    return (*artifacts, *skipped)
+
+
+def safe_name(name: str) -> str:
+    """The last part of a name that a program chose, as no shell or file system minds it."""
+    return _UNSAFE.sub("_", os.path.basename(name))[-NAME_CHARACTERS_MAX:] or "file"
+
+
+def readable(name: str) -> str:
+    """The name as text: bytes that are none become U+FFFD."""
+    return os.fsencode(name).decode(errors="replace")
+
+
+def _copy(source: int, target: Path, size: int) -> int:
+    """At most `size` bytes: the size that was allowed, should the file have grown since."""
+    copied = 0
+    with open(target, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as out:
+        while copied < size:
+            sent = os.sendfile(out.fileno(), source, copied, min(size - copied, 1 << 20))
+            if sent == 0:
+                break
+            copied += sent
+    return copied
