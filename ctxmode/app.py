@@ -5,6 +5,7 @@ The command line and the MCP server are two skins over `App`; neither knows the 
 
 from __future__ import annotations
 
+import errno
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
@@ -27,6 +28,8 @@ from executor import Executor, Request
 from executor.keep import Answer, Keep
 
 T = TypeVar("T")
+
+OUT_OF_ROOM_OR_RIGHTS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
 
 DRAIN_S_MAX = 1.0
 """How long closing may go on indexing what is queued; the next process takes up the rest."""
@@ -167,3 +170,10 @@ def translated() -> Iterator[None]:
         ) from error
     except kb.StoreError as error:
         raise ContextModeError(str(error)) from error
+    except OSError as error:
+        if error.errno not in OUT_OF_ROOM_OR_RIGHTS:
+            raise
+        place = f": {error.filename}" if error.filename else ""
+        raise ContextModeError(
+            f"{error.strerror}{place}", "Free some space there, or check its owner and mode."
+        ) from error

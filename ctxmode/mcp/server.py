@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import mcp.types as wire
@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from ctxmode import __version__, bugs
 from ctxmode.app import App, open_app
 from ctxmode.config import Config
-from ctxmode.errors import ContextModeError
+from ctxmode.errors import ContextModeError, sole
 from ctxmode.mcp import arguments
 from ctxmode.mcp.stdio import exchange_is_over, stdio_streams
 from ctxmode.mcp.tools import BY_NAME, TOOLS, Reply, Tool
@@ -29,16 +29,24 @@ INSTRUCTIONS = """\
 Run code where the data is and bring back only the answer: ctx_execute for anything that may \
 print much, ctx_search for what was kept of it."""
 
-Context = ServerRequestContext[App]
+Opened = App | ContextModeError
+"""The project, or why it could not be opened, which is then the answer to every call."""
+
+Context = ServerRequestContext[Opened]
 
 
-def build_server(config: Config) -> Server[App]:
+def build_server(config: Config) -> Server[Opened]:
     """The server of one project; opens its App when a conversation starts."""
 
     @asynccontextmanager
-    async def lifespan(_: Server[App]) -> AsyncIterator[App]:
-        async with open_app(config) as app:
-            yield app
+    async def lifespan(_: Server[Opened]) -> AsyncIterator[Opened]:
+        async with AsyncExitStack() as stack:
+            opened: Opened
+            try:
+                opened = await stack.enter_async_context(open_app(config))
+            except ContextModeError as error:
+                opened = error
+            yield opened
 
     return Server(
         "context-mode",
@@ -91,7 +99,10 @@ async def _call_tool(context: Context, params: wire.CallToolRequestParams) -> wi
         given = tool.arguments.model_validate(params.arguments or {})
     except ValidationError as error:
         return _failed(arguments.explain(tool.name, tool.arguments, error))
-    return await _carried_out(tool, given, context.lifespan_context)
+    app = context.lifespan_context
+    if isinstance(app, ContextModeError):
+        return _failed(f"{app}\nMend it, then start this server again.")
+    return await _carried_out(tool, given, app)
 
 
 async def _carried_out(tool: Tool, given: Any, app: App) -> wire.CallToolResult:  # noqa: ANN401
@@ -99,12 +110,12 @@ async def _carried_out(tool: Tool, given: Any, app: App) -> wire.CallToolResult:
     try:
         with trio.fail_after(deadline_s):
             return _answered(await tool.call(app, given))
-    except ContextModeError as error:
-        return _failed(str(error))
     except trio.TooSlowError:
         return _failed(f"{tool.name} was stopped after {deadline_s:.0f} s. Ask for less at once.")
-    except Exception as error:
-        return _failed(bugs.report(error))
+    except Exception as raised:
+        error = sole(raised)
+        expected = isinstance(error, ContextModeError)
+        return _failed(str(error) if expected else bugs.report(raised))
 
 
 def _answered(reply: Reply) -> wire.CallToolResult:

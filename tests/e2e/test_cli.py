@@ -180,3 +180,25 @@ def test_try_proves_itself_on_real_input(place):
     assert {"shell", "python", "perl"} <= {a["language"] for a in trial["answers"]}
     assert all(a["printed"] == str(a["expected"]) for a in trial["answers"])
     assert [s["correct"] for s in trial["listed"]["searches"]] == [True] * 3
+
+
+def test_a_reader_that_has_seen_enough_ends_the_run(place):
+    line = f"{' '.join(place.command)} run shell -c yes | head -n 1"
+    done = subprocess.run(
+        ["sh", "-c", line],
+        capture_output=True,
+        cwd=place.project,
+        env=place.environment,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == (b"y\n", b"")
+
+
+def test_a_denied_run_says_which_rule_of_which_file(place):
+    (place.project / ".claude").mkdir()
+    rules = {"permissions": {"deny": ["Bash(sudo *)"]}}
+    (place.project / ".claude" / "settings.json").write_text(json.dumps(rules))
+    done = place.run("run", "shell", "-c", "echo x; sudo ls")
+    assert (done.returncode, done.stdout) == (126, b"")
+    assert b"Bash(sudo *) in .claude/settings.json:1" in done.stderr

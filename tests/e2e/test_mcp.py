@@ -1,5 +1,6 @@
 """A real MCP client over a real pipe drives every tool."""
 
+import json
 from contextlib import asynccontextmanager
 
 import pytest
@@ -189,3 +190,39 @@ async def test_a_call_that_cannot_be_carried_out_says_what_to_do(place, tool, ar
         assert not (
             await client.call_tool("ctx_execute", {"language": "shell", "code": ":"})
         ).is_error
+
+
+def deny(place, *rules):
+    settings = place.project / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"permissions": {"deny": rules}}))
+
+
+async def test_a_denied_run_names_the_rule_and_the_file_and_nothing_ran(place):
+    deny(place, "Bash(sudo *)")
+    code = "echo before; sudo ls"
+    async with connected(place) as client:
+        result = await client.call_tool("ctx_execute", {"language": "shell", "code": code})
+    assert result.is_error
+    assert "Bash(sudo *)" in text(result)
+    assert ".claude/settings.json:1" in text(result)
+    assert "before" not in text(result).replace(code, "")
+    assert result.structured_content["status"] == "denied"
+
+
+async def test_rules_hold_for_indexing_too(place):
+    deny(place, "Read(./app.log)")
+    async with connected(place) as client:
+        result = await client.call_tool("ctx_index", {"path": "app.log"})
+    assert result.is_error
+    assert "Read(./app.log)" in text(result)
+
+
+async def test_a_broken_rule_file_fails_every_call_with_its_place_and_opens_nothing(place):
+    (place.project / ".claude").mkdir()
+    (place.project / ".claude" / "settings.json").write_text('{\n"permissions": oops}')
+    async with connected(place) as client:
+        for _ in range(2):
+            result = await client.call_tool("ctx_execute", {"language": "shell", "code": "echo hi"})
+            assert result.is_error
+            assert "settings.json:2" in text(result)

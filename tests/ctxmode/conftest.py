@@ -1,0 +1,26 @@
+"""A store and a project on disk."""
+
+import pytest
+
+from ctxmode.config import Config
+from kb import Store
+
+
+@pytest.fixture
+def config(tmp_path):
+    """A project with a page, a program, a secret, and a link that leads out."""
+    project = tmp_path / "project"
+    (project / "docs").mkdir(parents=True)
+    (tmp_path / "home").mkdir()
+    (project / "docs" / "guide.md").write_text("# Guide\n\n## Retries\n\nA retry waits.\n")
+    (project / "app.py").write_text("def retry():\n    return 1\n")
+    (project / "secret.txt").write_text("retry the password\n")
+    (tmp_path / "outside.txt").write_text("outside\n")
+    (project / "way-out").symlink_to(tmp_path / "outside.txt")
+    return Config(project.resolve(), (tmp_path / "home").resolve(), tmp_path / "data")
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store.sqlite3") as opened:
+        yield opened

@@ -1,0 +1,66 @@
+"""Content, files and folders into the store, under the project's rules."""
+
+import json
+
+import pytest
+
+import policy
+from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.indexing import IndexRequest, index
+
+
+@pytest.fixture
+def rules(config):
+    settings = config.project / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"permissions": {"deny": ["Read(./secret.txt)"]}}))
+    return policy.load_rules(config.project, home=config.home)
+
+
+def test_content_is_found_by_its_label(store, config, rules):
+    answer = index(store, config, rules, IndexRequest(content=b"milk\n", source="notes"))
+    assert (answer.source, answer.files, answer.bytes) == ("notes", 1, 5)
+    assert store.search("milk")[0].hits[0].source == "notes"
+
+
+def test_a_file_goes_by_its_path_or_its_label(store, config, rules):
+    assert index(store, config, rules, IndexRequest(path="docs/guide.md")).source == "docs/guide.md"
+    assert index(store, config, rules, IndexRequest(path="app.py", source="x")).source == "x"
+
+
+def test_a_folder_is_indexed_and_says_what_it_left_out(store, config, rules):
+    answer = index(store, config, rules, IndexRequest(path="."))
+    assert answer.files >= 2
+    assert any("Read(./secret.txt)" in reason for reason in answer.skipped)
+    assert not any("password" in hit.text for hit in store.search("retry", limit=50)[0].hits)
+
+
+def test_an_unchanged_folder_says_so(store, config, rules):
+    index(store, config, rules, IndexRequest(path="docs"))
+    again = index(store, config, rules, IndexRequest(path="docs"))
+    assert again.files == 0
+    assert "unchanged" in again.notes[0]
+
+
+def test_a_file_that_a_rule_denies_is_not_read(store, config, rules):
+    with pytest.raises(ContextModeError, match=r"Read\(./secret.txt\)"):
+        index(store, config, rules, IndexRequest(path="secret.txt"))
+    assert store.sources() == []
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        (IndexRequest(), "either"),
+        (IndexRequest(content=b"x", path="app.py"), "either"),
+        (IndexRequest(content=b"x"), "source"),
+        (IndexRequest(path="nowhere"), "cannot be indexed"),
+        (IndexRequest(path="way-out"), "outside"),
+        (IndexRequest(path="../outside.txt"), "outside"),
+        (IndexRequest(path="a\0b"), "NUL"),
+    ],
+)
+def test_what_cannot_be_indexed_is_refused_with_a_hint(store, config, rules, request_, said):
+    with pytest.raises(UsageError, match=said) as caught:
+        index(store, config, rules, request_)
+    assert caught.value.hint
