@@ -1,8 +1,9 @@
-"""What every test may use: a place of its own, and never the user's home or data."""
+"""What holds for every test: a place of its own, never the user's home, no silent skip in CI."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,18 @@ def _no_real_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CONTEXT_MODE_DIR", raising=False)
 
 
-@pytest.fixture
-def require() -> bool:
-    """Whether what is missing on this machine is a failure, not a skip (as in CI)."""
-    return os.environ.get("CTXMODE_REQUIRE_ALL") == "1"
+# A skip whose reason starts so is right wherever its precondition is: nothing is missing.
+NOT_APPLICABLE = "not applicable: "
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """With CTXMODE_REQUIRE_ALL=1 a test that skips, because something is missing here, fails."""
+    report = yield
+    required = os.environ.get("CTXMODE_REQUIRE_ALL") == "1"
+    if required and report.skipped and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        if not reason.startswith(NOT_APPLICABLE):
+            report.outcome = "failed"
+            report.longrepr = f"skipped, where nothing may be missing: {reason}"
+    return report

@@ -139,7 +139,7 @@ def test_code_that_is_not_utf8_is_refused_at_its_byte(place):
     assert b"byte 7 is 0xff" in done.stderr
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
+@pytest.mark.skipif(os.geteuid() == 0, reason="not applicable: root reads every file")
 def test_an_unreadable_file_is_named(place):
     (place.project / "app.log").chmod(0)
     done = place.run("run", "shell", "--bind", "app.log", "-c", "ls")
