@@ -77,12 +77,12 @@ def create_full_text_index(db: sqlite3.Connection) -> None:
     ):
         db.execute(f"""
             CREATE VIEW {view} AS
-            SELECT c.id, c.leaf, c.crumb, c.body, c.ident
+            SELECT c.id, c.source_id, c.leaf, c.crumb, c.body, c.ident, s.label
             FROM chunk c JOIN source s ON s.id = c.source_id
             WHERE s.superseded_by {condition}""")
         db.execute(f"""
             CREATE VIRTUAL TABLE {table} USING fts5(
-                leaf, crumb, body, ident,
+                leaf, crumb, body, ident, label,
                 content='{view}', content_rowid='id', tokenize='{TOKENIZER}'
             )""")
     db.execute("CREATE VIRTUAL TABLE chunk_term USING fts5vocab(chunk_fts, 'row')")

@@ -1,7 +1,7 @@
 """Ranked search: which chunks answer a query, in two steps.
 
-First ids and scores from the full-text index alone, then the text of only those that are shown.
-Two rankings are fused by rank: any of the words (BM25), and words standing together.
+First ids and scores from the full-text index alone (`kb.ranking`), then the text of only those
+that are shown.
 """
 
 # ruff: noqa: S608 - only names and conditions fixed in this package are put into statements
@@ -9,24 +9,14 @@ Two rankings are fused by rank: any of the words (BM25), and words standing toge
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kb import vocabulary
 from kb.filters import Condition, Filters, condition
 from kb.model import Correction, Hit, QueryResult, SearchState
 from kb.query import Query, parse
+from kb.ranking import POOL, Expressions, ranked
 from kb.snippets import within_budget
-
-POOL = 50
-"""How many chunks of each ranking are fused; more never changed the first ten in measurement."""
-
-FUSION_K = 60
-"""The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
-
-TOGETHER_WEIGHT = 0.5
-WEIGHTS = "3.0, 1.0, 1.0, 0.3"
-"""BM25 weights of leaf title, enclosing titles, text, and identifier parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,41 +73,20 @@ def _incomplete_sources(db: sqlite3.Connection, where: Condition) -> int:
 
 
 def _hits(db: sqlite3.Connection, ask: _Ask) -> list[Hit]:
-    """The first chunks by fused rank, identical texts once."""
-    scores: dict[int, float] = {}
-    for table in ask.tables:
-        for chunk_id, score in _scored(db, table, ask):
-            scores[chunk_id] = scores.get(chunk_id, 0.0) + score
+    """The first chunks in order of rank, identical texts once."""
+    words = Expressions(ask.query.matching(ask.corrected), ask.query.together(ask.corrected))
+    size = max(POOL, 2 * ask.limit)
+    pool = [chunk for table in ask.tables for chunk in ranked(db, table, words, ask.where, size)]
     hits: list[Hit] = []
     seen: set[str] = set()
-    for chunk_id in sorted(scores, key=lambda chunk_id: (-scores[chunk_id], -chunk_id)):
+    for chunk in sorted(pool, key=lambda chunk: -chunk.score):
         if len(hits) == ask.limit:
             break
-        hit = _read(db, chunk_id, scores[chunk_id])
+        hit = _read(db, chunk.chunk_id, chunk.score)
         if hit.text not in seen:
             seen.add(hit.text)
             hits.append(hit)
     return hits
-
-
-def _scored(db: sqlite3.Connection, table: str, ask: _Ask) -> Iterator[tuple[int, float]]:
-    """The contributions of both rankings to each chunk's score."""
-    pool = max(POOL, 2 * ask.limit)
-    for expression, weight in (
-        (ask.query.matching(ask.corrected), 1.0),
-        (ask.query.together(ask.corrected), TOGETHER_WEIGHT),
-    ):
-        if expression is None:
-            continue
-        rows = db.execute(
-            f"SELECT f.rowid FROM {table} f JOIN chunk c ON c.id = f.rowid"
-            " JOIN source s ON s.id = c.source_id"
-            f" WHERE f.{table} MATCH ? AND {ask.where.sql} AND f.rank MATCH 'bm25({WEIGHTS})'"
-            " ORDER BY f.rank LIMIT ?",
-            (expression, *ask.where.values, pool),
-        )
-        for rank, (chunk_id,) in enumerate(rows, 1):
-            yield chunk_id, weight / (FUSION_K + rank)
 
 
 def _read(db: sqlite3.Connection, chunk_id: int, score: float) -> Hit:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from kb import words
 from kb.chunk import Chunk
 
-_COLUMNS = "leaf, crumb, body, ident"
+_COLUMNS = "leaf, crumb, body, ident, label"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,9 @@ def insert_chunks(db: sqlite3.Connection, source_id: int, chunks: Sequence[Chunk
         (_row(source_id, chunk) for chunk in chunks),
     )
     db.execute(
-        f"INSERT INTO chunk_fts (rowid, {_COLUMNS}) SELECT id, {_COLUMNS} FROM chunk WHERE id > ?",
-        (last_id,),
+        f"INSERT INTO chunk_fts (rowid, {_COLUMNS})"
+        f" SELECT id, {_COLUMNS} FROM current_chunk WHERE source_id = ? AND id > ?",
+        (source_id, last_id),
     )
     db.execute(
         "UPDATE source SET bytes_indexed = bytes_indexed + ? WHERE id = ?",
@@ -124,28 +125,26 @@ def _row(source_id: int, chunk: Chunk) -> tuple[object, ...]:
 
 def supersede(db: sqlite3.Connection, old_id: int, new_id: int) -> None:
     """Move the older version's chunks out of the index that search reads, into the history's."""
-    unindex(db, old_id, "chunk_fts")
+    unindex(db, old_id)
+    db.execute("UPDATE source SET superseded_by = ? WHERE id = ?", (new_id, old_id))
     db.execute(
         f"INSERT INTO history_fts (rowid, {_COLUMNS})"
-        f" SELECT id, {_COLUMNS} FROM chunk WHERE source_id = ?",
+        f" SELECT id, {_COLUMNS} FROM superseded_chunk WHERE source_id = ?",
         (old_id,),
     )
-    db.execute("UPDATE source SET superseded_by = ? WHERE id = ?", (new_id, old_id))
 
 
-def unindex(db: sqlite3.Connection, source_id: int, table: str) -> None:
-    """Take a source's chunks out of one of the two full-text indexes; the text stays."""
-    db.execute(
-        f"INSERT INTO {table} ({table}, rowid, {_COLUMNS})"
-        f" SELECT 'delete', id, {_COLUMNS} FROM chunk WHERE source_id = ?",
-        (source_id,),
-    )
+def unindex(db: sqlite3.Connection, source_id: int) -> None:
+    """Take a source's chunks out of the full-text index that has them; the text stays."""
+    for table, view in (("chunk_fts", "current_chunk"), ("history_fts", "superseded_chunk")):
+        db.execute(
+            f"INSERT INTO {table} ({table}, rowid, {_COLUMNS})"
+            f" SELECT 'delete', id, {_COLUMNS} FROM {view} WHERE source_id = ?",
+            (source_id,),
+        )
 
 
 def delete_source(db: sqlite3.Connection, source_id: int) -> None:
     """Remove a source wholly; the version before it, if any, stays superseded."""
-    row = db.execute("SELECT superseded_by FROM source WHERE id = ?", (source_id,)).fetchone()
-    if row is None:
-        return
-    unindex(db, source_id, "chunk_fts" if row[0] is None else "history_fts")
+    unindex(db, source_id)
     db.execute("DELETE FROM source WHERE id = ?", (source_id,))

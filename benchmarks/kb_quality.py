@@ -1,0 +1,177 @@
+"""How well search finds what queries ask for, against plain porter BM25 over the same chunks.
+
+    python -m benchmarks.kb_quality [--corpora FOLDER] [--set NAME]
+
+Prints per set, for plain and for ours: hits at 1, 3 and 10 and mean reciprocal rank by file, mean
+reciprocal rank by section, and how often the section's text is within the first 4,000 bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sqlite3
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.kb_corpora import QuerySet, Target, fetch, query_sets
+from kb import Store
+
+LIMIT = 10
+EVIDENCE_BYTES = 4000
+_TOKEN = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A chunk that was returned."""
+
+    label: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Shares and means over one set's queries; times in milliseconds."""
+
+    at_1: float
+    at_3: float
+    at_10: float
+    file_mrr: float
+    section_mrr: float
+    evidence: float
+    p50_ms: float
+    p95_ms: float
+
+
+Searcher = Callable[[str], Sequence[Found]]
+
+
+def plain_searcher(store_path: Path) -> Searcher:
+    """Any of the words, porter, BM25 with equal weights, over the chunks of the store."""
+    db = sqlite3.connect(":memory:")
+    db.execute("ATTACH ? AS kept", (str(store_path),))
+    db.execute("CREATE VIRTUAL TABLE plain USING fts5(title, body, tokenize='porter unicode61')")
+    db.execute(
+        "INSERT INTO plain (rowid, title, body)"
+        " SELECT id, crumb || ' > ' || leaf, body FROM kept.chunk"
+    )
+
+    def search(query: str) -> list[Found]:
+        words = dict.fromkeys(_TOKEN.findall(query))
+        expression = " OR ".join(f'"{word}"' for word in words)
+        ids = [
+            rowid
+            for (rowid,) in db.execute(
+                "SELECT rowid FROM plain WHERE plain MATCH ? ORDER BY rank LIMIT ?",
+                (expression, LIMIT),
+            )
+        ]
+        rows = (
+            db.execute(
+                "SELECT s.label, c.start_byte, c.end_byte, c.body FROM kept.chunk c"
+                " JOIN kept.source s ON s.id = c.source_id WHERE c.id = ?",
+                (rowid,),
+            ).fetchone()
+            for rowid in ids
+        )
+        return [Found(*row[:3]) for row in rows]
+
+    return search
+
+
+def our_searcher(store: Store) -> Searcher:
+    def search(query: str) -> list[Found]:
+        (result,) = store.search(query, limit=LIMIT)
+        return [Found(hit.source, hit.start_byte, hit.end_byte) for hit in result.hits]
+
+    return search
+
+
+def evaluate(targets: Sequence[Target], search: Searcher) -> Scores:
+    """What `search` finds of each target; a file counts once, at its first chunk."""
+    file_ranks: list[int] = []
+    section_ranks: list[int] = []
+    evident: list[bool] = []
+    times: list[float] = []
+    for target in targets:
+        started = time.perf_counter()
+        found = search(target.query)
+        times.append((time.perf_counter() - started) * 1000)
+        files = list(dict.fromkeys(hit.label for hit in found))
+        file_ranks.append(files.index(target.label) + 1 if target.label in files else 0)
+        within = [_in_section(hit, target) for hit in found]
+        section_ranks.append(within.index(True) + 1 if any(within) else 0)
+        evident.append(_evident(found, within))
+    times.sort()
+    count = len(targets)
+    return Scores(
+        *(sum(0 < rank <= at for rank in file_ranks) / count for at in (1, 3, 10)),
+        file_mrr=statistics.fmean(1 / rank if rank else 0.0 for rank in file_ranks),
+        section_mrr=statistics.fmean(1 / rank if rank else 0.0 for rank in section_ranks),
+        evidence=sum(evident) / count,
+        p50_ms=times[count // 2],
+        p95_ms=times[count * 95 // 100],
+    )
+
+
+def _in_section(hit: Found, target: Target) -> bool:
+    return hit.label == target.label and hit.start < target.end and hit.end > target.start
+
+
+def _evident(found: Sequence[Found], within: Sequence[bool]) -> bool:
+    """Whether a chunk of the section begins within the first bytes that would be returned."""
+    used = 0
+    for hit, right in zip(found, within, strict=True):
+        if used >= EVIDENCE_BYTES:
+            return False
+        if right:
+            return True
+        used += hit.end - hit.start
+    return False
+
+
+def measure(queries: QuerySet, folder: Path) -> tuple[Scores, Scores]:
+    """Plain's and our scores on one set, over one store that is made for it."""
+    path = folder / f"{queries.name}.db"
+    with Store.open(path) as store:
+        for document in queries.documents:
+            store.add(document.label, document.data, name=document.label, origin="file")
+        return (
+            evaluate(queries.targets, plain_searcher(path)),
+            evaluate(queries.targets, our_searcher(store)),
+        )
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--corpora", type=Path, default=Path(tempfile.gettempdir()) / "corpora")
+    arguments.add_argument("--set", action="append", help="only sets of this name")
+    given = arguments.parse_args()
+    sets = query_sets(fetch(given.corpora))
+    print(f"{'set':12}{'queries':>8}  {'search':6}  F@1   F@3   F@10  fMRR  sMRR  4000B  p50    p95 ms")
+    means: dict[str, list[float]] = {"plain": [], "ours": []}
+    for queries in sets:
+        if given.set and queries.name not in given.set:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            results = measure(queries, Path(folder))
+        for name, scores in zip(means, results, strict=True):
+            means[name].append(scores.file_mrr)
+            print(
+                f"{queries.name:12}{len(queries.targets):8}  {name:6}  {scores.at_1:.3f} "
+                f"{scores.at_3:.3f} {scores.at_10:.3f} {scores.file_mrr:.3f} "
+                f"{scores.section_mrr:.3f} {scores.evidence:.3f}  {scores.p50_ms:5.2f}  "
+                f"{scores.p95_ms:5.2f}"
+            )
+    for name, values in means.items():
+        print(f"mean file MRR, {name}: {statistics.fmean(values):.4f}")
+
+
+if __name__ == "__main__":
+    main()
