@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +27,6 @@ CRITICAL_LANGUAGES = ("shell", "python")
 
 
 @dataclass(frozen=True, slots=True)
-class LanguageHealth:
-    """One language: the toolchain chosen, or why none runs and how to get one."""
-
-    runnable: bool
-    path: str | None = None
-    version: str | None = None
-    start_ms: float | None = None
-    toolchain: str | None = None
-    reason: str = ""
-    hint: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class PartHealth:
     """A part that works or does not: `detail` says what it is, `reason` and `remedy` why not."""
 
@@ -54,7 +41,7 @@ class Diagnosis:
     """The whole state. `critical` names what must work and does not; empty means healthy."""
 
     project: str
-    languages: Mapping[str, LanguageHealth]
+    languages: Mapping[str, LanguageReport]
     isolation: Isolation
     fts5: PartHealth
     storage: PartHealth
@@ -77,23 +64,22 @@ class Diagnosis:
             "project": self.project,
             "critical": list(self.critical),
             "isolation": self.isolation.to_json(),
-            "languages": {name: _fields(health) for name, health in self.languages.items()},
+            "languages": {name: _fields(it) for name, it in self.languages.items()},
             "fts5": _fields(self.fts5),
             "storage": _fields(self.storage),
             "opening": _fields(self.opening),
         }
 
 
-def _fields(data: LanguageHealth | PartHealth) -> dict[str, Any]:
-    return {name: getattr(data, name) for name in data.__slots__}
+def _fields(data: LanguageReport | PartHealth) -> dict[str, Any]:
+    return {f.name: getattr(data, f.name) for f in fields(data)}
 
 
 async def diagnose(config: Config, engine: Executor, *, refresh: bool = False) -> Diagnosis:
     """Examine an open project. Languages are proven by running them in the sandbox."""
-    reports = await engine.languages(refresh=refresh)
     return Diagnosis(
         project=str(config.project),
-        languages={name: _language(report) for name, report in reports.items()},
+        languages=await engine.languages(refresh=refresh),
         isolation=engine.isolation,
         fts5=await trio.to_thread.run_sync(check_fts5),
         storage=PartHealth(True, str(config.database)),
@@ -115,23 +101,10 @@ async def diagnose_closed(config: Config, error: ContextModeError) -> Diagnosis:
             async with open_executor(
                 project=config.project, state_dir=Path(folder), rules=None, home=config.home
             ) as engine:
-                reports = await engine.languages()
-                languages = {name: _language(report) for name, report in reports.items()}
+                languages = await engine.languages()
                 return replace(diagnosis, languages=languages, isolation=engine.isolation)
         except (SandboxUnavailableError, OSError):
             return diagnosis
-
-
-def _language(report: LanguageReport) -> LanguageHealth:
-    return LanguageHealth(
-        runnable=report.runnable,
-        path=report.path,
-        version=report.version,
-        start_ms=None if report.start_ms is None else round(report.start_ms, 1),
-        toolchain=report.toolchain,
-        reason=report.reason,
-        hint=report.hint,
-    )
 
 
 def check_fts5() -> PartHealth:

@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ctxmode import __version__
-from ctxmode.diagnosis import Diagnosis, LanguageHealth, PartHealth
-from executor import Isolation
+from ctxmode.diagnosis import Diagnosis, PartHealth
+from executor import Isolation, LanguageReport
 
 GOOD, BAD = ("yes", "green"), ("no", "red")
 
@@ -54,10 +54,10 @@ def _languages(diagnosis: Diagnosis) -> Table:
     return table
 
 
-def _by(health: LanguageHealth) -> str:
-    if health.runnable:
-        return f"{health.toolchain}  {health.path}"
-    return health.reason
+def _by(report: LanguageReport) -> str:
+    if report.runnable:
+        return f"{report.toolchain}  {report.path}"
+    return report.reason
 
 
 def _isolation(isolation: Isolation) -> Table:

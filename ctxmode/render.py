@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxmode.answers import BatchAnswer, CommandAnswer, IndexAnswer, SearchAnswer
-from ctxmode.diagnosis import Diagnosis, LanguageHealth
+from ctxmode.diagnosis import Diagnosis
+from executor import LanguageReport
 from executor.keep import Answer
 from executor.model import ChangedFile, Layer, Result, Status, Stream
 from kb.model import Hit, QueryResult, SearchState
@@ -197,7 +198,7 @@ def _command_text(command: CommandAnswer, *, whole: bool) -> str:
 
 def doctor_text(diagnosis: Diagnosis) -> str:
     """One line a fact, in plain words, for whoever cannot show a table."""
-    languages = (_language_line(name, it) for name, it in diagnosis.languages.items())
+    languages = map(_language_line, diagnosis.languages.values())
     layers = (_layer_line(name, it) for name, it in diagnosis.isolation.layers.items())
     parts = {"storage": diagnosis.storage, "fts5": diagnosis.fts5, "opening": diagnosis.opening}
     lines = [
@@ -214,10 +215,11 @@ def doctor_text(diagnosis: Diagnosis) -> str:
     return "\n".join(lines)
 
 
-def _language_line(name: str, health: LanguageHealth) -> str:
-    if not health.runnable:
-        return f"{name}: not runnable: {health.reason}. {health.hint}"
-    return f"{name}: {health.toolchain} {health.version or ''}, starts in {health.start_ms} ms"
+def _language_line(report: LanguageReport) -> str:
+    if not report.runnable:
+        return f"{report.name}: not runnable: {report.reason}. {report.hint}"
+    version = f" {report.version}" if report.version else ""
+    return f"{report.name}: {report.toolchain}{version}, starts in {report.start_ms:.0f} ms"
 
 
 def _layer_line(name: str, layer: Layer) -> str:

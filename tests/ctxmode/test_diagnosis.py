@@ -2,13 +2,14 @@
 
 import pytest
 
-from ctxmode.diagnosis import Diagnosis, LanguageHealth, PartHealth, check_fts5, check_storage
+from ctxmode.diagnosis import Diagnosis, PartHealth, check_fts5, check_storage
 from ctxmode.doctor_table import show
 from ctxmode.render import doctor_text
-from executor import Isolation, Layer
+from executor import Isolation, LanguageReport, Layer
 
-WORKS = LanguageHealth(True, "/usr/bin/x", "1.2", 5.0, "x")
-BROKEN = LanguageHealth(False, reason="found no x", hint="apt-get install x")
+SHELL = LanguageReport("shell", True, "/usr/bin/x", "x", "1.2", 5.04)
+PYTHON = LanguageReport("python", True, "/usr/bin/p", "p", None, 9.0)
+BROKEN = LanguageReport("lua", False, reason="found no x", hint="apt-get install x")
 FINE = PartHealth(True, "fine")
 LAYERS = {
     "seccomp": Layer(True, "denylist"),
@@ -19,7 +20,7 @@ LAYERS = {
 def diagnosis(**changed) -> Diagnosis:
     whole = {
         "project": "/p",
-        "languages": {"shell": WORKS, "python": WORKS, "lua": BROKEN},
+        "languages": {"shell": SHELL, "python": PYTHON, "lua": BROKEN},
         "isolation": Isolation("A", LAYERS),
         "fts5": FINE,
         "storage": FINE,
@@ -32,7 +33,7 @@ def diagnosis(**changed) -> Diagnosis:
     [
         ({}, ()),
         ({"isolation": Isolation("none")}, ("isolation",)),
-        ({"languages": {"shell": WORKS, "python": BROKEN}}, ("language python",)),
+        ({"languages": {"shell": SHELL, "python": BROKEN}}, ("language python",)),
         ({"languages": {}}, ("language shell", "language python")),
         ({"fts5": PartHealth(False, "")}, ("fts5",)),
         ({"storage": PartHealth(False, "")}, ("storage",)),
@@ -47,6 +48,7 @@ def test_the_json_form_has_the_documented_shape():
     data = diagnosis().to_json()
     assert data["critical"] == []
     assert data["languages"]["lua"] == {
+        "name": "lua",
         "runnable": False,
         "path": None,
         "version": None,
@@ -75,7 +77,7 @@ def test_the_table_shows_reasons_and_collects_the_remedies(capsys):
 
 def test_the_plain_form_has_a_line_a_fact():
     lines = doctor_text(diagnosis()).splitlines()
-    assert "shell: x 1.2, starts in 5.0 ms" in lines
+    assert "shell: x 1.2, starts in 5 ms" in lines
     assert "lua: not runnable: found no x. apt-get install x" in lines
     assert "cgroup: off: no group" in lines
 
