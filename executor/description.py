@@ -40,6 +40,7 @@ class CellSpec:
     job: str = rootfs.JOB
     home: str = rootfs.HOME
     guarded: Guarded = field(default_factory=Guarded)
+    listen: tuple[int, ...] = ()  # ports of the cell's loopback that are served from outside
     readable: tuple[tuple[str, str], ...] = ()  # tier B: the project's (path, "r" | "list")
 
 
@@ -133,6 +134,7 @@ def _namespaced(spec: CellSpec, packed: _Packed) -> dict[str, Any]:
         },
         "access": [("/", "r"), *((path, "rw") for path in writable)],
         "deny_tcp": False,
+        "listen": list(spec.listen),
     }
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from executor.model import Layer
+from executor.model import Isolation, Layer
+from executor.profile import Profile
 
 REMEDIES = {
     "namespaces": (
@@ -58,6 +59,16 @@ def layers(found: Findings) -> dict[str, Layer]:
             "id_mapping", found.why_not_mapped, f"the project's owner appears as {found.mapped_uid}"
         )
     return named
+
+
+def for_run(isolation: Isolation, profile: Profile) -> Isolation:
+    """The same, with what this profile opens."""
+    named = dict(isolation.layers)
+    if profile.network.is_open:
+        named["network"] = Layer(True, f"only, by proxy: {profile.network.describe()}")
+    if passed := (*profile.env, *profile.read):
+        named["passed_through"] = Layer(True, f"by the user's profile: {', '.join(passed)}")
+    return Isolation(isolation.tier, named)
 
 
 def _layer(name: str, reason: str, detail: str) -> Layer:

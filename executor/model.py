@@ -193,6 +193,16 @@ class ChangedFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Connection:
+    """One attempt of a run to connect through the proxy; `reason` says why it was refused."""
+
+    host: str
+    port: int
+    allowed: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Artifact:
     """A file that the run was asked to hand back: its name there, and where its copy is.
 
@@ -219,6 +229,7 @@ class Result:
     artifacts: tuple[Artifact, ...] = ()
     changed_files: tuple[ChangedFile, ...] = ()
     changed_files_omitted: int = 0
+    connections: tuple[Connection, ...] = ()
     undone_paths: tuple[str, ...] = ()  # protected paths the run made; they are gone again
     verdict: Mapping[str, Any] | None = None
     output_id: str | None = None
@@ -239,6 +250,7 @@ class Result:
             out[name] = _plain(out[name])
         out["isolation"] = self.isolation.to_json()
         out["artifacts"] = [_plain(artifact) for artifact in self.artifacts]
+        out["connections"] = [_plain(connection) for connection in self.connections]
         out["undone_paths"] = list(self.undone_paths)
         out["changed_files"] = [_plain(change) for change in self.changed_files]
         out["verdict"] = None if self.verdict is None else dict(self.verdict)
@@ -258,6 +270,7 @@ class Result:
         given["usage"] = Usage(**given["usage"])
         given["isolation"] = Isolation.from_json(given["isolation"])
         given["artifacts"] = tuple(Artifact(**a) for a in given["artifacts"])
+        given["connections"] = tuple(Connection(**c) for c in given["connections"])
         given["undone_paths"] = tuple(given["undone_paths"])
         given["changed_files"] = tuple(ChangedFile(**c) for c in given["changed_files"])
         return cls(**given)

@@ -88,14 +88,26 @@ class Placement:
             project_source=self.spawner.source(project),
             access=access,
             seccomp=seccomp.program(seccomp.Filter(sockets=self.tier == "A")),
-            binds=tuple((self.spawner.source(path), path) for path in not_of_the_system(binds)),
+            binds=(
+                *((self.spawner.source(path), path) for path in not_of_the_system(binds)),
+                *self._passed_through(profile, layout),
+            ),
             limits=limits,
             job=layout.job,
             scratch=layout.scratch,
             home=layout.home,
             guarded=project_files.guarded(self.project, access),
             readable=project_files.readable(self.project) if self.tier == "B" else (),
+            listen=profile.network.listen,
         )
+
+    def _passed_through(self, profile: Profile, layout: Layout) -> Iterator[tuple[str, str]]:
+        """The paths that a profile shows, those below the home at the same place of the cell's."""
+        for path in profile.read:
+            source = os.path.realpath(os.path.expanduser(path))
+            target = f"{layout.home}/{path[2:]}" if path.startswith("~/") else path
+            if os.path.exists(source):
+                yield self.spawner.source(source), target
 
 
 def not_of_the_system(paths: Iterable[str]) -> Iterator[str]:

@@ -1,9 +1,11 @@
-"""Profiles: what a run may touch."""
+"""Profiles: what a run may touch. Two are built in; users define others, projects tighten them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+
+from executor.network import Allowlist
 
 
 class ProjectAccess(StrEnum):
@@ -14,12 +16,22 @@ class ProjectAccess(StrEnum):
     LIVE = "live"  # writes reach the disk, protected paths excepted
 
 
+NO_NETWORK = Allowlist()
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A named grant. `floor` is the weakest tier it may run in."""
+    """A named grant.
+
+    `network` are names to connect to, `env` names of variables and `read` paths of the host that
+    are passed through; `floor` is the weakest tier it may run in.
+    """
 
     name: str
     project: ProjectAccess
+    network: Allowlist = NO_NETWORK
+    env: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
     floor: str = "B"
 
 

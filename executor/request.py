@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import runtimes
 from executor.errors import RequestError
 from executor.model import MIB, Limits, Request
-from executor.profile import PROFILES, Profile
+from executor.profile import Profile
 
 CODE_BYTES_MAX = 4 * MIB
 
@@ -29,7 +30,7 @@ class Checked:
     profile: Profile
 
 
-def check(request: Request, project: Path) -> Checked:
+def check(request: Request, project: Path, profiles: Mapping[str, Profile]) -> Checked:
     """The request, resolved; paths are real paths, so that no link leads out of the project.
 
     Raises:
@@ -44,8 +45,8 @@ def check(request: Request, project: Path) -> Checked:
         row = runtimes.language(request.language)
     except runtimes.UnknownLanguage as error:
         raise RequestError(str(error), "name one of the known languages") from error
-    if request.profile not in PROFILES:
-        known = ", ".join(PROFILES)
+    if request.profile not in profiles:
+        known = ", ".join(profiles)
         raise RequestError(f"unknown profile {request.profile!r}", f"use one of: {known}")
     for name, value in (*request.env.items(), *(("argument", arg) for arg in request.args)):
         if "\0" in name + value or "=" in name:
@@ -58,7 +59,7 @@ def check(request: Request, project: Path) -> Checked:
         bind_file=_file(request.bind_file, cwd, project) if request.bind_file else None,
         cwd=cwd,
         limits=_limits(request),
-        profile=PROFILES[request.profile],
+        profile=profiles[request.profile],
     )
 
 

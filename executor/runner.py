@@ -5,18 +5,20 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import socket
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import trio
 
-from executor import artifacts, cgroup, outcome
+from executor import artifacts, cgroup, network, outcome
 from executor.capture import READ_BYTES, Capture
 from executor.cells import Cell, Exit
 from executor.description import RunSpec, anonymous_file, pack_cell, pack_run
 from executor.errors import SandboxError
+from executor.layers import for_run
 from executor.model import Artifact, ChangedFile, Isolation, Limits, Result, Status, Usage
 from executor.placement import Layout, Placement
 from executor.profile import ANALYZE, Profile
@@ -110,7 +112,7 @@ class Runner:
         layout = self.placement.layout()
         job = make_job(layout)
         run = _Run(job, captures, on_output)
-        isolation = self.placement.isolation
+        isolation = for_run(self.placement.isolation, job.profile)
         consumed = None
         try:
             async with self._cell(job, layout) as (cell, group):
@@ -195,6 +197,7 @@ class _Run:
         self.stopped: Status | None = None
         self.failure = ""
         self.artifacts: tuple[Artifact, ...] = ()
+        self.gate = network.Gate(job.profile.network)
         self.wall_s = 0.0
         self._on_output = on_output
 
@@ -203,16 +206,28 @@ class _Run:
 
         None if the program could not be started or its cell was lost: see `failure`.
         """
-        readers = await self._start(cell, without_cgroup)
-        started_at = time.monotonic()
-        async with trio.open_nursery() as nursery:
-            for name, reader in readers.items():
-                nursery.start_soon(self._drain, name, reader, cell)
-            end = await self._end(cell)
-            self.wall_s = time.monotonic() - started_at
-            # Every process of the run is dead: what is still in the pipes comes at once.
-            nursery.cancel_scope.deadline = trio.current_time() + DRAIN_S_MAX
+        async with trio.open_nursery() as outside:
+            self._open_network(cell.take_fds(), outside)
+            readers = await self._start(cell, without_cgroup)
+            started_at = time.monotonic()
+            async with trio.open_nursery() as nursery:
+                for name, reader in readers.items():
+                    nursery.start_soon(self._drain, name, reader, cell)
+                end = await self._end(cell)
+                self.wall_s = time.monotonic() - started_at
+                # Every process of the run is dead: what is still in the pipes comes at once.
+                nursery.cancel_scope.deadline = trio.current_time() + DRAIN_S_MAX
+            outside.cancel_scope.cancel()
         return end
+
+    def _open_network(self, listeners: Sequence[int], outside: trio.Nursery) -> None:
+        """Serve the sockets that listen inside the cell, in the order of the profile's ports."""
+        for port, fd in zip(self.job.profile.network.listen, listeners, strict=True):
+            listener = trio.socket.from_stdlib_socket(socket.socket(fileno=fd))
+            if port == network.PROXY_PORT:
+                outside.start_soon(network.serve, listener, self.gate)
+            else:
+                outside.start_soon(network.forward, listener, port, self.gate)
 
     async def _start(self, cell: Cell, without_cgroup: bool) -> dict[str, int]:
         """Hand the run over; the reading ends of its output pipes by name."""
@@ -328,6 +343,7 @@ def _result(
         isolation=isolation,
         artifacts=run.artifacts,
         changed_files=changed,
+        connections=tuple(run.gate.connections),
         changed_files_omitted=end.changed_omitted if end else 0,
         undone_paths=tuple(end.undone) if end else (),
         phase=end.phase if end else "run",

@@ -6,8 +6,8 @@ import contextlib
 import os
 import secrets
 import shutil
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,11 @@ import trio
 
 import policy
 import runtimes
-from executor import cgroup
+from executor import cgroup, network
 from executor.errors import RequestError
 from executor.model import Isolation, Request, Result, Status
 from executor.placement import Layout, Machine, Placement, placed
+from executor.profile import PROFILES, Profile
 from executor.request import Checked, check
 from executor.runner import Completed, Job, OnOutput, Runner
 from executor.toolchains import LanguageReport, Toolchains, job_of
@@ -29,27 +30,30 @@ class Settings:
     """What a user can set of the executor.
 
     `inline_bytes` is how much of each stream a result holds; `concurrency` how many programs run
-    at once, None meaning twice the processors.
+    at once, None meaning twice the processors; `profiles` are all that requests may name.
     """
 
     inline_bytes: int = 4096
     concurrency: int | None = None
+    profiles: Mapping[str, Profile] = field(default_factory=lambda: PROFILES)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What holds for every request."""
+
+    project: Path
+    home: Path
+    rules: policy.Rules | None
+    profiles: Mapping[str, Profile]
 
 
 class Executor:
     """Runs requests for one project. Made by `open_executor` only."""
 
-    def __init__(
-        self,
-        project: Path,
-        home: Path,
-        rules: policy.Rules | None,
-        runner: Runner,
-        toolchains: Toolchains,
-    ) -> None:
-        self.project = project
-        self._home = home
-        self._rules = rules
+    def __init__(self, terms: Terms, runner: Runner, toolchains: Toolchains) -> None:
+        self.project = terms.project
+        self._terms = terms
         self._runner = runner
         self._toolchains = toolchains
 
@@ -67,10 +71,13 @@ class Executor:
             RequestError: the request can't be run as asked; its hint says what to do.
             OSError: the output can't be spooled.
         """
-        checked = await trio.to_thread.run_sync(check, request, self.project)
+        checked = await trio.to_thread.run_sync(check, request, self.project, self._terms.profiles)
+        if unmet := self._unmet(checked.profile):
+            return Completed(self._refused(request, Status.SANDBOX_UNAVAILABLE, unmet))
         verdict = await trio.to_thread.run_sync(self._guard, checked)
         if verdict and verdict["decision"] in ("deny", "ask"):
-            return Completed(self._refused(request, verdict))
+            message = str(verdict.get("message", ""))
+            return Completed(self._refused(request, Status.DENIED, message, verdict))
         chosen = await self._toolchains.choose(checked.language)
         if isinstance(chosen, LanguageReport):
             raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
@@ -93,24 +100,43 @@ class Executor:
         return {row.name: reports[row.name] for row in runtimes.LANGUAGES}
 
     def _guard(self, checked: Checked) -> Mapping[str, Any] | None:
-        if self._rules is None:
+        if self._terms.rules is None:
             return None
         subject = policy.Subject(
             language=checked.language.name,
             code=checked.text,
             cwd=checked.cwd,
             project=str(self.project),
-            home=str(self._home),
+            home=str(self._terms.home),
             env=checked.request.env,
             surface="sandbox",
         )
-        return policy.evaluate(subject, self._rules).to_json()
+        return policy.evaluate(subject, self._terms.rules).to_json()
 
-    def _refused(self, request: Request, verdict: Mapping[str, Any]) -> Result:
+    def _unmet(self, profile: Profile) -> str:
+        """What this profile demands and the tier in use lacks; empty if nothing."""
+        tier = self.isolation.tier
+        if tier == "A":
+            return ""
+        lacking = self.isolation.layers["namespaces"]
+        if profile.floor == "A" or profile.network.is_open:
+            return (
+                f"profile {profile.name} needs tier A and this machine gives tier {tier}: "
+                f"{lacking.reason}. To mend it, {lacking.remedy}."
+            )
+        return ""
+
+    def _refused(
+        self,
+        request: Request,
+        status: Status,
+        message: str,
+        verdict: Mapping[str, Any] | None = None,
+    ) -> Result:
         return Result(
-            status=Status.DENIED,
+            status=status,
             verdict=verdict,
-            message=str(verdict.get("message", "")),
+            message=message,
             isolation=self.isolation,
             profile=request.profile,
         )
@@ -134,11 +160,23 @@ def _job(checked: Checked, candidate: runtimes.Candidate, layout: Layout) -> Job
         layout,
         cwd=checked.cwd,
         limits=checked.limits,
-        env=request.env,
+        env=granted_environment(checked.profile) | dict(request.env),
         stdin=request.stdin,
         artifacts=request.artifacts,
         profile=checked.profile,
     )
+
+
+def granted_environment(profile: Profile) -> dict[str, str]:
+    """The variables that a profile passes through, and those that lead to the proxy."""
+    passed = {name: os.environ[name] for name in profile.env if name in os.environ}
+    if not profile.network.rules:
+        return passed
+    proxy = f"http://127.0.0.1:{network.PROXY_PORT}"
+    names = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY")
+    local = "localhost,127.0.0.1,::1"
+    # NODE_USE_ENV_PROXY: node obeys the others only when told to.
+    return passed | dict.fromkeys(names, proxy) | {"NO_PROXY": local, "NODE_USE_ENV_PROXY": "1"}
 
 
 @contextlib.asynccontextmanager
@@ -167,13 +205,14 @@ async def open_executor(
     hierarchy, why_no_cgroup = cgroup.find(instance)
     try:
         machine = Machine(project, hierarchy, why_no_cgroup)
-        stage = [str(project), *sorted(binds)]
+        shown = {path for profile in settings.profiles.values() for path in profile.read}
+        stage = [str(project), *existing(sorted(binds | shown))]
         async with (
             placed(machine, stage, as_root=is_real_root()) as placement,
             _runner(placement, hierarchy, spools, settings) as runner,
         ):
             toolchains = Toolchains(runner, found, state_dir / "probes.json", str(project))
-            yield Executor(project, home, rules, runner, toolchains)
+            yield Executor(Terms(project, home, rules, settings.profiles), runner, toolchains)
     finally:
         if hierarchy:
             cgroup.remove_hierarchy(hierarchy)
@@ -199,6 +238,12 @@ def _discover(search_path: list[str], project: Path, home: Path) -> dict[str, ru
         row.name: runtimes.discover(row, search_path, project, home, os.environ)
         for row in runtimes.LANGUAGES
     }
+
+
+def existing(paths: Iterable[str]) -> list[str]:
+    """The real paths of those that exist."""
+    real = (os.path.realpath(os.path.expanduser(path)) for path in paths)
+    return [path for path in real if os.path.exists(path)]
 
 
 def is_real_root() -> bool:

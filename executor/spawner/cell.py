@@ -41,9 +41,11 @@ def supervise(control: socket.socket, cell: Description) -> None:
     """
     prctl("pdeathsig", PR_SET_PDEATHSIG, signal.SIGKILL)  # the spawner's end is the cell's
     os.setsid()
-    handles = _make(cell)
+    handles, listeners = _make(cell)
     layers = {"landlock": max(landlock_abi(), 0), "copy_on_write": handles.copy_on_write}
-    send(control, {"ready": layers})
+    send(control, {"ready": layers}, [listener.fileno() for listener in listeners])
+    for listener in listeners:
+        listener.close()
     message, fds, _, _ = socket.recv_fds(control, 64, RUN_FDS)
     if message != b"run" or len(fds) != RUN_FDS:
         return  # the server is gone or has changed its mind
@@ -81,15 +83,17 @@ def _hand_over_artifacts(control: socket.socket, cell: dict[str, Any], run: dict
         os.close(fd)
 
 
-def _make(cell: Description) -> tree.Handles:
+def _make(cell: Description) -> tuple[tree.Handles, list[socket.socket]]:
+    """The cell's file tree, and sockets that listen inside it for the server to serve."""
     if cell.data["tier"] != "A":
         prctl("dumpable", PR_SET_DUMPABLE, 0)
         prctl("subreaper", PR_SET_CHILD_SUBREAPER, 1)
-        return tree.Handles()
+        return tree.Handles(), []
     _become_user(cell.data)
     socket.sethostname(cell.data["hostname"])
     _loopback_up()
-    return tree.build(cell)
+    listeners = [socket.create_server(("127.0.0.1", port)) for port in cell.data["listen"]]
+    return tree.build(cell), listeners
 
 
 def _become_user(cell: dict[str, Any]) -> None:

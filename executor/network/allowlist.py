@@ -1,0 +1,125 @@
+"""Which names a run may connect to. Pure; strict, because every lenient reading was once a hole."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+
+WEB_PORTS = (80, 443)
+# One spelling per name: lower case, letters, digits and inner hyphens, no trailing dot. Whatever
+# two programs could read differently (NUL, userinfo, percent signs, Unicode) is not a name.
+_NAME = re.compile(
+    r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*"
+)
+PROXY_PORT = 3128  # inside the cell, whose network is its own
+_LOOPBACK_NAMES = ("localhost", "127.0.0.1")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One entry: a name, or with `subdomains` all names below it; on one port or the web's two."""
+
+    name: str
+    subdomains: bool = False
+    port: int | None = None
+
+    def allows(self, host: str, port: int) -> bool:
+        if port not in ((self.port,) if self.port else WEB_PORTS):
+            return False
+        return host.endswith(f".{self.name}") if self.subdomains else host == self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Allowlist:
+    """The rules of a profile. Without any, nothing is allowed."""
+
+    rules: tuple[Rule, ...] = ()
+    loopback_ports: tuple[int, ...] = ()  # of the host
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any connection at all is allowed."""
+        return bool(self.rules or self.loopback_ports)
+
+    def describe(self) -> str:
+        """The rules as they were written."""
+        names = [
+            f"{'*.' * rule.subdomains}{rule.name}{f':{rule.port}' if rule.port else ''}"
+            for rule in self.rules
+        ]
+        return ", ".join((*names, *(f"localhost:{port}" for port in self.loopback_ports)))
+
+    @property
+    def listen(self) -> tuple[int, ...]:
+        """The ports to serve inside the cell: the proxy's first, if names are allowed."""
+        return ((PROXY_PORT,) if self.rules else ()) + self.loopback_ports
+
+    def refuses(self, host: str, port: int) -> str:
+        """Why a connection may not be made; empty if it may."""
+        if not _is_name(host):
+            return "the host is not a plain lower-case domain name"
+        if any(rule.allows(host, port) for rule in self.rules):
+            return ""
+        named = any(rule.name == host or rule.allows(host, 443) for rule in self.rules)
+        return f"port {port} is not allowed for it" if named else "the profile does not name it"
+
+
+def parse(entries: tuple[str, ...]) -> Allowlist:
+    """An allowlist from `name`, `*.name`, `name:port`, `localhost:port`.
+
+    Raises:
+        ValueError: an entry is none of these; the message says what it should be.
+    """
+    rules, loopback = [], []
+    for entry in entries:
+        host, colon, port_text = entry.partition(":")
+        port = _port(entry, port_text) if colon else None
+        subdomains = host.startswith("*.")
+        name = host[2:] if subdomains else host
+        if name in _LOOPBACK_NAMES and not subdomains:
+            if port is None:
+                raise ValueError(f"{entry!r}: name the port too, as in localhost:8080")
+            if port == PROXY_PORT:
+                raise ValueError(f"{entry!r}: this port is the proxy's own in a sandbox")
+            loopback.append(port)
+            continue
+        if not _is_name(name) or (subdomains and "." not in name):
+            raise ValueError(
+                f"{entry!r} is not a name to connect to: write example.com, *.example.com, "
+                "example.com:8443 or localhost:8080, in lower case"
+            )
+        rules.append(Rule(name, subdomains, port))
+    return Allowlist(tuple(rules), tuple(loopback))
+
+
+def _port(entry: str, text: str) -> int:
+    if not re.fullmatch(r"[1-9][0-9]{0,4}", text) or int(text) > 65_535:
+        raise ValueError(f"{entry!r}: the port must be a number from 1 to 65535")
+    return int(text)
+
+
+def _is_name(host: str) -> bool:
+    """A domain name that is no address in any notation (decimal, hexadecimal, octal …)."""
+    if not _NAME.fullmatch(host) or host in _LOOPBACK_NAMES or host.endswith(".localhost"):
+        return False
+    last = host.rpartition(".")[2]
+    return not re.fullmatch(r"[0-9]+|0x[0-9a-f]*", last)
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is out on the internet: not this machine, its networks or its cloud's.
+
+    Addresses that carry another one inside (mapped, NAT64, 6to4, Teredo) count as what they carry.
+    """
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(parsed, ipaddress.IPv6Address):
+        inner = parsed.ipv4_mapped or parsed.sixtofour or (parsed.teredo or (None, None))[1]
+        if parsed in ipaddress.ip_network("64:ff9b::/96"):
+            inner = ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(str(inner))
+    return parsed.is_global and not parsed.is_multicast

@@ -1,0 +1,253 @@
+"""An HTTP proxy outside the cell, on a socket that listens inside it.
+
+The listening socket is made in the cell's own network namespace and handed out, so no path of the
+host's file system and no process of ours is inside. Names are checked as the client wrote them,
+addresses after resolution, and it is a checked address that is dialled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+import h11
+import trio
+
+from executor.model import Connection
+from executor.network import tls
+from executor.network.allowlist import Allowlist, is_public
+
+HEAD_S_MAX = 10.0
+CONNECT_S_MAX = 10.0
+IDLE_S_MAX = 60.0
+CHUNK_BYTES = 64 * 1024
+CONNECTIONS_MAX = 64
+REPORTED_MAX = 100
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+
+
+async def resolve(host: str, port: int) -> Sequence[str]:
+    """The host's addresses, from the system's resolver.
+
+    Raises:
+        OSError: there are none.
+    """
+    found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(entry[4][0]) for entry in found]
+
+
+@dataclass(slots=True)
+class Gate:
+    """What may pass, how names become addresses, and a bounded record of what tried to pass."""
+
+    allowlist: Allowlist
+    resolver: Resolve = resolve
+    address_allowed: Callable[[str], bool] = is_public
+    connections: list[Connection] = field(default_factory=list)
+    unreported: int = 0
+
+    def record(self, connection: Connection) -> None:
+        if connection in self.connections:
+            return
+        if len(self.connections) < REPORTED_MAX:
+            self.connections.append(connection)
+        else:
+            self.unreported += 1
+
+
+class RefusedError(Exception):
+    """This connection is not made; `status` is the HTTP answer."""
+
+    def __init__(self, host: str, port: int, reason: str, status: int = 403) -> None:
+        super().__init__(reason)
+        self.host, self.port, self.reason, self.status = host, port, reason, status
+
+
+async def serve(listener: trio.socket.SocketType, gate: Gate) -> None:
+    """Answer the cell's requests until cancelled, then close the listener."""
+    slots = trio.CapacityLimiter(CONNECTIONS_MAX)
+    with listener:
+        async with trio.open_nursery() as nursery:
+            while True:
+                client, _ = await listener.accept()
+                nursery.start_soon(_answer, trio.SocketStream(client), gate, slots)
+
+
+async def forward(listener: trio.socket.SocketType, port: int, gate: Gate) -> None:
+    """Connect a port of the cell's loopback with the same port of the host's, until cancelled."""
+
+    async def one(client: trio.SocketStream) -> None:
+        async with client:
+            try:
+                server = await trio.open_tcp_stream("127.0.0.1", port)
+            except OSError as error:
+                gate.record(Connection("localhost", port, True, str(error)))
+                return
+            gate.record(Connection("localhost", port, True))
+            async with server:
+                await _tunnel(client, server)
+
+    with listener:
+        async with trio.open_nursery() as nursery:
+            while True:
+                client, _ = await listener.accept()
+                nursery.start_soon(one, trio.SocketStream(client))
+
+
+async def _answer(client: trio.SocketStream, gate: Gate, slots: trio.CapacityLimiter) -> None:
+    async with slots, client:
+        with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            try:
+                await _pass_on(client, gate)
+            except RefusedError as refused:
+                allowed = refused.status >= 500
+                gate.record(Connection(refused.host, refused.port, allowed, refused.reason))
+                text = f"context-mode: {refused.host}:{refused.port}: {refused.reason}\n".encode()
+                head = (
+                    f"HTTP/1.1 {refused.status} Refused\r\nContent-Type: text/plain\r\n"
+                    f"Content-Length: {len(text)}\r\nConnection: close\r\n\r\n"
+                )
+                await client.send_all(head.encode() + text)
+
+
+async def _pass_on(client: trio.SocketStream, gate: Gate) -> None:
+    """One request: a tunnel, or a plain HTTP exchange after which the connection closes."""
+    connection = h11.Connection(h11.SERVER)
+    with trio.move_on_after(HEAD_S_MAX) as deadline:
+        request = await _read_head(client, connection)
+    if deadline.cancelled_caught or request is None:
+        return
+    early = connection.trailing_data[0]
+    if request.method == b"CONNECT":
+        host, port = _split(request.target, default_port=None)
+        async with await _dial(host, port, gate) as server:
+            await client.send_all(b"HTTP/1.1 200 Connected\r\n\r\n")
+            await server.send_all(await _checked_hello(client, early, host, port))
+            gate.record(Connection(host, port, True))
+            await _tunnel(client, server)
+        return
+    host, port, target = _plain_target(request)
+    async with await _dial(host, port, gate) as server:
+        gate.record(Connection(host, port, True))
+        await server.send_all(_rewritten(request, target, host, port) + early)
+        await _tunnel(client, server)
+
+
+async def _read_head(client: trio.SocketStream, connection: h11.Connection) -> h11.Request | None:
+    try:
+        while True:
+            event = connection.next_event()
+            if isinstance(event, h11.Request):
+                return event
+            if event is not h11.NEED_DATA:
+                return None
+            connection.receive_data(await client.receive_some(CHUNK_BYTES))
+    except h11.RemoteProtocolError as error:
+        raise RefusedError("?", 0, f"not an HTTP request: {error}", 400) from error
+
+
+def _split(target: bytes, default_port: int | None) -> tuple[str, int]:
+    """Host and port of `host:port`; whatever else is in it is a refusal."""
+    text = target.decode("latin-1")
+    host, colon, port = text.rpartition(":")
+    if not colon and default_port is not None:
+        return text, default_port
+    if not colon or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65_536:
+        raise RefusedError(text[:100], 0, "not a host and a port", 400)
+    return host, int(port)
+
+
+def _plain_target(request: h11.Request) -> tuple[str, int, bytes]:
+    """Host, port and path of `http://host[:port]/path`, which the Host header must repeat."""
+    scheme, _, rest = request.target.partition(b"://")
+    authority, slash, path = rest.partition(b"/")
+    if scheme != b"http":
+        raise RefusedError(request.target.decode("latin-1")[:100], 0, "not an http:// URL", 400)
+    host, port = _split(authority, default_port=80)
+    named = [value for name, value in request.headers if name == b"host"]
+    if named != [authority]:
+        raise RefusedError(host[:100], port, "the Host header names another host")
+    return host, port, slash + path or b"/"
+
+
+def _rewritten(request: h11.Request, target: bytes, host: str, port: int) -> bytes:
+    """The head as an origin server expects it; the connection serves this one request."""
+    dropped = (b"proxy-connection", b"proxy-authorization", b"connection", b"keep-alive")
+    lines = [request.method + b" " + target + b" HTTP/1.1"]
+    lines += [name + b": " + value for name, value in request.headers if name not in dropped]
+    return b"\r\n".join([*lines, b"connection: close", b"", b""])
+
+
+async def _dial(host: str, port: int, gate: Gate) -> trio.SocketStream:
+    """A connection to one of the name's addresses, every one of which must be public.
+
+    Raises:
+        RefusedError: the name or an address is not allowed, or nobody answers.
+    """
+    if reason := gate.allowlist.refuses(host, port):
+        raise RefusedError(host[:253], port, reason)
+    try:
+        with trio.fail_after(CONNECT_S_MAX):
+            addresses = await gate.resolver(host, port)
+            private = [address for address in addresses if not gate.address_allowed(address)]
+            if private or not addresses:
+                what = f"resolves to {private[0]}, which is not public" if private else "no address"
+                raise RefusedError(host, port, what)
+            # By address: a second resolution could give another answer than the checked one.
+            return await trio.open_tcp_stream(addresses[0], port)
+    except trio.TooSlowError as error:
+        raise RefusedError(host, port, "no answer in time", 504) from error
+    except OSError as error:
+        raise RefusedError(host, port, f"cannot be reached: {error}", 502) from error
+
+
+async def _checked_hello(client: trio.SocketStream, early: bytes, host: str, port: int) -> bytes:
+    """What the client sends first, once its TLS server name is known to be the tunnel's.
+
+    Behind one address many names may be served: without this the tunnel to an allowed name
+    could be used to talk to any other of the same provider.
+    """
+    data = bytearray(early)
+    with trio.move_on_after(HEAD_S_MAX):
+        await _fill(client, data, tls.RECORD_HEADER_BYTES)
+        length = tls.record_length(bytes(data))
+        if length is None:
+            raise RefusedError(host, port, "only TLS passes through a tunnel")
+        await _fill(client, data, tls.RECORD_HEADER_BYTES + length)
+        record = bytes(data[tls.RECORD_HEADER_BYTES : tls.RECORD_HEADER_BYTES + length])
+        try:
+            name = tls.server_name(record)
+        except ValueError as error:
+            raise RefusedError(host, port, str(error)) from error
+        if name != host:
+            raise RefusedError(host, port, f"TLS asks for {name or 'no name'}, not for this host")
+        return bytes(data)
+    raise RefusedError(host, port, "no TLS handshake in time", 504)
+
+
+async def _fill(client: trio.SocketStream, data: bytearray, size: int) -> None:
+    while len(data) < size:
+        chunk = await client.receive_some(CHUNK_BYTES)
+        if not chunk:
+            raise trio.BrokenResourceError
+        data += chunk
+
+
+async def _tunnel(client: trio.SocketStream, server: trio.SocketStream) -> None:
+    """Both directions until both have ended, or nothing moves any more."""
+    async with trio.open_nursery() as nursery:
+        scope = nursery.cancel_scope
+        scope.deadline = trio.current_time() + IDLE_S_MAX
+
+        async def pump(source: trio.SocketStream, target: trio.SocketStream) -> None:
+            with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+                while chunk := await source.receive_some(CHUNK_BYTES):
+                    scope.deadline = trio.current_time() + IDLE_S_MAX
+                    await target.send_all(chunk)
+                await target.send_eof()
+
+        nursery.start_soon(pump, client, server)
+        nursery.start_soon(pump, server, client)
