@@ -16,12 +16,15 @@ PATHS = "\ue002"  # any number of unknown words that are file names (a listing's
 FETCHED = "\ue003"  # unknown text that came over the network
 DECODED = "\ue004"  # unknown text that came out of a decoder
 
+DECODED_KNOWN = "\ue018"  # a trace on text that is known, but only because it was decoded here
+
 GLOB_STAR = "\ue010"
 GLOB_ONE = "\ue011"
 GLOB_SET = "\ue012"  # one character out of a bracket expression
 GLOB_ANY = "\ue013"  # an extended pattern, @(a|b) and its kin
 
 _RESERVED = re.compile("[\ue000-\ue01f]")
+_UNKNOWN = re.compile("[\ue000-\ue017]")
 _HOLE = re.compile("[\ue000-\ue004]")
 _GLOB = re.compile("[\ue010-\ue013]")
 _SPLITTING_HOLE = re.compile("[\ue001-\ue004]")
@@ -35,6 +38,7 @@ _SHOWN = {
     GLOB_ONE: "?",
     GLOB_SET: "[...]",
     GLOB_ANY: "@(...)",
+    DECODED_KNOWN: "",
 }
 _AS_WORD = str.maketrans({LIST: WORD, PATHS: WORD})
 
@@ -46,7 +50,7 @@ def scrub(text: str) -> str:
 
 def is_known(text: str) -> bool:
     """True when every character is known."""
-    return _RESERVED.search(text) is None
+    return _UNKNOWN.search(text) is None
 
 
 def has_hole(text: str) -> bool:
@@ -77,6 +81,11 @@ def as_one_word(text: str) -> str:
 def is_tainted(text: str) -> bool:
     """True when part of the text was fetched or decoded at run time."""
     return FETCHED in text or DECODED in text
+
+
+def untraced(text: str) -> str:
+    """The text without the trace of having been decoded."""
+    return text.replace(DECODED_KNOWN, "")
 
 
 def shown(text: str) -> str:

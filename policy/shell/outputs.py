@@ -180,7 +180,7 @@ def _decoded(text: str, decode: Callable[[str], bytes]) -> str:
     if not marks.is_known(text):
         return marks.FETCHED if marks.FETCHED in text else marks.DECODED
     try:
-        return marks.scrub(decode(text).decode("utf-8", "replace"))
+        return marks.scrub(decode(text).decode("utf-8", "replace")) + marks.DECODED_KNOWN
     except (ValueError, binascii.Error):
         return marks.DECODED
 
@@ -214,7 +214,7 @@ def _dump_digits(dump: str) -> str:
 def _rev(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     text = _input(argv, stdin, read)
     if not marks.is_known(text):
-        return _decoded(text, str.encode)
+        return marks.DECODED
     ending = "\n" if text.endswith("\n") else ""
     return "\n".join(line[::-1] for line in text.removesuffix("\n").split("\n")) + ending
 
@@ -223,7 +223,7 @@ def _tr(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     words = [word for word in argv[1:] if not word.startswith("-")]
     flags = "".join(word for word in argv[1:] if word.startswith("-"))
     if not marks.is_known(stdin + "".join(words)):
-        return _decoded(stdin, str.encode)
+        return marks.FETCHED if marks.FETCHED in stdin else marks.DECODED
     sets = [_tr_set(word) for word in words]
     if "d" in flags and sets:
         return "".join(char for char in stdin if char not in sets[0])
@@ -254,7 +254,7 @@ def _sed(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     for script in scripts:
         simple = re.fullmatch(r"s(.)([\w -]*)\1([\w -]*)\1(g?)", script)
         if simple is None or not marks.is_known(text):
-            return _decoded(marks.LIST, str.encode) if text else text
+            return marks.DECODED if text else text
         count = -1 if simple[4] else 1
         text = "\n".join(line.replace(simple[2], simple[3], count) for line in text.split("\n"))
     return text
@@ -263,7 +263,7 @@ def _sed(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
 def _cut(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     """Columns of known input: `-c2-5`, `-d, -f1`."""
     if not marks.is_known(stdin):
-        return _decoded(stdin, str.encode)
+        return marks.FETCHED if marks.FETCHED in stdin else marks.DECODED
     parsed = parse(argv, "bcdf", ("characters", "delimiter", "fields", "bytes"))
     delimiter = next(parsed.values(("d", "delimiter")), "\t")
     columns = next(parsed.values(("c", "b", "characters", "bytes")), None)

@@ -89,7 +89,7 @@ class Walker:
         if marks.is_only_hole(text):
             self.report_opaque("shell text that is not known before it runs", (), frame)
             return marks.LIST
-        source = outputs.executable(text)
+        source = outputs.executable(self._untraced(text, frame))
         self.budget.spend(1 + len(source) // 16)
         try:
             statement = parse(source)
@@ -103,7 +103,13 @@ class Walker:
         if marks.is_only_hole(code):
             self.report_opaque(f"{language} code that is not known before it runs", (), frame)
             return
-        self.screen(self, language, code, state, frame)
+        self.screen(self, language, self._untraced(code, frame), state, frame)
+
+    def _untraced(self, text: str, frame: Frame) -> str:
+        """Text about to be executed: where it was decoded first, that alone is worth a report."""
+        if marks.DECODED_KNOWN in text:
+            self.report_opaque("decoded text is executed", (), frame)
+        return marks.untraced(text)
 
     # Reports
 
@@ -138,7 +144,7 @@ class Walker:
         self, path: str, state: State, frame: Frame, *, is_write: bool, argv: Sequence[str] = ()
     ) -> None:
         """A file is read or written."""
-        resolved = resolve(path, state.cwd, state.links)
+        resolved = resolve(marks.untraced(path), state.cwd, state.links)
         self.report(FileAccess(resolved, is_write, tuple(argv), self._here(frame)))
 
     # Statements
@@ -281,6 +287,7 @@ class Walker:
         self.budget.spend(1 + len(argv))
         if not argv:
             return ""
+        argv = (self._untraced(argv[0], frame), *map(marks.untraced, argv[1:]))
         place = self._here(frame)
         exported = tuple(
             f"{name}={value}"

@@ -1,0 +1,492 @@
+"""Constants out of expressions: what a program hands to a call, as far as it is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from policy import marks
+from policy.host import transforms
+from policy.host.names import Binding, Names
+from policy.host.tree import Role, Tree, text_of
+from policy.shell.ansi import unescape
+from policy.shell.state import Budget
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Value = str | tuple[str, ...]  # a text, or a list of texts; marks stand for what is unknown
+
+DEPTH_MAX = 24
+ALTERNATIVES_MAX = 8
+UNKNOWN: Value = marks.WORD
+
+
+class Arguments:
+    """The arguments of one call: by position, and by name."""
+
+    def __init__(self, positional: list[Node], named: dict[str, Node]) -> None:
+        self.positional = positional
+        self.named = named
+
+    def get(self, spec: str) -> Node | None:
+        """`0`, `-1`, `name`, or alternatives of them as in `0/args`."""
+        for key in spec.split("/"):
+            if key.lstrip("-").isdigit():
+                index = int(key)
+                if -len(self.positional) <= index < len(self.positional):
+                    return self.positional[index]
+            elif key in self.named:
+                return self.named[key]
+        return None
+
+
+class Folder:
+    """Folds expressions of one program."""
+
+    def __init__(self, tree: Tree, names: Names, budget: Budget, known: transforms.Known) -> None:
+        self.tree = tree
+        self.names = names
+        self.budget = budget
+        self.known = known
+        self.depth = 0
+        self.calls_by_name: dict[str, list[Node]] = {}
+        for node, role in tree.of("call"):
+            callee = role.part("callee") or role.part("name")
+            if callee is not None:
+                self.calls_by_name.setdefault(text_of(callee), []).append(node)
+
+    # Values
+
+    def values(self, node: Node | None) -> list[Value]:
+        """Every value an expression may have."""
+        if node is None:
+            return [UNKNOWN]
+        self.budget.spend()
+        if self.depth >= DEPTH_MAX:
+            return [UNKNOWN]
+        self.depth += 1
+        role = self.tree.role(node)
+        fold = _FOLDS.get(role.name) if role is not None else None
+        if role is None or fold is None:
+            found = [self._plain(node)]
+        else:
+            found = list(fold(self, node, role))
+        self.depth -= 1
+        distinct = list(dict.fromkeys(found)) or [UNKNOWN]
+        return distinct if len(distinct) <= ALTERNATIVES_MAX else [UNKNOWN]
+
+    def texts(self, node: Node | None) -> list[str]:
+        """Every text an expression may have; a list counts as its words."""
+        return [value if isinstance(value, str) else " ".join(value) for value in self.values(node)]
+
+    def lists(self, node: Node | None) -> list[tuple[str, ...]]:
+        """Every list an expression may have; a text that is not known may be any list."""
+        found: list[tuple[str, ...]] = []
+        for value in self.values(node):
+            if isinstance(value, tuple):
+                found.append(value)
+            else:
+                found.append((marks.LIST,) if marks.is_only_hole(value) else (value,))
+        return found
+
+    def _plain(self, node: Node) -> Value:
+        text = text_of(node)
+        return text if text.lstrip("-").isdigit() else UNKNOWN
+
+    def _string(self, node: Node, role: Role) -> Iterable[Value]:
+        pieces: list[list[str]] = [[""]]
+        named = [child for child in node.children if self.tree.role(child)]
+        if not named:
+            return [_unquoted(text_of(node))]
+        for child in named:
+            pieces.append(self._string_piece(child))
+        return _combined(pieces)
+
+    def _string_piece(self, node: Node) -> list[str]:
+        role = self.tree.role(node)
+        name = role.name if role is not None else ""
+        if name == "escape":
+            return [unescape(_plain_escapes(text_of(node)))]
+        if name == "text":
+            return self._text_pieces(node)
+        if name == "interpolation":
+            assert role is not None
+            inner = role.part("value") or next(iter(node.named_children), None)
+            return self.texts(inner)
+        if name in ("string", "identifier", "member", "index", "call", "wrap"):
+            return self.texts(node)
+        return [""]
+
+    def _text_pieces(self, node: Node) -> list[str]:
+        """Literal text with escapes and interpolations between."""
+        data, start = node.text or b"", node.start_byte
+        pieces: list[list[str]] = []
+        position = 0
+        for child in node.children:
+            if self.tree.role(child) is None:
+                continue
+            pieces.append([data[position : child.start_byte - start].decode("utf-8", "replace")])
+            pieces.append(self._string_piece(child))
+            position = child.end_byte - start
+        pieces.append([data[position:].decode("utf-8", "replace")])
+        return [value for value in _combined(pieces) if isinstance(value, str)]
+
+    def _concat(self, node: Node, role: Role) -> Iterable[Value]:
+        left, right = self.values(role.part("left")), self.values(role.part("right"))
+        for first in left:
+            for second in right:
+                if isinstance(first, tuple) or isinstance(second, tuple):
+                    yield _as_list(first) + _as_list(second)
+                else:
+                    yield first + second
+
+    def _format(self, node: Node, role: Role) -> Iterable[Value]:
+        arguments = [self.values(role.part("template")), self.values(role.part("value"))]
+        return self._applied("format", arguments)
+
+    def _list(self, node: Node, role: Role) -> Iterable[Value]:
+        return _product([self._items(child) for child in self.children(node)])
+
+    def _items(self, node: Node) -> list[tuple[str, ...]]:
+        """What one element adds to a list: itself, or for a spread all of its own."""
+        role = self.tree.role(node)
+        if role is not None and role.name == "spread":
+            return self.lists(role.part("value") or next(iter(node.named_children), None))
+        if role is not None and role.name == "pair":
+            return self._items_of_value(role.part("value"))
+        if role is not None and role.name == "wrap":
+            inner = role.part("value") or next(iter(node.named_children), None)
+            return self._items(inner) if inner is not None else [()]
+        return self._items_of_value(node)
+
+    def _items_of_value(self, node: Node | None) -> list[tuple[str, ...]]:
+        return [(v,) if isinstance(v, str) else (" ".join(v),) for v in self.values(node)]
+
+    def _words(self, node: Node, role: Role) -> Iterable[Value]:
+        text = text_of(node)
+        start = next((i for i, char in enumerate(text) if char in "([{<|/!"), -1)
+        yield tuple(text[start + 1 : -1].split())
+
+    def _wrap(self, node: Node, role: Role) -> Iterable[Value]:
+        inner = role.part("value") or next(iter(node.named_children), None)
+        return self.values(inner)
+
+    def _choice(self, node: Node, role: Role) -> Iterable[Value]:
+        for option in role.parts.get("option", ()):
+            yield from self.values(option)
+
+    def _identifier(self, node: Node, role: Role) -> Iterable[Value]:
+        name = text_of(node)
+        candidates = self.names.candidates(name, node)
+        if not candidates:
+            yield from self._constants(node)
+            return
+        current: list[Value] = []
+        for binding in candidates:
+            found = self._bound(binding, node)
+            if binding.kind == "append":
+                current = [_appended(a, b) for a in current or [""] for b in found]
+            else:
+                current = [*current, *found]
+        yield from current
+
+    def _bound(self, binding: Binding, use: Node) -> list[Value]:
+        if binding.kind == "parameter":
+            return self._passed(binding)
+        if binding.value is None or binding.member:
+            return [UNKNOWN]
+        if binding.kind == "append" and binding.function:
+            return list(self._added(binding))
+        if binding.kind == "element":
+            return [item for items in self.lists(binding.value) for item in items] or [UNKNOWN]
+        if binding.value.start_byte <= use.start_byte < binding.value.end_byte:
+            return [UNKNOWN]
+        return self.values(binding.value)
+
+    def _added(self, binding: Binding) -> Iterable[Value]:
+        """What `list.append(x)` or `command.args([...])` adds: each argument, lists opened up."""
+        assert binding.value is not None
+        arguments = self.arguments(binding.value).positional[binding.position :]
+        return _product([self.lists(argument) for argument in arguments])
+
+    def _passed(self, binding: Binding) -> list[Value]:
+        """A parameter has the values that the program's own calls pass."""
+        found: list[Value] = []
+        for call in self.calls_by_name.get(binding.function, ())[:ALTERNATIVES_MAX]:
+            argument = self.arguments(call).get(str(binding.position))
+            if argument is not None:
+                found.extend(self.values(argument))
+        return found or [UNKNOWN]
+
+    def _constants(self, node: Node) -> Iterable[Value]:
+        language = self.tree.language
+        found = [language.lookup(language.constants, ref) for ref in self.references(node)]
+        return [self.known.constant(value) for value in found if value is not None] or [UNKNOWN]
+
+    def _member(self, node: Node, role: Role) -> Iterable[Value]:
+        found = list(self._constants(node))
+        if found != [UNKNOWN]:
+            return found
+        if role.name == "index":
+            return self._element(role)
+        return self._environment(node, role)
+
+    def _environment(self, node: Node, role: Role) -> Iterable[Value]:
+        """`process.env.NAME` and its kin."""
+        base, name = role.part("object"), role.part("name")
+        if base is None or name is None:
+            return [UNKNOWN]
+        for ref in self.references(base):
+            if self._operation(ref) == "env":
+                return [self.known.environment(text_of(name))]
+        return [UNKNOWN]
+
+    def _element(self, role: Role) -> Iterable[Value]:
+        base, key = role.part("object"), role.part("name")
+        if base is None or key is None:
+            return [UNKNOWN]
+        for ref in self.references(base):
+            if self._operation(ref) == "env":
+                return [self.known.environment(text) for text in self.texts(key)]
+        index = text_of(key)
+        found: list[Value] = []
+        for value in self.values(base):
+            if text_of(key).replace(" ", "") == "::-1" and isinstance(value, str):
+                found.append(transforms.reverse(value))
+            elif isinstance(value, tuple) and index.lstrip("-").isdigit():
+                position = int(index)
+                fits = -len(value) <= position < len(value)
+                found.append(value[position] if fits else UNKNOWN)
+            else:
+                found.append(UNKNOWN)
+        return found
+
+    def _call(self, node: Node, role: Role) -> Iterable[Value]:
+        arguments = self.arguments(node)
+        for ref in self.callees(role):
+            if operation := self._operation(ref):
+                return self._applied(operation, [self.values(n) for n in arguments.positional])
+        name, base = self.tree.method(role), self.tree.receiver(role)
+        operation = self.tree.language.methods.get(text_of(name)) if name is not None else None
+        if operation is None or base is None:
+            return [UNKNOWN]
+        rest = [self.values(n) for n in arguments.positional]
+        return self._applied(operation, [self.values(base), *rest])
+
+    def _operation(self, ref: str) -> str | None:
+        return self.tree.language.lookup(self.tree.language.folds, ref)
+
+    def _applied(self, operation: str, arguments: list[list[Value]]) -> list[Value]:
+        """An operation over every combination of its arguments' values."""
+        combinations: list[tuple[Value, ...]] = [()]
+        for options in arguments:
+            combinations = [(*c, option) for c in combinations for option in options]
+            if len(combinations) > ALTERNATIVES_MAX:
+                return [UNKNOWN]
+        return [transforms.apply(operation, c, self.known) for c in combinations]
+
+    # Arguments
+
+    def children(self, node: Node) -> list[Node]:
+        """The elements of an argument list or a literal, without comments and separators."""
+        skipped = ("comment", "comma", "line_comment", "block_comment")
+        return [child for child in node.named_children if child.type not in skipped]
+
+    def arguments(self, call: Node) -> Arguments:
+        """The arguments of a call; options in a map are named arguments, too."""
+        role = self.tree.role(call)
+        positional: list[Node] = []
+        named: dict[str, Node] = {}
+        for group in role.parts.get("arguments", ()) if role is not None else ():
+            group_role = self.tree.role(group)
+            is_group = group_role is not None and group_role.name == "arguments"
+            for argument in self.children(group) if is_group else [group]:
+                self._add_argument(argument, positional, named)
+        return Arguments(positional, named)
+
+    def _add_argument(self, node: Node, positional: list[Node], named: dict[str, Node]) -> None:
+        role = self.tree.role(node)
+        if role is not None and role.name == "pair":
+            name, value = role.part("name"), role.part("value")
+            if name is not None and value is not None:
+                named[text_of(name).strip("\"': =>")] = value
+            return
+        if role is not None and role.name == "wrap":
+            inner = role.part("value") or next(iter(node.named_children), None)
+            if inner is not None:
+                self._add_argument(inner, positional, named)
+            return
+        if role is not None and role.name in ("map", "keywords"):
+            for child in self.children(node):
+                self._add_argument_of_map(child, named)
+            if role.name == "keywords":
+                return
+        positional.append(node)
+
+    def _add_argument_of_map(self, node: Node, named: dict[str, Node]) -> None:
+        role = self.tree.role(node)
+        if role is not None and role.name == "pair":
+            self._add_argument(node, [], named)
+        elif role is not None and role.name == "identifier":
+            named[text_of(node)] = node  # the shorthand {args}
+
+    # References
+
+    def references(self, node: Node | None) -> list[str]:
+        """The dotted names an expression may stand for, as the sink tables spell them."""
+        if node is None or self.depth >= DEPTH_MAX:
+            return []
+        self.budget.spend()
+        self.depth += 1
+        role = self.tree.role(node)
+        resolve = _REFERENCES.get(role.name) if role is not None else None
+        found = list(resolve(self, node, role)) if role is not None and resolve else []
+        self.depth -= 1
+        return list(dict.fromkeys(found))[:ALTERNATIVES_MAX]
+
+    def callees(self, call: Role) -> list[str]:
+        """The dotted names of what a call calls."""
+        callee = call.part("callee")
+        if callee is not None:
+            return self.references(callee)
+        name = call.part("name")
+        if name is None:
+            return []
+        bases = self.references(call.part("object")) or ["?"]
+        return [f"{base}.{text_of(name)}" for base in bases]
+
+    def _reference_identifier(self, node: Node, role: Role) -> Iterable[str]:
+        name = text_of(node)
+        candidates = self.names.candidates(name, node)
+        for binding in candidates:
+            if binding.kind == "import":
+                yield binding.dotted
+            elif binding.kind == "value" and binding.value is not None:
+                if binding.value.start_byte <= node.start_byte < binding.value.end_byte:
+                    continue
+                base = self.references(binding.value)
+                yield from (f"{ref}.{binding.member}" for ref in base) if binding.member else base
+                if not base and "callable_strings" in self.tree.language.traits:
+                    yield from self.texts(binding.value)
+        if not candidates:
+            bare = name.lstrip("\\&").replace("\\", ".").replace("::", ".")
+            yield bare
+            yield from (f"{module}.{bare}" for module in self.names.wildcards)
+
+    def _reference_member(self, node: Node, role: Role) -> Iterable[str]:
+        base, name = role.part("object"), role.part("name")
+        if name is None:
+            return
+        if role.name == "index":
+            names = [text for text in self.texts(name) if marks.is_known(text)]
+        else:
+            names = [text_of(name)]
+        refs = self.references(base) or ["?"]
+        for ref in refs:
+            yield from (f"{ref}.{part}" for part in names)
+
+    def _reference_call(self, node: Node, role: Role) -> Iterable[str]:
+        arguments = self.arguments(node)
+        for ref in self.callees(role):
+            language = self.tree.language
+            operation = language.lookup(language.folds, ref)
+            if operation == "module":
+                for text in self.texts(arguments.get("0")):
+                    if marks.is_known(text):
+                        module = text.removeprefix("node:")
+                        yield language.modules.get(module, module)
+            elif operation == "getattr":
+                names = [text for text in self.texts(arguments.get("1")) if marks.is_known(text)]
+                for base in self.references(arguments.get("0")):
+                    yield from (f"{base}.{name.lstrip(':')}" for name in names)
+            elif operation == "function":
+                yield from (t.lstrip(":") for t in self.texts(arguments.get("0")) if marks.is_known(t))
+                yield from self.references(arguments.get("0"))
+            else:
+                yield f"{ref}()"
+
+    def _reference_wrap(self, node: Node, role: Role) -> Iterable[str]:
+        return self.references(role.part("value") or next(iter(node.named_children), None))
+
+    def _reference_choice(self, node: Node, role: Role) -> Iterable[str]:
+        for option in role.parts.get("option", ()):
+            yield from self.references(option)
+
+    def _reference_string(self, node: Node, role: Role) -> Iterable[str]:
+        if "callable_strings" in self.tree.language.traits:
+            yield from (text for text in self.texts(node) if marks.is_known(text))
+
+
+_FOLDS = {
+    "string": Folder._string,
+    "text": Folder._string,
+    "concat": Folder._concat,
+    "format": Folder._format,
+    "list": Folder._list,
+    "arguments": Folder._list,
+    "words": Folder._words,
+    "wrap": Folder._wrap,
+    "choice": Folder._choice,
+    "identifier": Folder._identifier,
+    "member": Folder._member,
+    "index": Folder._member,
+    "call": Folder._call,
+}
+_REFERENCES = {
+    "identifier": Folder._reference_identifier,
+    "member": Folder._reference_member,
+    "index": Folder._reference_member,
+    "call": Folder._reference_call,
+    "wrap": Folder._reference_wrap,
+    "choice": Folder._reference_choice,
+    "string": Folder._reference_string,
+}
+
+
+def _as_list(value: Value) -> tuple[str, ...]:
+    if isinstance(value, tuple):
+        return value
+    return (marks.LIST,) if marks.is_only_hole(value) else (value,)
+
+
+def _appended(before: Value, added: Value) -> Value:
+    if isinstance(before, tuple):
+        return before + _as_list(added)
+    return before + added if isinstance(added, str) else (*_as_list(before), *added)
+
+
+def _combined(pieces: Sequence[list[str]]) -> list[Value]:
+    found = [""]
+    for options in pieces:
+        if len(found) * len(options) > ALTERNATIVES_MAX:
+            options = [marks.WORD]
+        found = [head + option for head in found for option in options]
+    return list(found)
+
+
+def _product(items: Sequence[list[tuple[str, ...]]]) -> list[Value]:
+    found: list[tuple[str, ...]] = [()]
+    for options in items:
+        if len(found) * len(options) > ALTERNATIVES_MAX:
+            options = [(marks.WORD,)]
+        found = [head + option for head in found for option in options]
+    return list(found)
+
+
+def _plain_escapes(text: str) -> str:
+    r"""`\u{1F600}` and `\x{41}` as bash writes them."""
+    if text[1:3] in ("u{", "x{"):
+        return "\\U" + text[3:-1]
+    return text
+
+
+def _unquoted(text: str) -> str:
+    """A string literal that the grammar gives as one token, without its quotes."""
+    for quote in ('"""', "'''", '"', "'", "`"):
+        first = text.find(quote)
+        if 0 <= first <= 4 and text.endswith(quote) and len(text) >= first + 2 * len(quote):
+            return text[first + len(quote) : -len(quote)].strip("()") if text[:1] in "rR" else (
+                text[first + len(quote) : -len(quote)]
+            )
+    return text.lstrip(":")

@@ -1,0 +1,48 @@
+(identifier) @identifier
+(constant) @identifier
+(instance_variable) @identifier
+(global_variable) @identifier
+(self) @identifier
+(scope_resolution scope: (_) @member.object name: (_) @member.name) @member
+(scope_resolution !scope name: (_) @wrap.value) @wrap
+(call !receiver method: (identifier) @call.callee arguments: (_) @call.arguments) @call
+(call !receiver method: (constant) @call.callee arguments: (_) @call.arguments) @call
+(call receiver: (_) @call.object method: (_) @call.name arguments: (_) @call.arguments) @call
+(call receiver: (_) @call.object method: (_) @call.name !arguments) @call
+(element_reference object: (_) @index.object . (_) @index.name) @index
+(argument_list) @arguments
+(pair key: (_) @pair.name value: (_) @pair.value) @pair
+(hash) @map
+(string) @string
+(heredoc_body) @string
+(chained_string) @string
+(string_content) @text
+(heredoc_content) @text
+(escape_sequence) @escape
+(interpolation (_) @interpolation.value) @interpolation
+(simple_symbol) @string
+(delimited_symbol) @string
+(bare_string) @string
+(array) @list
+(string_array) @words
+(symbol_array) @words
+(subshell) @shell
+(splat_argument (_) @spread.value) @spread
+(parenthesized_statements (_) @wrap.value .) @wrap
+(binary left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
+(binary left: (_) @append.target operator: "<<" right: (_) @append.value) @append
+(binary left: (_) @format.template operator: "%" right: (_) @format.value) @format
+(binary left: (_) @choice.option operator: ["||" "or"] right: (_) @choice.option) @choice
+(conditional consequence: (_) @choice.option alternative: (_) @choice.option) @choice
+(assignment left: (_) @bind.target right: (_) @bind.value) @bind
+(left_assignment_list) @targets
+(operator_assignment left: (_) @append.target right: (_) @append.value) @append
+(for pattern: (_) @loop.target value: (_) @loop.value) @loop
+(call receiver: (_) @loop.value method: (identifier) @_each
+  block: (do_block parameters: (block_parameters . (identifier) @loop.target)) @loop
+  (#match? @_each "^(each|map|each_entry|flat_map)$"))
+(call receiver: (_) @loop.value method: (identifier) @_each
+  block: (block parameters: (block_parameters . (identifier) @loop.target)) @loop
+  (#match? @_each "^(each|map|each_entry|flat_map)$"))
+(method name: (_) @function.name parameters: (_) @function.parameters) @function
+(method name: (_) @function.name !parameters) @function

@@ -1,0 +1,242 @@
+"""What a name stands for where it is used: imports, assignments, parameters."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from policy.host.tree import Role, Tree, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_SCOPE = re.compile(
+    r"(if|else|elif|for|while|until|try|catch|except|rescue|case|switch|match|when|unless|loop"
+    r"|function|method|lambda|closure|def|sub|do)(_|$)"
+)
+_FUNCTION = re.compile(r"(function|method|lambda|closure|subroutine)")
+
+
+class Binding(NamedTuple):
+    """One way a name gets its meaning.
+
+    `dotted` for imports; `value` for assignments (`member` when only a part of
+    the value is taken); kind `element` for a loop over the value, `append`
+    when the value is added to what the name held, `local` when nothing is known.
+    """
+
+    node: Node
+    kind: Literal["import", "value", "element", "append", "local", "parameter"]
+    dotted: str = ""
+    value: Node | None = None
+    member: str = ""
+    function: str = ""
+    position: int = 0
+
+
+class Names:
+    """All bindings of a program, by name."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.bindings: dict[str, list[Binding]] = {}
+        self.wildcards: list[str] = list(tree.language.wildcards)
+        for node, role in tree.ordered:
+            if collect := _COLLECTORS.get(role.name):
+                collect(self, node, role)
+
+    def candidates(self, name: str, use: Node) -> list[Binding]:
+        """The bindings that may hold where `name` is used.
+
+        Those before it in the text count back to the last one that is
+        certain to have run; where none is before, any may (a function that is
+        called later).
+        """
+        bindings = self.bindings.get(name, [])
+        before = [b for b in bindings if b.node.end_byte <= use.start_byte]
+        if not before:
+            return [b for b in bindings if b.node.start_byte > use.start_byte or b.kind == "parameter"]
+        chosen: list[Binding] = []
+        for binding in reversed(before):
+            if binding.kind == "parameter" and not _encloses(binding.node, use):
+                continue
+            chosen.append(binding)
+            if binding.kind != "append" and not _is_conditional(binding.node, use):
+                break
+        return chosen[::-1]
+
+    def add(self, name: str, binding: Binding) -> None:
+        """Note a binding."""
+        self.bindings.setdefault(name, []).append(binding)
+
+    def name_of(self, node: Node) -> str:
+        """The name a target has: its own text, or that of the identifier inside a declarator."""
+        role = self.tree.role(node)
+        if role is not None and role.name == "identifier":
+            return text_of(node)
+        if role is not None and role.name == "wrap":
+            value = role.part("value") or next(iter(node.named_children), None)
+            return self.name_of(value) if value else ""
+        if role is not None and role.name in ("member", "index", "call"):
+            return ""
+        for child in node.named_children:
+            if name := self.name_of(child):
+                return name
+        return text_of(node) if node.child_count == 0 and node.is_named else ""
+
+    def _collect_import(self, node: Node, role: Role) -> None:
+        module = role.part("module")
+        if module is None:
+            return
+        base = self.module_name(module)
+        name, alias = role.part("name"), role.part("alias")
+        dotted = f"{base}.{text_of(name)}" if name is not None else base
+        dotted = _joined(dotted)
+        default = text_of(name) if name is not None else _default_name(base)
+        self.add(text_of(alias) if alias else default, Binding(node, "import", dotted))
+
+    def _collect_wildcard(self, node: Node, role: Role) -> None:
+        if module := role.part("module"):
+            self.wildcards.append(_joined(self.module_name(module)))
+
+    def module_name(self, node: Node) -> str:
+        """A module as the sink tables spell it: without quotes, `node:` or a leading separator."""
+        text = text_of(node).strip("\"'`").removeprefix("node:")
+        text = self.tree.language.modules.get(text, text)
+        return text.replace("::", ".").replace("\\", ".").strip(".")
+
+    def _collect_bind(self, node: Node, role: Role) -> None:
+        targets, values = role.parts.get("target", ()), role.parts.get("value", ())
+        if len(targets) == 1 and len(values) == 1:
+            targets, values = self._paired(targets[0], values[0])
+        kind: Literal["value", "append", "element"] = (
+            "value" if role.name == "bind" else "append" if role.name == "append" else "element"
+        )
+        for index, target in enumerate(targets):
+            value = values[index] if index < len(values) else None
+            if self._destructure(node, target, value):
+                continue
+            name = self.name_of(target)
+            if not name:
+                continue
+            if value is None:
+                self.add(name, Binding(node, "local"))
+            else:
+                self.add(name, Binding(node, kind, value=value))
+
+    def _paired(self, target: Node, value: Node) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
+        """`a, b = 1, 2`: the targets with their values, where both sides are written out."""
+        role = self.tree.role(target)
+        if role is None or role.name != "targets":
+            return (target,), (value,)
+        values = tuple(value.named_children)
+        return tuple(target.named_children), values if len(target.named_children) == len(values) else ()
+
+    def _destructure(self, node: Node, target: Node, value: Node | None) -> bool:
+        """`{a, b: c} = value`: names bound to members of the value."""
+        role = self.tree.role(target)
+        if role is None or role.name != "pattern" or value is None:
+            return False
+        for child in target.named_children:
+            pair = self.tree.role(child)
+            if pair is not None and pair.name == "pair":
+                name, alias = pair.part("name"), pair.part("value")
+            else:
+                name = alias = child
+            if name is not None and alias is not None:
+                binding = Binding(node, "value", value=value, member=text_of(name))
+                self.add(self.name_of(alias), binding)
+        return True
+
+    def _collect_function(self, node: Node, role: Role) -> None:
+        name = role.part("name")
+        function = text_of(name) if name is not None else ""
+        if name is not None:
+            self.add(function, Binding(name, "local"))
+        parameters = role.part("parameters")
+        position = 0
+        for child in parameters.named_children if parameters is not None else ():
+            if child.type == "comma":
+                continue
+            if parameter := self.name_of(child):
+                binding = Binding(node, "parameter", function=function, position=position)
+                self.add(parameter, binding)
+            position += 1
+
+    def _collect_local(self, node: Node, role: Role) -> None:
+        name = role.part("name")
+        if name is not None:
+            self.add(self.name_of(name) or text_of(name), Binding(node, "local"))
+
+    def _collect_mutation(self, node: Node, role: Role) -> None:
+        """`list.append(x)`, `command.arg("x")`, `push @list, "x"`: the name holds more from here on."""
+        method = self.tree.method(role)
+        callee = role.part("callee")
+        if method is not None:
+            base = self._chain_root(self.tree.receiver(role))
+            if base is not None and text_of(method) in _MUTATORS:
+                binding = Binding(node, "append", value=node, function=text_of(method))
+                self.add(text_of(base), binding)
+        elif callee is not None and text_of(callee) in _MUTATING_FUNCTIONS:
+            arguments = role.parts.get("arguments", ())
+            first = arguments[0] if arguments else None
+            while first is not None and self.name_of(first) == "" and first.named_children:
+                first = first.named_children[0]
+            if first is not None and (target := self.name_of(first)):
+                binding = Binding(node, "append", value=node, function="push", position=1)
+                self.add(target, binding)
+
+    def _chain_root(self, node: Node | None) -> Node | None:
+        """The identifier at the start of `command.arg(a).arg(b)`."""
+        while node is not None:
+            role = self.tree.role(node)
+            if role is None:
+                return None
+            if role.name == "identifier":
+                return node
+            if role.name == "call":
+                node = self.tree.receiver(role)
+            else:
+                node = role.part("object") or role.part("value")
+        return None
+
+
+_MUTATORS = frozenset(
+    "append push push_back push_str extend add addAll Add AddRange arg args unshift insert "
+    "emplace_back concat command".split()
+)
+_MUTATING_FUNCTIONS = frozenset(("push", "unshift", "array_push", "table.insert"))
+
+_COLLECTORS = {
+    "import": Names._collect_import,
+    "wildcard": Names._collect_wildcard,
+    "bind": Names._collect_bind,
+    "append": Names._collect_bind,
+    "loop": Names._collect_bind,
+    "function": Names._collect_function,
+    "local": Names._collect_local,
+    "call": Names._collect_mutation,
+}
+
+
+def _joined(dotted: str) -> str:
+    return dotted.replace("::", ".").replace("\\", ".").strip(".")
+
+
+def _default_name(module: str) -> str:
+    """The name a module has when it is imported whole: Go's last path segment, Python's first name."""
+    return module.rsplit("/", 1)[-1].split(".", 1)[0] if "/" in module else module
+
+
+def _encloses(node: Node, use: Node) -> bool:
+    return node.start_byte <= use.start_byte and use.end_byte <= node.end_byte
+
+
+def _is_conditional(node: Node, use: Node) -> bool:
+    """Whether something may skip the binding although it stands before the use."""
+    parent = node.parent
+    while parent is not None and not _encloses(parent, use):
+        if _SCOPE.search(parent.type):
+            return True
+        parent = parent.parent
+    return False

@@ -1,0 +1,239 @@
+"""What well-known functions make of constants: joins, formats, decoders, paths."""
+
+from __future__ import annotations
+
+import base64
+import codecs
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from policy import marks
+from policy.paths import normal
+
+Value = str | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the program can ask about where it runs."""
+
+    home: str
+    cwd: str
+    env: Mapping[str, str]
+
+    def constant(self, value: str) -> str:
+        """A constant from a language's table; `<home>` and `<cwd>` are filled in."""
+        return value.replace("<home>", self.home).replace("<cwd>", self.cwd)
+
+    def environment(self, name: str) -> str:
+        """A variable of the environment; unknown when it is not listed."""
+        if name == "HOME":
+            return self.home
+        return self.env.get(name, marks.WORD)
+
+
+def apply(operation: str, arguments: tuple[Value, ...], known: Known) -> Value:
+    """The value of an operation; unknown where its arguments are."""
+    if operation in ("home", "cwd"):
+        return known.home if operation == "home" else known.cwd
+    if operation == "env":
+        name = arguments[0] if arguments else marks.WORD
+        return known.environment(name) if isinstance(name, str) else marks.WORD
+    if operation == "expanduser":
+        return _text(arguments).replace("~", known.home, 1) if arguments else marks.WORD
+    transform = _TRANSFORMS.get(operation)
+    return transform(arguments) if transform is not None else marks.WORD
+
+
+def reverse(text: str) -> str:
+    """The text backwards."""
+    return text[::-1] if marks.is_known(text) else marks.DECODED
+
+
+def _text(arguments: tuple[Value, ...], index: int = 0) -> str:
+    value = arguments[index] if index < len(arguments) else ""
+    return value if isinstance(value, str) else " ".join(value)
+
+
+def _items(value: Value) -> tuple[str, ...]:
+    if isinstance(value, tuple):
+        return value
+    return (marks.LIST,) if marks.is_only_hole(value) else (value,)
+
+
+def _identity(arguments: tuple[Value, ...]) -> Value:
+    return arguments[0] if arguments else ""
+
+
+def _listed(arguments: tuple[Value, ...]) -> Value:
+    """`list(x)`, `Arrays.asList(a, b)`, `c(a, b)`: everything in one list."""
+    return tuple(item for value in arguments for item in _items(value))
+
+
+def _joined(separator: str, items: Value) -> str:
+    return separator.join(_items(items))
+
+
+def _join_separator_first(arguments: tuple[Value, ...]) -> Value:
+    if len(arguments) < 2:
+        return marks.LIST
+    rest = tuple(item for value in arguments[1:] for item in _items(value))
+    return _joined(_text(arguments), rest)
+
+
+def _join_list_first(arguments: tuple[Value, ...]) -> Value:
+    separator = _text(arguments, 1) if len(arguments) > 1 else ","
+    return _joined(separator, arguments[0])
+
+
+def _join_ruby(arguments: tuple[Value, ...]) -> Value:
+    return _joined(_text(arguments, 1), arguments[0])
+
+
+def _concatenated(arguments: tuple[Value, ...]) -> Value:
+    if any(isinstance(value, tuple) for value in arguments):
+        return _listed(arguments)
+    return "".join(_text((value,)) for value in arguments)
+
+
+def _pasted(arguments: tuple[Value, ...]) -> Value:
+    return " ".join(_text((value,)) for value in arguments)
+
+
+def _formatted(arguments: tuple[Value, ...]) -> Value:
+    """`%s`, `{}`, `{0}` with the arguments put in; other fields stay unknown."""
+    template = _text(arguments)
+    rest = [item for value in arguments[1:] for item in (_items(value) if isinstance(value, tuple) else (value,))]
+    position = iter(range(len(rest)))
+
+    def fill(match: re.Match[str]) -> str:
+        if match.group() == "%%":
+            return "%"
+        index = int(match[1]) if match[1] else next(position, -1)
+        return rest[index] if 0 <= index < len(rest) else marks.WORD
+
+    return re.sub(r"%%|%[-+0-9.]*[sdvqxr]|\{(\d*)(?:[:!][^}]*)?\}|\{\w+\}", _guard(fill), template)
+
+
+def _guard(fill: Callable[[re.Match[str]], str]) -> Callable[[re.Match[str]], str]:
+    return lambda match: marks.WORD if re.fullmatch(r"\{[A-Za-z_]\w*\}", match.group()) else fill(match)
+
+
+def _replaced(arguments: tuple[Value, ...]) -> Value:
+    text, old, new = _text(arguments), _text(arguments, 1), _text(arguments, 2)
+    if not marks.is_known(text + old + new) or not old or len(arguments) < 3:
+        return marks.DECODED
+    return text.replace(old, new)
+
+
+def _replaced_php(arguments: tuple[Value, ...]) -> Value:
+    return _replaced((arguments[2], arguments[0], arguments[1])) if len(arguments) > 2 else marks.WORD
+
+
+def _split(arguments: tuple[Value, ...]) -> Value:
+    text, separator = _text(arguments), _text(arguments, 1)
+    if not marks.is_known(separator):
+        return (marks.LIST,)
+    return tuple(text.split(separator) if separator.strip() else text.split())
+
+
+def _characters(arguments: tuple[Value, ...]) -> Value:
+    codes = _listed(arguments)
+    assert isinstance(codes, tuple)
+    try:
+        return "".join(chr(int(code, 0)) for code in codes)
+    except (ValueError, OverflowError):
+        return marks.DECODED
+
+
+def _decoder(decode: Callable[[str], str]) -> Callable[[tuple[Value, ...]], Value]:
+    def transform(arguments: tuple[Value, ...]) -> Value:
+        text = _text(arguments)
+        if not marks.is_known(text):
+            return marks.DECODED
+        try:
+            return marks.scrub(decode(text)) + marks.DECODED_KNOWN
+        except (ValueError, LookupError):
+            return marks.DECODED
+
+    return transform
+
+
+def _from_base64(text: str) -> str:
+    padded = "".join(text.split()).replace("-", "+").replace("_", "/") + "=="
+    return base64.b64decode(padded).decode("utf-8", "replace")
+
+
+def _path_joined(arguments: tuple[Value, ...]) -> Value:
+    pieces = [item for value in arguments for item in _items(value)]
+    path = ""
+    for piece in pieces:
+        path = piece if piece.startswith("/") or not path else f"{path.rstrip('/')}/{piece}"
+    return path if not marks.is_known(path) else (normal(path) if ".." in path else path)
+
+
+def _repeated(arguments: tuple[Value, ...]) -> Value:
+    count = _text(arguments, 1)
+    known = count.isdigit() and int(count) < 1000
+    return _text(arguments) * int(count) if known else marks.LIST
+
+
+def _decoded_any(arguments: tuple[Value, ...]) -> Value:
+    """`Buffer.from(text, "base64")`, `codecs.decode(text, "rot13")`: the second says how."""
+    how = _text(arguments, 1).lower().replace("-", "").replace("_", "")
+    by_name = {"base64": "base64", "hex": "hex", "rot13": "rot13", "base64url": "base64"}
+    if how in ("", "utf8", "utf", "latin1", "ascii"):
+        return _identity(arguments)
+    return _TRANSFORMS[by_name[how]](arguments) if how in by_name else marks.DECODED
+
+
+def _unpacked(arguments: tuple[Value, ...]) -> Value:
+    """`pack("H*", text)` and `text.unpack("m")`."""
+    if len(arguments) < 2:
+        return marks.DECODED
+    if _text(arguments) in ("H*", "h*"):
+        return _TRANSFORMS["hex"](arguments[1:])
+    if _text(arguments) in ("C*", "c*", "U*", "W*"):
+        return _characters(arguments[1:])
+    how = _text(arguments, 1)
+    if how[:1] == "m":
+        return _TRANSFORMS["base64"](arguments)
+    if how in ("H*",):
+        return marks.DECODED
+    if how in ("C*", "c*", "U*"):
+        return _characters(arguments[:1])
+    return marks.DECODED
+
+
+_TRANSFORMS: dict[str, Callable[[tuple[Value, ...]], Value]] = {
+    "identity": _identity,
+    "list": _listed,
+    "concat": _concatenated,
+    "paste": _pasted,
+    "join": _join_separator_first,
+    "join_list": _join_list_first,
+    "join_ruby": _join_ruby,
+    "format": _formatted,
+    "replace": _replaced,
+    "replace_php": _replaced_php,
+    "split": _split,
+    "characters": _characters,
+    "lower": lambda arguments: _text(arguments).lower(),
+    "upper": lambda arguments: _text(arguments).upper(),
+    "strip": lambda arguments: _text(arguments).strip(),
+    "reverse": lambda arguments: (
+        arguments[0][::-1] if isinstance(arguments[0], tuple) else reverse(_text(arguments))
+    ),
+    "repeat": _repeated,
+    "path": _path_joined,
+    "base64": _decoder(_from_base64),
+    "hex": _decoder(lambda text: bytes.fromhex(text).decode("utf-8", "replace")),
+    "rot13": _decoder(lambda text: codecs.decode(text, "rot13")),
+    "unquote": _decoder(unquote),
+    "decode": _decoded_any,
+    "unpack": _unpacked,
+    "fetch": lambda arguments: marks.FETCHED,
+    "unknown": lambda arguments: marks.DECODED,
+}

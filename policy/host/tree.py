@@ -1,0 +1,190 @@
+"""A parsed program whose nodes have roles, the same for every language.
+
+Each language's query (`languages/*.scm`) names what its grammar calls a call,
+a member, a string, an assignment; everything else in this room works on those
+names alone. A capture `@call` gives a node its role, `@call.callee` a part.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from policy import grammars
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Query
+
+_FOLDER = Path(__file__).with_name("languages")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Language:
+    """What is known of one language; read from its two files.
+
+    `sinks` maps a dotted name to what calling it does, `folds` and `methods`
+    functions and methods to how a constant comes out of them, `constants`
+    dotted names to their values.
+    """
+
+    name: str
+    grammar: str
+    query: str
+    sinks: Mapping[str, str]
+    folds: Mapping[str, str]
+    methods: Mapping[str, str]
+    constants: Mapping[str, str]
+    modules: Mapping[str, str]
+    traits: frozenset[str]
+    wildcards: tuple[str, ...]
+    namespaces: tuple[str, ...]
+
+    def lookup(self, table: Mapping[str, str], dotted: str) -> str | None:
+        """An entry of a table; a namespace that is always there may be written or not."""
+        if dotted in table:
+            return table[dotted]
+        for namespace in self.namespaces:
+            if dotted.startswith(namespace) and dotted[len(namespace) :] in table:
+                return table[dotted[len(namespace) :]]
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What a node is, and its parts by name."""
+
+    name: str
+    parts: Mapping[str, tuple[Node, ...]]
+
+    def part(self, name: str) -> Node | None:
+        """The first part of a name."""
+        nodes = self.parts.get(name)
+        return nodes[0] if nodes else None
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A program and the roles of its nodes."""
+
+    language: Language
+    root: Node
+    roles: Mapping[int, Role]
+    ordered: tuple[tuple[Node, Role], ...]
+
+    def role(self, node: Node) -> Role | None:
+        """The role of a node."""
+        return self.roles.get(node.id)
+
+    def receiver(self, call: Role) -> Node | None:
+        """What a method is called on: a part of the call itself, or of the member it calls."""
+        callee = call.part("callee")
+        if callee is None:
+            return call.part("object")
+        member = self.role(callee)
+        return member.part("object") if member is not None and member.name == "member" else None
+
+    def method(self, call: Role) -> Node | None:
+        """The name of the method a call calls; None for a plain function."""
+        callee = call.part("callee")
+        if callee is None:
+            return call.part("name")
+        member = self.role(callee)
+        return member.part("name") if member is not None and member.name == "member" else None
+
+    def of(self, *names: str) -> Iterator[tuple[Node, Role]]:
+        """Every node of some roles, in the order of the text."""
+        return ((node, role) for node, role in self.ordered if role.name in names)
+
+
+_ALIASES = {"js": "javascript", "ts": "typescript", "py": "python", "c#": "csharp", "cs": "csharp",
+            "c++": "cpp", "rb": "ruby", "ex": "elixir", "node": "javascript", "rs": "rust",
+            "golang": "go", "pl": "perl"}  # fmt: skip
+
+
+@functools.cache
+def load_language(name: str) -> Language | None:
+    """The language of a name, or None when no query knows it."""
+    name = _ALIASES.get(name.lower(), name.lower())
+    path = _FOLDER / f"{name}.toml"
+    if not re.fullmatch(r"\w+", name) or not path.is_file():
+        return None
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    shared = _shared(data)
+    query_path = _FOLDER / f"{data.get('query', name)}.scm"
+    return Language(
+        name,
+        data.get("grammar", name),
+        query_path.read_text(encoding="utf-8"),
+        _expanded(shared["sinks"]),
+        _expanded(shared["folds"]),
+        _expanded(shared["methods"]),
+        shared["constants"],
+        data.get("modules", {}),
+        frozenset(data.get("traits", ())),
+        tuple(data.get("wildcards", ())),
+        tuple(data.get("namespaces", ())),
+    )
+
+
+def _shared(data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """The tables of a language, on top of those of the one it extends."""
+    tables = {key: dict(data.get(key, {})) for key in ("sinks", "folds", "methods", "constants")}
+    if parent := data.get("extends"):
+        inherited = tomllib.loads((_FOLDER / f"{parent}.toml").read_text(encoding="utf-8"))
+        tables = {key: _shared(inherited)[key] | table for key, table in tables.items()}
+    return tables
+
+
+def _expanded(table: Mapping[str, str]) -> dict[str, str]:
+    """`a.b|c` stands for `a.b` and `a.c`."""
+    expanded = {}
+    for key, value in table.items():
+        head, dot, last = key.rpartition(".")
+        for name in last.split("|"):
+            expanded[head + dot + name] = value
+    return expanded
+
+
+@functools.cache
+def _query(language: Language) -> Query:
+    from tree_sitter import Query
+
+    return Query(grammars.language(language.grammar), language.query)
+
+
+def read_tree(language: Language, code: str) -> Tree:
+    """Parse a program; the grammars recover from errors, so there is always a tree."""
+    from tree_sitter import QueryCursor
+
+    root = grammars.parser(language.grammar).parse(code.encode("utf-8", "replace")).root_node
+    roles: dict[int, Role] = {}
+    nodes: dict[int, Node] = {}
+    for _, captures in QueryCursor(_query(language)).matches(root):
+        main = next((key for key in captures if "." not in key), None)
+        if main is None:
+            continue
+        node = captures[main][0]
+        parts = {key.partition(".")[2]: tuple(found) for key, found in captures.items() if "." in key}
+        old = roles.get(node.id)
+        if old is not None and old.name == main:
+            merged = dict(old.parts)
+            for key, found in parts.items():
+                known = merged.get(key, ())
+                merged[key] = known + tuple(n for n in found if all(n.id != k.id for k in known))
+            parts = merged
+        elif old is not None:
+            continue  # the first pattern that gives a role decides
+        roles[node.id] = Role(main, parts)
+        nodes[node.id] = node
+    ordered = sorted(roles, key=lambda key: nodes[key].start_byte)
+    return Tree(language, root, roles, tuple((nodes[key], roles[key]) for key in ordered))
+
+
+def text_of(node: Node) -> str:
+    """The source of a node."""
+    return (node.text or b"").decode("utf-8", "replace")
