@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _PACKAGE = "tree_sitter_language_pack"
 
+_OWN_PACKAGES = {"csharp": "tree_sitter_c_sharp"}  # grammars that the pack takes from elsewhere
+
 
 @functools.cache
 def parser(name: str) -> tree_sitter.Parser:
@@ -44,6 +46,8 @@ def _extension(name: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a m
         raise ImportError(f"{_PACKAGE} is not installed")
     folder = pathlib.Path(spec.origin).parent / "bindings"
     path = next(folder.glob(f"{name}.*"), None)
+    if path is None and name in _OWN_PACKAGES:
+        return importlib.import_module(_OWN_PACKAGES[name])
     if path is None:
         raise ImportError(f"{_PACKAGE} ships no grammar named {name}")
     loader = importlib.machinery.ExtensionFileLoader(qualified, str(path))

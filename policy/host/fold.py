@@ -50,6 +50,11 @@ class Folder:
         self.budget = budget
         self.known = known
         self.depth = 0
+        self.piped: dict[int, Node] = {}  # calls that get a first argument through a pipe operator
+        for _, role in tree.of("pipe"):
+            call, value = role.part("call"), role.part("value")
+            if call is not None and value is not None:
+                self.piped[call.id] = value
         self.calls_by_name: dict[str, list[Node]] = {}
         for node, role in tree.of("call"):
             callee = role.part("callee") or role.part("name")
@@ -194,10 +199,10 @@ class Folder:
     def _bound(self, binding: Binding, use: Node) -> list[Value]:
         if binding.kind == "parameter":
             return self._passed(binding)
+        if binding.function and binding.value is not None:
+            return list(self._added(binding))
         if binding.value is None or binding.member:
             return [UNKNOWN]
-        if binding.kind == "append" and binding.function:
-            return list(self._added(binding))
         if binding.kind == "element":
             return [item for items in self.lists(binding.value) for item in items] or [UNKNOWN]
         if binding.value.start_byte <= use.start_byte < binding.value.end_byte:
@@ -208,6 +213,10 @@ class Folder:
         """What `list.append(x)` or `command.args([...])` adds: each argument, lists opened up."""
         assert binding.value is not None
         arguments = self.arguments(binding.value).positional[binding.position :]
+        if binding.member == "format":
+            return self._applied("format", [self.values(argument) for argument in arguments])
+        if binding.member == "text":
+            return _combined([self.texts(argument) for argument in arguments])
         return _product([self.lists(argument) for argument in arguments])
 
     def _passed(self, binding: Binding) -> list[Value]:
@@ -296,7 +305,7 @@ class Folder:
     def arguments(self, call: Node) -> Arguments:
         """The arguments of a call; options in a map are named arguments, too."""
         role = self.tree.role(call)
-        positional: list[Node] = []
+        positional: list[Node] = [self.piped[call.id]] if call.id in self.piped else []
         named: dict[str, Node] = {}
         for group in role.parts.get("arguments", ()) if role is not None else ():
             group_role = self.tree.role(group)
@@ -413,6 +422,9 @@ class Folder:
         for option in role.parts.get("option", ()):
             yield from self.references(option)
 
+    def _reference_atom(self, node: Node, role: Role) -> Iterable[str]:
+        return [text_of(node)]
+
     def _reference_string(self, node: Node, role: Role) -> Iterable[str]:
         if "callable_strings" in self.tree.language.traits:
             yield from (text for text in self.texts(node) if marks.is_known(text))
@@ -421,6 +433,7 @@ class Folder:
 _FOLDS = {
     "string": Folder._string,
     "text": Folder._string,
+    "atom": Folder._string,
     "concat": Folder._concat,
     "format": Folder._format,
     "list": Folder._list,
@@ -441,6 +454,7 @@ _REFERENCES = {
     "wrap": Folder._reference_wrap,
     "choice": Folder._reference_choice,
     "string": Folder._reference_string,
+    "atom": Folder._reference_atom,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from policy.host.tree import Role, Tree, text_of
@@ -177,14 +178,34 @@ class Names:
             if base is not None and text_of(method) in _MUTATORS:
                 binding = Binding(node, "append", value=node, function=text_of(method))
                 self.add(text_of(base), binding)
-        elif callee is not None and text_of(callee) in _MUTATING_FUNCTIONS:
-            arguments = role.parts.get("arguments", ())
-            first = arguments[0] if arguments else None
-            while first is not None and self.name_of(first) == "" and first.named_children:
-                first = first.named_children[0]
-            if first is not None and (target := self.name_of(first)):
-                binding = Binding(node, "append", value=node, function="push", position=1)
-                self.add(target, binding)
+        if callee is not None:
+            self._collect_filling(node, role, self.tree.language.assigns.get(text_of(callee), ""))
+
+    def _collect_filling(self, node: Node, role: Role, how: str) -> None:
+        """`push @list, "x"`, `sprintf(buffer, "%s", x)`: the first argument is filled."""
+        arguments = role.parts.get("arguments", ())
+        if not how or not arguments:
+            return
+        group = self.tree.role(arguments[0])
+        is_group = group is not None and group.name == "arguments"
+        first = arguments[0].named_child(0) if is_group else arguments[0]
+        target = self.name_of(first) if first is not None else ""
+        kind, position, member = how.split()
+        if target:
+            chosen: Literal["append", "value"] = "append" if kind == "append" else "value"
+            self.add(
+                target,
+                Binding(node, chosen, value=node, member=member, function=kind, position=int(position)),
+            )
+
+    def _collect_use(self, node: Node, role: Role) -> None:
+        """Rust's `use a::{b as c, d::*}`."""
+        tree = role.part("tree")
+        for dotted, alias in _use_paths(text_of(tree) if tree is not None else ""):
+            if alias == "*":
+                self.wildcards.append(dotted)
+            else:
+                self.add(alias, Binding(node, "import", dotted))
 
     def _chain_root(self, node: Node | None) -> Node | None:
         """The identifier at the start of `command.arg(a).arg(b)`."""
@@ -205,7 +226,36 @@ _MUTATORS = frozenset(
     "append push push_back push_str extend add addAll Add AddRange arg args unshift insert "
     "emplace_back concat command".split()
 )
-_MUTATING_FUNCTIONS = frozenset(("push", "unshift", "array_push", "table.insert"))
+
+
+def _use_paths(text: str) -> Iterator[tuple[str, str]]:
+    """The paths of a use tree, dotted, each with the name it gets (`*` for all of it)."""
+    text = text.strip()
+    if "{" in text:
+        head, _, rest = text.partition("{")
+        for item in _split_top(rest.rstrip()[:-1]):
+            for dotted, alias in _use_paths(item):
+                base = head.strip().removesuffix("::").replace("::", ".")
+                joined = base if dotted == "self" else f"{base}.{dotted}" if base else dotted
+                yield joined, alias if dotted != "self" or alias != "self" else base.rsplit(".", 1)[-1]
+        return
+    path, _, alias = text.partition(" as ")
+    dotted = path.strip().replace("::", ".").strip(".")
+    if dotted.endswith(".*"):
+        yield dotted[:-2], "*"
+    elif dotted:
+        yield dotted, alias.strip() or dotted.rsplit(".", 1)[-1]
+
+
+def _split_top(text: str) -> Iterator[str]:
+    level, start = 0, 0
+    for index, char in enumerate(text):
+        level += (char == "{") - (char == "}")
+        if char == "," and level == 0:
+            yield text[start:index]
+            start = index + 1
+    yield text[start:]
+
 
 _COLLECTORS = {
     "import": Names._collect_import,
@@ -216,6 +266,7 @@ _COLLECTORS = {
     "function": Names._collect_function,
     "local": Names._collect_local,
     "call": Names._collect_mutation,
+    "use": Names._collect_use,
 }
 
 

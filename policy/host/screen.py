@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 _FOLDER_ARGUMENTS = ("cwd", "chdir", "cd", "Dir", "WorkingDirectory", "current_dir", "dir")
 _INPUT_ARGUMENTS = ("input", "stdin_data", "stdin")
+_MACRO = re.compile(r"\b([a-z_][a-z0-9_]*)!(?=\s*\()")
 _HOLES = re.compile("[\ue000-\ue01f]")
 
 
@@ -62,6 +63,8 @@ def screen(walker: Walker, language: str, code: str, state: State, frame: Frame)
     if "needs_tag" in known.traits and "<?" not in code:
         code = f"<?php {code}"
         frame = frame if frame.span else replace(frame, span=(0, len(walker.program.encode())))
+    if "macros_are_calls" in known.traits:
+        code = _MACRO.sub(r"\1 ", code)  # the grammar sees only tokens inside a macro
     walker.budget.spend(1 + len(code) // 32)
     _Screen(walker, known, code, state, frame).run()
 
@@ -91,6 +94,23 @@ class _Screen:
                     self._run_text(str(text), self._inside(node, "backticks"))
             elif role.name == "property":
                 self._property(node, role)
+            elif role.name == "reads":
+                self._reads(node, role)
+            elif role.name == "evaluates":
+                self._evaluates(node, role)
+
+    def _evaluates(self, node: Node, role: Role) -> None:
+        """An expression of the language itself that runs text as code, such as Perl's `eval`."""
+        frame = self._inside(node, node.type)
+        for text in self.folder.texts(role.part("code")):
+            self.walker.run_code(self.tree.language.name, text, self.state.copy(), frame)
+
+    def _reads(self, node: Node, role: Role) -> None:
+        """A statement of the language itself that reads a file, such as PHP's `include`."""
+        frame = self._inside(node, node.type)
+        for path in self.folder.texts(role.part("path")):
+            if not marks.is_only_hole(path):
+                self.walker.report_file(path, self.state, frame, is_write=False)
 
     def _call(self, node: Node, role: Role) -> None:
         language = self.tree.language
@@ -377,6 +397,55 @@ class _Screen:
                 path = mode.lstrip("<>+ ")
                 self.walker.report_file(path, self.state, frame, is_write=mode[:1] in ">+")
 
+    def _start(self, words: list[str], name: str, node: Node, arguments: Arguments) -> None:
+        """.NET's way: a file name with one text of arguments, or with a list of them."""
+        program, rest = arguments.get(words[0]), arguments.get(words[1])
+        if program is None or self._is_constructed(program):
+            return
+        frame = self._inside(node, name, arguments)
+        for path in self.folder.texts(program):
+            if rest is None:
+                self._run_list((path,), frame, arguments)
+            else:
+                self._run_with_text(path, rest, frame, arguments)
+
+    def _is_constructed(self, node: Node) -> bool:
+        """`Process.Start(info)`: what the info holds is judged where it is filled."""
+        return any("ProcessStartInfo" in ref for ref in self.folder.references(node))
+
+    def _eval_parsed(self, words: list[str], name: str, node: Node, arguments: Arguments) -> None:
+        """R's `eval(parse(text = ...))`; an expression that is written out is code already."""
+        target = arguments.get(words[0])
+        role = self.tree.role(target) if target is not None else None
+        if target is None or role is None or role.name != "call":
+            return
+        inner = self.folder.arguments(target)
+        text = inner.get("text") or (
+            inner.get("0") if self._is_parser(role) else None
+        )
+        if text is not None:
+            frame = self._inside(node, name)
+            for code in self.folder.texts(text):
+                self.walker.run_code("r", code, self.state.copy(), frame)
+
+    def _is_parser(self, role: Role) -> bool:
+        return any(ref.endswith(("str2lang", "str2expression")) for ref in self.folder.callees(role))
+
+    def _apply_elixir(
+        self, words: list[str], name: str, node: Node, arguments: Arguments
+    ) -> None:
+        """`apply(Module, :function, arguments)`."""
+        language = self.tree.language
+        group = arguments.get(words[2])
+        if group is None:
+            return
+        for module in self.folder.references(arguments.get(words[0])):
+            for function in self.folder.texts(arguments.get(words[1])):
+                recipe = language.lookup(language.sinks, f"{module}.{function}")
+                if recipe is not None:
+                    positional = self.folder.children(group)
+                    self._apply(recipe, f"{module}.{function}", node, Arguments(positional, {}))
+
     def _pipe_open(self, words: list[str], name: str, node: Node, arguments: Arguments) -> None:
         """Ruby's `open("|cmd")`; anything else is a file."""
         target = arguments.get(words[0])
@@ -495,6 +564,9 @@ _RECIPES: dict[str, Callable[..., None]] = {
     "perl_open": _Screen._perl_open,
     "pipe_open": _Screen._pipe_open,
     "port": _Screen._port,
+    "start": _Screen._start,
+    "eval_parsed": _Screen._eval_parsed,
+    "apply_elixir": _Screen._apply_elixir,
     "apply": _Screen._apply_function,
     "apply_each": _Screen._apply_each,
     "chdir": _Screen._chdir,

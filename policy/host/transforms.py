@@ -216,6 +216,9 @@ _TRANSFORMS: dict[str, Callable[[tuple[Value, ...]], Value]] = {
     "join_list": _join_list_first,
     "join_ruby": _join_ruby,
     "format": _formatted,
+    "join_or_path": lambda arguments: (
+        _join_ruby(arguments) if isinstance(arguments[0], tuple) else _path_joined(arguments)
+    ),
     "replace": _replaced,
     "replace_php": _replaced_php,
     "split": _split,

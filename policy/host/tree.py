@@ -29,7 +29,8 @@ class Language:
 
     `sinks` maps a dotted name to what calling it does, `folds` and `methods`
     functions and methods to how a constant comes out of them, `constants`
-    dotted names to their values.
+    dotted names to their values, `modules` other names of modules, `assigns`
+    functions that fill their first argument from the others.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Language:
     methods: Mapping[str, str]
     constants: Mapping[str, str]
     modules: Mapping[str, str]
+    assigns: Mapping[str, str]
     traits: frozenset[str]
     wildcards: tuple[str, ...]
     namespaces: tuple[str, ...]
@@ -101,6 +103,7 @@ class Tree:
         return ((node, role) for node, role in self.ordered if role.name in names)
 
 
+_TABLES = ("sinks", "folds", "methods", "constants", "modules", "assigns")
 _ALIASES = {"js": "javascript", "ts": "typescript", "py": "python", "c#": "csharp", "cs": "csharp",
             "c++": "cpp", "rb": "ruby", "ex": "elixir", "node": "javascript", "rs": "rust",
             "golang": "go", "pl": "perl"}  # fmt: skip
@@ -124,7 +127,8 @@ def load_language(name: str) -> Language | None:
         _expanded(shared["folds"]),
         _expanded(shared["methods"]),
         shared["constants"],
-        data.get("modules", {}),
+        shared["modules"],
+        shared["assigns"],
         frozenset(data.get("traits", ())),
         tuple(data.get("wildcards", ())),
         tuple(data.get("namespaces", ())),
@@ -133,7 +137,7 @@ def load_language(name: str) -> Language | None:
 
 def _shared(data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """The tables of a language, on top of those of the one it extends."""
-    tables = {key: dict(data.get(key, {})) for key in ("sinks", "folds", "methods", "constants")}
+    tables = {key: dict(data.get(key, {})) for key in _TABLES}
     if parent := data.get("extends"):
         inherited = tomllib.loads((_FOLDER / f"{parent}.toml").read_text(encoding="utf-8"))
         tables = {key: _shared(inherited)[key] | table for key, table in tables.items()}
@@ -164,8 +168,9 @@ def read_tree(language: Language, code: str) -> Tree:
     root = grammars.parser(language.grammar).parse(code.encode("utf-8", "replace")).root_node
     roles: dict[int, Role] = {}
     nodes: dict[int, Node] = {}
-    for _, captures in QueryCursor(_query(language)).matches(root):
-        main = next((key for key in captures if "." not in key), None)
+    matches = QueryCursor(_query(language)).matches(root)
+    for _, captures in sorted(matches, key=lambda match: match[0]):
+        main = next((key for key in captures if "." not in key and key[0] != "_"), None)
         if main is None:
             continue
         node = captures[main][0]

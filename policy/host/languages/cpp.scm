@@ -1,0 +1,40 @@
+(identifier) @identifier
+(field_identifier) @identifier
+(field_expression argument: (_) @member.object field: (_) @member.name) @member
+(subscript_expression argument: (_) @index.object indices: (_) @index.name) @index
+(call_expression function: (_) @call.callee arguments: (_) @call.arguments) @call
+(argument_list) @arguments
+(null) @null
+(string_literal) @string
+(concatenated_string) @string
+(string_content) @text
+(escape_sequence) @escape
+(preproc_arg) @string
+(initializer_list) @list
+(compound_literal_expression value: (_) @wrap.value) @wrap
+(parenthesized_expression (_) @wrap.value) @wrap
+(pointer_expression argument: (_) @wrap.value) @wrap
+(cast_expression value: (_) @wrap.value) @wrap
+(conditional_expression consequence: (_) @choice.option alternative: (_) @choice.option) @choice
+(init_declarator declarator: (_) @bind.target value: (_) @bind.value) @bind
+(assignment_expression left: (_) @bind.target right: (_) @bind.value) @bind
+(preproc_def name: (_) @bind.target value: (_) @bind.value) @bind
+(function_definition declarator: (function_declarator declarator: (identifier) @function.name
+  parameters: (_) @function.parameters)) @function
+(function_definition declarator: (pointer_declarator declarator: (function_declarator
+  declarator: (identifier) @function.name parameters: (_) @function.parameters))) @function
+(namespace_identifier) @identifier
+(type_identifier) @identifier
+(qualified_identifier scope: (_) @member.object name: (_) @member.name) @member
+(raw_string_literal) @string
+(raw_string_content) @text
+(user_defined_literal . (_) @wrap.value) @wrap
+(binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
+(assignment_expression left: (_) @append.target operator: "+=" right: (_) @append.value) @append
+(declaration type: (_) @call.callee declarator: (init_declarator value: (argument_list) @call.arguments)) @call
+(declaration type: (_) @call.callee declarator: (init_declarator value: (initializer_list) @call.arguments)) @call
+(for_range_loop declarator: (_) @loop.target right: (_) @loop.value) @loop
+(using_declaration "namespace" (_) @wildcard.module) @wildcard
+(using_declaration (qualified_identifier name: (_) @import.alias) @import.module) @import
+(namespace_alias_definition name: (_) @import.alias (nested_namespace_specifier) @import.module) @import
+(new_expression type: (_) @call.callee arguments: (_) @call.arguments) @call

@@ -1,0 +1,49 @@
+(identifier) @identifier
+(member_access_expression expression: (_) @member.object name: (_) @member.name) @member
+(qualified_name qualifier: (_) @member.object name: (_) @member.name) @member
+(alias_qualified_name alias: (_) @member.object name: (_) @member.name) @member
+(element_access_expression expression: (_) @index.object subscript: (_) @index.name) @index
+(invocation_expression function: (_) @call.callee arguments: (_) @call.arguments) @call
+(object_creation_expression type: (array_type) initializer: (_) @wrap.value) @wrap
+(array_creation_expression (initializer_expression) @wrap.value) @wrap
+(implicit_array_creation_expression (initializer_expression) @wrap.value) @wrap
+(object_creation_expression type: (generic_name) initializer: (_) @wrap.value) @wrap
+(object_creation_expression type: (_) @call.callee arguments: (_) @call.arguments initializer: (_) @call.arguments) @call
+(object_creation_expression type: (_) @call.callee arguments: (_) @call.arguments !initializer) @call
+(object_creation_expression type: (_) @call.callee !arguments initializer: (_) @call.arguments) @call
+(argument_list) @arguments
+(bracketed_argument_list) @arguments
+(initializer_expression (assignment_expression left: (_) @pair.name right: (_) @pair.value) @pair)
+(initializer_expression) @arguments
+(argument name: (_) @pair.name (_) @pair.value .) @pair
+(argument (_) @wrap.value .) @wrap
+(collection_expression) @list
+(collection_element (_) @wrap.value) @wrap
+(expression_element (_) @wrap.value) @wrap
+(spread_element (_) @spread.value) @spread
+(string_literal) @string
+(verbatim_string_literal) @string
+(raw_string_literal) @string
+(raw_string_content) @text
+(interpolated_string_expression) @string
+(string_literal_content) @text
+(string_content) @text
+(escape_sequence) @escape
+(interpolation (_) @_brace . (_) @interpolation.value) @interpolation
+(parenthesized_expression (_) @wrap.value) @wrap
+(cast_expression value: (_) @wrap.value) @wrap
+(await_expression (_) @wrap.value) @wrap
+(binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
+(binary_expression left: (_) @choice.option operator: "??" right: (_) @choice.option) @choice
+(conditional_expression consequence: (_) @choice.option alternative: (_) @choice.option) @choice
+(variable_declarator name: (_) @bind.target (_) @bind.value .) @bind
+(assignment_expression left: (member_access_expression expression: (_) @property.object name: (_) @property.name)
+  right: (_) @property.value) @property
+(assignment_expression left: (_) @append.target operator: "+=" right: (_) @append.value) @append
+(assignment_expression left: (_) @bind.target right: (_) @bind.value) @bind
+(foreach_statement left: (_) @loop.target right: (_) @loop.value) @loop
+(using_directive name: (_) @import.alias (_) @import.module .) @import
+(using_directive !name (_) @wildcard.module .) @wildcard
+(method_declaration name: (_) @function.name parameters: (_) @function.parameters) @function
+(local_function_statement name: (_) @function.name parameters: (_) @function.parameters) @function
+(parameter name: (_) @wrap.value) @wrap

@@ -1,0 +1,31 @@
+(identifier) @identifier
+(alias) @identifier
+(atom) @atom
+(call target: (identifier) @_alias (arguments (alias) @import.module
+  (keywords (pair value: (alias) @import.alias))) @import (#eq? @_alias "alias"))
+(call target: (identifier) @_import (arguments . (_) @wildcard.module) @wildcard (#eq? @_import "import"))
+(call target: (identifier) @_def (arguments (call target: (identifier) @function.name
+  (arguments) @function.parameters) @function) (#match? @_def "^defp?$"))
+(call target: (dot left: (_) @call.object right: (_) @call.name) (arguments) @call.arguments) @call
+(call target: (identifier) @call.callee (arguments) @call.arguments) @call
+(call target: (dot left: (_) @call.callee !right) (arguments) @call.arguments) @call
+(arguments) @arguments
+(keywords) @keywords
+(pair key: (_) @pair.name value: (_) @pair.value) @pair
+(map) @map
+(string) @string
+(charlist) @string
+(sigil (sigil_name) @_name (#match? @_name "^[wW]$")) @words
+(sigil) @string
+(quoted_content) @text
+(escape_sequence) @escape
+(interpolation (_) @interpolation.value) @interpolation
+(list) @list
+(tuple) @list
+(block) @block
+(binary_operator left: (_) @concat.left operator: ["<>" "++"] right: (_) @concat.right) @concat
+(binary_operator left: (_) @bind.target operator: "=" right: (_) @bind.value) @bind
+(binary_operator left: (_) @choice.option operator: "||" right: (_) @choice.option) @choice
+(binary_operator left: (_) @pipe.value operator: "|>" right: (call) @pipe.call) @pipe
+(unary_operator (_) @wrap.value) @wrap
+(anonymous_function (stab_clause left: (arguments) @function.parameters)) @function

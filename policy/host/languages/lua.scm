@@ -1,0 +1,22 @@
+(identifier) @identifier
+(dot_index_expression table: (_) @member.object field: (_) @member.name) @member
+(bracket_index_expression table: (_) @index.object field: (_) @index.name) @index
+(function_call name: (method_index_expression table: (_) @call.object method: (_) @call.name)
+  arguments: (_) @call.arguments) @call
+(function_call name: (_) @call.callee arguments: (_) @call.arguments) @call
+(arguments) @arguments
+(field name: (_) @pair.name value: (_) @pair.value) @pair
+(field !name value: (_) @wrap.value) @wrap
+(table_constructor) @list
+(string) @string
+(string_content) @text
+(escape_sequence) @escape
+(parenthesized_expression (_) @wrap.value) @wrap
+(binary_expression left: (_) @concat.left ".." right: (_) @concat.right) @concat
+(binary_expression left: (_) @choice.option "or" right: (_) @choice.option) @choice
+(assignment_statement (variable_list) @bind.target (expression_list) @bind.value) @bind
+(variable_list) @targets
+(expression_list . (_) @wrap.value .) @wrap
+(for_generic_clause (variable_list) @local.name) @local
+(function_declaration name: (_) @function.name parameters: (_) @function.parameters) @function
+(function_definition parameters: (_) @function.parameters) @function

@@ -1,0 +1,23 @@
+(identifier) @identifier
+(namespace_operator lhs: (_) @member.object rhs: (_) @member.name) @member
+(extract_operator lhs: (_) @member.object rhs: (_) @member.name) @member
+(subset2 function: (_) @index.object arguments: (_) @index.name) @index
+(subset function: (_) @index.object arguments: (_) @index.name) @index
+(call function: (_) @call.callee arguments: (_) @call.arguments) @call
+(arguments) @arguments
+(argument name: (_) @pair.name value: (_) @pair.value) @pair
+(argument value: (_) @wrap.value) @wrap
+(string) @string
+(string_content) @text
+(escape_sequence) @escape
+(parenthesized_expression (_) @wrap.value) @wrap
+(binary_operator lhs: (identifier) @function.name operator: ["<-" "=" "<<-"]
+  rhs: (function_definition parameters: (_) @function.parameters) @function)
+(function_definition parameters: (_) @function.parameters) @function
+(binary_operator lhs: (_) @bind.target operator: ["<-" "=" "<<-" ":="] rhs: (_) @bind.value) @bind
+(binary_operator lhs: (_) @bind.value operator: ["->" "->>"] rhs: (_) @bind.target) @bind
+(binary_operator lhs: (_) @pipe.value operator: "|>" rhs: (call) @pipe.call) @pipe
+(binary_operator lhs: (_) @pipe.value operator: "special" rhs: (call) @pipe.call) @pipe
+(for_statement variable: (_) @loop.target sequence: (_) @loop.value) @loop
+(call function: (identifier) @_library arguments: (arguments (argument value: (_) @wildcard.module)) @wildcard
+  (#match? @_library "^(library|require|attachNamespace)$"))
