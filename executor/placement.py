@@ -57,12 +57,14 @@ class Placement:
     isolation: Isolation
     project: Path
     spawner: Spawner
+    temporary: Path  # where tier B's cells have their folders
 
     def layout(self) -> Layout:
         """The folders of one cell. Tier B has no file system of its own: its lie on the host."""
         if self.tier == "A":
             return Layout()
-        base = tempfile.mkdtemp(prefix="ctxmode-")
+        self.temporary.mkdir(mode=0o711, exist_ok=True)
+        base = tempfile.mkdtemp(dir=self.temporary)
         layout = Layout(f"{base}/job", f"{base}/tmp", f"{base}/tmp/home", base)
         os.chmod(base, 0o711)  # noqa: S103 - the names below are its own user's
         for folder in (layout.job, layout.scratch, layout.home):
@@ -124,7 +126,8 @@ class Machine:
 
     project: Path
     hierarchy: cgroup.Hierarchy | None
-    why_no_cgroup: str = ""
+    why_no_cgroup: str
+    temporary: Path
 
 
 @contextlib.asynccontextmanager
@@ -150,7 +153,9 @@ async def placed(
                 spawner = await stack.enter_async_context(
                     open_spawner(stage if tier == "A" else (), as_root=as_root)
                 )
-                placement = Placement(tier, Isolation(tier), machine.project, spawner)
+                placement = Placement(
+                    tier, Isolation(tier), machine.project, spawner, machine.temporary
+                )
                 supervisor = await _try(placement)
             except SandboxError as error:
                 reasons[tier] = str(error)

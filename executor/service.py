@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import trio
 
 import policy
 import runtimes
-from executor import cgroup, network
+from executor import cgroup, instance, network
 from executor.errors import RequestError
 from executor.model import Isolation, Request, Result, Status
 from executor.placement import Layout, Machine, Placement, placed
@@ -196,27 +195,39 @@ async def open_executor(
     """
     settings = settings or Settings()
     project = await trio.to_thread.run_sync(Path.resolve, project)
-    instance = f"{os.getpid()}-{secrets.token_hex(4)}"
     search_path = os.environ.get("PATH", os.defpath).split(":")
     found = await trio.to_thread.run_sync(_discover, search_path, project, home)
     binds = {bind for d in found.values() for c in d.candidates for bind in c.binds}
-    spools = state_dir / "spool" / instance
-    spools.mkdir(parents=True, mode=0o700)
-    hierarchy, why_no_cgroup = cgroup.find(instance)
-    try:
-        machine = Machine(project, hierarchy, why_no_cgroup)
-        shown = {path for profile in settings.profiles.values() for path in profile.read}
-        stage = [str(project), *existing(sorted(binds | shown))]
+    shown = {path for profile in settings.profiles.values() for path in profile.read}
+    stage = [str(project), *existing(sorted(binds | shown))]
+    with instance.join(state_dir / "instances") as here, _ground(here, state_dir) as ground:
+        spools, hierarchy, why_no_cgroup = ground
+        machine = Machine(project, hierarchy, why_no_cgroup, here.temporary)
         async with (
             placed(machine, stage, as_root=is_real_root()) as placement,
             _runner(placement, hierarchy, spools, settings) as runner,
         ):
             toolchains = Toolchains(runner, found, state_dir / "probes.json", str(project))
             yield Executor(Terms(project, home, rules, settings.profiles), runner, toolchains)
+
+
+@contextlib.contextmanager
+def _ground(
+    here: instance.Instance, state_dir: Path
+) -> Iterator[tuple[Path, cgroup.Hierarchy | None, str]]:
+    """What an instance has on the host: a folder for spools, and control groups or why not."""
+    spools = state_dir / "spool" / here.id
+    spools.mkdir(parents=True, mode=0o700)
+    hierarchy, why_not = cgroup.find(here.id)
+    groups = set(hierarchy.folders.values()) if hierarchy else set()
+    here.remember([spools, here.temporary, *groups])
+    try:
+        yield spools, hierarchy, why_not
     finally:
         if hierarchy:
             cgroup.remove_hierarchy(hierarchy)
-        shutil.rmtree(spools, ignore_errors=True)
+        for folder in (spools, here.temporary):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.asynccontextmanager
