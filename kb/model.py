@@ -80,7 +80,7 @@ class SearchState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A query word that occurs nowhere, and the word that was looked for beside it."""
+    """A query word that hardly occurs, and a word that was looked for beside it."""
 
     typed: str
     used: str

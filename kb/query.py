@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -24,6 +25,10 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 """Words of questions rather than of answers: left out as long as another word remains."""
 
 
+Corrections = Mapping[str, Sequence[str]]
+"""What a word of a query may have meant, the likeliest first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """The words of a query in order, each once, as typed."""
@@ -31,18 +36,19 @@ class Query:
     text: str
     terms: tuple[str, ...]
 
-    def matching(self, corrections: dict[str, str]) -> str:
-        """Any of the words, and beside an unknown one its correction."""
+    def matching(self, corrections: Corrections) -> str:
+        """Any of the words, and beside a corrected one what it may have meant."""
         alternatives = []
         for term in self.terms:
             alternatives.append(expression(term))
-            if term in corrections:
-                alternatives.append(expression(corrections[term]))
+            alternatives.extend(quoted(word) for word in corrections.get(term, ()))
         return " OR ".join(alternatives)
 
-    def together(self, corrections: dict[str, str]) -> str | None:
+    def together(self, corrections: Corrections) -> str | None:
         """Neighbouring words near each other; None where there are not two."""
-        used = [corrections.get(term, term) for term in self.terms if not words.unspaced(term)]
+        used = [
+            corrections.get(term, (term,))[0] for term in self.terms if not words.unspaced(term)
+        ]
         if len(used) < 2:
             return None
         pairs = pairwise(used)
@@ -57,17 +63,13 @@ def parse(text: str) -> Query:
 
 
 def expression(term: str) -> str:
-    """One word as full-text syntax: also its parts where it joins several, and in scripts without
-    spaces the pairs of characters under which such text is indexed."""
+    """One word as full-text syntax; in scripts without spaces the pairs of characters under which
+    such text is indexed."""
     if words.unspaced(term):
         pairs = list(words.pairs(term))
         if not pairs:
             return f"{quoted(term)} *"
         return "(" + " AND ".join(quoted(pair) for pair in pairs) + ")"
-    parts = words.parts(term)
-    if len(parts) > 1:
-        together = " ".join(parts)
-        return f"({quoted(term)} OR {quoted(together)})"
     return quoted(term)
 
 

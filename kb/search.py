@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from kb import vocabulary
 from kb.filters import Condition, Filters, condition
 from kb.model import Correction, Hit, QueryResult, SearchState
-from kb.query import Query, parse
+from kb.query import Corrections, Query, parse
 from kb.ranking import POOL, Expressions, ranked
 from kb.snippets import within_budget
 
@@ -24,7 +24,7 @@ class _Ask:
     """One query with all that decides its answer."""
 
     query: Query
-    corrected: dict[str, str]
+    corrected: Corrections
     where: Condition
     tables: tuple[str, ...]
     limit: int
@@ -41,10 +41,14 @@ def search(
         return QueryResult(text, SearchState.NO_MATCH)
     corrected = vocabulary.corrections(db, query.terms)
     tables = ("chunk_fts", "history_fts") if filters.include_superseded else ("chunk_fts",)
-    corrections = tuple(Correction(typed, used) for typed, used in corrected.items())
+    corrections = tuple(
+        Correction(typed, word) for typed, meant in corrected.items() for word in meant
+    )
     hits = _hits(db, _Ask(query, corrected, where, tables, limit))
     hits = [replace(hit, corrections=corrections) for hit in hits]
-    shown = within_budget(hits, (*query.terms, *corrected.values()), budget_bytes)
+    shown = within_budget(
+        hits, (*query.terms, *(correction.used for correction in corrections)), budget_bytes
+    )
     return QueryResult(
         text,
         SearchState.MATCH if hits else SearchState.NO_MATCH,
