@@ -6,6 +6,7 @@ The command line and the MCP server are two skins over `App`; neither knows the 
 from __future__ import annotations
 
 import errno
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
@@ -16,7 +17,7 @@ import trio
 import executor
 import kb
 import policy
-from ctxmode import diagnosis, indexing, searching
+from ctxmode import bugs, diagnosis, indexing, searching
 from ctxmode.answers import BatchAnswer, IndexAnswer, SearchAnswer
 from ctxmode.batch import BatchRequest, run_commands
 from ctxmode.config import Config, prepare_storage
@@ -146,13 +147,21 @@ async def open_app(config: Config) -> AsyncIterator[App]:
                 ) as engine,
                 trio.open_nursery() as nursery,
             ):
-                nursery.start_soon(keep.index_behind)
+                nursery.start_soon(_index_behind, keep)
                 yield App(config, engine, keep, rules)
                 nursery.cancel_scope.cancel()
         with trio.move_on_after(DRAIN_S_MAX):
             await keep.index_queued()
     finally:
         store.close()
+
+
+async def _index_behind(keep: Keep) -> None:
+    """Index what is queued. A defect there is told and costs later indexing, not the runs."""
+    try:
+        await keep.index_behind()
+    except Exception as error:
+        sys.stderr.write(bugs.report(error))
 
 
 @contextmanager

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ctxmode import __version__
+from ctxmode import __version__, terminal
 from ctxmode.diagnosis import Diagnosis, PartHealth
 from executor import Isolation, LanguageReport
 
@@ -16,8 +13,8 @@ GOOD, BAD = ("yes", "green"), ("no", "red")
 
 
 def show(diagnosis: Diagnosis) -> None:
-    """Print it. Colours only on a terminal, and not where NO_COLOR is set; both are rich's rule."""
-    console = Console(file=sys.stdout, highlight=False)
+    """Print it."""
+    console = terminal.console()
     console.print(Text(f"context-mode {__version__} in {diagnosis.project}", style="bold"))
     console.print(_languages(diagnosis))
     console.print(_isolation(diagnosis.isolation))

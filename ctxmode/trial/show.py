@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TextIO
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ctxmode import terminal
 from ctxmode.render import size
 from ctxmode.trial.steps import Answered, Listed, Trial
 
@@ -26,8 +26,8 @@ class Progress:
 
 
 def show(trial: Trial) -> None:
-    """Print the whole of it; colours only on a terminal, and not where NO_COLOR is set."""
-    console = Console(file=sys.stdout, highlight=False)
+    """Print the whole of it."""
+    console = terminal.console()
     parts = ", ".join(f"{part.name} {size(part.bytes)}" for part in trial.input.parts)
     console.print(Text(f"Input: {size(len(trial.input.content))} of this machine: {parts}"))
     console.print(_answers(trial))

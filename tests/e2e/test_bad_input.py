@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 
 import pytest
@@ -80,9 +81,8 @@ def converse(place, calls: list[dict]) -> list[dict]:
     return exchange(place, [json.dumps(message).encode() for message in messages], len(calls) + 1)
 
 
-def exchange(place, lines: list[bytes], answers: int) -> list[dict]:
-    """Send raw lines, wait for that many answers, close stdin, and see the server end well."""
-    server = subprocess.Popen(
+def serving(place) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
         [*place.command, "serve"],
         cwd=place.project,
         env=place.environment,
@@ -90,6 +90,11 @@ def exchange(place, lines: list[bytes], answers: int) -> list[dict]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
+
+
+def exchange(place, lines: list[bytes], answers: int) -> list[dict]:
+    """Send raw lines, wait for that many answers, close stdin, and see the server end well."""
+    server = serving(place)
     received = []
     for line in lines:
         server.stdin.write(line + b"\n")
@@ -148,10 +153,6 @@ def test_an_unreadable_file_is_named(place):
 
 
 def test_malformed_messages_are_answered_and_the_server_lives_on(place):
-    hello = (
-        b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18",'
-        b'"capabilities":{},"clientInfo":{"name":"test","version":"0"}}}'
-    )
     malformed = [
         b"not json",
         b"\xff\xfe\x00",
@@ -169,7 +170,7 @@ def test_malformed_messages_are_answered_and_the_server_lives_on(place):
     ]
     ping = b'{"jsonrpc":"2.0","id":5,"method":"ping"}'
     answered = len(malformed) - 1 + len(known_but_wrong) + 2  # an empty line is no message
-    received = exchange(place, [hello, *malformed, *known_but_wrong, ping], answered)
+    received = exchange(place, [HELLO.strip(), *malformed, *known_but_wrong, ping], answered)
     by_id = {answer["id"]: answer for answer in received if answer["id"] is not None}
     assert by_id[5]["result"] == {}
     assert all("error" in by_id[number] for number in (1, 2, 3, 4))
@@ -183,10 +184,30 @@ def test_nothing_but_the_protocol_reaches_stdout(place):
     assert [answer["jsonrpc"] for answer in received] == ["2.0"] * 3
 
 
-@pytest.mark.parametrize("how", ["at once", "in the middle of a call"])
-def test_the_server_ends_when_stdin_does(place, how):
-    call = {"name": "ctx_execute", "arguments": {"language": "shell", "code": "sleep 1000"}}
-    lines = [json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})]
-    done = place.run("serve", stdin="\n".join(lines).encode() if how != "at once" else b"")
-    assert done.returncode == 0, done.stderr
-    assert b"Traceback" not in done.stderr
+HELLO = (
+    b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18",'
+    b'"capabilities":{},"clientInfo":{"name":"test","version":"0"}}}\n'
+)
+SLEEP = (
+    b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ctx_execute",'
+    b'"arguments":{"language":"shell","code":"echo begun > begun; sleep 1000"}}}\n'
+)
+
+
+@pytest.mark.parametrize("said", [b"", HELLO, HELLO + SLEEP, SLEEP])
+def test_the_server_ends_when_stdin_does(place, said):
+    done = place.run("serve", stdin=said)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("said", [HELLO, HELLO + SLEEP])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_server_in_good_order(place, said, number, code):
+    server = serving(place)
+    server.stdin.write(said)
+    server.stdin.flush()
+    assert server.stdout.readline()
+    server.send_signal(number)
+    _, err = server.communicate(timeout=30)
+    assert (server.returncode, err) == (code, b"")
+    assert list((place.data / "state" / "spool").iterdir()) == []
