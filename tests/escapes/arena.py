@@ -1,0 +1,199 @@
+"""Where an attack happens: a real executor, a project, a home with a canary, the world outside."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyseccomp
+import trio
+
+from executor import Executor, Request, Result, open_executor
+from tests.escapes.attack import Program
+from tests.escapes.layers_off import Edit, weakened
+
+OUTSIDE_S_MAX = 60
+COMPILER = {"c": ("cc", "-o")}
+# The system's own: the tests' may lie where other users can't go.
+INTERPRETER = {
+    "python": (shutil.which("python3", path="/usr/bin:/bin") or sys.executable, "-I"),
+    "shell": ("/bin/sh",),
+    "perl": ("perl",),
+}
+
+
+@dataclass(slots=True)
+class Arena:
+    """One attack's surroundings. `words` replace `@word@` in programs."""
+
+    executor: Executor
+    project: Path
+    home: Path  # outside the project, the server's user's, with the canary in `secret`
+    state_dir: Path
+    tmp_path: Path
+    canary: str
+    words: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def tier(self) -> str:
+        return self.executor.isolation.tier
+
+    @property
+    def has_cgroup(self) -> bool:
+        return self.executor.isolation.layers["cgroup"].active
+
+    @property
+    def column(self) -> str:
+        """The back end, as the matrix names it."""
+        return self.tier if self.tier != "A" or self.has_cgroup else "A without cgroup"
+
+    @property
+    def is_root(self) -> bool:
+        return os.geteuid() == 0
+
+    @property
+    def cell_uid(self) -> int:
+        """Whom a cell's processes belong to on the host."""
+        return self.executor._runner.placement.spawner.uid
+
+    async def run(self, program: Program, off: tuple[Edit, ...] = (), **more: object) -> Result:
+        """Run it in the sandbox, without the layers that are `off`."""
+        with weakened(self.executor, off) if off else contextlib.nullcontext():
+            request = Request(program.language, self.text(program), **more)
+            completed = await self.executor.run(request)
+        for spool in (completed.stdout_spool, completed.stderr_spool):
+            if spool:
+                spool.unlink()
+        return completed.result
+
+    async def outside(self, program: Program, user: str = "server") -> str:
+        """Run it as an ordinary process without any sandbox; all that it printed."""
+        return await trio.to_thread.run_sync(self._outside, program, user)
+
+    def _outside(self, program: Program, user: str) -> str:
+        with self.open_folder() as folder:
+            file = folder / f"program.{program.language}"
+            file.write_text(self.text(program))
+            file.chmod(0o644)
+            argv: list[str] = [*INTERPRETER.get(program.language, ()), str(file)]
+            if program.language in COMPILER:
+                binary = str(folder / "program")
+                command = [*COMPILER[program.language], binary, str(file)]
+                subprocess.run(command, check=True, timeout=OUTSIDE_S_MAX)
+                argv = [binary]
+            done = subprocess.run(
+                argv,
+                cwd=folder,
+                env=os.environ | {"TMPDIR": str(folder)},
+                user=self.cell_uid if user == "cell" and self.is_root else None,
+                extra_groups=[] if user == "cell" and self.is_root else None,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                timeout=OUTSIDE_S_MAX,
+                check=False,
+            )
+        return done.stdout.decode(errors="replace")
+
+    @contextlib.contextmanager
+    def open_folder(self) -> Iterator[Path]:
+        """A folder that every user may enter, and the cell's user write; pytest's are closed."""
+        folder = Path("/tmp") / f"escapes-{secrets.token_hex(6)}"
+        folder.mkdir()
+        try:
+            if self.is_root:
+                os.chown(folder, self.cell_uid, -1)
+            folder.chmod(0o755)
+            yield folder
+        finally:
+            shutil.rmtree(folder)
+
+    @contextlib.contextmanager
+    def victim(self) -> Iterator[subprocess.Popen[bytes]]:
+        """An innocent process of the user that cells run as."""
+        user = self.cell_uid if self.is_root else None
+        process = subprocess.Popen(
+            ["/bin/sleep", "600"], user=user, env={"SECRET": self.canary}, cwd="/"
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+    def text(self, program: Program) -> str:
+        """The program with its words and system call numbers put in."""
+        text = program.text
+        for word, value in self.words.items():
+            text = text.replace(f"@{word}@", value)
+        return re.sub(r"\bNR\.(\w+)", lambda match: number(match[1]), text)
+
+
+def number(call: str) -> str:
+    """A system call's number on this machine; one that it doesn't have is far out of range."""
+    found = pyseccomp.resolve_syscall(pyseccomp.system_arch(), call)
+    return str(found if found >= 0 else 100_000)
+
+
+@contextlib.asynccontextmanager
+async def open_arena(
+    tmp_path: Path, state_dir: Path, server_env: Mapping[str, str]
+) -> AsyncIterator[Arena]:
+    """An arena whose server was started with `server_env` in its environment."""
+    project, home = tmp_path / "project", tmp_path / "home"
+    project.mkdir()
+    home.mkdir(mode=0o700)
+    canary = f"canary-{secrets.token_hex(8)}"
+    (home / "secret").write_text(f"{canary}\n")
+    words = {
+        "canary": canary,
+        "project": str(project),
+        "home": str(home),
+        "secret": str(home / "secret"),
+        "mark": f"9{secrets.randbelow(10**8):08}",
+        "server": str(os.getpid()),
+    }
+    kept = dict(os.environ)
+    os.environ.update({name: value.replace("@canary@", canary) for name, value in server_env.items()})
+    try:
+        async with open_executor(
+            project=project, state_dir=state_dir, rules=None, home=home
+        ) as executor:
+            yield Arena(executor, project, home, state_dir, tmp_path, canary, words)
+    finally:
+        os.environ.clear()
+        os.environ.update(kept)
+
+
+def alive(mark: str) -> list[int]:
+    """Processes of this machine with `mark` in their command line."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and mark.encode() in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+    return found
+
+
+def end(pids: list[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+async def gone(mark: str, within_s: float = 5) -> bool:
+    """Whether no process with `mark` is left soon: the kernel takes a moment to bury one."""
+    with trio.move_on_after(within_s):
+        while alive(mark):  # noqa: ASYNC110 - the kernel tells nobody
+            await trio.sleep(0.01)
+        return True
+    return False

@@ -1,0 +1,99 @@
+"""Every attack of the table against the sandbox that this machine and user get."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+
+import pytest
+import trio
+
+from executor import Request, Result
+from tests.escapes.arena import Arena
+from tests.escapes.attack import STARTED, Attack, Control, NotApplicable, NotStopped, Stopped
+from tests.escapes.table import ATTACKS
+
+ATTACK_S_MAX = 120
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=[attack.id for attack in ATTACKS])
+async def test_attack(attack: Attack, arena: Arena, record_property):
+    expected = attack.expected(arena.column)
+    record_property("attack", _row(attack, arena))
+    if isinstance(expected, NotApplicable):
+        assert expected.missing(arena), f"it can be tried here now: {expected.reason}"
+        pytest.skip(expected.reason)
+    with trio.fail_after(ATTACK_S_MAX):
+        if attack.scenario:
+            await attack.scenario(arena)
+            return
+        with attack.setup(arena) if attack.setup else contextlib.nullcontext({}) as words:
+            arena.words |= words
+            await _attack(attack, expected, arena)
+            for control in expected.controls if isinstance(expected, Stopped) else ():
+                if control.where(arena):
+                    await _control(attack, control, arena)
+        assert (await arena.executor.run(Request("shell", "echo next"))).result.stdout.text == "next\n"
+
+
+async def _attack(attack: Attack, expected: Stopped | NotStopped, arena: Arena) -> None:
+    assert attack.program is not None
+    result = await arena.run(
+        attack.program, limits=attack.limits, profile=attack.profile, stdin=attack.stdin
+    )
+    said = _said(result)
+    assert STARTED in said, said
+    wanted = expected.status if isinstance(expected.status, tuple) else (expected.status,)
+    assert result.status in wanted, f"{result.status} {result.message}\n{said}"
+    _shows(expected.why if isinstance(expected, Stopped) else expected.shows, said)
+    if isinstance(expected, Stopped):
+        assert arena.canary not in said
+    if expected.after:
+        expected.after(arena, result)
+
+
+async def _control(attack: Attack, control: Control, arena: Arena) -> None:
+    program = control.program or attack.program
+    assert program is not None
+    if control.outside:
+        said = await arena.outside(program, control.outside)
+    else:
+        result = await arena.run(
+            program,
+            control.off,
+            limits=control.limits or attack.limits,
+            profile=control.profile or attack.profile,
+            stdin=attack.stdin,
+        )
+        said = _said(result)
+        if control.status is not None:
+            assert result.status is control.status, f"{result.status} {result.message}\n{said}"
+        if control.after:
+            control.after(arena, result)
+    assert STARTED in said, said
+    _shows(tuple(e.replace("@canary@", arena.canary) for e in control.shows), said)
+
+
+def _said(result: Result) -> str:
+    return f"{result.stdout.text}\n{result.stderr.text}"
+
+
+def _shows(expressions: tuple[str, ...], said: str) -> None:
+    for expression in expressions:
+        assert re.search(expression, said, re.MULTILINE), f"no {expression!r} in:\n{said}"
+
+
+def _row(attack: Attack, arena: Arena) -> dict[str, str]:
+    expected = attack.expected(arena.column)
+    what, note = {
+        Stopped: lambda e: ("stopped", e.by),
+        NotStopped: lambda e: ("not stopped", e.note),
+        NotApplicable: lambda e: ("not applicable", e.reason),
+    }[type(expected)](expected)
+    return {
+        "id": attack.id,
+        "title": attack.title,
+        "column": arena.column,
+        "outcome": what,
+        "note": note,
+    }
