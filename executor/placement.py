@@ -13,13 +13,14 @@ from typing import Any
 
 import trio
 
-from executor import cgroup, project_files, rootfs, seccomp
+from executor import cgroup, project_files, rootfs, seccomp, work_copy
 from executor.cells import UNPRIVILEGED_ID, Cell, Spawner, open_spawner
 from executor.description import CellSpec, RunSpec, pack_cell, pack_run
 from executor.errors import SandboxError, SandboxUnavailableError
 from executor.layers import REMEDIES, Findings, layers
 from executor.model import Isolation, Limits
 from executor.profile import ANALYZE, Profile, ProjectAccess
+from executor.work_copy import WorkCopy
 from runtimes import Step
 
 TRIAL_S_MAX = 10.0
@@ -33,7 +34,15 @@ class Layout:
     job: str = rootfs.JOB
     scratch: str = rootfs.SCRATCH
     home: str = rootfs.HOME
+    project: str = ""
     host_folder: str | None = None
+    work_copy: WorkCopy | None = None
+
+    def inside(self, path: str) -> str:
+        """Where the program finds a path of the project."""
+        if self.work_copy is None:
+            return path
+        return os.path.normpath(self.work_copy.folder / os.path.relpath(path, self.project))
 
     def remove(self) -> None:
         """Take what was made on the host away again, whatever a program did to it."""
@@ -59,18 +68,30 @@ class Placement:
     spawner: Spawner
     temporary: Path  # where tier B's cells have their folders
 
-    def layout(self) -> Layout:
-        """The folders of one cell. Tier B has no file system of its own: its lie on the host."""
+    def layout(self, profile: Profile) -> Layout:
+        """The folders of one cell. Tier B has no file system of its own: its lie on the host.
+
+        Raises:
+            RequestError: the profile needs a copy of the project, which is too large.
+        """
         if self.tier == "A":
-            return Layout()
+            return Layout(project=str(self.project))
         self.temporary.mkdir(mode=0o711, exist_ok=True)
         base = tempfile.mkdtemp(dir=self.temporary)
-        layout = Layout(f"{base}/job", f"{base}/tmp", f"{base}/tmp/home", base)
+        layout = Layout(f"{base}/job", f"{base}/tmp", f"{base}/tmp/home", str(self.project), base)
+        owner = (self.spawner.uid, self.spawner.gid)
+        copy = Path(base, self.project.name or "project")
         os.chmod(base, 0o711)  # noqa: S103 - the names below are its own user's
-        for folder in (layout.job, layout.scratch, layout.home):
+        for folder in (layout.job, layout.scratch, layout.home, copy):
             os.mkdir(folder, 0o700)
-            os.chown(folder, self.spawner.uid, self.spawner.gid)
-        return layout
+            os.chown(folder, *owner)
+        if profile.project is not ProjectAccess.LIVE:
+            return layout
+        try:
+            return replace(layout, work_copy=work_copy.make(self.project, copy, owner))
+        except BaseException:
+            layout.remove()
+            raise
 
     def cell(
         self, profile: Profile, limits: Limits, binds: tuple[str, ...], layout: Layout
@@ -99,9 +120,17 @@ class Placement:
             scratch=layout.scratch,
             home=layout.home,
             guarded=project_files.guarded(self.project, access),
-            readable=project_files.readable(self.project) if self.tier == "B" else (),
+            readable=self._readable(layout),
             listen=profile.network.listen,
         )
+
+    def _readable(self, layout: Layout) -> tuple[tuple[str, str], ...]:
+        """Tier B's grants of the project: the whole of a copy, else what is no secret."""
+        if self.tier == "A":
+            return ()
+        if layout.work_copy:
+            return ((str(layout.work_copy.folder), "rw"),)
+        return project_files.readable(self.project)
 
     def _passed_through(self, profile: Profile, layout: Layout) -> Iterator[tuple[str, str]]:
         """The paths that a profile shows, those below the home at the same place of the cell's."""
@@ -184,7 +213,7 @@ async def _try(placement: Placement) -> Mapping[str, Any]:
     """
     shell = Step(("/bin/sh", "-c", ":"), "run")
     run = RunSpec((shell,), {}, str(placement.project), limits=Limits())
-    layout = placement.layout()
+    layout = placement.layout(ANALYZE)
     spec = placement.cell(ANALYZE, Limits(), (), layout)
     try:
         with trio.move_on_after(TRIAL_S_MAX):

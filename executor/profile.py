@@ -36,6 +36,5 @@ class Profile:
 
 
 ANALYZE = Profile("analyze", ProjectAccess.COPY_ON_WRITE)
-# Tier B has neither bind mounts nor copies, so it can't keep a live project's protected paths.
-BUILD = Profile("build", ProjectAccess.LIVE, floor="A")
+BUILD = Profile("build", ProjectAccess.LIVE)
 PROFILES = {profile.name: profile for profile in (ANALYZE, BUILD)}

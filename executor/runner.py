@@ -8,7 +8,7 @@ import os
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import trio
@@ -76,27 +76,33 @@ class Runner:
         self._spools = spool_folder
         self._inline_bytes = inline_bytes
         self._slots = trio.CapacityLimiter(concurrency)
-        self._number = 0
+        self._last = 0  # the number of the latest run
         self._dead, self._to_bury = trio.open_memory_channel[_Remains](1 << 16)
 
     async def run(
         self,
         make_job: Callable[[Layout], Job],
         on_output: OnOutput | None = None,
+        *,
+        profile: Profile = ANALYZE,
     ) -> Completed:
         """Run one job, waiting for its turn. Cancelling ends everything that it started.
 
         Raises:
+            RequestError: the profile can't be given for this project here.
             OSError: its output can't be spooled.
         """
         async with self._slots:
-            self._number += 1
+            self._last += 1
+            number = self._last
             captures = {
-                name: Capture(self._spools / f"{self._number}.{name}", self._inline_bytes)
+                name: Capture(self._spools / f"{number}.{name}", self._inline_bytes)
                 for name in ("stdout", "stderr")
             }
             try:
-                result = await self._run(make_job, captures, on_output)
+                layout = await trio.to_thread.run_sync(self.placement.layout, profile)
+                run = _Run(number, make_job(layout), captures, on_output)
+                result = await self._run(run, layout)
             finally:
                 for capture in captures.values():
                     capture.close()
@@ -104,18 +110,14 @@ class Runner:
 
     async def _run(
         self,
-        make_job: Callable[[Layout], Job],
-        captures: Mapping[str, Capture],
-        on_output: OnOutput | None,
+        run: _Run,
+        layout: Layout,
     ) -> Result:
-        folder = self._spools / f"{self._number}.artifacts"
-        layout = self.placement.layout()
-        job = make_job(layout)
-        run = _Run(job, captures, on_output)
-        isolation = for_run(self.placement.isolation, job.profile)
+        folder = self._spools / f"{run.number}.artifacts"
+        isolation = for_run(self.placement.isolation, run.job.profile)
         consumed = None
         try:
-            async with self._cell(job, layout) as (cell, group):
+            async with self._cell(run, layout) as (cell, group):
                 end = await run.through(cell, without_cgroup=group is None)
                 consumed = group.consumption() if group else None
                 if cell.handed_over:
@@ -129,18 +131,20 @@ class Runner:
             status = outcome.status_of_lost(run.stopped, consumed)
         else:
             status = outcome.status_of(end, run.stopped, consumed)
-        return _result(run, isolation, status, end, consumed)
+        result = _result(run, isolation, status, end, consumed)
+        return await trio.to_thread.run_sync(_committed, result, layout)
 
     @contextlib.asynccontextmanager
     async def _cell(
-        self, job: Job, layout: Layout
+        self, run: _Run, layout: Layout
     ) -> AsyncIterator[tuple[Cell, cgroup.Group | None]]:
         """A ready cell in its control group; on the way out it is ended and handed to clean-up."""
         remains = _Remains(layout)
+        job = run.job
         try:
             if self._hierarchy:
                 remains.group = await trio.to_thread.run_sync(
-                    cgroup.make_group, self._hierarchy, str(self._number), job.limits
+                    cgroup.make_group, self._hierarchy, str(run.number), job.limits
                 )
             spec = self.placement.cell(job.profile, job.limits, job.binds, layout)
             remains.cell = await self.placement.spawner.start_cell(
@@ -190,8 +194,13 @@ class _Run:
     """One run in a ready cell: feed it, drain it, stop it at its limits."""
 
     def __init__(
-        self, job: Job, captures: Mapping[str, Capture], on_output: OnOutput | None
+        self,
+        number: int,
+        job: Job,
+        captures: Mapping[str, Capture],
+        on_output: OnOutput | None,
     ) -> None:
+        self.number = number
         self.job = job
         self.captures = captures
         self.stopped: Status | None = None
@@ -314,6 +323,21 @@ def _pipe() -> tuple[int, int]:
     with contextlib.suppress(OSError):
         fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     return reader, writer
+
+
+def _committed(result: Result, layout: Layout) -> Result:
+    """The result, once what was done to a copy of the project is brought into the project."""
+    if layout.work_copy is None:
+        return result
+    commit = layout.work_copy.commit()
+    conflicts = ", ".join(commit.conflicts)
+    left = f"not written, because they were changed meanwhile: {conflicts}" if conflicts else ""
+    return replace(
+        result,
+        changed_files=commit.changed,
+        undone_paths=commit.undone,
+        message="; ".join(filter(None, (result.message, left))),
+    )
 
 
 def _result(

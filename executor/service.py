@@ -80,7 +80,9 @@ class Executor:
         chosen = await self._toolchains.choose(checked.language)
         if isinstance(chosen, LanguageReport):
             raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
-        completed = await self._runner.run(lambda layout: _job(checked, chosen, layout), on_output)
+        completed = await self._runner.run(
+            lambda layout: _job(checked, chosen, layout), on_output, profile=checked.profile
+        )
         result = replace(completed.result, verdict=verdict, toolchain=chosen.toolchain.name)
         return replace(completed, result=result)
 
@@ -146,18 +148,18 @@ def _job(checked: Checked, candidate: runtimes.Candidate, layout: Layout) -> Job
     program = runtimes.prepare(
         candidate,
         code=checked.text if checked.script is None else None,
-        script_path=checked.script,
-        bind_file=checked.bind_file,
+        script_path=checked.script and layout.inside(checked.script),
+        bind_file=checked.bind_file and layout.inside(checked.bind_file),
         job_dir=layout.job,
         scratch_dir=layout.scratch,
-        cwd=checked.cwd,
+        cwd=layout.inside(checked.cwd),
         args=request.args,
     )
     return job_of(
         program,
         candidate,
         layout,
-        cwd=checked.cwd,
+        cwd=layout.inside(checked.cwd),
         limits=checked.limits,
         env=granted_environment(checked.profile) | dict(request.env),
         stdin=request.stdin,

@@ -1,0 +1,146 @@
+"""A project to write to where nothing can be mounted (tier B): a copy, committed after the run.
+
+Nothing of the copy reaches the project before every process of the run is dead, and then only
+what it changed: protected paths never, and nothing that someone else changed meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from executor.errors import RequestError
+from executor.model import MIB, ChangedFile
+from executor.project_files import PROTECTED_PATHS, is_secret
+
+BYTES_MAX = 256 * MIB
+ENTRIES_MAX = 20_000
+
+State = tuple[int, int, int]  # mode, size, modification time
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What reached the project, what was protected, and what was left for a person to decide."""
+
+    changed: tuple[ChangedFile, ...]
+    undone: tuple[str, ...]
+    conflicts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkCopy:
+    """A copy of a project, and the state of both sides when it was made."""
+
+    project: Path
+    folder: Path
+    theirs: dict[str, State]
+    ours: dict[str, State]
+
+    def commit(self) -> Commit:
+        """Bring what the run changed into the project.
+
+        Raises:
+            OSError: the project can't be written.
+        """
+        now = _states(self.folder)
+        changed, undone, conflicts = [], [], []
+        for path in sorted(self.ours.keys() | now.keys()):
+            if self.ours.get(path) == now.get(path) or _same_folder(self.ours, now, path):
+                continue
+            if any(path == p or path.startswith(f"{p}/") for p in PROTECTED_PATHS):
+                undone.append(path)
+            elif _state(self.project / path) != self.theirs.get(path) or self._leads_away(path):
+                conflicts.append(path)
+            else:
+                changed.append(self._bring_over(path, now.get(path)))
+        return Commit(tuple(changed), tuple(undone), tuple(conflicts))
+
+    def _leads_away(self, path: str) -> bool:
+        """Whether a symbolic link of the project lies on the way: what is written would follow."""
+        parent = (self.project / path).parent
+        return os.path.realpath(parent) != str(parent)
+
+    def _bring_over(self, path: str, state: State | None) -> ChangedFile:
+        target, source = self.project / path, self.folder / path
+        existed = path in self.theirs
+        if state is None:
+            if stat.S_ISDIR(self.theirs[path][0]):
+                shutil.rmtree(target, ignore_errors=True)
+            else:
+                target.unlink(missing_ok=True)
+            return ChangedFile(path, "deleted")
+        if stat.S_ISDIR(state[0]):
+            target.mkdir(exist_ok=True)
+            size, name = None, f"{path}/"
+        else:
+            _replace(source, target)
+            size, name = state[1], path
+        owner = self.project.stat()
+        if os.geteuid() == 0:
+            os.chown(target, owner.st_uid, owner.st_gid, follow_symlinks=False)
+        return ChangedFile(name, "modified" if existed else "created", size)
+
+
+def make(project: Path, folder: Path, owner: tuple[int, int]) -> WorkCopy:
+    """Copy a project, but for its secrets, for `owner` to work in.
+
+    Raises:
+        RequestError: it is too large to copy for every run.
+        OSError: it can't be read, or `folder` not be written.
+    """
+    theirs: dict[str, State] = {}
+    total = 0
+    for path, info in _walk(project):
+        total += info.st_size
+        if len(theirs) >= ENTRIES_MAX or total > BYTES_MAX:
+            raise RequestError(
+                f"the project is too large to be copied: over {ENTRIES_MAX:,} entries or "
+                f"{BYTES_MAX // MIB} MiB",
+                "profile build needs tier A for it: see `context-mode doctor`",
+            )
+        theirs[path] = (info.st_mode, info.st_size, info.st_mtime_ns)
+        source, target = project / path, folder / path
+        if stat.S_ISDIR(info.st_mode):
+            target.mkdir()
+        elif stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode):
+            shutil.copy2(source, target, follow_symlinks=False)
+        if os.geteuid() == 0 and os.path.lexists(target):
+            os.chown(target, *owner, follow_symlinks=False)
+    return WorkCopy(project, folder, theirs, _states(folder))
+
+
+def _walk(top: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Every entry but secrets, folders before what is in them."""
+    for folder, folders, files in os.walk(top):
+        for name in sorted(folders) + sorted(n for n in files if not is_secret(n)):
+            full = os.path.join(folder, name)
+            yield os.path.relpath(full, top), os.lstat(full)
+
+
+def _states(top: Path) -> dict[str, State]:
+    return {path: (i.st_mode, i.st_size, i.st_mtime_ns) for path, i in _walk(top)}
+
+
+def _state(path: Path) -> State | None:
+    try:
+        info = path.lstat()
+    except OSError:
+        return None
+    return info.st_mode, info.st_size, info.st_mtime_ns
+
+
+def _same_folder(before: dict[str, State], now: dict[str, State], path: str) -> bool:
+    """Whether `path` was and is a folder: its time changes with what is in it, which is told."""
+    return all(path in side and stat.S_ISDIR(side[path][0]) for side in (before, now))
+
+
+def _replace(source: Path, target: Path) -> None:
+    """Put a file or link in place as a whole: no reader sees half of it."""
+    beside = target.with_name(f".{target.name}.ctxmode-new")
+    shutil.copy2(source, beside, follow_symlinks=False)
+    os.replace(beside, target)

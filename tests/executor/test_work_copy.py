@@ -1,0 +1,107 @@
+"""Building on a copy (tier B): what the run changed arrives, and nothing else is touched."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from executor import RequestError, Status, work_copy
+from executor.model import ChangedFile
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> work_copy.WorkCopy:
+    project, folder = tmp_path / "project", tmp_path / "copy"
+    (project / "src").mkdir(parents=True)
+    folder.mkdir()
+    (project / "src" / "a.txt").write_text("a\n")
+    (project / "b.txt").write_text("b\n")
+    (project / ".env").write_text("SECRET\n")
+    (project / "link").symlink_to("b.txt")
+    return work_copy.make(project, folder, (os.geteuid(), os.getegid()))
+
+
+def test_secrets_are_not_copied(copied):
+    assert not (copied.folder / ".env").exists()
+    assert (copied.folder / "link").readlink() == Path("b.txt")
+
+
+def test_changes_arrive_and_are_listed(copied):
+    (copied.folder / "src" / "a.txt").write_text("changed\n")
+    (copied.folder / "b.txt").unlink()
+    (copied.folder / "new").mkdir()
+    (copied.folder / "new" / "c.txt").write_text("c\n")
+    commit = copied.commit()
+    assert commit.changed == (
+        ChangedFile("b.txt", "deleted"),
+        ChangedFile("new/", "created"),
+        ChangedFile("new/c.txt", "created", 2),
+        ChangedFile("src/a.txt", "modified", 8),
+    )
+    assert (copied.project / "src" / "a.txt").read_text() == "changed\n"
+    assert (copied.project / "new" / "c.txt").read_text() == "c\n"
+    assert not (copied.project / "b.txt").exists()
+    assert (copied.project / ".env").read_text() == "SECRET\n"
+
+
+def test_protected_paths_never_arrive(copied):
+    (copied.folder / ".vscode").mkdir()
+    (copied.folder / ".vscode" / "tasks.json").write_text("evil")
+    commit = copied.commit()
+    assert (commit.changed, commit.undone) == ((), (".vscode", ".vscode/tasks.json"))
+    assert not (copied.project / ".vscode").exists()
+
+
+def test_what_somebody_else_changed_meanwhile_is_not_overwritten(copied):
+    (copied.folder / "b.txt").write_text("of the run\n")
+    (copied.project / "b.txt").write_text("of a person\n")
+    commit = copied.commit()
+    assert (commit.changed, commit.conflicts) == ((), ("b.txt",))
+    assert (copied.project / "b.txt").read_text() == "of a person\n"
+
+
+def test_no_link_of_the_project_leads_what_is_written_elsewhere(copied, tmp_path: Path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (copied.project / "src" / "a.txt").unlink()
+    (copied.project / "src").rmdir()
+    (copied.project / "src").symlink_to(outside)
+    (copied.folder / "src" / "evil.txt").write_text("evil")
+    assert "src/evil.txt" in copied.commit().conflicts
+    assert list(outside.iterdir()) == []
+
+
+def test_a_large_project_is_refused(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(work_copy, "ENTRIES_MAX", 3)
+    project, folder = tmp_path / "project", tmp_path / "copy"
+    project.mkdir()
+    folder.mkdir()
+    for number in range(5):
+        (project / str(number)).touch()
+    with pytest.raises(RequestError, match="too large to be copied"):
+        work_copy.make(project, folder, (os.geteuid(), os.getegid()))
+
+
+async def test_build_writes_to_the_project_in_every_tier(run, project: Path):
+    (project / "f.txt").write_text("old\n")
+    code = "echo new > f.txt; echo x > made; mkdir .vscode; echo evil > .vscode/t; cat f.txt"
+    result = await run("shell", code, profile="build")
+    assert (result.status, result.stdout.text) == (Status.OK, "new\n"), result.stderr.text
+    assert (project / "f.txt").read_text() == "new\n"
+    assert (project / "made").read_text() == "x\n"
+    assert not (project / ".vscode").exists()
+    assert {c.path: c.change for c in result.changed_files} == {
+        "f.txt": "modified",
+        "made": "created",
+    }
+    assert ".vscode" in result.undone_paths
+
+
+async def test_analyze_never_writes_in_any_tier(run, project: Path):
+    (project / "f.txt").write_text("old\n")
+    result = await run("shell", "echo new > f.txt; rm -f f.txt; : > made; cat f.txt; true")
+    assert result.status is Status.OK
+    assert (project / "f.txt").read_text() == "old\n"
+    assert [path.name for path in project.iterdir()] == ["f.txt"]
