@@ -93,13 +93,15 @@ def _overview() -> argparse.ArgumentParser:
     width = max(map(len, VERBS))
     verbs = "\n".join(f"  {verb:<{width}}  {text}" for verb, text in VERBS.items())
     codes = "\n".join(f"  {code:>3}  {text}" for code, text in exit_codes.MEANINGS.items())
-    return argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         prog="context-mode",
         usage="context-mode VERB [options]   (context-mode VERB --help tells more)",
         description=f"Runs code where the data lives, and hands back only the answer.\n\n{verbs}",
         epilog=f"{EPILOG}\nexit codes:\n{codes}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("-V", "--version", action="store_true", help="show the version and exit")
+    return parser
 
 
 def _report(raised: BaseException) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 from functools import partial
+from pathlib import Path
 
 from ctxmode import exit_codes
 from ctxmode.app import App
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("stdin has no name to find it by", "Give one: index - --source LABEL")
     request = IndexRequest(
         content=sys.stdin.buffer.read() if args.path == "-" else None,
-        path=None if args.path == "-" else args.path,
+        path=None if args.path == "-" else str(Path.cwd() / args.path),
         source=args.source,
         include=tuple(args.include),
         exclude=tuple(args.exclude),

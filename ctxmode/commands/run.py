@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -35,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stdin", metavar="FILE|-", help="what the program reads")
     parser.add_argument("--bind", metavar="FILE", help="a file given to it as FILE_CONTENT")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="default: 120")
-    parser.add_argument("--cwd", metavar="DIR", help="in the project (default: this folder)")
+    parser.add_argument(
+        "--cwd", metavar="DIR", help="default: this folder, if it is in the project"
+    )
     parser.add_argument("--profile", default="analyze", metavar="NAME", help="analyze or build")
     parser.add_argument("--intent", metavar="TEXT", help="show only what matches, if it is large")
     parser.add_argument(
@@ -64,9 +67,9 @@ def request_from(args: argparse.Namespace) -> Request:
     return Request(
         language,
         code=code,
-        path=path,
-        bind_file=args.bind,
-        cwd=args.cwd or str(Path.cwd()),
+        path=_here(path),
+        bind_file=_here(args.bind),
+        cwd=_here(args.cwd),
         env=environment(args.env),
         stdin=_read(args.stdin) if args.stdin else None,
         args=tuple(args.program_args),
@@ -75,6 +78,11 @@ def request_from(args: argparse.Namespace) -> Request:
         profile=args.profile,
         intent=args.intent,
     )
+
+
+def _here(name: str | None) -> str | None:
+    """A path as the shell that started us means it: from this folder, wherever the run's cwd is."""
+    return None if name is None else str(Path.cwd() / name)
 
 
 def _program(args: argparse.Namespace) -> tuple[str, str | None, str | None]:
@@ -130,10 +138,18 @@ def _text(code: bytes) -> str:
 
 
 async def _execute(app: App, request: Request, live: bool) -> Answer:
+    if request.cwd is None:
+        request = replace(request, cwd=_own_folder(app.config.project))
     if not live:
         return await app.execute(request)
     async with LiveOutput.open(sys.stdout.buffer, sys.stderr.buffer) as output:
         return await app.execute(request, on_output=output.feed)
+
+
+def _own_folder(project: Path) -> str | None:
+    """This folder, where it is in the project; else None, which is the project's."""
+    here = Path.cwd().resolve()
+    return str(here) if here.is_relative_to(project) else None
 
 
 def _show(answer: Answer, args: argparse.Namespace) -> None:

@@ -36,6 +36,35 @@ def test_a_program_comes_from_a_file_from_stdin_or_from_the_line(place, argument
     assert (done.stdout, done.returncode) == (b"2 -a b c\n", 0), done.stderr
 
 
+def test_paths_are_meant_from_the_folder_where_the_command_is_given(place):
+    (place.project / "docs" / "here.py").write_text("import os; print(os.getcwd())\n")
+
+    def run(*arguments):
+        return subprocess.run(
+            [*place.command, *arguments],
+            capture_output=True,
+            text=True,
+            cwd=place.project / "docs",
+            env=place.environment,
+            timeout=60,
+            check=False,
+        )
+
+    docs, project = f"{place.project}/docs\n", f"{place.project}\n"
+    assert run("run", "here.py").stdout == docs
+    assert run("run", "--cwd", "..", "here.py").stdout == project
+    assert run("run", "shell", "-c", "pwd").stdout == docs
+    assert run("index", "guide.md", "--json").returncode == 0
+
+
+def test_a_project_that_is_named_is_where_the_program_runs(place, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    assert (
+        place.run("run", "--project", other, "shell", "-c", "pwd").stdout == f"{other}\n".encode()
+    )
+
+
 def test_a_program_reads_the_stdin_and_the_file_that_it_is_given(place):
     done = place.run(
         "run", "python", "--stdin", "-", "--bind", "app.log", "-c",
