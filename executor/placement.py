@@ -68,6 +68,11 @@ class Placement:
     spawner: Spawner
     temporary: Path  # where tier B's cells have their folders
 
+    @property
+    def repository(self) -> tuple[str, ...]:
+        """Where a worktree's git data lies; git must find it there, and may not write it."""
+        return project_files.linked_repository(self.project)
+
     def layout(self, profile: Profile) -> Layout:
         """The folders of one cell. Tier B has no file system of its own: its lie on the host.
 
@@ -113,6 +118,7 @@ class Placement:
             seccomp=seccomp.program(seccomp.Filter(sockets=self.tier == "A")),
             binds=(
                 *((self.spawner.source(path), path) for path in not_of_the_system(binds)),
+                *((self.spawner.source(path), path) for path in self.repository),
                 *self._passed_through(profile, layout),
             ),
             limits=limits,

@@ -103,6 +103,29 @@ def _can_be_covered(path: Path) -> bool:
     return path.exists() and not path.is_symlink()
 
 
+def linked_repository(project: Path) -> tuple[str, ...]:
+    """The folders outside the project that a worktree's or submodule's `.git` file leads to.
+
+    See gitrepository-layout(5): the file names the git folder, which may name a common one.
+    """
+    try:
+        word, _, place = (project / ".git").read_text().strip().partition(": ")
+    except (OSError, UnicodeDecodeError):
+        return ()
+    folder = (project / place).resolve()
+    if word != "gitdir" or not (folder / "HEAD").is_file():
+        return ()
+    try:
+        common = (folder / (folder / "commondir").read_text().strip()).resolve()
+    except OSError:
+        common = folder
+    # The common folder usually holds the other; only a real repository is shown.
+    found = [str(common)] if (common / "objects").is_dir() else []
+    if not folder.is_relative_to(common):
+        found.append(str(folder))
+    return tuple(found)
+
+
 def is_secret(name: str) -> bool:
     """Whether a file of this name is kept from programs."""
     if name in NOT_SECRET_NAMES:

@@ -14,7 +14,7 @@ import trio
 
 import policy
 import runtimes
-from executor import cgroup, instance, network
+from executor import cgroup, instance, network, project_files
 from executor.errors import RequestError
 from executor.model import Isolation, Request, Result, Status
 from executor.placement import Layout, Machine, Placement, placed
@@ -201,6 +201,7 @@ async def open_executor(
     found = await trio.to_thread.run_sync(_discover, search_path, project, home)
     binds = {bind for d in found.values() for c in d.candidates for bind in c.binds}
     shown = {path for profile in settings.profiles.values() for path in profile.read}
+    shown.update(project_files.linked_repository(project))
     stage = [str(project), *existing(sorted(binds | shown))]
     with instance.join(state_dir / "instances") as here, _ground(here, state_dir) as ground:
         spools, hierarchy, why_no_cgroup = ground

@@ -87,6 +87,21 @@ async def test_git_works_inside(run, repository: Path):
     assert (result.status, result.stdout.text) == (Status.OK, "1\n"), result.stderr.text
 
 
+async def test_git_works_in_a_worktree(state_dir, repository: Path, tmp_path: Path):
+    from executor import Request, open_executor
+
+    tree = tmp_path / "tree"
+    subprocess.run(["git", "-C", str(repository), "worktree", "add", "-q", str(tree)], check=True)
+    async with open_executor(
+        project=tree, state_dir=state_dir, rules=None, home=Path.home()
+    ) as opened:
+        code = "git log --oneline | wc -l; git status --short; echo x > .git; git log | head -1"
+        for profile in ("analyze", "build"):
+            result = (await opened.run(Request("shell", code, profile=profile))).result
+            assert result.stdout.text.startswith("1\n"), result.stderr.text
+    assert (tree / ".git").read_text().startswith("gitdir: ")
+
+
 async def test_secrets_of_the_project_are_covered(run, repository: Path):
     (repository / ".env").write_text("TOKEN=canary\n")
     (repository / "folder" / "server.pem").write_text("canary\n")
