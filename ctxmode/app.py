@@ -24,6 +24,7 @@ from ctxmode.config import Config, prepare_storage
 from ctxmode.diagnosis import Diagnosis
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.indexing import IndexRequest
+from ctxmode.profiles import load_profiles
 from ctxmode.searching import SearchRequest
 from executor import Executor, Request
 from executor.keep import Answer, Keep
@@ -134,6 +135,7 @@ async def open_app(config: Config) -> AsyncIterator[App]:
         rules = await trio.to_thread.run_sync(
             partial(policy.load_rules, config.project, home=config.home)
         )
+        profiles = await trio.to_thread.run_sync(load_profiles, config.project, config.config_home)
         store = await trio.to_thread.run_sync(kb.Store.open, config.database)
     keep = Keep(store, config.database.with_suffix(".queue"))
     try:
@@ -144,6 +146,7 @@ async def open_app(config: Config) -> AsyncIterator[App]:
                     state_dir=config.state_dir,
                     rules=rules,
                     home=config.home,
+                    settings=executor.Settings(profiles=profiles.by_name),
                 ) as engine,
                 trio.open_nursery() as nursery,
             ):

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import platformdirs
@@ -27,6 +27,9 @@ class Config:
     home: Path
     data_dir: Path
     database_dir: Path | None = None
+    config_home: Path = field(
+        default_factory=lambda: Path(platformdirs.user_config_dir()).absolute()
+    )
 
     @property
     def database(self) -> Path:

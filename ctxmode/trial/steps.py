@@ -233,14 +233,15 @@ def rare_words(printed: bytes) -> list[tuple[str, bytes]]:
     """Words that occur once, spread over the text, each with its line."""
     lowered = printed.lower()
     lines = printed.split(b"\n")[:-1]
-    found = []
+    found: dict[str, bytes] = {}
     for number in range(1, SEARCHES + 1):
         for line in lines[number * len(lines) // (SEARCHES + 1) :]:
-            plain = [word for word in WORD.findall(line) if _only_one(word, lowered)]
-            if plain:
-                found.append((plain[0].decode(), line))
+            plain = (word.decode() for word in WORD.findall(line) if _only_one(word, lowered))
+            fresh = next((word for word in plain if word not in found), None)
+            if fresh:
+                found[fresh] = line
                 break
-    return found
+    return list(found.items())
 
 
 def _only_one(word: bytes, lowered: bytes) -> bool:

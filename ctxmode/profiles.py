@@ -1,0 +1,162 @@
+"""Profiles from configuration files: the user's may loosen, a project's may only tighten.
+
+[profiles.online]
+base = "analyze"                    # analyze, build, or one defined above
+project = "cow"                     # cow, read_only, live
+network = ["api.github.com", "*.example.com", "localhost:8080"]
+env = ["GH_TOKEN"]
+read = ["~/.config/gh"]
+floor = "A"                         # the weakest tier it may run in: A or B
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ctxmode.errors import ContextModeError
+from executor.network import parse
+from executor.profile import PROFILES, Profile, ProjectAccess
+
+USER_FILE = Path("ctxmode") / "config.toml"  # below the user's configuration folder
+PROJECT_FILE = Path(".ctxmode") / "config.toml"
+KEYS = ("base", "project", "network", "env", "read", "floor")
+# From the widest to the narrowest.
+ACCESS = (ProjectAccess.LIVE, ProjectAccess.COPY_ON_WRITE, ProjectAccess.READ_ONLY)
+FLOORS = ("B", "A")
+
+
+@dataclass(frozen=True, slots=True)
+class Profiles:
+    """All profiles by name, and what a project's file asked for that only the user may grant."""
+
+    by_name: Mapping[str, Profile]
+    warnings: tuple[str, ...] = ()
+
+
+def load_profiles(project: Path, config_home: Path) -> Profiles:
+    """The built-in profiles, the user's, and all of them as this project tightens them.
+
+    Raises:
+        ContextModeError: a file can't be read as TOML, or holds a key or value that means nothing.
+    """
+    profiles = dict(PROFILES)
+    user_file = config_home / USER_FILE
+    for name, table in _tables(user_file).items():
+        profiles[name] = _defined(user_file, name, table, profiles)
+    warnings: list[str] = []
+    project_file = project / PROJECT_FILE
+    for name, table in _tables(project_file).items():
+        base = profiles.get(name) or _base(project_file, name, table, profiles)
+        wanted = _defined(project_file, name, table | {"base": base.name}, profiles | {name: base})
+        profiles[name], refused = tightened(base, wanted)
+        warnings += [
+            f"{project_file}: profile {name}: {what} is not for a project to grant; "
+            f"to allow it, put it into {user_file}"
+            for what in refused
+        ]
+    return Profiles(profiles, tuple(warnings))
+
+
+def tightened(base: Profile, wanted: Profile) -> tuple[Profile, list[str]]:
+    """`wanted`, as far as it grants nothing that `base` doesn't; and what it would have."""
+    refused = []
+    rules = tuple(rule for rule in wanted.network.rules if rule in base.network.rules)
+    ports = tuple(p for p in wanted.network.loopback_ports if p in base.network.loopback_ports)
+    network = replace(wanted.network, rules=rules, loopback_ports=ports)
+    if network != wanted.network:
+        refused.append("network")
+    env = tuple(name for name in wanted.env if name in base.env)
+    read = tuple(path for path in wanted.read if path in base.read)
+    refused += [n for n, a, b in (("env", env, wanted.env), ("read", read, wanted.read)) if a != b]
+    access = max(base.project, wanted.project, key=ACCESS.index)
+    floor = max(base.floor, wanted.floor, key=FLOORS.index)
+    if access is not wanted.project:
+        refused.append(f"project = {wanted.project.value!r}")
+    if floor != wanted.floor:
+        refused.append(f"floor = {wanted.floor!r}")
+    return Profile(wanted.name, access, network, env, read, floor), refused
+
+
+def _tables(file: Path) -> Mapping[str, Mapping[str, Any]]:
+    """The `[profiles.*]` tables of a file; none if there is no file."""
+    try:
+        text = file.read_text("utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise ContextModeError(
+            f"{file} cannot be read: {error}", "Mend it or remove it."
+        ) from error
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ContextModeError(f"{file}: {error}", "Mend the file; it is TOML.") from error
+    unknown = next((key for key in data if key != "profiles"), None)
+    if unknown is not None:
+        raise ContextModeError(f"{file}: unknown key {unknown!r}", "Known is: profiles.")
+    tables = data.get("profiles", {})
+    if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
+        raise ContextModeError(f"{file}: profiles are tables", "Write [profiles.NAME].")
+    return tables
+
+
+def _base(file: Path, name: str, table: Mapping[str, Any], known: Mapping[str, Profile]) -> Profile:
+    base = table.get("base", "analyze")
+    if base not in known:
+        raise _error(file, name, f"unknown base {base!r}", f"Known are: {', '.join(known)}.")
+    return known[base]
+
+
+def _defined(
+    file: Path, name: str, table: Mapping[str, Any], known: Mapping[str, Profile]
+) -> Profile:
+    for key in table:
+        if key not in KEYS:
+            close = difflib.get_close_matches(key, KEYS, n=1)
+            hint = f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(KEYS)}."
+            raise _error(file, name, f"unknown key {key!r}", hint)
+    base = _base(file, name, table, known)
+    readers: Mapping[str, Callable[[Any], Any]] = {
+        "project": ProjectAccess,
+        "network": lambda value: parse(_texts(value)),
+        "env": _texts,
+        "read": _paths,
+        "floor": _floor,
+    }
+    given = {}
+    for key, read in readers.items():
+        if key in table:
+            try:
+                given[key] = read(table[key])
+            except ValueError as error:
+                raise _error(file, name, f"{key}: {error}", "See README, Profiles.") from error
+    return replace(base, name=name, **given)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ValueError(f"must be a list of strings, not {value!r}")
+    return tuple(value)
+
+
+def _paths(value: object) -> tuple[str, ...]:
+    paths = _texts(value)
+    for path in paths:
+        if not path.startswith(("/", "~/")) or ".." in Path(path).parts:
+            raise ValueError(f"{path!r} must start with / or ~/ and go straight down")
+    return paths
+
+
+def _floor(value: object) -> str:
+    if value not in FLOORS:
+        raise ValueError(f"must be one of {', '.join(FLOORS)}, not {value!r}")
+    return str(value)
+
+
+def _error(file: Path, name: str, problem: str, hint: str) -> ContextModeError:
+    return ContextModeError(f"{file}: profile {name}: {problem}", hint)
