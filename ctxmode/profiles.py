@@ -52,7 +52,8 @@ def load_profiles(project: Path, config_home: Path) -> Profiles:
     project_file = project / PROJECT_FILE
     for name, table in _tables(project_file).items():
         base = profiles.get(name) or _base(project_file, name, table, profiles)
-        wanted = _defined(project_file, name, {**table, "base": base.name}, {**profiles, name: base})
+        on_base = {**table, "base": base.name}
+        wanted = _defined(project_file, name, on_base, {**profiles, name: base})
         profiles[name], refused = tightened(base, wanted)
         warnings += [
             f"{project_file}: profile {name}: {what} is not for a project to grant; "
