@@ -23,6 +23,7 @@ from kb import Store
 
 LIMIT = 10
 EVIDENCE_BYTES = 4000
+EVIDENCE_HITS = 8
 _TOKEN = re.compile(r"\w+")
 
 
@@ -50,6 +51,7 @@ class Scores:
 
 
 Searcher = Callable[[str], Sequence[Found]]
+"""All hits to rank; a second one gives what is returned within the bytes that count as evidence."""
 
 
 def plain_searcher(store_path: Path) -> Searcher:
@@ -93,8 +95,17 @@ def our_searcher(store: Store) -> Searcher:
     return search
 
 
-def evaluate(targets: Sequence[Target], search: Searcher) -> Scores:
-    """What `search` finds of each target; a file counts once, at its first chunk."""
+def our_evidence_searcher(store: Store) -> Searcher:
+    def search(query: str) -> list[Found]:
+        (result,) = store.search(query, limit=EVIDENCE_HITS, budget_bytes=EVIDENCE_BYTES)
+        return [Found(hit.source, hit.start_byte, hit.end_byte) for hit in result.hits]
+
+    return search
+
+
+def evaluate(targets: Sequence[Target], search: Searcher, evidence: Searcher) -> Scores:
+    """What `search` finds of each target; a file counts once, at its first chunk. `evidence` is
+    asked besides for what it returns within the bytes that count."""
     file_ranks: list[int] = []
     section_ranks: list[int] = []
     evident: list[bool] = []
@@ -107,7 +118,7 @@ def evaluate(targets: Sequence[Target], search: Searcher) -> Scores:
         file_ranks.append(files.index(target.label) + 1 if target.label in files else 0)
         within = [_in_section(hit, target) for hit in found]
         section_ranks.append(within.index(True) + 1 if any(within) else 0)
-        evident.append(_evident(found, within))
+        evident.append(_evident(evidence(target.query), target))
     times.sort()
     count = len(targets)
     return Scores(
@@ -124,15 +135,14 @@ def _in_section(hit: Found, target: Target) -> bool:
     return hit.label == target.label and hit.start < target.end and hit.end > target.start
 
 
-def _evident(found: Sequence[Found], within: Sequence[bool]) -> bool:
-    """Whether a chunk of the section begins within the first bytes that would be returned."""
-    used = 0
-    for hit, right in zip(found, within, strict=True):
-        if used >= EVIDENCE_BYTES:
-            return False
-        if right:
-            return True
-        used += hit.end - hit.start
+def _evident(returned: Sequence[Found], target: Target) -> bool:
+    """Whether text of the section is within the first bytes that are returned."""
+    left = EVIDENCE_BYTES
+    for hit in returned:
+        shown = Found(hit.label, hit.start, min(hit.end, hit.start + left))
+        if left <= 0 or _in_section(shown, target):
+            return left > 0
+        left -= hit.end - hit.start
     return False
 
 
@@ -142,9 +152,10 @@ def measure(queries: QuerySet, folder: Path) -> tuple[Scores, Scores]:
     with Store.open(path) as store:
         for document in queries.documents:
             store.add(document.label, document.data, name=document.label, origin="file")
+        plain = plain_searcher(path)
         return (
-            evaluate(queries.targets, plain_searcher(path)),
-            evaluate(queries.targets, our_searcher(store)),
+            evaluate(queries.targets, plain, plain),
+            evaluate(queries.targets, our_searcher(store), our_evidence_searcher(store)),
         )
 
 

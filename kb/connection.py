@@ -25,22 +25,39 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     Raises:
         sqlite3.Error: as SQLite reports it.
     """
-    uri = path.absolute().as_uri() + ("?mode=ro" if read_only else "")
-    db = sqlite3.connect(
-        uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
-    )
+    if read_only:
+        return _read_only(path)
+    db = _open(path.absolute().as_uri())
     try:
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA temp_store = MEMORY")
         db.execute("PRAGMA cache_size = -65536")
         db.execute("PRAGMA mmap_size = 268435456")
-        if not read_only:
-            db.execute("PRAGMA page_size = 8192")  # 4 KiB pages leave a fifth of them empty
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("PRAGMA page_size = 8192")  # 4 KiB pages leave a fifth of them empty
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
     except BaseException:
         db.close()
         raise
+    return db
+
+
+def _open(uri: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+    )
+
+
+def _read_only(path: Path) -> sqlite3.Connection:
+    """A connection that only reads. Where not even the files that readers share can be made, the
+    file is read as if nobody else could change it, which is then so."""
+    uri = path.absolute().as_uri()
+    db = _open(f"{uri}?mode=ro")
+    try:
+        db.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        db.close()
+        return _open(f"{uri}?immutable=1")
     return db
 
 

@@ -1,14 +1,24 @@
-"""What a hit must satisfy besides matching the words, as SQL over `chunk` c and `source` s."""
+"""What a hit must satisfy besides matching the words: given by the caller, or in the query itself
+as `kind:`, `lang:`, `source:`, `path:` and `since:`."""
 
 from __future__ import annotations
 
+import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from kb import filetypes
+
+_INLINE = re.compile(r"(?<!\S)(kind|lang|language|source|path|since):(\S+)")
+_AGE = re.compile(r"(\d{1,6})([smhdw])$")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """`source` is an id or a part of a label, `since` a time in seconds since the epoch."""
+    """`source` is an id or a part of a label, `path` a part of a file's path, `since` a time in
+    seconds since the epoch."""
 
     source: str | int | None = None
     kind: str | None = None
@@ -16,6 +26,50 @@ class Filters:
     session: str | None = None
     since: float | None = None
     include_superseded: bool = False
+    path: str | None = None
+
+
+def inline(text: str, given: Filters) -> tuple[str, Filters]:
+    """`text` without the filters in it, and those joined to `given`, which go before.
+
+    What has the look of a filter but no sense (`since:forever`) stays in the text as words.
+    """
+    found = given
+    rest = []
+    position = 0
+    for match in _INLINE.finditer(text):
+        joined = _joined(found, match.group(1), match.group(2))
+        if joined is not None:
+            found = joined
+            rest.append(text[position : match.start()])
+            position = match.end()
+    return "".join([*rest, text[position:]]), found
+
+
+def _joined(filters: Filters, name: str, value: str) -> Filters | None:
+    if name == "since":
+        since = moment(value)
+        return None if since is None else replace(filters, since=filters.since or since)
+    if name in ("lang", "language"):
+        language = filetypes.canonical_language(value)
+        return replace(filters, language=filters.language or language)
+    if name == "source":
+        return replace(filters, source=filters.source if filters.source is not None else value)
+    if name == "path":
+        return replace(filters, path=filters.path or value)
+    return replace(filters, kind=filters.kind or value.lower())
+
+
+def moment(text: str) -> float | None:
+    """The time that an age (`90s`, `30m`, `12h`, `7d`, `2w`) or an ISO date means, in seconds since
+    the epoch; None where it means none."""
+    age = _AGE.match(text)
+    if age:
+        return time.time() - int(age.group(1)) * _SECONDS[age.group(2)]
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +100,9 @@ def condition(filters: Filters) -> Condition:
         if value is not None:
             clauses.append(f"{column} = ?")
             values.append(value)
+    if filters.path:
+        clauses.append("instr(s.path, ?) > 0")
+        values.append(filters.path)
     if filters.since is not None:
         clauses.append("s.indexed_at >= ?")
         values.append(filters.since)

@@ -33,7 +33,6 @@ Corrections = Mapping[str, Sequence[str]]
 class Query:
     """The words of a query in order, each once, as typed."""
 
-    text: str
     terms: tuple[str, ...]
 
     def matching(self, corrections: Corrections) -> str:
@@ -57,9 +56,9 @@ class Query:
 
 def parse(text: str) -> Query:
     """The words that `text` asks for; none where it holds nothing but punctuation."""
-    found = dict.fromkeys(_TERM.findall(text))
+    found = dict.fromkeys(term.lower() if term.isupper() else term for term in _TERM.findall(text))
     terms = [term for term in found if term.lower() not in STOP_WORDS] or list(found)
-    return Query(text, tuple(terms[:MAX_TERMS]))
+    return Query(tuple(terms[:MAX_TERMS]))
 
 
 def expression(term: str) -> str:

@@ -12,7 +12,7 @@ import sqlite3
 from dataclasses import dataclass, replace
 
 from kb import vocabulary
-from kb.filters import Condition, Filters, condition
+from kb.filters import Condition, Filters, condition, inline
 from kb.model import Correction, Hit, QueryResult, SearchState
 from kb.query import Corrections, Query, parse
 from kb.ranking import POOL, Expressions, ranked
@@ -34,7 +34,8 @@ def search(
     db: sqlite3.Connection, text: str, filters: Filters, *, limit: int, budget_bytes: int | None
 ) -> QueryResult:
     """The answer to one query; `budget_bytes` bounds the UTF-8 size of all texts together."""
-    query, where = parse(text), condition(filters)
+    words, filters = inline(text, filters)
+    query, where = parse(words), condition(filters)
     if not _anything_indexed(db, where):
         return QueryResult(text, SearchState.NOTHING_INDEXED)
     if not query.terms:

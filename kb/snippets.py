@@ -15,19 +15,24 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def within_budget(hits: list[Hit], terms: Sequence[str], budget: int | None) -> list[Hit]:
-    """The hits whose texts together take at most `budget` bytes, in order."""
-    if budget is None:
+    """The hits whose texts together take at most `budget` bytes, in order.
+
+    All of them whole where that fits. Else each gets a share of what is left that falls with its
+    rank, so that the best come whole or nearly, and those behind still show their best lines.
+    """
+    if budget is None or sum(len(hit.text.encode()) for hit in hits) <= budget:
         return hits
     shown: list[Hit] = []
-    for hit in hits:
+    for at, hit in enumerate(hits):
+        share = 2 * budget // (len(hits) - at + 1)
         size = len(hit.text.encode())
-        if size <= budget:
-            shown.append(hit)
-            budget -= size
-            continue
-        if budget >= MIN_SNIPPET_BYTES:
-            shown.append(snippet(hit, terms, budget))
-        break
+        if size > share:
+            if share < MIN_SNIPPET_BYTES:
+                break
+            hit = snippet(hit, terms, share)  # noqa: PLW2901
+            size = len(hit.text.encode())
+        shown.append(hit)
+        budget -= size
     return shown
 
 

@@ -14,7 +14,8 @@ from kb import files, pending, purging, reading, terms, writing
 from kb.chunking import chunk_part
 from kb.connection import connect, prepare
 from kb.detect import detect
-from kb.errors import StoreReadOnlyError, translated
+from kb.errors import StoreReadOnlyError, UnknownSourceError, translated
+from kb.filetypes import canonical_language
 from kb.filters import Filters
 from kb.model import Check, Hit, Indexed, Progress, Purged, QueryResult, Source, Stats
 from kb.search import search
@@ -228,7 +229,10 @@ class Store:
             with self._writing() as db:
                 db.execute("DELETE FROM pending WHERE id = ?", (queued.id,))
             return limit
-        source = self.source(queued.source_id)
+        try:
+            source = self.source(queued.source_id)
+        except UnknownSourceError:  # purged meanwhile, and its row of the queue with it
+            return limit
         detected = detect(b"", kind=source.kind, language=source.language)
         document = chunk_part(part.data, detected, base_byte=part.start, base_line=part.line)
         with self._writing() as db:
@@ -296,7 +300,14 @@ class Store:
             raise ValueError(f"limit must be at least 1, not {limit}")
         if budget_bytes is not None and budget_bytes < 1:
             raise ValueError(f"budget_bytes must be at least 1, not {budget_bytes}")
-        filters = Filters(source, kind, language, session, since, include_superseded)
+        filters = Filters(
+            source,
+            kind,
+            None if language is None else canonical_language(language),
+            session,
+            since,
+            include_superseded,
+        )
         results = []
         with self._reading() as db:
             for text in [queries] if isinstance(queries, str) else queries:
@@ -376,6 +387,16 @@ class Store:
         """Verify the file, its references and both indexes against the text; takes a while."""
         with self._write_lock, translated(self.path):
             return reading.check(self._writer or self._reader, index=self._writer is not None)
+
+    def repair(self) -> Check:
+        """Rebuild the indexes from the text, and check again: heals whatever is wrong with them.
+
+        Raises:
+            StoreError: the damage is in the text's own tables.
+        """
+        with self._writing() as db:
+            writing.rebuild_indexes(db)
+        return self.check()
 
     def backup(self, target: Path) -> None:
         """A consistent copy at `target` while others read and write.

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from kb import words
 from kb.chunk import Chunk
 
+_INDEXES = (("chunk_fts", "current_chunk"), ("history_fts", "superseded_chunk"))
 _COLUMNS = "leaf, crumb, body, ident, label"
 
 
@@ -84,11 +85,12 @@ def insert_chunks(db: sqlite3.Connection, source_id: int, chunks: Sequence[Chunk
         " leaf, crumb, body, ident, raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (_row(source_id, chunk) for chunk in chunks),
     )
-    db.execute(
-        f"INSERT INTO chunk_fts (rowid, {_COLUMNS})"
-        f" SELECT id, {_COLUMNS} FROM current_chunk WHERE source_id = ? AND id > ?",
-        (source_id, last_id),
-    )
+    for table, view in _INDEXES:  # a source may have been superseded while some of it was queued
+        db.execute(
+            f"INSERT INTO {table} (rowid, {_COLUMNS})"
+            f" SELECT id, {_COLUMNS} FROM {view} WHERE source_id = ? AND id > ?",
+            (source_id, last_id),
+        )
     db.execute(
         "UPDATE source SET bytes_indexed = bytes_indexed + ? WHERE id = ?",
         (sum(chunk.end_byte - chunk.start_byte for chunk in chunks), source_id),
@@ -134,9 +136,15 @@ def supersede(db: sqlite3.Connection, old_id: int, new_id: int) -> None:
     )
 
 
+def rebuild_indexes(db: sqlite3.Connection) -> None:
+    """Make both full-text indexes and the vocabulary's anew from the text."""
+    for table in ("chunk_fts", "history_fts", "word_fts"):
+        db.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
+
+
 def unindex(db: sqlite3.Connection, source_id: int) -> None:
     """Take a source's chunks out of the full-text index that has them; the text stays."""
-    for table, view in (("chunk_fts", "current_chunk"), ("history_fts", "superseded_chunk")):
+    for table, view in _INDEXES:
         db.execute(
             f"INSERT INTO {table} ({table}, rowid, {_COLUMNS})"
             f" SELECT 'delete', id, {_COLUMNS} FROM {view} WHERE source_id = ?",
