@@ -1,0 +1,138 @@
+"""Which files of a project are covered, protected and watched, and what tier B may read."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from executor.profile import ProjectAccess
+from executor.project_files import (
+    PROTECTED_PATHS,
+    Guarded,
+    find_secrets,
+    guarded,
+    is_secret,
+    linked_repository,
+    readable,
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+def lay_out(project: Path, *names: str) -> None:
+    for name in names:
+        path = project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir() if name.endswith("/") else path.write_text("x")
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [
+        (".env", True),
+        (".env.production", True),
+        (".env.example", False),
+        (".env.template", False),
+        (".envrc", False),
+        ("env", False),
+        ("server.pem", True),
+        ("server.pem.txt", False),
+        ("private.key", True),
+        ("keyboard.py", False),
+        ("id_ed25519", True),
+        ("id_ed25519.pub", False),
+        (".npmrc", True),
+        ("service-account-prod.json", True),
+        ("credentials.json", True),
+        ("README.md", False),
+    ],
+)
+def test_secrets_are_known_by_name(name, secret):
+    assert is_secret(name) is secret
+
+
+def test_secrets_are_found_at_any_depth_but_not_in_installed_packages(project: Path):
+    lay_out(project, ".env", "a/b/server.key", "node_modules/p/.env", ".venv/x.pem", "a/main.py")
+    found = sorted(os.path.relpath(path, project) for path in find_secrets(project))
+    assert found == [".env", "a/b/server.key"]
+
+
+@pytest.mark.parametrize("access", [ProjectAccess.COPY_ON_WRITE, ProjectAccess.READ_ONLY])
+def test_where_nothing_reaches_the_disk_only_secrets_are_guarded(project: Path, access):
+    lay_out(project, ".env", ".git/hooks/", ".vscode/settings.json")
+    assert guarded(project, access) == Guarded(secrets=(".env",))
+
+
+def test_a_live_project_has_every_protected_path_bound_or_watched(project: Path):
+    lay_out(project, ".git/hooks/", ".git/config", ".vscode/settings.json", ".claude")
+    (project / ".bashrc").symlink_to("elsewhere")
+    found = guarded(project, ProjectAccess.LIVE)
+    there = (".git/hooks", ".git/config", ".claude", ".vscode")
+    assert found == Guarded(
+        pinned=(".git",),
+        protected=there,
+        watched=tuple(path for path in PROTECTED_PATHS if path not in there),
+    )
+
+
+def test_a_worktrees_git_file_is_protected_too(project: Path):
+    lay_out(project, ".git")
+    found = guarded(project, ProjectAccess.LIVE)
+    assert found.protected == (".git",)
+    assert ".git/hooks" in found.watched
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.com")
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def test_a_worktree_names_its_repository_and_a_plain_one_needs_none(project: Path, tmp_path: Path):
+    git(project, "init", "-q")
+    git(project, "commit", "-q", "--allow-empty", "-m", "first")
+    git(project, "worktree", "add", "-q", str(tmp_path / "tree"))
+    assert linked_repository(project) == ()
+    assert linked_repository(tmp_path / "tree") == (str(project / ".git"),)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"gitdir: /nowhere",
+        b"gitdir: ..",
+        b"something: .git",
+        b"\xff\xfe",
+        b"gitdir: /etc\n",
+    ],
+)
+def test_a_git_file_that_leads_to_no_repository_opens_nothing(project: Path, content):
+    (project / ".git").write_bytes(content)
+    assert linked_repository(project) == ()
+
+
+def test_a_project_without_secrets_is_granted_whole(project: Path):
+    lay_out(project, "src/main.py")
+    assert readable(project) == ((str(project), "r"),)
+
+
+def test_beside_a_secret_entries_are_granted_one_by_one(project: Path):
+    lay_out(project, "deep/er/.env", "deep/er/main.py", "deep/other.py", "src/main.py", "top.txt")
+    granted = {os.path.relpath(path, project): access for path, access in readable(project)}
+    assert granted == {
+        ".": "list",
+        "deep": "list",
+        "deep/er": "list",
+        "deep/er/main.py": "r",
+        "deep/other.py": "r",
+        "src": "r",
+        "top.txt": "r",
+    }
