@@ -76,7 +76,8 @@ def _segments_meet(rule: tuple[str, ...], path: tuple[str, ...]) -> bool:
         # Any number of folders; what is known behind it must still meet the rule.
         if len(path) == 1:
             return False
-        return any(_segments_meet(rule[index:], path[1:]) for index in range(len(rule)))
+        starts = [index for index, segment in enumerate(rule) if segment != "**"]
+        return any(_segments_meet(rule[index:], path[1:]) for index in starts)
     return _segment_meets(rule[0], path[0]) and _segments_meet(rule[1:], path[1:])
 
 

@@ -150,6 +150,10 @@ class Folder:
         arguments = [self.values(role.part("template")), self.values(role.part("value"))]
         return self._applied("format", arguments)
 
+    def _path(self, node: Node, role: Role) -> Iterable[Value]:
+        arguments = [self.values(role.part("left")), self.values(role.part("right"))]
+        return self._applied("path", arguments)
+
     def _list(self, node: Node, role: Role) -> Iterable[Value]:
         return _product([self._items(child) for child in self.children(node)])
 
@@ -160,6 +164,9 @@ class Folder:
             return self.lists(role.part("value") or next(iter(node.named_children), None))
         if role is not None and role.name == "pair":
             return self._items_of_value(role.part("value"))
+        if role is not None and role.name == "cons":
+            heads, tails = self._items_of_value(role.part("left")), self.lists(role.part("right"))
+            return [head + tail for head in heads for tail in tails]
         if role is not None and role.name == "wrap":
             inner = role.part("value") or next(iter(node.named_children), None)
             return self._items(inner) if inner is not None else [()]
@@ -326,7 +333,7 @@ class Folder:
             if inner is not None:
                 self._add_argument(inner, positional, named)
             return
-        if role is not None and role.name in ("map", "keywords"):
+        if role is not None and role.name in ("map", "keywords", "list"):
             for child in self.children(node):
                 self._add_argument_of_map(child, named)
             if role.name == "keywords":
@@ -335,7 +342,7 @@ class Folder:
 
     def _add_argument_of_map(self, node: Node, named: dict[str, Node]) -> None:
         role = self.tree.role(node)
-        if role is not None and role.name == "pair":
+        if role is not None and role.name in ("pair", "keywords"):
             self._add_argument(node, [], named)
         elif role is not None and role.name == "identifier":
             named[text_of(node)] = node  # the shorthand {args}
@@ -378,10 +385,24 @@ class Folder:
                 yield from (f"{ref}.{binding.member}" for ref in base) if binding.member else base
                 if not base and "callable_strings" in self.tree.language.traits:
                     yield from self.texts(binding.value)
+            elif binding.kind == "parameter":
+                yield from self._awaited(binding)
         if not candidates:
             bare = name.lstrip("\\&").replace("\\", ".").replace("::", ".")
             yield bare
             yield from (f"{module}.{bare}" for module in self.names.wildcards)
+
+    def _awaited(self, binding: Binding) -> Iterable[str]:
+        """The parameter of a callback given to `promise.then` is what was promised."""
+        group = binding.node.parent
+        call = group.parent if group is not None else None
+        role = self.tree.role(call) if call is not None else None
+        if role is None or role.name != "call" or binding.position:
+            return []
+        method = self.tree.method(role)
+        if method is None or text_of(method) != "then":
+            return []
+        return self.references(self.tree.receiver(role))
 
     def _reference_member(self, node: Node, role: Role) -> Iterable[str]:
         base, name = role.part("object"), role.part("name")
@@ -393,7 +414,7 @@ class Folder:
             names = [text_of(name)]
         refs = self.references(base) or ["?"]
         for ref in refs:
-            yield from (f"{ref}.{part}" for part in names)
+            yield from (f"{ref}.{part.replace('::', '.')}" for part in names)
 
     def _reference_call(self, node: Node, role: Role) -> Iterable[str]:
         arguments = self.arguments(node)
@@ -413,7 +434,14 @@ class Folder:
                 yield from (t.lstrip(":") for t in self.texts(arguments.get("0")) if marks.is_known(t))
                 yield from self.references(arguments.get("0"))
             else:
-                yield f"{ref}()"
+                yield language.lookup(language.returns, ref) or f"{ref}()"
+        method = self.tree.method(role)
+        kept = self.tree.language.methods.get(text_of(method)) if method is not None else None
+        if kept in ("identity", "path", "expanduser"):
+            yield from self.references(self.tree.receiver(role))
+
+    def _reference_path(self, node: Node, role: Role) -> Iterable[str]:
+        return self.references(role.part("left"))
 
     def _reference_wrap(self, node: Node, role: Role) -> Iterable[str]:
         return self.references(role.part("value") or next(iter(node.named_children), None))
@@ -436,6 +464,7 @@ _FOLDS = {
     "atom": Folder._string,
     "concat": Folder._concat,
     "format": Folder._format,
+    "path": Folder._path,
     "list": Folder._list,
     "arguments": Folder._list,
     "words": Folder._words,
@@ -453,6 +482,7 @@ _REFERENCES = {
     "call": Folder._reference_call,
     "wrap": Folder._reference_wrap,
     "choice": Folder._reference_choice,
+    "path": Folder._reference_path,
     "string": Folder._reference_string,
     "atom": Folder._reference_atom,
 }

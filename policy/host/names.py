@@ -156,7 +156,10 @@ class Names:
             self.add(function, Binding(name, "local"))
         parameters = role.part("parameters")
         position = 0
-        for child in parameters.named_children if parameters is not None else ():
+        children = parameters.named_children if parameters is not None else []
+        if parameters is not None and not children:
+            children = [parameters]  # `x => ...`
+        for child in children:
             if child.type == "comma":
                 continue
             if parameter := self.name_of(child):

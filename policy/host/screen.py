@@ -115,8 +115,15 @@ class _Screen:
     def _call(self, node: Node, role: Role) -> None:
         language = self.tree.language
         for ref in self.folder.callees(role):
-            if recipe := language.lookup(language.sinks, ref):
-                self._apply(recipe, ref, node, self.folder.arguments(node))
+            arguments = self.folder.arguments(node)
+            recipe = language.lookup(language.sinks, ref)
+            base, _, method = ref.rpartition(".")
+            if recipe is None and method in language.calls:
+                recipe = language.lookup(language.sinks, base)
+                skipped = language.calls[method]
+                arguments = Arguments(arguments.positional[skipped:], arguments.named)
+            if recipe is not None:
+                self._apply(recipe, ref, node, arguments)
 
     def _apply(self, recipe: str, name: str, node: Node, arguments: Arguments) -> None:
         """Do what each clause of a recipe says."""
@@ -199,6 +206,8 @@ class _Screen:
             return
         frame = self._inside(node, name, arguments)
         rest = arguments.get(words[2]) if len(words) > 2 else None
+        if rest is not None and self._is_map(rest):
+            rest = None  # options where the list would be
         for program in self.folder.texts(target):
             if rest is None:
                 self._run_program_alone(program, frame, arguments)
@@ -316,7 +325,8 @@ class _Screen:
                 if method is not None and text_of(method) in ("arg", "args"):
                     added += self._added_words(parent)
             top = parent
-        parent_role = self.tree.role(top.parent) if top.parent is not None else None
+        declarations = self.tree.declarations
+        parent_role = declarations.get(top.parent.id) if top.parent is not None else None
         if parent_role is not None and parent_role.name == "bind":
             target = parent_role.part("target")
             name = self.names.name_of(target) if target is not None else ""
@@ -348,6 +358,7 @@ class _Screen:
             frame = self._inside(node, name)
             for path in self.folder.texts(target):
                 if not marks.is_only_hole(path):
+                    path = self.state.home + path[1:] if path.startswith("~/") else path
                     self.walker.report_file(path, self.state, frame, is_write=is_write)
 
         return report
@@ -405,7 +416,7 @@ class _Screen:
         frame = self._inside(node, name, arguments)
         for path in self.folder.texts(program):
             if rest is None:
-                self._run_list((path,), frame, arguments)
+                self._run_list((path, *self._chained(node)), frame, arguments)
             else:
                 self._run_with_text(path, rest, frame, arguments)
 

@@ -136,6 +136,8 @@ def _split(arguments: tuple[Value, ...]) -> Value:
     text, separator = _text(arguments), _text(arguments, 1)
     if not marks.is_known(separator):
         return (marks.LIST,)
+    if separator == "" and len(arguments) > 1:
+        return tuple(text)
     return tuple(text.split(separator) if separator.strip() else text.split())
 
 

@@ -30,7 +30,9 @@ class Language:
     `sinks` maps a dotted name to what calling it does, `folds` and `methods`
     functions and methods to how a constant comes out of them, `constants`
     dotted names to their values, `modules` other names of modules, `assigns`
-    functions that fill their first argument from the others.
+    functions that fill their first argument from the others, `returns` what
+    object a function gives, `calls` methods of functions that call them, with
+    how many arguments come before the function's own.
     """
 
     name: str
@@ -42,6 +44,8 @@ class Language:
     constants: Mapping[str, str]
     modules: Mapping[str, str]
     assigns: Mapping[str, str]
+    returns: Mapping[str, str]
+    calls: Mapping[str, int]
     traits: frozenset[str]
     wildcards: tuple[str, ...]
     namespaces: tuple[str, ...]
@@ -53,7 +57,7 @@ class Language:
         for namespace in self.namespaces:
             if dotted.startswith(namespace) and dotted[len(namespace) :] in table:
                 return table[dotted[len(namespace) :]]
-        return None
+        return table.get(f"{dotted.rpartition('.')[0]}.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +75,12 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A program and the roles of its nodes."""
+    """A program and the roles of its nodes: as expressions, and as declarations of names."""
 
     language: Language
     root: Node
     roles: Mapping[int, Role]
+    declarations: Mapping[int, Role]
     ordered: tuple[tuple[Node, Role], ...]
 
     def role(self, node: Node) -> Role | None:
@@ -103,7 +108,8 @@ class Tree:
         return ((node, role) for node, role in self.ordered if role.name in names)
 
 
-_TABLES = ("sinks", "folds", "methods", "constants", "modules", "assigns")
+_TABLES = ("sinks", "folds", "methods", "constants", "modules", "assigns", "returns")
+_DECLARATIONS = frozenset("import wildcard use bind append loop function local".split())
 _ALIASES = {"js": "javascript", "ts": "typescript", "py": "python", "c#": "csharp", "cs": "csharp",
             "c++": "cpp", "rb": "ruby", "ex": "elixir", "node": "javascript", "rs": "rust",
             "golang": "go", "pl": "perl"}  # fmt: skip
@@ -129,6 +135,8 @@ def load_language(name: str) -> Language | None:
         shared["constants"],
         shared["modules"],
         shared["assigns"],
+        _expanded(shared["returns"]),
+        data.get("calls", {}),
         frozenset(data.get("traits", ())),
         tuple(data.get("wildcards", ())),
         tuple(data.get("namespaces", ())),
@@ -148,8 +156,10 @@ def _expanded(table: Mapping[str, str]) -> dict[str, str]:
     """`a.b|c` stands for `a.b` and `a.c`."""
     expanded = {}
     for key, value in table.items():
-        head, dot, last = key.rpartition(".")
-        for name in last.split("|"):
+        first, *others = key.split("|")
+        head, dot, _ = first.rpartition(".")
+        expanded[first] = value
+        for name in others:
             expanded[head + dot + name] = value
     return expanded
 
@@ -166,28 +176,31 @@ def read_tree(language: Language, code: str) -> Tree:
     from tree_sitter import QueryCursor
 
     root = grammars.parser(language.grammar).parse(code.encode("utf-8", "replace")).root_node
-    roles: dict[int, Role] = {}
-    nodes: dict[int, Node] = {}
+    found: dict[tuple[int, str], tuple[Node, dict[str, tuple[Node, ...]]]] = {}
     matches = QueryCursor(_query(language)).matches(root)
     for _, captures in sorted(matches, key=lambda match: match[0]):
-        main = next((key for key in captures if "." not in key and key[0] != "_"), None)
-        if main is None:
+        name = next((key for key in captures if "." not in key and key[0] != "_"), None)
+        if name is None:
             continue
-        node = captures[main][0]
-        parts = {key.partition(".")[2]: tuple(found) for key, found in captures.items() if "." in key}
-        old = roles.get(node.id)
-        if old is not None and old.name == main:
-            merged = dict(old.parts)
-            for key, found in parts.items():
-                known = merged.get(key, ())
-                merged[key] = known + tuple(n for n in found if all(n.id != k.id for k in known))
-            parts = merged
-        elif old is not None:
-            continue  # the first pattern that gives a role decides
-        roles[node.id] = Role(main, parts)
-        nodes[node.id] = node
-    ordered = sorted(roles, key=lambda key: nodes[key].start_byte)
-    return Tree(language, root, roles, tuple((nodes[key], roles[key]) for key in ordered))
+        node = captures[name][0]
+        _, parts = found.setdefault((node.id, name), (node, {}))
+        for key, nodes in captures.items():
+            if "." in key:
+                part = key.partition(".")[2]
+                known = parts.get(part, ())
+                new = tuple(n for n in nodes if all(n.id != k.id for k in known))
+                parts[part] = known + new
+    roles: dict[int, Role] = {}
+    declarations: dict[int, Role] = {}
+    ordered: list[tuple[Node, Role]] = []
+    for (key_id, name), (node, parts) in found.items():
+        role = Role(name, parts)
+        table = declarations if name in _DECLARATIONS else roles
+        if key_id not in table:  # the first pattern that gives a role decides
+            table[key_id] = role
+            ordered.append((node, role))
+    ordered.sort(key=lambda pair: pair[0].start_byte)
+    return Tree(language, root, roles, declarations, tuple(ordered))
 
 
 def text_of(node: Node) -> str:

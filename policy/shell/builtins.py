@@ -84,6 +84,7 @@ def _declare(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | No
     flags = "".join(word[1:] for word in argv[1:] if re.fullmatch(r"[-+][A-Za-z]+", word))
     exports = argv[0] == "export" or "x" in flags
     for word in argv[1:]:
+        _subscript(walker, word.partition("=")[0], state)
         match = re.fullmatch(r"([A-Za-z_]\w*)(?:\[[^]]*\])?(\+?=)(.*)", word, re.DOTALL)
         if match is None:
             if exports and word.isidentifier():
@@ -132,6 +133,7 @@ def _shift(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None
 
 def _unset(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     for name in argv[1:]:
+        _subscript(walker, name, state)
         state.functions.pop(name, None) if "-f" in argv else state.variables.pop(name, None)
     return ""
 

@@ -21,6 +21,9 @@ def report_download(call: Call) -> str | None:
     prints = _curl_prints(call) if call.name == "curl" else _wget_prints(call)
     place = Place(call.frame.span or (0, 0), call.frame.text, call.frame.nesting)
     for url in urls:
+        if url.startswith("file://"):
+            path = url.removeprefix("file://").removeprefix("localhost")
+            call.walker.report_file(path, call.state, call.frame, is_write=False, argv=call.argv)
         reaches = prints and call.frame.is_visible
         call.walker.report(Download(url, reaches, call.argv, place))
     return marks.FETCHED if prints else ""

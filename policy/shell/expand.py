@@ -148,9 +148,20 @@ class Expander:
 
     def _arithmetic(self, part: Arithmetic, state: State) -> str:
         expression = self.text(part.parts, state)
+        self.run_subscripts(expression, state)
         if re.fullmatch(r"\s*\d{1,9}(\s*[-+*]\s*\d{1,9})*\s*", expression):
             return str(_calculate(expression))
         return marks.WORD
+
+    def run_subscripts(self, text: str, state: State) -> None:
+        """Arithmetic runs the `$( )` in `a[$(cmd)]`, also when a variable's value says it."""
+        texts = [text]
+        for name in set(re.findall(r"[A-Za-z_]\w*", text)):
+            variable = state.variables.get(name)
+            texts += variable.values if variable is not None else ()
+        for candidate in texts:
+            if "[" in candidate and ("$(" in candidate or "`" in candidate):
+                self.run_template(candidate, state)
 
     def _parameter(self, part: Parameter, state: State) -> Iterable[str]:
         if part.subscript is not None:

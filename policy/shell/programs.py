@@ -56,8 +56,8 @@ _WRAPPERS = _rows(
     ("nice", Program("n", "adjustment", "argv")),
     ("ionice", Program("cnpPu", "class classdata pid pgid uid", "argv")),
     ("chrt", Program("TPDp", "sched-runtime sched-deadline sched-period pid", "argv", 1)),
-    ("taskset numactl", Program("pcNmCi", "pid cpu-list cpunodebind membind physcpubind "
-                                "interleave", "argv", 1)),
+    ("taskset", Program(runs="argv", skip=1)),
+    ("numactl", Program("NmCip", "cpunodebind membind physcpubind interleave preferred", "argv")),
     ("timeout", Program("ks", "kill-after signal", "argv", 1)),
     ("stdbuf", Program("ioe", "input output error", "argv")),
     ("prlimit", Program("po", "pid output", "argv")),
@@ -125,8 +125,8 @@ _WRAPPERS = _rows(
     ("xterm gnome-terminal konsole", Program("eT", runs="none", runs_options="e")),
     ("at batch", Program("fqt", runs="stdin_text", reads_options="f")),
     ("make gmake", Program("CfIjloWE", "directory file makefile include-dir eval jobs", "make",
-                           reads_options="f file makefile", files_known=True)),
-    ("osascript expect", Program("ce", runs="none")),
+                           reads_options="f file makefile")),
+    ("expect", Program("cf", runs="expect", reads_options="f")),
 )  # fmt: skip
 
 _SHELLS = _rows(
@@ -158,9 +158,10 @@ _FILE_TOOLS = _rows(
      "sha224sum sha256sum sha512sum b2sum cksum sum less more most pg zcat bzcat xzcat zless "
      "zmore expand unexpand fmt fold pr comm join paste diff sdiff vimdiff colordiff cmp file "
      "wc uniq iconv column view bzip2 xz gzip gunzip bunzip2 zstd lz4 open xdg-open code subl "
-     "vi vim nvim nano emacs ed ex micro pico joe kate gedit mousepad glow csvlook xmllint ",
-     Program("jwcnNstlLiATxgRo", reads="all")),
-    ("vim nvim vi view ex gvim", Program("cTuUiWsp", "cmd", "vim", reads="all")),
+     "nano emacs micro pico joe kate gedit mousepad glow csvlook xmllint ",
+     Program(reads="all")),  # an option's value taken for a file does no harm, the reverse does
+    ("ed ex", Program(runs="ed", reads="all")),
+    ("vim nvim vi view gvim", Program("cTuUiWsp", "cmd", "vim", reads="all")),
     ("man", Program("PHpCeEmMLRSrt", "pager html config-file encoding locale manpath sections",
                     runs_options="P pager H html")),
     ("head tail", Program("ncs", "lines bytes pid sleep-interval", reads="all")),
@@ -172,13 +173,14 @@ _FILE_TOOLS = _rows(
                            reads_options="files0-from")),
     ("split csplit", Program("abCln", "suffix-length bytes line-bytes lines number filter "
                              "additional-suffix", reads="first", runs_options="filter")),
-    ("cp gcp", Program("tS", "target-directory suffix", reads="heads", writes="last")),
-    ("install", Program("gmotS", "group mode owner target-directory suffix", reads="heads",
+    ("cp gcp", Program("tS", "target-directory suffix", "ln", reads="heads", writes="last")),
+    ("install", Program("gmotS", "group mode owner target-directory suffix", "ln", reads="heads",
                         writes="last")),
-    ("mv", Program("tS", "target-directory suffix", writes="all")),
+    ("mv", Program("tS", "target-directory suffix", "ln", writes="all")),
     ("ln", Program("tS", "target-directory suffix", reads="heads", writes="last", runs="ln")),
     ("rm shred unlink srm trash gio", Program("ns", "iterations size", writes="all")),
-    ("tee sponge touch truncate mkfifo", Program("drts", "date reference time size", writes="all")),
+    ("tee sponge", Program(runs="tee", writes="all")),
+    ("touch truncate mkfifo", Program("drts", "date reference time size", writes="all")),
     ("chmod chown chgrp setfacl", Program(long="reference from", writes="rest")),
     ("dd", Program(runs="dd")),
     ("tar gtar bsdtar", Program("fCTXIbgLNV", "file directory files-from exclude exclude-from "
@@ -186,11 +188,12 @@ _FILE_TOOLS = _rows(
         "new-volume-script transform", "tar", reads="all",
         runs_options="I use-compress-program to-command rsh-command info-script F "
         "new-volume-script", reads_options="T files-from")),
-    ("zip 7z 7za rar", Program("xibntTT", "unzip-command", reads="all",
-                               runs_options="unzip-command TT")),
+    ("zip 7z 7za rar", Program("xibntP", "unzip-command", reads="all",
+                               runs_options="unzip-command")),
     ("unzip cpio ar", Program("dxIOFE", reads="first")),
     ("scp", Program("cFiJloPSD", reads="heads", writes="last", runs_options="S",
                     reads_options="i F")),
+    ("ssh-keygen", Program("abCEefFGgIiJjKlmMNnOPrRSsTtVWwYZz", reads_options="f")),
     ("sftp", Program("bcDFiJloPRSsX", reads="", runs_options="S D", reads_options="i b F")),
     ("rsync", Program("efBTM", "rsh exclude include filter exclude-from include-from files-from "
         "rsync-path temp-dir backup-dir suffix chmod log-file password-file",
@@ -226,7 +229,6 @@ _FILE_TOOLS = _rows(
     ("git", Program(runs="git")),
     ("crontab", Program("u", runs="crontab")),
     ("gdb lldb", Program("xps", "eval-command ex command args", "gdb", long_with_one_dash=True)),
-    ("zsh-autoload", Program()),
 )  # fmt: skip
 
 # Programs that take paths or words without looking into the files they name.
@@ -234,9 +236,9 @@ _NON_READERS = _rows(
     ("echo printf ls dir vdir exa eza lsd tree stat test [ which whereis type hash info apropos "
      "whatis basename dirname realpath readlink pwd mkdir rmdir true false : date id whoami groups "
      "hostname uname ps top htop pgrep pkill killall dpkg rpm du df lsof history alias unalias "
-     "complete compgen ssh-add ssh-keygen logger wait jobs fg bg umask ulimit return exit break "
+     "complete compgen ssh-add logger wait jobs fg bg umask ulimit return exit break "
      "continue shift getopts let help bind expr namei locate fzf apt apt-get apt-cache yum dnf "
-     "brew pip pip3 gem gh glab make-kpkg dot-clean shopt set unset caller times disown suspend",
+     "brew pip pip3 gem gh glab shopt set unset caller times disown suspend",
      Program()),
 )  # fmt: skip
 

@@ -131,9 +131,10 @@ def run_script_file(
 
 def _argv(call: Call) -> str | None:
     inner = call.operands()[call.program.skip :]
-    queries = QUERY_OPTIONS.get(call.name, frozenset())
-    if call.parsed.has(*queries):
+    if call.parsed.has(*QUERY_OPTIONS.get(call.name, frozenset())):
         return None
+    if len(inner) > 1 and inner[0] in ("-c", "--command") and "c" in call.program.short:
+        return call.run_text(inner[1])
     return call.run(inner) if inner else None
 
 
@@ -203,18 +204,22 @@ def _shell_script(call: Call, operands: tuple[str, ...], state: State) -> str | 
 
 def _project(call: Call) -> str | None:
     """`poetry run cmd`, `npm exec -- cmd`, `nix develop -c cmd`: a command behind a verb."""
-    operands = list(call.operands())
-    if not operands:
+    short, long = call.program.short, call.program.long.split()
+    outer = parse(call.argv, short, long, permutes=False)
+    words = [word for _, word in outer.operands]
+    if not words:
         return None
-    verb = operands.pop(0)
+    verb = words[0]
     if verb == "develop" and (index := _index_of(call.argv, "-c", "--command")):
         return call.run(call.argv[index + 1 :])
     if verb not in _PROJECT_VERBS.get(call.name, _EXEC_VERBS):
         return None
-    for value in call.parsed.values(("c", "call")):
+    inner = parse(words, short, long, permutes=False)
+    for value in inner.values(("c", "call")):
         call.run_text(value)
-    if "--" in call.argv:
-        return call.run(call.argv[call.argv.index("--") + 1 :])
+    operands = [word for _, word in inner.operands]
+    if "--" in operands:
+        operands = operands[operands.index("--") + 1 :]
     return call.run(operands[1:] if call.name in ("direnv", "aws-vault") else operands)
 
 
@@ -441,6 +446,32 @@ def _make(call: Call) -> str | None:
     return None
 
 
+def _ed(call: Call) -> str | None:
+    for line in (call.frame.stdin or "").splitlines():
+        if shelled := re.match(r"\s*(?:[\d,$.%]*\s*[rwe]\s*)?!(.*)", line):
+            call.run_text(shelled[1], "ed !")
+        elif opened := re.match(r"\s*[\d,$.%]*\s*[rweE]\s+(\S+)", line):
+            call.walker.report_file(opened[1], call.state, call.frame, is_write=False)
+    return None
+
+
+def _expect(call: Call) -> str | None:
+    """Tcl's `spawn cmd`, `exec cmd`, `system cmd`."""
+    sources = [*call.parsed.values(("c",)), call.frame.stdin or ""]
+    for source in sources:
+        for match in re.finditer(r"(?:^|[;\n{\[])\s*(?:spawn|system|exec)\s+([^;\n\]}]+)", source):
+            call.run_text(match[1], "expect spawn")
+    return None
+
+
+def _tee(call: Call) -> str | None:
+    """What is copied to a file can be run from it later."""
+    for path in call.operands():
+        resolved = resolve(path, call.state.cwd, call.state.links)
+        call.state.files[resolved] = call.frame.stdin or marks.LIST
+    return None
+
+
 def _gdb(call: Call) -> str | None:
     for value in call.parsed.values(("ex", "eval-command", "iex")):
         if shelled := re.match(r"\s*(?:!|shell\s+|pipe\s+\|?)(.*)", value):
@@ -466,11 +497,16 @@ def _tar(call: Call) -> str | None:
 
 
 def _ln(call: Call) -> str | None:
+    """A link, a copy or a new name stands for what it was made from."""
     operands = call.operands()
     if len(operands) >= 2:
         link = resolve(operands[-1], call.state.cwd, call.state.links)
-        call.state.links[link] = resolve(operands[0], call.state.cwd, call.state.links)
-    elif operands:
+        for operand in operands[:-1]:
+            target = resolve(operand, call.state.cwd, call.state.links)
+            call.state.links[f"{link}/{target.rsplit('/', 1)[-1]}"] = target
+            if len(operands) == 2:
+                call.state.links[link] = target
+    elif operands and call.name == "ln":
         target = resolve(operands[0], call.state.cwd, call.state.links)
         call.state.links[resolve(target.rsplit("/", 1)[-1], call.state.cwd)] = target
     return None
@@ -550,6 +586,9 @@ RUNNERS: dict[str, Runner] = {
     "vim": _vim,
     "make": _make,
     "gdb": _gdb,
+    "ed": _ed,
+    "expect": _expect,
+    "tee": _tee,
     "socat": _socat,
     "tar": _tar,
     "ln": _ln,

@@ -232,13 +232,9 @@ class Walker:
     def _expression(self, node: Expression, state: State, frame: Frame) -> str:
         for word in node.words:
             for text in self.expander.texts(word.parts, state):
-                self._run_subscripts(text, state, frame)
+                self.expander.run_subscripts(text, state)
         return ""
 
-    def _run_subscripts(self, text: str, state: State, frame: Frame) -> None:
-        """Arithmetic evaluates `a[$(cmd)]` even when it comes out of a quoted string."""
-        if "[" in text and ("$(" in text or "`" in text):
-            self._run_template(text, state)
 
     # Simple commands
 
@@ -287,7 +283,10 @@ class Walker:
         self.budget.spend(1 + len(argv))
         if not argv:
             return ""
-        argv = (self._untraced(argv[0], frame), *map(marks.untraced, argv[1:]))
+        name = self._untraced(argv[0], frame)
+        if "/" in name and state.links:
+            name = resolve(name, state.cwd, state.links)
+        argv = (name, *map(marks.untraced, argv[1:]))
         place = self._here(frame)
         exported = tuple(
             f"{name}={value}"

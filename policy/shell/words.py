@@ -410,22 +410,31 @@ def read_heredoc_body(cursor: Cursor, heredoc: Heredoc) -> tuple[Part, ...]:
     """Read the body that begins at the cursor, up to its delimiter or the end of the text."""
     lines: list[str] = []
     text = cursor.text
-    continued = False
     while cursor.pos < len(text):
-        end = text.find("\n", cursor.pos)
-        end = len(text) if end < 0 else end
-        line = text[cursor.pos : end]
-        cursor.pos = min(end + 1, len(text))
+        line = _read_line(cursor)
+        while not heredoc.is_quoted and _is_continued(line) and cursor.pos < len(text):
+            line = line[:-1] + _read_line(cursor)
         if heredoc.strips_tabs:
             line = line.lstrip("\t")
-        if line == heredoc.delimiter and not continued:
+        if line == heredoc.delimiter:
             break
-        continued = not heredoc.is_quoted and (len(line) - len(line.rstrip("\\"))) % 2 == 1
         lines.append(line + "\n")
     body = "".join(lines)
     if heredoc.is_quoted:
         return (Literal(body, True),)
     return read_template(body, cursor)
+
+
+def _read_line(cursor: Cursor) -> str:
+    end = cursor.text.find("\n", cursor.pos)
+    end = len(cursor.text) if end < 0 else end
+    line = cursor.text[cursor.pos : end]
+    cursor.pos = min(end + 1, len(cursor.text))
+    return line
+
+
+def _is_continued(line: str) -> bool:
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
 
 
 def read_template(body: str, outer: Cursor) -> tuple[Part, ...]:

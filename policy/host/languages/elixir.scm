@@ -22,6 +22,9 @@
 (interpolation (_) @interpolation.value) @interpolation
 (list) @list
 (tuple) @list
+(binary_operator left: (_) @cons.left operator: "|" right: (_) @cons.right) @cons
+(binary_operator left: (_) @wrap.value operator: "/" right: (integer)) @wrap
+(call target: (dot left: (_) @member.object right: (_) @member.name) .) @member
 (block) @block
 (binary_operator left: (_) @concat.left operator: ["<>" "++"] right: (_) @concat.right) @concat
 (binary_operator left: (_) @bind.target operator: "=" right: (_) @bind.value) @bind

@@ -14,6 +14,7 @@
 (method_call_expression invocant: (_) @call.object method: (_) @call.name !arguments) @call
 (func1op_call_expression function: _ @call.callee (_) @call.arguments) @call
 (coderef_call_expression . (_) @call.callee arguments: (_) @call.arguments) @call
+(use_statement module: (_) @wildcard.module) @wildcard
 (list_expression) @arguments
 (string_literal) @string
 (interpolated_string_literal) @string

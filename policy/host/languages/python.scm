@@ -17,7 +17,8 @@
 (list_splat (_) @spread.value) @spread
 (parenthesized_expression (_) @wrap.value) @wrap
 (await (_) @wrap.value) @wrap
-(binary_operator left: (_) @concat.left operator: ["+" "/"] right: (_) @concat.right) @concat
+(binary_operator left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
+(binary_operator left: (_) @path.left operator: "/" right: (_) @path.right) @path
 (binary_operator left: (_) @format.template operator: "%" right: (_) @format.value) @format
 (conditional_expression (_) @choice.option (_) (_) @choice.option) @choice
 (boolean_operator left: (_) @choice.option right: (_) @choice.option) @choice
