@@ -49,7 +49,7 @@ class App:
         config: Config,
         engine: Executor,
         keep: Keep,
-        rules: policy.Rules,
+        rules: Callable[[], policy.Rules],
     ) -> None:
         self.config = config
         self._engine = engine
@@ -99,8 +99,9 @@ class App:
 
     async def index(self, request: IndexRequest) -> IndexAnswer:
         """Make content, a file or a folder of the project searchable."""
-        add = partial(indexing.index, self._store, self.config, self._rules, request)
         with translated():
+            rules = await trio.to_thread.run_sync(self._rules)
+            add = partial(indexing.index, self._store, self.config, rules, request)
             return await trio.to_thread.run_sync(
                 add, limiter=self._keep.writing, abandon_on_cancel=True
             )
@@ -132,9 +133,8 @@ async def open_app(config: Config) -> AsyncIterator[App]:
     """
     with translated():
         await trio.to_thread.run_sync(prepare_storage, config)
-        rules = await trio.to_thread.run_sync(
-            partial(policy.load_rules, config.project, home=config.home)
-        )
+        rules = partial(policy.load_rules, config.project, home=config.home)
+        await trio.to_thread.run_sync(rules)  # a broken rule file is told at once
         profiles = await trio.to_thread.run_sync(load_profiles, config.project, config.config_home)
         store = await trio.to_thread.run_sync(kb.Store.open, config.database)
     keep = Keep(store, config.database.with_suffix(".queue"))

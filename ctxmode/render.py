@@ -58,6 +58,7 @@ def footer(answer: Answer) -> str:
     facts = [ending(result), f"sandbox {result.isolation.tier}, {result.profile}"]
     if result.changed_files:
         facts.append(changes_text(result))
+    facts += run_notes(result)
     if answer.kept is not None:
         facts.append(_kept_text(answer))
     if answer.note:
@@ -79,6 +80,23 @@ def ending(result: Result) -> str:
     took += f", {size(usage.peak_memory_bytes)})" if usage.peak_memory_bytes else ")"
     message = f": {result.message}" if result.message else ""
     return words + took + message
+
+
+def run_notes(result: Result) -> list[str]:
+    """What else a reader must know: files handed back, protected paths, refused connections."""
+    notes = []
+    if handed := [
+        f"{a.name} ({size(a.bytes or 0)}) at {a.path}" for a in result.artifacts if a.path
+    ]:
+        notes.append(f"artifacts: {', '.join(handed)}")
+    if skipped := [f"{a.name}: {a.reason}" for a in result.artifacts if not a.path]:
+        notes.append(f"not handed back: {', '.join(skipped)}")
+    if result.undone_paths:
+        notes.append(f"protected, so undone: {' '.join(result.undone_paths)}")
+    refused = [f"{c.host}:{c.port} ({c.reason})" for c in result.connections if not c.allowed]
+    if refused:
+        notes.append(f"connections refused: {', '.join(refused)}")
+    return notes
 
 
 def changes_text(result: Result) -> str:

@@ -56,7 +56,7 @@ def check(request: Request, project: Path, profiles: Mapping[str, Profile]) -> C
         language=row,
         text=text,
         script=script,
-        bind_file=_file(request.bind_file, cwd, project) if request.bind_file else None,
+        bind_file=None if request.bind_file is None else _file(request.bind_file, cwd, project),
         cwd=cwd,
         limits=_limits(request),
         profile=profiles[request.profile],

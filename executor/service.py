@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -37,13 +37,17 @@ class Settings:
     profiles: Mapping[str, Profile] = field(default_factory=lambda: PROFILES)
 
 
+# Asked before every run, so that a rule written while a server runs holds from then on.
+LoadRules = Callable[[], policy.Rules]
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What holds for every request."""
 
     project: Path
     home: Path
-    rules: policy.Rules | None
+    rules: LoadRules | None
     profiles: Mapping[str, Profile]
 
 
@@ -68,6 +72,7 @@ class Executor:
 
         Raises:
             RequestError: the request can't be run as asked; its hint says what to do.
+            policy.RuleFileError: a file of rules can't be read: nothing is run unguarded.
             OSError: the output can't be spooled.
         """
         checked = await trio.to_thread.run_sync(check, request, self.project, self._terms.profiles)
@@ -112,7 +117,13 @@ class Executor:
             env=checked.request.env,
             surface="sandbox",
         )
-        return policy.evaluate(subject, self._terms.rules).to_json()
+        rules = self._terms.rules()
+        files = [path for path in (checked.script, checked.bind_file) if path]
+        verdicts = [
+            policy.evaluate(subject, rules),
+            *(policy.evaluate_read(path, rules, real_path=policy.real_path) for path in files),
+        ]
+        return max(verdicts, key=lambda verdict: verdict.decision).to_json()
 
     def _unmet(self, profile: Profile) -> str:
         """What this profile demands and the tier in use lacks; empty if nothing."""
@@ -185,7 +196,7 @@ async def open_executor(
     *,
     project: Path,
     state_dir: Path,
-    rules: policy.Rules | None,
+    rules: LoadRules | None,
     home: Path,
     settings: Settings | None = None,
 ) -> AsyncIterator[Executor]:

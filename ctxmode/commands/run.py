@@ -20,10 +20,11 @@ from pathlib import Path
 from ctxmode import exit_codes
 from ctxmode.app import App
 from ctxmode.commands.run_options import environment, limits
+from ctxmode.delivery import deliver
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, with_app
 from ctxmode.live import LiveOutput
-from ctxmode.render import answer_text, changes_text, ending, refusal_text
+from ctxmode.render import answer_text, changes_text, ending, refusal_text, run_notes
 from executor.keep import Answer
 from executor.model import Request, Status
 from runtimes import UnknownLanguage, language_for_file
@@ -44,6 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", action="append", default=[], metavar="NAME=VALUE", help="memory_bytes=1G, …"
     )
+    parser.add_argument(
+        "--artifact", action="append", default=[], metavar="GLOB", help="a file to hand back"
+    )
+    parser.add_argument(
+        "--artifacts-dir", default=".", metavar="DIR", help="where to put them; default: here"
+    )
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--json", action="store_true", help="the whole result as JSON")
 
@@ -51,7 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     request = request_from(args)
     live = not args.json and args.intent is None
-    answer = with_app(args, partial(_execute, request=request, live=live))
+    folder = Path.cwd() / args.artifacts_dir
+    answer = with_app(args, partial(_execute, request=request, live=live, folder=folder))
     _show(answer, args)
     result = answer.result
     return exit_codes.for_run(result.status.value, result.exit_code, result.signal)
@@ -73,6 +81,7 @@ def request_from(args: argparse.Namespace) -> Request:
         env=environment(args.env),
         stdin=_read(args.stdin) if args.stdin else None,
         args=tuple(args.program_args),
+        artifacts=tuple(args.artifact),
         timeout_s=args.timeout,
         limits=limits(args.limit),
         profile=args.profile,
@@ -137,13 +146,14 @@ def _text(code: bytes) -> str:
         ) from error
 
 
-async def _execute(app: App, request: Request, live: bool) -> Answer:
+async def _execute(app: App, request: Request, live: bool, folder: Path) -> Answer:
     if request.cwd is None:
         request = replace(request, cwd=_own_folder(app.config.project))
     if not live:
-        return await app.execute(request)
+        return deliver(await app.execute(request), folder)
     async with LiveOutput.open(sys.stdout.buffer, sys.stderr.buffer) as output:
-        return await app.execute(request, on_output=output.feed)
+        answer = await app.execute(request, on_output=output.feed)
+    return deliver(answer, folder)
 
 
 def _own_folder(project: Path) -> str | None:
@@ -168,5 +178,7 @@ def _tell(answer: Answer) -> None:
         sys.stderr.write(f"context-mode: {refusal_text(result)}\n")
     elif result.status not in (Status.OK, Status.NONZERO_EXIT):
         sys.stderr.write(f"context-mode: {ending(result)}\n")
+    for note in run_notes(result):
+        sys.stderr.write(f"context-mode: {note}\n")
     if sys.stderr.isatty() and result.changed_files:
         sys.stderr.write(f"context-mode: {changes_text(result)}\n")

@@ -66,6 +66,7 @@ class Execute(_Arguments):
     profile: str = Field(
         "analyze", description="analyze: project changes are listed, not kept; build: kept"
     )
+    artifacts: Strings = Field([], description="files to hand back, globs; images are shown")
     background: SkipJsonSchema[bool] = False
 
 

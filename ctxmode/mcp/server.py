@@ -120,7 +120,7 @@ async def _carried_out(tool: Tool, given: Any, app: App) -> wire.CallToolResult:
 
 def _answered(reply: Reply) -> wire.CallToolResult:
     return wire.CallToolResult(
-        content=[wire.TextContent(type="text", text=reply.text)],
+        content=[wire.TextContent(type="text", text=reply.text), *reply.images],
         structured_content=reply.data,
         is_error=reply.is_error,
     )

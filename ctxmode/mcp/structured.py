@@ -48,6 +48,15 @@ def run(answer: Answer) -> dict[str, Any]:
         data["message"] = result.message
     if result.changed_files:
         data["changed_files"] = [f"{c.change} {c.path}" for c in result.changed_files]
+    if result.artifacts:
+        data["artifacts"] = [
+            {"name": a.name, "bytes": a.bytes, "path": a.path, "reason": a.reason}
+            for a in result.artifacts
+        ]
+    if refused := [f"{c.host}:{c.port}: {c.reason}" for c in result.connections if not c.allowed]:
+        data["refused_connections"] = refused
+    if result.undone_paths:
+        data["undone_paths"] = list(result.undone_paths)
     if result.verdict is not None and result.verdict.get("decision") != "allow":
         data["verdict"] = dict(result.verdict)
     if kept is not None:

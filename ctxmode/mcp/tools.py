@@ -10,14 +10,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mcp.types import ToolAnnotations
+from mcp.types import ImageContent, ToolAnnotations
 from pydantic import BaseModel
 
 from ctxmode import render
 from ctxmode.app import App
 from ctxmode.batch import BatchCommand, BatchRequest
 from ctxmode.indexing import IndexRequest
-from ctxmode.mcp import arguments, structured
+from ctxmode.mcp import arguments, images, structured
 from ctxmode.searching import SearchRequest
 from executor.keep import Answer
 from executor.model import Limits, Request
@@ -38,6 +38,7 @@ class Reply:
     text: str
     data: dict[str, Any]
     is_error: bool = False
+    images: tuple[ImageContent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ async def _execute(app: App, given: arguments.Execute) -> Reply:
         timeout_s=_seconds(given.timeout),
         profile=given.profile,
         intent=given.intent,
+        artifacts=tuple(given.artifacts),
         background=given.background,
     )
     return _run_reply(await app.execute(request))
@@ -86,7 +88,10 @@ async def _execute_file(app: App, given: arguments.ExecuteFile) -> Reply:
 
 def _run_reply(answer: Answer) -> Reply:
     return Reply(
-        render.answer_text(answer), structured.run(answer), structured.is_error(answer.result)
+        render.answer_text(answer),
+        structured.run(answer),
+        structured.is_error(answer.result),
+        images.of(answer.result.artifacts),
     )
 
 

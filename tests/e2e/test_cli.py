@@ -231,3 +231,15 @@ def test_a_denied_run_says_which_rule_of_which_file(place):
     done = place.run("run", "shell", "-c", "echo x; sudo ls")
     assert (done.returncode, done.stdout) == (126, b"")
     assert b"Bash(sudo *) in .claude/settings.json:1" in done.stderr
+
+
+def test_artifacts_are_put_where_asked_and_replace_nothing(place, tmp_path):
+    out = tmp_path / "out"
+    make = ("run", "shell", "-c", 'echo drawn > "$TMPDIR/plot.txt"; echo "$TMPDIR"')
+    if place.run(*make).stdout != b"/tmp\n":
+        pytest.skip("tier B's scratch folder has another name every time")
+    for _ in range(2):
+        done = place.run(*make, "--artifact", "/tmp/*.txt", "--artifacts-dir", str(out))
+        assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in out.iterdir()) == ["plot-1.txt", "plot.txt"]
+    assert (out / "plot.txt").read_text() == "drawn\n"

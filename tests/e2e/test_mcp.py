@@ -226,3 +226,25 @@ async def test_a_broken_rule_file_fails_every_call_with_its_place_and_opens_noth
             result = await client.call_tool("ctx_execute", {"language": "shell", "code": "echo hi"})
             assert result.is_error
             assert "settings.json:2" in text(result)
+
+
+async def test_a_picture_that_a_run_hands_back_can_be_looked_at(place):
+    draw = """
+import os, struct, zlib
+def part(kind, data):
+    body = kind + data
+    return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
+header = part(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0))
+pixels = part(b"IDAT", zlib.compress(b"\\0\\xff\\0\\0"))
+path = os.environ["TMPDIR"] + "/dot.png"
+open(path, "wb").write(b"\\x89PNG\\r\\n\\x1a\\n" + header + pixels + part(b"IEND", b""))
+print(path)
+"""
+    arguments = {"language": "python", "code": draw, "artifacts": ["/tmp/*.png"]}
+    async with connected(place) as client:
+        result = await client.call_tool("ctx_execute", arguments)
+    if not result.content[0].text.startswith("/tmp/dot.png"):
+        pytest.skip("tier B's scratch folder has another name every time")
+    _, picture = result.content
+    assert (picture.type, picture.mime_type) == ("image", "image/png")
+    assert result.structured_content["artifacts"][0]["name"] == "/tmp/dot.png"
