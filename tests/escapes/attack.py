@@ -84,7 +84,8 @@ Scenario = Callable[["Arena"], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """One row. Either a `program`, judged by what is expected, or a `scenario` that asserts.
+    """One row. A `program`, judged by what is expected, or a `scenario` that itself asserts that
+    the attack is stopped, and why, and its control; where it is not, the `program` shows it.
 
     The columns are the back ends: `a` tier A, `rlimits` tier A without a control group (None: as
     `a`), `b` tier B (None: as `rlimits`).
