@@ -49,4 +49,4 @@ def _environment() -> dict[str, str]:
     """Without what pytest-xdist tells its workers, and without this user's places."""
     dropped = ("PYTEST_", "XDG_", "CONTEXT_MODE_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
-    return kept | {"PYTHONDONTWRITEBYTECODE": "1", "HYPOTHESIS_STORAGE_DIRECTORY": "/nonexistent"}
+    return kept | {"PYTHONDONTWRITEBYTECODE": "1"}
