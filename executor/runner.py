@@ -46,6 +46,7 @@ class Job:
     stdin: bytes | None = None
     artifacts: tuple[str, ...] = ()
     profile: Profile = ANALYZE
+    label: str = ""  # what it is called while it runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ class Runner:
         self._inline_bytes = inline_bytes
         self._slots = trio.CapacityLimiter(concurrency)
         self._last = 0  # the number of the latest run
+        self.running: dict[int, _Run] = {}
         self._dead, self._to_bury = trio.open_memory_channel[_Remains](1 << 16)
 
     async def run(
@@ -101,12 +103,20 @@ class Runner:
             }
             try:
                 layout = await trio.to_thread.run_sync(self.placement.layout, profile)
-                run = _Run(number, make_job(layout), captures, on_output)
+                run = self.running[number] = _Run(number, make_job(layout), captures, on_output)
                 result = await self._run(run, layout)
             finally:
+                self.running.pop(number, None)
                 for capture in captures.values():
                     capture.close()
         return Completed(result, captures["stdout"].spool, captures["stderr"].spool)
+
+    async def stop(self, number: int) -> bool:
+        """End a run, whose result says so; whether there was one of that number."""
+        run = self.running.get(number)
+        if run is not None:
+            await run.stop(Status.CANCELLED)
+        return run is not None
 
     async def _run(
         self,
@@ -208,26 +218,37 @@ class _Run:
         self.artifacts: tuple[Artifact, ...] = ()
         self.gate = network.Gate(job.profile.network)
         self.wall_s = 0.0
+        self.started_at = time.monotonic()
         self._on_output = on_output
+        self._cell: Cell | None = None
 
     async def through(self, cell: Cell, *, without_cgroup: bool) -> Exit | None:
         """Until the program has ended and its output is collected.
 
         None if the program could not be started or its cell was lost: see `failure`.
         """
+        self._cell = cell
         async with trio.open_nursery() as outside:
             self._open_network(cell.take_fds(), outside)
             readers = await self._start(cell, without_cgroup)
-            started_at = time.monotonic()
+            self.started_at = time.monotonic()
+            if self.stopped:  # while the cell was being made
+                await cell.stop()
             async with trio.open_nursery() as nursery:
                 for name, reader in readers.items():
-                    nursery.start_soon(self._drain, name, reader, cell)
+                    nursery.start_soon(self._drain, name, reader)
                 end = await self._end(cell)
-                self.wall_s = time.monotonic() - started_at
+                self.wall_s = time.monotonic() - self.started_at
                 # Every process of the run is dead: what is still in the pipes comes at once.
                 nursery.cancel_scope.deadline = trio.current_time() + DRAIN_S_MAX
             outside.cancel_scope.cancel()
         return end
+
+    async def stop(self, reason: Status) -> None:
+        """Have the program ended; the first reason stands."""
+        self.stopped = self.stopped or reason
+        if self._cell:
+            await self._cell.stop()
 
     def _open_network(self, listeners: Sequence[int], outside: trio.Nursery) -> None:
         """Serve the sockets that listen inside the cell, in the order of the profile's ports."""
@@ -267,14 +288,13 @@ class _Run:
                 os.close(fd)
         return readers
 
-    async def _drain(self, name: str, reader: int, cell: Cell) -> None:
+    async def _drain(self, name: str, reader: int) -> None:
         async with trio.lowlevel.FdStream(reader) as stream:
             try:
                 while chunk := await stream.receive_some(READ_BYTES):
                     self._take(name, chunk)
                     if self._over_output_limit and not self.stopped:
-                        self.stopped = Status.OUTPUT_LIMIT
-                        await cell.stop()
+                        await self.stop(Status.OUTPUT_LIMIT)
             except trio.Cancelled:
                 # A busy server may be late, but what the program wrote is never lost.
                 self._take_rest(name, reader)
@@ -301,8 +321,7 @@ class _Run:
         try:
             with trio.move_on_after(self.job.limits.wall_s):
                 return await cell.exit()
-            self.stopped = self.stopped or Status.TIMED_OUT
-            await cell.stop()
+            await self.stop(Status.TIMED_OUT)
             with trio.move_on_after(STOP_S_MAX):
                 return await cell.exit()
             self.failure = "the supervisor did not report in time and was killed"

@@ -14,7 +14,7 @@ import trio
 
 import policy
 import runtimes
-from executor import cgroup, instance, network, project_files
+from executor import cgroup, control, instance, network, project_files
 from executor.errors import RequestError
 from executor.model import Isolation, Request, Result, Status
 from executor.placement import Layout, Machine, Placement, placed
@@ -176,7 +176,13 @@ def _job(checked: Checked, candidate: runtimes.Candidate, layout: Layout) -> Job
         stdin=request.stdin,
         artifacts=request.artifacts,
         profile=checked.profile,
+        label=f"{checked.language.name}: {checked.script or first_line(checked.text)}",
     )
+
+
+def first_line(text: str) -> str:
+    """The first line with anything in it, cut to what a table shows."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")[:60]
 
 
 def granted_environment(profile: Profile) -> dict[str, str]:
@@ -220,9 +226,12 @@ async def open_executor(
         async with (
             placed(machine, stage, as_root=is_real_root()) as placement,
             _runner(placement, hierarchy, spools, settings) as runner,
+            trio.open_nursery() as nursery,
         ):
+            await nursery.start(control.serve, here.socket, runner)
             toolchains = Toolchains(runner, found, state_dir / "probes.json", str(project))
             yield Executor(Terms(project, home, rules, settings.profiles), runner, toolchains)
+            nursery.cancel_scope.cancel()
 
 
 @contextlib.contextmanager

@@ -1,0 +1,142 @@
+"""What a server does at the moment, asked and stopped from another process of the same user.
+
+A socket beside the instance's lock, in a folder that only its user may enter, takes one JSON
+object a line: {"do": "list"} or {"do": "stop", "run": number}; the answer is one JSON line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from executor.runner import Runner
+
+LINE_BYTES_MAX = 4096
+ANSWER_BYTES_MAX = 1 << 20
+ANSWER_S_MAX = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunningProgram:
+    """One program that runs now, in which server."""
+
+    instance: str
+    number: int
+    label: str
+    profile: str
+    wall_s: float
+
+    @property
+    def id(self) -> str:
+        """What it is called towards people."""
+        return f"{self.instance}/{self.number}"
+
+
+async def serve(
+    path: Path, runner: Runner, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    """Answer until cancelled; started once it can be asked."""
+    with _reachable(path) as name, trio.socket.socket(socket.AF_UNIX) as listener:
+        await listener.bind(name)
+        os.chmod(path, 0o600)
+        listener.listen()
+        task_status.started()
+        async with trio.open_nursery() as nursery:
+            while True:
+                client, _ = await listener.accept()
+                nursery.start_soon(_answer, trio.SocketStream(client), runner)
+
+
+async def list_running(instances: Path) -> list[RunningProgram]:
+    """All programs that the user's servers run now; a server that doesn't answer is left out."""
+    found: list[RunningProgram] = []
+
+    async def ask(path: Path) -> None:
+        with contextlib.suppress(OSError, ValueError, trio.TooSlowError):
+            answer = await _ask(path, {"do": "list"})
+            found.extend(RunningProgram(path.stem, **entry) for entry in answer["running"])
+
+    async with trio.open_nursery() as nursery:
+        for path in await trio.to_thread.run_sync(lambda: sorted(instances.glob("*.sock"))):
+            nursery.start_soon(ask, path)
+    return sorted(found, key=lambda running: (running.instance, running.number))
+
+
+async def stop(instances: Path, identity: str) -> bool:
+    """Have a program ended by its server; whether there was one of that id."""
+    instance, _, number = identity.rpartition("/")
+    path = instances / f"{instance}.sock"
+    if not number.isdigit() or path.parent != instances:
+        return False
+    try:
+        return bool((await _ask(path, {"do": "stop", "run": int(number)}))["stopped"])
+    except (OSError, ValueError, trio.TooSlowError):
+        return False
+
+
+async def _answer(client: trio.SocketStream, runner: Runner) -> None:
+    async with client:
+        with contextlib.suppress(trio.BrokenResourceError), trio.move_on_after(ANSWER_S_MAX):
+            answer = await _carry_out(await _line(client, LINE_BYTES_MAX), runner)
+            await client.send_all(json.dumps(answer).encode() + b"\n")
+
+
+async def _carry_out(line: bytes, runner: Runner) -> dict[str, Any]:
+    try:
+        request = json.loads(line)
+        wanted = request["do"]
+        if wanted == "list":
+            return {"running": [_entry(number, run) for number, run in runner.running.items()]}
+        if wanted == "stop":
+            return {"stopped": await runner.stop(int(request["run"]))}
+    except (ValueError, KeyError, TypeError):
+        pass
+    return {"error": 'ask {"do": "list"} or {"do": "stop", "run": number}'}
+
+
+def _entry(number: int, run: Any) -> dict[str, Any]:  # noqa: ANN401 - a run of the runner
+    return {
+        "number": number,
+        "label": run.job.label,
+        "profile": run.job.profile.name,
+        "wall_s": round(time.monotonic() - run.started_at, 3),
+    }
+
+
+async def _ask(path: Path, request: dict[str, Any]) -> dict[str, Any]:
+    with trio.fail_after(ANSWER_S_MAX), _reachable(path) as name:
+        async with await trio.open_unix_socket(name) as stream:
+            await stream.send_all(json.dumps(request).encode() + b"\n")
+            answer = json.loads(await _line(stream, ANSWER_BYTES_MAX))
+    if not isinstance(answer, dict):
+        raise ValueError("not an answer")
+    return answer
+
+
+async def _line(stream: trio.SocketStream, bytes_max: int) -> bytes:
+    data = b""
+    while b"\n" not in data and len(data) <= bytes_max:
+        chunk = await stream.receive_some()
+        if not chunk:
+            break
+        data += chunk
+    return data
+
+
+@contextlib.contextmanager
+def _reachable(path: Path) -> Iterator[str]:
+    """A short name for the socket: the kernel takes 107 bytes, and folders may be deep."""
+    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)
