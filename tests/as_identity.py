@@ -9,6 +9,7 @@ mounts in a mount namespace of its own.
 
 import ctypes
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -58,6 +59,7 @@ def main() -> int:
         print(__doc__, file=sys.stderr)
         return 2
     environment = dict(os.environ)
+    home = None
     if os.geteuid() == 0:
         checkout = str(Path(__file__).resolve().parents[1])
         base = os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))
@@ -73,7 +75,11 @@ def main() -> int:
             *("unshare", "--user", "--map-current-user", "--keep-caps"),
             *("sh", "-c", CONFINE, "sh", *command),
         ]
-    return subprocess.run(command, env=environment, check=False).returncode
+    try:
+        return subprocess.run(command, env=environment, check=False).returncode
+    finally:
+        if home:
+            shutil.rmtree(home, ignore_errors=True)
 
 
 if __name__ == "__main__":
