@@ -6,7 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-_MIXED_CASE = re.compile(r"[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*")
+# Runs first, then a look into each: one pattern for both would try every start of a long run anew.
+_RUN = re.compile(r"[A-Za-z0-9]+")
+_INNER_CAPITAL = re.compile(r"[a-z0-9][A-Z]|^[A-Z]{2,}[a-z]")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -21,8 +23,9 @@ def index_terms(text: str, identifiers: Iterable[str] = ()) -> str:
     """Extra words under which `text` is to be found: the parts of its mixed-case identifiers, and
     every pair of characters in scripts that the tokenizer cannot divide into words."""
     terms: dict[str, None] = {}
-    for name in _MIXED_CASE.findall(text):
-        terms.update(dict.fromkeys(_PART.findall(name)))
+    for run in _RUN.findall(text):
+        if _INNER_CAPITAL.search(run):
+            terms.update(dict.fromkeys(_PART.findall(run)))
     if not text.isascii():
         terms.update(dict.fromkeys(pairs(text)))
     terms.update(dict.fromkeys(identifiers))
@@ -31,7 +34,8 @@ def index_terms(text: str, identifiers: Iterable[str] = ()) -> str:
 
 def parts(identifier: str) -> list[str]:
     """`getHTTPResponse` as get, HTTP, Response; a word of one case as itself."""
-    return _PART.findall(identifier) if _MIXED_CASE.fullmatch(identifier) else [identifier]
+    mixed = _RUN.fullmatch(identifier) and _INNER_CAPITAL.search(identifier)
+    return _PART.findall(identifier) if mixed else [identifier]
 
 
 def pairs(text: str) -> Iterator[str]:
