@@ -2,8 +2,9 @@
 
 from runtimes.choice import choose
 from runtimes.discovery import Discovery, candidates, discover, missing
+from runtimes.driving import driver, driver_program
 from runtimes.install import debian_packages, hint, install_script, npm_packages
-from runtimes.model import Candidate, Language, Missing, ProbeResult, Program, Step
+from runtimes.model import Candidate, Driver, Language, Missing, ProbeResult, Program, Step
 from runtimes.program import prepare
 from runtimes.registry import LANGUAGES, UnknownLanguage, language, language_for_file
 from runtimes.version import parse_version, version_argv
@@ -12,6 +13,7 @@ __all__ = [
     "LANGUAGES",
     "Candidate",
     "Discovery",
+    "Driver",
     "Language",
     "Missing",
     "ProbeResult",
@@ -22,6 +24,8 @@ __all__ = [
     "choose",
     "debian_packages",
     "discover",
+    "driver",
+    "driver_program",
     "hint",
     "install_script",
     "language",

@@ -110,6 +110,19 @@ class Toolchain:
 
 
 @dataclass(frozen=True, slots=True)
+class Driver:
+    """A program that keeps an interpreter between the calls of a session.
+
+    `file` is its name in `runtimes/drivers`, where its protocol stands; `toolchains` are the names
+    of those that run it. `rewrite` prepares a session's program for it, without moving its lines.
+    """
+
+    file: str
+    toolchains: tuple[str, ...]
+    rewrite: Callable[[str], str] = str
+
+
+@dataclass(frozen=True, slots=True)
 class Packages:
     """What to install for a language, by package manager; `windows` is a winget identifier."""
 
@@ -128,7 +141,7 @@ class Language:
     `interpreters` are the names a `#!` line calls it by. `grammar` is its name among tree-sitter
     grammars, for whoever screens programs. `warm_up` is code that, run once, fills the caches of
     its toolchains. `entry` reads out of a source text what is to be
-    started (Java's main class), for `{entry}`.
+    started (Java's main class), for `{entry}`. Without a `driver` a session keeps files alone.
     """
 
     name: str
@@ -149,6 +162,7 @@ class Language:
     from_project: Callable[[Path], FromProject] = nothing_from_project
     env: Mapping[str, str] = field(default_factory=dict)
     libraries: tuple[HomeLibrary, ...] = ()
+    driver: Driver | None = None
     warm_up: str = ""
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from runtimes.model import FileBinding, FromProject, Language, Packages, Toolchain
+from runtimes.model import Driver, FileBinding, FromProject, Language, Packages, Toolchain
+from runtimes.toplevel import globalize
 
 # ES modules get a `require`, as CommonJS has one; it resolves from the working directory.
 _PRELUDE = """\
@@ -147,6 +148,7 @@ JAVASCRIPT = Language(
     hello_output="hello from javascript\n",
     binding=_BINDING,
     from_project=_link_node_modules,
+    driver=Driver("driver.js", ("bun", "deno", "node"), globalize),
     packages=Packages(
         debian=("nodejs", "npm"),
         npm=("bun", "deno"),

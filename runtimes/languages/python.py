@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.model import FileBinding, HomeLibrary, Language, Packages, Toolchain
+from runtimes.model import Driver, FileBinding, HomeLibrary, Language, Packages, Toolchain
 
 # Runs the program as __main__ in a namespace that already has the names. Compiling it here, apart,
 # keeps its line numbers, its first-line rules (`from __future__`, coding comments) and its name in
@@ -67,6 +67,7 @@ PYTHON = Language(
         "PYTHONDONTWRITEBYTECODE": "1",
     },
     libraries=(HomeLibrary(".local/lib/python3.*", "PYTHONUSERBASE", "{home}/.local"),),
+    driver=Driver("driver.py", ("python",)),
     packages=Packages(
         debian=("python3",),
         fedora=("python3",),

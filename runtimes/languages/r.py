@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.model import FileBinding, HomeLibrary, Language, Packages, Toolchain
+from runtimes.model import Driver, FileBinding, HomeLibrary, Language, Packages, Toolchain
 
 # R reads this as the user's profile, before the program and into its workspace. R strings cannot
 # hold NUL, which is dropped.
@@ -42,6 +42,7 @@ R = Language(
     hello_output="hello from r\n",
     binding=FileBinding({"file_content.R": _BIND}),
     libraries=(HomeLibrary("R/*-library/*", "R_LIBS_USER"),),
+    driver=Driver("driver.R", ("rscript",)),
     packages=Packages(
         debian=("r-base-core",),
         fedora=("R-core",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.model import FileBinding, HomeLibrary, Language, Packages, Toolchain
+from runtimes.model import Driver, FileBinding, HomeLibrary, Language, Packages, Toolchain
 
 _BIND = """\
 FILE_CONTENT_PATH = ENV.fetch("FILE_CONTENT_PATH").freeze
@@ -35,6 +35,7 @@ RUBY = Language(
         HomeLibrary(".local/share/gem/ruby/*", "GEM_PATH", "{paths}:"),
         HomeLibrary(".gem/ruby/*", "GEM_PATH", "{paths}:"),
     ),
+    driver=Driver("driver.rb", ("ruby",)),
     packages=Packages(
         debian=("ruby",),
         fedora=("ruby",),

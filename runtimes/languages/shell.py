@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.model import FileBinding, Language, Packages, Toolchain
+from runtimes.model import Driver, FileBinding, Language, Packages, Toolchain
 
 # A command substitution strips trailing line feeds, hence the guard character. A shell variable
 # holds bytes: invalid UTF-8 stays as it is, and only NUL, which no variable can hold, is dropped.
@@ -42,6 +42,7 @@ SHELL = Language(
     hello='word=shell\necho "hello from $word"\n',
     hello_output="hello from shell\n",
     binding=FileBinding({"file_content.sh": _BIND}),
+    driver=Driver("driver.sh", ("bash",)),
     packages=Packages(
         debian=("bash",),
         fedora=("bash",),

@@ -1,0 +1,64 @@
+# Keeps an R interpreter for a session: evaluates one program after the other in the workspace.
+#
+# A request comes on descriptor 3: a line with a token and the sizes of the fields behind it
+# (folder, bound file, name, code, arguments). The answer goes to descriptor 4: the token and an
+# exit code.
+local({
+  requests <- file("/proc/self/fd/3", "rb")
+  answers <- file("/proc/self/fd/4", "wb")
+  options(warn = 1) # deferred warnings wait for the top level, which a session never reaches
+
+  text <- function(size) {
+    field <- if (size > 0) readChar(requests, size, useBytes = TRUE) else ""
+    Encoding(field) <- "UTF-8"
+    field
+  }
+
+  bind <- function(path) {
+    octets <- readBin(path, "raw", file.size(path))
+    content <- rawToChar(octets[octets != as.raw(0)])
+    Encoding(content) <- "UTF-8"
+    if (!validUTF8(content)) content <- iconv(content, "UTF-8", "UTF-8", sub = "\ufffd")
+    assign("FILE_CONTENT", content, envir = globalenv())
+    assign("FILE_CONTENT_PATH", path, envir = globalenv())
+  }
+
+  show_value <- function(result) {
+    if (result$visible) {
+      if (isS4(result$value)) methods::show(result$value) else print(result$value)
+    }
+  }
+
+  complain <- function(error) {
+    call <- conditionCall(error)
+    own <- is.null(call) || identical(call[[1]], quote(eval)) || identical(call[[1]], quote(parse))
+    where <- if (own) "" else paste0(" in ", paste(deparse(call, nlines = 1L), collapse = ""), " ")
+    cat("Error", where, ": ", conditionMessage(error), "\n", sep = "", file = stderr())
+    1L
+  }
+
+  run <- function(folder, bound, name, code, arguments) {
+    tryCatch({
+      if (nzchar(folder)) setwd(folder)
+      if (nzchar(bound)) bind(bound)
+      given <- function(trailingOnly = FALSE) if (trailingOnly) arguments else c("R", arguments)
+      assign("commandArgs", given, envir = globalenv())
+      for (expression in parse(text = code, keep.source = FALSE, encoding = "UTF-8")) {
+        show_value(withVisible(eval(expression, globalenv())))
+      }
+      0L
+    }, error = complain, interrupt = function(condition) 130L)
+  }
+
+  repeat {
+    header <- readLines(requests, 1L)
+    if (length(header) == 0) break
+    parts <- strsplit(header, " ", fixed = TRUE)[[1]]
+    fields <- vapply(as.integer(parts[-1]), text, "")
+    status <- run(fields[1], fields[2], fields[3], fields[4], fields[-(1:4)])
+    flush(stdout())
+    flush(stderr())
+    cat(parts[1], " ", status, "\n", sep = "", file = answers)
+    flush(answers)
+  }
+})

@@ -1,0 +1,77 @@
+// Keeps a JavaScript engine for a session: evaluates one program after the other in its global
+// scope. The program has been rewritten so that its top-level names are properties of globalThis
+// and that it is the body of one asynchronous function.
+//
+// A request comes on descriptor 3: a line with a token and the sizes of the fields behind it
+// (folder, bound file, name, code, arguments). The answer goes to descriptor 4: the token and an
+// exit code. A call ends as a program does, when nothing is left to wait for.
+const fs = require("node:fs");
+
+// Opened anew, so that they are closed in children, and read without waiting for a loop.
+const requests = fs.openSync("/proc/self/fd/3", "r");
+const answers = fs.openSync("/proc/self/fd/4", "w");
+const { process, Buffer, TextDecoder, console } = globalThis;
+const evaluate = globalThis.eval;
+let token = null;
+let failed = false;
+
+function read(size) {
+  const bytes = Buffer.alloc(size);
+  let filled = 0;
+  while (filled < size) {
+    const count = fs.readSync(requests, bytes, filled, size - filled, null);
+    if (count === 0) process.exit(0); // the server is gone
+    filled += count;
+  }
+  return bytes;
+}
+
+function header() {
+  let line = "";
+  for (let next = read(1)[0]; next !== 10; next = read(1)[0]) line += String.fromCharCode(next);
+  return line.split(" ");
+}
+
+function fail(error) {
+  console.error(error);
+  failed = true;
+}
+
+function bind(path) {
+  const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+  globalThis.FILE_CONTENT = utf8.decode(fs.readFileSync(path));
+  globalThis.FILE_CONTENT_PATH = path;
+}
+
+function next() {
+  if (token !== null) {
+    const status = process.exitCode ?? 0;
+    fs.writeSync(answers, `${token} ${failed && status === 0 ? 1 : status & 0xff}\n`);
+  }
+  const [name, ...sizes] = header();
+  const fields = sizes.map((size) => read(Number(size)).toString("utf8"));
+  token = name;
+  failed = false;
+  process.exitCode = undefined;
+  setImmediate(run, ...fields);
+}
+
+function run(folder, bound, name, code, ...args) {
+  try {
+    if (folder) process.chdir(folder);
+    if (bound) bind(bound);
+    process.argv.splice(1, process.argv.length, name, ...args);
+    globalThis.__filename = name;
+    evaluate(`${code}\n//# sourceURL=${name}`).catch(fail);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+globalThis.require ??= require;
+globalThis.module ??= { exports: {} };
+globalThis.exports ??= globalThis.module.exports;
+require.main ??= globalThis.module;
+process.on("uncaughtException", fail);
+process.on("unhandledRejection", fail);
+process.on("beforeExit", next);

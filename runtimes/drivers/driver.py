@@ -1,0 +1,91 @@
+"""Keeps a Python interpreter for a session: runs one program after the other as __main__.
+
+A request comes on descriptor 3: a line with a token and the sizes of the fields behind it (folder,
+bound file, name, code, arguments). The answer goes to descriptor 4: the token and an exit code.
+The program is any Python from 3.6 on.
+"""
+
+import linecache
+import os
+import sys
+import types
+
+_REQUESTS, _ANSWERS = 3, 4
+
+
+class _Driver:
+    def __init__(self) -> None:
+        for descriptor in (_REQUESTS, _ANSWERS):
+            os.set_inheritable(descriptor, False)
+        self.pid = os.getpid()
+        self.requests = os.fdopen(_REQUESTS, "rb")
+        self.main = types.ModuleType("__main__")
+        self.main.__dict__["__builtins__"] = __builtins__
+        sys.modules["__main__"] = self.main
+
+    def serve(self) -> None:
+        """Until the requests end."""
+        while True:
+            token, *sizes = self.requests.readline().split()
+            fields = [self.requests.read(int(size)).decode() for size in sizes]
+            status = self.run(*fields)
+            if os.getpid() != self.pid:  # a child that the program forked has come to its end
+                os._exit(status)
+            os.write(_ANSWERS, token + b" %d\n" % status)
+
+    def run(self, folder: str, bound: str, name: str, code: str, *arguments: str) -> int:
+        """Run one program; its exit code."""
+        names = self.main.__dict__
+        names["__file__"] = name
+        sys.argv[:] = [name, *arguments]
+        sys.path[0] = os.path.dirname(name)
+        self.remember(name, code)
+        try:
+            if folder:
+                os.chdir(folder)
+            if bound:
+                names["FILE_CONTENT_PATH"] = bound
+                with open(bound, encoding="utf-8", errors="replace", newline="") as file:
+                    names["FILE_CONTENT"] = file.read()
+            exec(compile(code, name, "exec", dont_inherit=True), names)  # noqa: S102
+            self.wait_for_threads()
+            return 0
+        except SystemExit as error:
+            return exit_code(error.code)
+        except BaseException as error:
+            trace = error.__traceback__
+            sys.excepthook(type(error), error, trace.tb_next if trace else None)
+            return 130 if isinstance(error, KeyboardInterrupt) else 1
+        finally:
+            for stream in (sys.stdout, sys.stderr):
+                try:
+                    stream.flush()
+                except Exception:  # noqa: S112
+                    continue  # the program has closed or replaced it
+
+    def remember(self, name: str, code: str) -> None:
+        """Let tracebacks show the lines of a program that is in no file."""
+        if not os.path.exists(name):
+            linecache.cache[name] = (len(code), None, code.splitlines(True), name)
+
+    def wait_for_threads(self) -> None:
+        """As an interpreter does at its end: daemons are not waited for."""
+        threading = sys.modules.get("threading")
+        if threading and os.getpid() == self.pid:
+            for thread in threading.enumerate():
+                if thread is not threading.current_thread() and not thread.daemon:
+                    thread.join()
+
+
+def exit_code(code: object) -> int:
+    """What sys.exit(code) makes of it."""
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    print(code, file=sys.stderr)  # noqa: T201
+    return 1
+
+
+if __name__ == "__main__":
+    _Driver().serve()
