@@ -2,7 +2,7 @@
 
 from executor.errors import RequestError, SandboxError, SandboxUnavailableError
 from executor.model import Isolation, Layer, Limits, Request, Result, Status, Stream, Usage
-from executor.runner import Completed
+from executor.progress import Completed
 from executor.service import Executor, Settings, open_executor
 from executor.toolchains import LanguageReport
 

@@ -49,7 +49,8 @@ class Exit:
 class Cell:
     """One sandbox, from its making until everything in it is gone."""
 
-    def __init__(self, control: trio.socket.SocketType, tier: str) -> None:
+    def __init__(self, control: trio.socket.SocketType, tier: str, owner: tuple[int, int]) -> None:
+        self.owner = owner  # uid and gid on the host of what runs in it
         self._control = control
         self._tier = tier
         self._pidfd = -1
@@ -87,8 +88,8 @@ class Cell:
             raise SandboxError(str(message.get("error", "the cell ended before it was ready")))
         self.layers = message["ready"]
 
-    async def run(self, packed: bytes, stdio: tuple[int, int, int]) -> None:
-        """Start the run. The three descriptors stay the caller's.
+    async def run(self, packed: bytes, stdio: Sequence[int]) -> None:
+        """Start the run with these as its descriptors from 0 on; they stay the caller's.
 
         Raises:
             SandboxError: the cell died.
@@ -188,7 +189,7 @@ class Spawner:
             SandboxError: it could not be made.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        cell = Cell(trio.socket.from_stdlib_socket(ours), tier)
+        cell = Cell(trio.socket.from_stdlib_socket(ours), tier, (self.uid, self.gid))
         try:
             with theirs:
                 await self._ask(packed, theirs.fileno())

@@ -18,6 +18,7 @@ from typing import Any
 
 import trio
 
+from executor.progress import Progress
 from executor.runner import Runner
 
 LINE_BYTES_MAX = 4096
@@ -103,11 +104,11 @@ async def _carry_out(line: bytes, runner: Runner) -> dict[str, Any]:
     return {"error": 'ask {"do": "list"} or {"do": "stop", "run": number}'}
 
 
-def _entry(number: int, run: Any) -> dict[str, Any]:  # noqa: ANN401 - a run of the runner
+def _entry(number: int, run: Progress) -> dict[str, Any]:
     return {
         "number": number,
-        "label": run.job.label,
-        "profile": run.job.profile.name,
+        "label": run.label,
+        "profile": run.profile,
         "wall_s": round(time.monotonic() - run.started_at, 3),
     }
 

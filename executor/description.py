@@ -42,6 +42,7 @@ class CellSpec:
     guarded: Guarded = field(default_factory=Guarded)
     listen: tuple[int, ...] = ()  # ports of the cell's loopback that are served from outside
     readable: tuple[tuple[str, str], ...] = ()  # tier B: the project's (path, "r" | "list")
+    session: bool = False  # the cell serves many runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ def pack_cell(spec: CellSpec) -> bytes:
         "hostname": rootfs.HOSTNAME,
         "job": spec.job,
         "scratch_folder": spec.scratch,
+        "session": spec.session,
         "seccomp": packed.blob(spec.seccomp),
     }
     if spec.tier == "A":

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import trio
 
 from executor.model import Request, Result, Stream
-from executor.runner import Completed
+from executor.progress import Completed
 from kb import Hit, Indexed, Origin, Store, StoreError
 
 T = TypeVar("T")

@@ -67,8 +67,9 @@ class Request:
 
     `path` is relative to `cwd` or absolute. `bind_file` is a file whose content the program
     receives as FILE_CONTENT. `stdin` is what the program reads; none means end of file at once.
-    `artifacts` are patterns of files to hand back, relative to `cwd`. `limits` of None are the
-    defaults; `timeout_s` overrides their wall time.
+    `artifacts` are patterns of files to hand back, relative to `cwd`. `session` names the box that
+    the program shares with the calls before and after it; `fresh` empties it first.
+    `limits` of None are the defaults; `timeout_s` overrides their wall time.
     """
 
     language: str
@@ -87,6 +88,7 @@ class Request:
     intent: str | None = None
     background: bool = False
     session: str | None = None
+    fresh: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """A form that JSON carries and `from_json` restores exactly."""
@@ -237,6 +239,7 @@ class Result:
     message: str = ""
     profile: str = "analyze"
     toolchain: str | None = None
+    session: str | None = None  # in a session: what became of it
 
     @property
     def ok(self) -> bool:

@@ -99,9 +99,15 @@ class Placement:
             raise
 
     def cell(
-        self, profile: Profile, limits: Limits, binds: tuple[str, ...], layout: Layout
+        self,
+        profile: Profile,
+        limits: Limits,
+        binds: tuple[str, ...],
+        layout: Layout,
+        *,
+        session: bool = False,
     ) -> CellSpec:
-        """The description of a cell for this profile."""
+        """The description of a cell for this profile; one for a session serves many runs."""
         project = str(self.project)
         access = profile.project
         if self.tier == "B" or project in self.spawner.refused:
@@ -128,6 +134,7 @@ class Placement:
             guarded=project_files.guarded(self.project, access),
             readable=self._readable(layout),
             listen=profile.network.listen,
+            session=session,
         )
 
     def _readable(self, layout: Layout) -> tuple[tuple[str, str], ...]:

@@ -19,8 +19,9 @@ from executor.errors import RequestError
 from executor.model import Isolation, Request, Result, Status
 from executor.placement import Layout, Machine, Placement, placed
 from executor.profile import PROFILES, Profile
+from executor.progress import Completed, OnOutput
 from executor.request import Checked, check
-from executor.runner import Completed, Job, OnOutput, Runner
+from executor.runner import Job, Runner
 from executor.toolchains import LanguageReport, Toolchains, job_of
 
 

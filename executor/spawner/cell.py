@@ -7,10 +7,9 @@ import os
 import signal
 import socket
 import struct
-from dataclasses import dataclass, field
 from typing import Any
 
-from . import artifacts, changes, protection, tree
+from . import artifacts, project, session, tree
 from .confine import Confinement, landlock_abi
 from .kernel import (
     PR_SET_CHILD_SUBREAPER,
@@ -19,18 +18,10 @@ from .kernel import (
     StepError,
     prctl,
 )
-from .supervisor import Supervisor
+from .supervisor import Supervisor, outcome
 from .wire import Description, send
 
 RUN_FDS = 4  # the description, stdin, stdout, stderr
-
-
-@dataclass(slots=True)
-class _Before:
-    """The state of a live project, to tell afterwards what a run did to it."""
-
-    files: changes.Snapshot | None = None
-    protected: protection.State = field(default_factory=dict)
 
 
 def supervise(control: socket.socket, cell: Description) -> None:
@@ -46,12 +37,17 @@ def supervise(control: socket.socket, cell: Description) -> None:
     send(control, {"ready": layers}, [listener.fileno() for listener in listeners])
     for listener in listeners:
         listener.close()
+    if cell.data["session"]:
+        session.serve(control, cell, handles)
+        return
     message, fds, _, _ = socket.recv_fds(control, 64, RUN_FDS)
     if message != b"run" or len(fds) != RUN_FDS:
         return  # the server is gone or has changed its mind
     run = Description(fds[0])
-    _place_files(cell.data, run)
-    before = _look(cell.data)
+    tree.place_files(run)
+    if cell.data["tier"] == "A":
+        tree.make_read_only(cell.data["job"])
+    before = project.look(cell.data)
     confinement = Confinement(
         cell.data["access"],
         cell.data["deny_tcp"],
@@ -62,10 +58,10 @@ def supervise(control: socket.socket, cell: Description) -> None:
     phase, status = supervisor.run_steps()
     for fd in fds[1:]:
         os.close(fd)  # when the program's copies are gone too, the server sees end of file
-    supervisor.end_all()
+    supervisor.population.end_all()
     report = _report(supervisor, phase, status)
-    report |= _what_changed(cell.data, handles, before)
-    report["scratch_full"] = _is_full(handles.scratch)
+    report |= project.what_changed(cell.data, handles, before)
+    report["scratch_full"] = tree.is_full(handles.scratch)
     _hand_over_artifacts(control, cell.data, run.data)
     send(control, {"exit": report})
 
@@ -121,52 +117,10 @@ def _loopback_up() -> None:
         fcntl.ioctl(probe, 0x8914, struct.pack("16sh", b"lo", up_and_running))  # SIOCSIFFLAGS
 
 
-def _place_files(cell: dict[str, Any], run: Description) -> None:
-    """The program's own files, which it may read but not change."""
-    for path, mode, *blob in run.data["files"]:
-        tree.write_file(path, mode, run.blob((blob[0], blob[1])))
-    for link, target in run.data["links"]:
-        os.makedirs(os.path.dirname(link), exist_ok=True)
-        os.symlink(target, link)
-    if cell["tier"] == "A":
-        tree.make_read_only(cell["job"])
-
-
-def _look(cell: dict[str, Any]) -> _Before:
-    project = cell.get("project")
-    if not project or project["mode"] != "live":
-        return _Before()
-    target = project["target"]
-    missing = protection.remember(target, project["watched"])
-    return _Before(changes.snapshot(target), missing)
-
-
-def _what_changed(cell: dict[str, Any], handles: tree.Handles, before: _Before) -> dict[str, Any]:
-    """What the run did to the project, after protected paths are as they were."""
-    undone: list[str] = []
-    if before.files is None and not before.protected:
-        changed = changes.of_overlay(handles)
-    else:
-        target = cell["project"]["target"]
-        undone = protection.restore(target, before.protected)
-        changed = changes.between(before.files, changes.snapshot(target))
-    return {"changed": changed.listed, "changed_omitted": changed.omitted, "undone": undone}
-
-
 def _report(supervisor: Supervisor, phase: str, status: int) -> dict[str, Any]:
-    return {
-        "phase": phase,
-        "exit_code": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
-        "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
+    return outcome(phase, status) | {
         "reason": supervisor.reason,
-        "cpu_s": supervisor.cpu_s,
-        "peak_memory_bytes": supervisor.peak_memory_bytes,
-        "peak_processes": supervisor.peak_processes,
+        "cpu_s": supervisor.population.cpu_s,
+        "peak_memory_bytes": supervisor.population.peak_memory_bytes,
+        "peak_processes": supervisor.population.peak_processes,
     }
-
-
-def _is_full(scratch: int | None) -> bool:
-    if scratch is None:
-        return False
-    space = os.fstatvfs(scratch)
-    return space.f_bavail == 0 or space.f_favail == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import resource
 import signal
@@ -33,7 +34,6 @@ from .kernel import (
 # no root magic, no setuid fixup, no ambient capabilities; each locked
 SECUREBITS = 0b11101111
 CAPABILITY_VERSION_3 = 0x20080522
-ERROR_PIPE = 3
 # Landlock's file rights by ABI: how many bits exist.
 LANDLOCK_FILE_BITS = {1: 13, 2: 14, 3: 15, 4: 15}
 LANDLOCK_FILE_BITS_LATEST = 16
@@ -60,16 +60,15 @@ def enter_program(
     stdio: Sequence[int],
     error_pipe: int,
 ) -> NoReturn:
-    """Become the program. What goes wrong before exec is written to the error pipe."""
+    """Become the program, with `stdio` as its descriptors from 0 on.
+
+    What goes wrong before exec is written to the error pipe.
+    """
     try:
         _reset_signals()
         os.setsid()
         os.umask(0o022)
-        for target, source in enumerate(stdio):
-            os.dup2(source, target)
-        if error_pipe != ERROR_PIPE:
-            os.dup2(error_pipe, ERROR_PIPE, inheritable=False)
-        close_from(ERROR_PIPE + 1)
+        error_pipe = _arrange_descriptors(stdio, error_pipe)
         _prefer_as_oom_victim()
         os.chdir(run["cwd"])
         _set_rlimits(confinement.rlimits)
@@ -81,11 +80,24 @@ def enter_program(
         os.execve(argv[0], list(argv), run["env"])  # noqa: S606 - no shell is the point
     except OSError as error:
         named = error.filename or argv[0]
-        os.write(ERROR_PIPE, f"{named}: {error.strerror}".encode(errors="replace"))
+        os.write(error_pipe, f"{named}: {error.strerror}".encode(errors="replace"))
     except StepError as error:
-        os.write(ERROR_PIPE, str(error).encode(errors="replace"))
+        os.write(error_pipe, str(error).encode(errors="replace"))
     finally:
         os._exit(126)
+
+
+def _arrange_descriptors(stdio: Sequence[int], error_pipe: int) -> int:
+    """Put `stdio` at 0 and up, and the error pipe behind it, where exec closes it."""
+    first_free = len(stdio)
+    # Away from all targets first: one source may stand where another one belongs.
+    moved = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, first_free) for fd in (*stdio, error_pipe)]
+    for target, source in enumerate(moved[:-1]):
+        os.dup2(source, target)
+    if moved[-1] != first_free:
+        os.dup2(moved[-1], first_free, inheritable=False)
+    close_from(first_free + 1)
+    return first_free
 
 
 def landlock_abi() -> int:

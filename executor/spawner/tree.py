@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from dataclasses import dataclass
@@ -87,6 +88,33 @@ def write_file(path: str, mode: int, content: bytes) -> None:
     with open(fd, "wb") as out:
         out.write(content)
         os.fchmod(out.fileno(), mode)
+
+
+def place_files(run: Description) -> None:
+    """A run's own files and links, in its job folder."""
+    for path, mode, *blob in run.data["files"]:
+        write_file(path, mode, run.blob((blob[0], blob[1])))
+    for link, target in run.data["links"]:
+        _make_parents(link)
+        os.symlink(target, link)
+
+
+def remove_files(run: Description) -> None:
+    """Take away what `place_files` put."""
+    for path in (
+        *(file[0] for file in run.data["files"]),
+        *(link for link, _ in run.data["links"]),
+    ):
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def is_full(scratch: int | None) -> bool:
+    """Whether nothing more can be written to the scratch."""
+    if scratch is None:
+        return False
+    space = os.fstatvfs(scratch)
+    return space.f_bavail == 0 or space.f_favail == 0
 
 
 def make_read_only(path: str) -> None:

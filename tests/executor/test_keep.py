@@ -9,7 +9,7 @@ import trio
 from executor.capture import Capture
 from executor.keep import SECTIONS_BYTES_MAX, Answer, Keep
 from executor.model import Request, Result, Status
-from executor.runner import Completed
+from executor.progress import Completed
 from kb import Store
 
 INLINE_BYTES = 4096

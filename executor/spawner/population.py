@@ -1,0 +1,131 @@
+"""All processes of a cell but its supervisor: reaped, measured, ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import time
+from collections.abc import Iterator
+
+from .kernel import StepError
+
+TICK_S = 0.1
+END_S_MAX = 5.0
+CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+class Population:
+    """What lives in the cell. `poll` returns when a child has ended, or a tick is over."""
+
+    def __init__(self) -> None:
+        self.cpu_s = 0.0  # of processes that were reaped
+        self.peak_memory_bytes = 0
+        self.peak_processes = 1
+        self.poller = select.poll()
+        self._next_sample = time.monotonic() + TICK_S
+        self._wakeup, waker = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self.poller.register(self._wakeup, select.POLLIN)
+        signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+
+    def wait(self) -> bool:
+        """Until a child has ended, a tick is over, or one more descriptor of the poller is ready.
+
+        True in the last case.
+        """
+        ready = [fd for fd, _ in self.poller.poll(TICK_S * 1000)]
+        if self._wakeup in ready:
+            os.read(self._wakeup, 4096)
+            ready.remove(self._wakeup)
+        return bool(ready)
+
+    def reap(self) -> Iterator[tuple[int, int]]:
+        """(pid, wait status) of every child that has ended."""
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            self.cpu_s += usage.ru_utime + usage.ru_stime
+            self.peak_memory_bytes = max(self.peak_memory_bytes, usage.ru_maxrss * 1024)
+            yield pid, status
+
+    def sample(self) -> tuple[float, int] | None:
+        """What `measure` gives, once in a tick; None between two of them."""
+        if time.monotonic() < self._next_sample:
+            return None
+        self._next_sample = time.monotonic() + TICK_S
+        return self.measure()
+
+    def measure(self) -> tuple[float, int]:
+        """Processor time so far and resident bytes of the whole tree."""
+        cpu_s, resident, count = self.cpu_s, 0, 0
+        for pid in self._members():
+            try:
+                with open(f"/proc/{pid}/stat", "rb") as file:
+                    fields = file.read().rpartition(b")")[2].split()
+            except OSError:
+                continue  # it has just ended
+            count += 1
+            cpu_s += sum(map(int, fields[11:15])) / CLOCK_TICKS
+            resident += int(fields[21]) * PAGE_BYTES
+        self.peak_processes = max(self.peak_processes, count)
+        self.peak_memory_bytes = max(self.peak_memory_bytes, resident)
+        return cpu_s, resident
+
+    def signal_all(self, number: int) -> None:
+        """As pid 1, -1 is all of the namespace in one step that no fork can outrun."""
+        for pid in (-1,) if os.getpid() == 1 else self._members():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def end_all(self) -> None:
+        """Nothing is left when this returns.
+
+        Raises:
+            StepError: something is.
+        """
+        deadline = time.monotonic() + END_S_MAX
+        while time.monotonic() < deadline:
+            self.signal_all(signal.SIGKILL)
+            for _ in self.reap():
+                pass
+            if not _has_children():
+                return
+            time.sleep(0.001)
+        raise StepError("processes of the run could not be ended")
+
+    def _members(self) -> list[int]:
+        """Every process but this one."""
+        me = os.getpid()
+        if me == 1:
+            return [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
+        return _descendants(me)
+
+
+def _has_children() -> bool:
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _descendants(pid: int) -> list[int]:
+    """All processes below `pid`: with a subreaper at the top none can leave the tree."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
+                parent = int(file.read().rpartition(b")")[2].split()[1])
+                children.setdefault(parent, []).append(int(name))
+    found, frontier = [], [pid]
+    while frontier:
+        frontier = [child for parent in frontier for child in children.get(parent, ())]
+        found += frontier
+    return found

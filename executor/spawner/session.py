@@ -1,0 +1,163 @@
+"""A cell for a session: any number of runs, one call after the other, until the server ends it.
+
+The server says `begin` ahead of a call and `report` behind it, and in between `run` where a
+program is to be started; a run's end is told when it comes, under the run's number. What a call
+leaves running stays, but stands still until the next call: so nothing happens to the project, or
+to the machine, that no call answers for.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+from dataclasses import dataclass
+from typing import Any
+
+from . import project, tree
+from .confine import Confinement
+from .kernel import StepError
+from .population import Population
+from .supervisor import exceeded, outcome, start
+from .wire import Description, send
+
+FDS_MAX = 16
+
+
+def serve(control: socket.socket, cell: Description, handles: tree.Handles) -> None:
+    """Obey the server until it says `stop` or is gone; then end everything and say how it was.
+
+    Raises:
+        StepError: something could not be ended.
+    """
+    session = _Session(control, cell, handles)
+    while session.go_on():
+        pass
+    session.end()
+
+
+@dataclass(slots=True)
+class _Running:
+    """A run that has not ended: `main` is the process of its present step."""
+
+    number: int
+    run: Description
+    stdio: list[int]
+    step: int = 0
+    main: int = -1
+
+    def close(self) -> None:
+        """Leave its descriptors to the program alone, so that their end is seen."""
+        while self.stdio:
+            os.close(self.stdio.pop())
+
+
+class _Session:
+    def __init__(self, control: socket.socket, cell: Description, handles: tree.Handles) -> None:
+        self._control = control
+        self._cell = cell
+        self._handles = handles
+        self._population = Population()
+        self._population.poller.register(control, select.POLLIN)
+        self._running: list[_Running] = []
+        self._runs = 0
+        self._limits: dict[str, Any] | None = None  # the first run's are the session's
+        self._reason: str | None = None
+        self._before = project.Before()
+        self._cpu_before_s = 0.0
+
+    def go_on(self) -> bool:
+        """One turn: what has ended, what is asked. False when the session is over."""
+        asked = self._population.wait()
+        for pid, status in self._population.reap():
+            for running in self._running:
+                if running.main == pid:
+                    self._step_ended(running, status)
+                    break
+        if self._limits:
+            self._reason = exceeded(self._population, self._limits)
+        return not self._reason and (self._obey() if asked else True)
+
+    def end(self) -> None:
+        """Kill what lives, put protected paths back, and report."""
+        cpu_s, _ = self._population.measure()
+        self._population.end_all()
+        send(self._control, {"ended": self._report(cpu_s)})
+
+    def _obey(self) -> bool:
+        message, fds, _, _ = socket.recv_fds(self._control, 64, FDS_MAX)
+        if message == b"begin":
+            self._begin()
+        elif message == b"report":
+            self._population.signal_all(signal.SIGSTOP)
+            cpu_s, _ = self._population.measure()
+            send(self._control, {"report": self._report(cpu_s)})
+            self._before = project.Before()
+        elif message == b"run" and len(fds) > 3:
+            self._start(Description(fds[0]), fds)
+        else:
+            return False
+        return True
+
+    def _begin(self) -> None:
+        self._before = project.look(self._cell.data)
+        self._population.peak_processes = 1
+        self._cpu_before_s, _ = self._population.measure()
+        self._population.signal_all(signal.SIGCONT)
+
+    def _start(self, run: Description, fds: list[int]) -> None:
+        self._limits = self._limits or run.data
+        self._runs += 1
+        running = _Running(self._runs, run, fds[1:])
+        self._running.append(running)
+        try:
+            tree.place_files(run)
+        except OSError as error:
+            self._finish(running, {"error": str(error)})
+        else:
+            self._start_step(running)
+        os.close(fds[0])
+
+    def _start_step(self, running: _Running) -> None:
+        run = running.run.data
+        last = running.step == len(run["steps"]) - 1
+        confinement = Confinement(
+            self._cell.data["access"],
+            self._cell.data["deny_tcp"],
+            run["rlimits"],
+            self._cell.blob(self._cell.data["seccomp"]),
+        )
+        try:
+            step = run["steps"][running.step]
+            running.main = start(step, run, confinement, running.stdio, last=last)
+        except (StepError, OSError) as error:
+            self._finish(running, {"error": str(error)})
+        else:
+            if last:
+                running.close()
+
+    def _step_ended(self, running: _Running, status: int) -> None:
+        steps = running.run.data["steps"]
+        phase = steps[running.step]["phase"]
+        running.step += 1
+        if status == 0 and running.step < len(steps):
+            self._start_step(running)
+        else:
+            self._finish(running, {"exit": outcome(phase, status)})
+
+    def _finish(self, running: _Running, end: dict[str, Any]) -> None:
+        self._running.remove(running)
+        running.close()
+        tree.remove_files(running.run)
+        send(self._control, {"run": running.number} | end)
+
+    def _report(self, cpu_s: float) -> dict[str, Any]:
+        """What the call did to the project and took of the machine."""
+        return project.what_changed(self._cell.data, self._handles, self._before) | {
+            "reason": self._reason,
+            "cpu_s": max(0.0, cpu_s - self._cpu_before_s),
+            "peak_memory_bytes": self._population.peak_memory_bytes,
+            "peak_processes": self._population.peak_processes,
+            "scratch_full": tree.is_full(self._handles.scratch),
+        }
