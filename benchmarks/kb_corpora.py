@@ -47,7 +47,7 @@ class QuerySet:
 
 
 def fetch(folder: Path) -> Path:
-    """Unpack the documentation packages below `folder`, unless they are there; none is installed."""
+    """Unpack the documentation packages below `folder`, unless they are there; install none."""
     folder.mkdir(parents=True, exist_ok=True)
     for package in PACKAGES:
         target = folder / package
@@ -75,9 +75,10 @@ def query_sets(folder: Path) -> list[QuerySet]:
 
 def mixed_documents(folder: Path) -> Iterator[Document]:
     """Documentation and code of many kinds, in an order that mixes them."""
+    roots = [*(folder / package for package in PACKAGES), Path(sysconfig.get_path("stdlib"))]
     paths = [
         path
-        for root in (*(folder / package for package in PACKAGES), Path(sysconfig.get_path("stdlib")))
+        for root in roots
         for path in sorted(root.rglob("*"))
         if path.is_file() and path.suffix in {".txt", ".html", ".py", ".gz", ".json", ".md"}
         and "site-packages" not in path.parts and path.stat().st_size < 1_000_000
@@ -106,7 +107,10 @@ def _sample(targets: Iterable[Target]) -> tuple[Target, ...]:
 _REF = re.compile(r":ref:`([^`<]{6,120}?)\s*<([^>`]+)>`")
 _LABEL = re.compile(r"^\.\. _([^:\n]+):[ \t]*\n", re.MULTILINE)
 _RST_HEADING = re.compile(r"^(?=\S)[^\n]+\n([=\-~^\"'*+#.])\1{3,}[ \t]*$", re.MULTILINE)
-_INDEX = re.compile(r"^[ \t]*\.\. index::(?:[^\n]*\n)(?:[ \t]+[^\n]*\n|\n(?=[ \t]+(?:single|pair|triple|module)))*", re.MULTILINE)  # noqa: E501
+_INDEX = re.compile(
+    r"^[ \t]*\.\. index::(?:[^\n]*\n)(?:[ \t]+[^\n]*\n|\n(?=[ \t]+(?:single|pair|triple|module)))*",
+    re.MULTILINE,
+)
 _INDEX_ENTRY = re.compile(r"(?:single|pair|triple|module|index::)\s*:?\s*([^\n]+)")
 
 
@@ -164,8 +168,8 @@ def python_index(folder: Path) -> QuerySet:
             length += len(pieces[-1])
             position = found.end()
             for entry in _INDEX_ENTRY.findall(found.group()):
-                entry = re.sub(r"^\s*(?:single|pair|triple|module)\s*:", "", entry)
-                words = re.sub(r"[;!(),]|\bin module\b", " ", entry)
+                bare = re.sub(r"^\s*(?:single|pair|triple|module)\s*:", "", entry)
+                words = re.sub(r"[;!(),]|\bin module\b", " ", bare)
                 places.append((length, " ".join(words.split())))
         clean = "".join(pieces) + text[position:]
         bounds = _sections(clean, _RST_HEADING)

@@ -6,7 +6,7 @@ from kb.chunk import CAP_BYTES, TARGET_BYTES, Chunk, ChunkedDocument
 from kb.chunkers import CHUNKERS
 from kb.chunking import chunk
 from kb.connection import fts5_available
-from kb.directory import DirectoryReport, index_paths
+from kb.directory import DirectoryReport, index_file, index_paths
 from kb.errors import (
     StoreBusyError,
     StoreCorruptError,
@@ -63,5 +63,6 @@ __all__ = [
     "chunk",
     "estimate_tokens",
     "fts5_available",
+    "index_file",
     "index_paths",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kb.chunk import ChunkedDocument, Mark
-from kb.chunkers import CHUNKERS, Chunker
+from kb.chunkers import CHUNKERS, CONTINUED, Chunker
 from kb.detect import Detected, detect
 from kb.packing import pack
 
@@ -39,6 +39,8 @@ def chunk_part(
     except KeyError:
         known = ", ".join(sorted(CHUNKERS))
         raise ValueError(f"unknown kind {detected.kind!r}: use one of {known}") from None
+    if base_byte > 0:
+        chunker = CONTINUED.get(detected.kind, chunker)
     notes: list[str] = []
     marks = _guarded(chunker, data, detected, notes)
     chunks = tuple(

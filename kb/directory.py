@@ -11,6 +11,9 @@ from kb.model import Indexed
 from kb.store import Store
 from kb.walking import MAX_FILE_BYTES, Selection, Skipped, Walk
 
+MAX_SINGLE_FILE_BYTES = 256 * 1024 * 1024
+"""A file that is named by itself may be larger than one met in a folder."""
+
 _BINARY_SAMPLE = 8192
 
 
@@ -96,6 +99,23 @@ def index_paths(  # noqa: PLR0913 - the selection is the interface
         bytes_indexed=sum(indexed.bytes_indexed for indexed in added),
         truncated=truncated,
     )
+
+
+def index_file(store: Store, path: Path, root: Path | None = None) -> Indexed | None:
+    """Index one file if it is new or changed; None where it is unchanged. Its label is its path
+    relative to `root`, or its whole path.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is binary.
+        StoreError: it could not be stored.
+    """
+    path = path.resolve(strict=True)
+    walk = Walk((root or Path("/")).resolve(), Selection(max_file_bytes=MAX_SINGLE_FILE_BYTES))
+    outcome = _index_file(store, walk, path, None)
+    if walk.skipped:
+        raise ValueError(f"{path}: {walk.skipped[0].reason}")
+    return outcome if isinstance(outcome, Indexed) else None
 
 
 def _index_file(store: Store, walk: Walk, path: Path, session: str | None) -> Indexed | bool:

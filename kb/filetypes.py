@@ -26,7 +26,6 @@ KIND_OF_LANGUAGE = {
     "notebook": "notebook",
     "properties": "toml",
     "restructuredtext": "rst",
-    "svg": "xml",
     "systemd": "toml",
     "text": "text",
     "toml": "toml",

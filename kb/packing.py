@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from typing import NamedTuple
 
 from kb.chunk import CAP_BYTES, MERGE_BYTES, TARGET_BYTES, Chunk, Mark
@@ -17,6 +18,9 @@ TITLE_BYTES = 200
 
 TITLE_DEPTH = 12
 """Deeper paths keep their outermost and innermost elements."""
+
+TINY_BYTES = 100
+"""A piece below this joins the next of any size under the same parent."""
 
 _SOFT_BREAKS = (b"\r", b"; ", b";", b", ", b",", b" ", b"\t", b"}", b"]", b">")
 _FIRST_LINE = re.compile(rb"[^\s][^\r\n]{0,400}")
@@ -33,6 +37,8 @@ class _Group(NamedTuple):
     end: int
     marks: tuple[Mark, ...]
     largest: int
+    lead: Mark
+    """The mark of the largest piece."""
 
 
 def pack(  # noqa: PLR0913 - where the part stands is four numbers and names
@@ -132,11 +138,12 @@ def _grouped(data: bytes, pieces: Iterable[_Piece]) -> Iterator[_Group]:
             marks = group.marks
             if marks[-1] is not piece.mark:
                 marks = (*marks, piece.mark)
-            group = _Group(group.start, piece.end, marks, max(group.largest, size))
+            lead = group.lead if group.largest >= size else piece.mark
+            group = _Group(group.start, piece.end, marks, max(group.largest, size), lead)
             continue
         if group is not None:
             yield group
-        group = _Group(piece.start, piece.end, (piece.mark,), size)
+        group = _Group(piece.start, piece.end, (piece.mark,), size, piece.mark)
     if group is not None:
         yield group
 
@@ -147,7 +154,8 @@ def _joins(data: bytes, group: _Group, piece: _Piece) -> bool:
         return False
     if size < MERGE_BYTES and not _has_words(data, piece):
         return True
-    if together > TARGET_BYTES:
+    tiny = group.end - group.start < TINY_BYTES
+    if together > TARGET_BYTES + tiny * TINY_BYTES:
         return False
     last = group.marks[-1].title
     if last == piece.mark.title:
@@ -156,7 +164,8 @@ def _joins(data: bytes, group: _Group, piece: _Piece) -> bool:
     if introduction and piece.mark.title[: len(last)] == last:
         return True
     small = group.largest < MERGE_BYTES and size < MERGE_BYTES
-    return small and last[:-1] == piece.mark.title[: max(len(last) - 1, 0)]
+    alike = group.marks[-1].whole == piece.mark.whole
+    return (small or tiny) and alike and last[:-1] == piece.mark.title[: max(len(last) - 1, 0)]
 
 
 _WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]")
@@ -167,8 +176,12 @@ def _has_words(data: bytes, piece: _Piece) -> bool:
 
 
 def _title(group: _Group, raw: bytes) -> tuple[str, ...]:
-    """The path to the group: its own where it has one, the shared parent and every leaf else."""
+    """The path to the group: that of its one large piece, else the shared parent and every leaf."""
+    if group.largest >= MERGE_BYTES and group.lead.title:
+        return _bounded(group.lead.title)
     titles = list(dict.fromkeys(m.title for m in group.marks if m.title))
+    # A section that only introduces the next is told by the deeper one's path.
+    titles = [a for a, b in zip_longest(titles, titles[1:]) if b is None or b[: len(a)] != a]
     if not titles:
         first = _FIRST_LINE.search(raw)
         return (_shortened(first.group().decode("utf-8", "replace"), 80),) if first else ()

@@ -28,7 +28,10 @@ class Wanted:
 
 def purge(db: sqlite3.Connection, wanted: Wanted) -> Purged:
     """Delete what is wanted and what has expired, within the caller's transaction."""
-    chosen = _chosen(db, wanted)
+    return _delete(db, _chosen(db, wanted))
+
+
+def _delete(db: sqlite3.Connection, chosen: list[int]) -> Purged:
     chunks = text_bytes = 0
     spools: dict[Path, None] = {}
     for source_id in chosen:
@@ -71,6 +74,23 @@ def _chosen(db: sqlite3.Connection, wanted: Wanted) -> list[int]:
         (*values, time.time()),
     )
     return [source_id for (source_id,) in rows]
+
+
+def evict(db: sqlite3.Connection, max_text_bytes: int) -> Purged:
+    """Delete sources until the kept text is no larger, within the caller's transaction: superseded
+    versions first, then the oldest; never what is pinned or still being indexed."""
+    total = db.execute("SELECT coalesce(sum(bytes_indexed), 0) FROM source").fetchone()[0]
+    chosen: list[int] = []
+    for source_id, size in db.execute(
+        "SELECT id, bytes_indexed FROM source"
+        " WHERE pinned = 0 AND id NOT IN (SELECT source_id FROM pending)"
+        " ORDER BY superseded_by IS NULL, id"
+    ):
+        if total <= max_text_bytes:
+            break
+        chosen.append(source_id)
+        total -= size
+    return _delete(db, chosen)
 
 
 def compact(db: sqlite3.Connection) -> None:

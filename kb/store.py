@@ -371,6 +371,21 @@ class Store:
         wanted = purging.Wanted(source, older_than_s, kind, session, superseded, everything, pinned)
         with self._writing() as db:
             purged = purging.purge(db, wanted)
+        return self._compacted(purged)
+
+    def evict(self, max_text_bytes: int) -> Purged:
+        """Forget superseded versions, then the oldest sources, until the kept text is no larger.
+
+        Pinned sources and those still being indexed are never touched, so that more may remain.
+
+        Raises:
+            StoreError: nothing was evicted.
+        """
+        with self._writing() as db:
+            purged = purging.evict(db, max_text_bytes)
+        return self._compacted(purged)
+
+    def _compacted(self, purged: Purged) -> Purged:
         for spool in purged.spools:
             spool.unlink(missing_ok=True)
         if purged.sources:
@@ -382,6 +397,11 @@ class Store:
         """What the store holds and how large it is."""
         with self._reading() as db:
             return reading.stats(db, self.path)
+
+    def checkpoint(self) -> None:
+        """Move what the write-ahead log holds into the file, as far as readers allow."""
+        with self._write_lock, translated(self.path):
+            self._connection().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def check(self) -> Check:
         """Verify the file, its references and both indexes against the text; takes a while."""

@@ -6,9 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-# Runs first, then a look into each: one pattern for both would try every start of a long run anew.
-_RUN = re.compile(r"[A-Za-z0-9]+")
-_INNER_CAPITAL = re.compile(r"[a-z0-9][A-Z]|^[A-Z]{2,}[a-z]")
+# Only at the start of a run and never giving back, so that a long run is read but once.
+_MIXED_CASE = re.compile(
+    r"(?<![A-Za-z0-9])(?:(?:[a-z0-9]++|[A-Z][a-z0-9]++)[A-Z]|[A-Z]{2,}+[a-z])[A-Za-z0-9]*+"
+)
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -17,15 +18,15 @@ _UNSPACED = re.compile(
 """Thai, Lao, Burmese, Khmer, Japanese, Chinese and Korean."""
 
 _WORD = re.compile(r"[^\W\d_]{4,32}")
+_ASCII_WORD = re.compile(r"[a-z]{4,32}")
 
 
 def index_terms(text: str, identifiers: Iterable[str] = ()) -> str:
     """Extra words under which `text` is to be found: the parts of its mixed-case identifiers, and
     every pair of characters in scripts that the tokenizer cannot divide into words."""
     terms: dict[str, None] = {}
-    for run in _RUN.findall(text):
-        if _INNER_CAPITAL.search(run):
-            terms.update(dict.fromkeys(_PART.findall(run)))
+    for name in _MIXED_CASE.findall(text):
+        terms.update(dict.fromkeys(_PART.findall(name)))
     if not text.isascii():
         terms.update(dict.fromkeys(pairs(text)))
     terms.update(dict.fromkeys(identifiers))
@@ -34,8 +35,7 @@ def index_terms(text: str, identifiers: Iterable[str] = ()) -> str:
 
 def parts(identifier: str) -> list[str]:
     """`getHTTPResponse` as get, HTTP, Response; a word of one case as itself."""
-    mixed = _RUN.fullmatch(identifier) and _INNER_CAPITAL.search(identifier)
-    return _PART.findall(identifier) if mixed else [identifier]
+    return _PART.findall(identifier) if _MIXED_CASE.fullmatch(identifier) else [identifier]
 
 
 def pairs(text: str) -> Iterator[str]:
@@ -51,4 +51,5 @@ def unspaced(text: str) -> bool:
 
 def vocabulary(text: str) -> set[str]:
     """The distinct words of `text`, lower case, that are long enough to be misspelt."""
-    return set(_WORD.findall(text.lower()))
+    lowered = text.lower()
+    return set((_ASCII_WORD if lowered.isascii() else _WORD).findall(lowered))

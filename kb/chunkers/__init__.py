@@ -50,4 +50,8 @@ CHUNKERS: dict[str, Chunker] = {
     "yaml": yaml.marks,
 }
 
-__all__ = ["CHUNKERS", "Chunker"]
+CONTINUED: dict[str, Chunker] = {"csv": text.marks, "jsonl": json.marks, "notebook": json.marks}
+"""Chunkers for a later part of a source, where the kind's own would number records from 0 anew or
+take a record for the header."""
+
+__all__ = ["CHUNKERS", "CONTINUED", "Chunker"]

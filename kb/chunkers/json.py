@@ -44,6 +44,11 @@ class _Container:
     identity_rank: int = len(_IDENTITY)
     items: list[tuple[int, int, str]] = field(default_factory=list)
 
+    @property
+    def told_name(self) -> str:
+        """Key or number, and the identity as far as it is known."""
+        return f"{self.name} {_decoded(self.identity)}".strip()
+
 
 @dataclass(slots=True)
 class _Group:
@@ -93,7 +98,7 @@ class _Scan:
                 stack.append(_Container(at, char == 0x7B, self._name(top), end))
             elif len(stack) > 1:
                 yield from self._close(at, end)
-            if len(stack) > self._spread and end - stack[self._spread].start > TARGET_BYTES:
+            while len(stack) > self._spread and end - stack[self._spread].start > TARGET_BYTES:
                 yield from self._spread_out()
         yield from self._flush()
 
@@ -116,7 +121,7 @@ class _Scan:
         elif len(self._stack) == 1 and not self._lines:
             parent.value = _joined([name for _, _, name in closed.items])
         else:
-            parent.value = f"{closed.name} {_decoded(closed.identity)}".strip()
+            parent.value = closed.told_name
         if len(self._stack) == 1:
             yield from self._end_item(parent, end, end)
 
@@ -176,7 +181,7 @@ class _Scan:
     def _mark(self, start: int, name: str) -> Mark:
         space = _SPACE.match(self._data, start)
         assert space is not None
-        path = [c.name for c in self._outer() if c.name]
+        path = [c.told_name for c in self._outer() if c.told_name]
         return Mark(space.end(), (*path, name) if name else tuple(path))
 
     def _outer(self) -> list[_Container]:

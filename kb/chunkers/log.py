@@ -18,6 +18,8 @@ _VARIABLE = re.compile(rb"0x[0-9a-fA-F]+|\b[0-9a-fA-F-]{16,}\b|\d+(?:[.:,]\d+)*|
 _CONTINUES = (b" ", b"\t", b"Caused by:", b"\r\n", b"\n", b"}", b")", b"]")
 _PYTHON_TRACE = b"Traceback (most recent call last):"
 _TEMPLATE_BYTES = 160
+_INTRODUCTION_BYTES = 1000
+"""A Python trace belongs to the message before it, when that is of sane length."""
 
 
 class _Section:
@@ -78,12 +80,11 @@ def _entries(data: bytes) -> Iterator[tuple[int, int, bool]]:
         end = data.find(b"\n", position) + 1 or len(data)
         continues = data.startswith(_CONTINUES, position)
         last_of_python = python and not continues
-        if position > start and not continues and not last_of_python:
+        opens = data.find(_PYTHON_TRACE, position, min(end, position + 400)) >= 0
+        joins = opens and not trace and position - start < _INTRODUCTION_BYTES
+        if position > start and not (continues or last_of_python or joins):
             yield start, position, trace
             start, trace = position, False
-        opens = data.find(_PYTHON_TRACE, position, min(end, position + 400)) >= 0
-        if opens and position > start and last_of_python:
-            last_of_python = False
         python = opens or (python and continues)
         trace = trace or opens or (continues and data[position:end].lstrip()[:3] == b"at ")
         if last_of_python or end - start > CAP_BYTES:

@@ -82,7 +82,7 @@ class _Scanner:
 
     def front_matter(self) -> Iterator[Mark]:
         """YAML (---) or TOML (+++) between two rules at the very top of the file."""
-        opening = self._data[:5].rstrip()
+        opening = self._data[:64].partition(b"\n")[0].rstrip()
         if opening not in (b"---", b"+++"):
             return
         first = self._data.find(b"\n") + 1

@@ -12,7 +12,7 @@ _CELL_DEPTH = 2
 _TYPE = re.compile(rb'"cell_type"\s*:\s*"(\w+)"')
 _FIRST_LINE = re.compile(rb'"source"\s*:\s*\[?\s*"((?:[^"\\]++|\\.){1,120}+)')
 _LANGUAGE = re.compile(
-    rb'"language_info"\s*:\s*\{[^{}]*+(?:\{[^{}]*+\}[^{}]*+)?"name"\s*:\s*"(\w+)"'
+    rb'"language_info"\s*:\s*\{(?:[^{}]{0,400}?\{[^{}]{0,400}\})?[^{}]{0,400}?"name"\s*:\s*"(\w+)"'
 )
 
 
@@ -28,7 +28,10 @@ def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
         line = _first_line(cell)
         if markdown and line.startswith("#"):
             heading = line.lstrip("# ")
-        title = (heading, f"cell {number}" if line == heading else f"cell {number}: {line}")
+        title = (
+            heading,
+            f"cell {number}" if line.lstrip("# ") == heading else f"cell {number}: {line}",
+        )
         yield Mark(
             start, tuple(t for t in title if t), language=None if markdown else code_language
         )

@@ -138,3 +138,29 @@ def test_a_backup_is_a_whole_store(store: Store, tmp_path: Path) -> None:
         assert copy.search("apples")[0].hits
     with pytest.raises(FileExistsError):
         store.backup(tmp_path / "copy.db")
+
+
+def test_eviction_takes_superseded_then_oldest_but_never_pinned(store: Store) -> None:
+    pinned = store.add("pinned", b"p" * 1000, pinned=True)
+    store.add("a", b"a" * 1000)
+    store.add("b", b"b" * 1000)
+    store.add("b", b"c" * 1000)
+    assert store.evict(3000).sources == 1
+    assert [source.label for source in store.sources(include_superseded=True)] == [
+        "b",
+        "a",
+        "pinned",
+    ]
+    assert store.evict(0).sources == 2
+    assert [source.id for source in store.sources()] == [pinned.source_id]
+    assert store.check().ok
+
+
+def test_a_later_part_of_a_table_is_not_numbered_anew(store: Store, tmp_path: Path) -> None:
+    spool = tmp_path / "out.csv"
+    spool.write_bytes(b"id,name\n" + b"".join(b"%d,name%d\n" % (n, n) for n in range(5000)))
+    added = store.add_spool("t", spool, kind="csv", head_bytes=8000, tail_bytes=8000)
+    while not store.index_pending().complete:
+        pass
+    titles = {hit.title for hit in store.best_chunks(added.source_id, "name4990", 1)}
+    assert not any(title.startswith(("rows", "header")) for title in titles)
