@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,19 +91,22 @@ class Arena:
                 command = [*COMPILER[program.language], binary, str(file)]
                 subprocess.run(command, check=True, timeout=OUTSIDE_S_MAX)
                 argv = [binary]
-            done = subprocess.run(
-                argv,
-                cwd=folder,
-                env=os.environ | {"TMPDIR": str(folder)},
-                user=self.cell_uid if user == "cell" and self.is_root else None,
-                extra_groups=[] if user == "cell" and self.is_root else None,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL,
-                timeout=OUTSIDE_S_MAX,
-                check=False,
-            )
-        return done.stdout.decode(errors="replace")
+            # Into a file, which nobody can hold open until we tire of waiting.
+            with tempfile.TemporaryFile() as output:
+                subprocess.run(
+                    argv,
+                    cwd=folder,
+                    env=os.environ | {"TMPDIR": str(folder)},
+                    user=self.cell_uid if user == "cell" and self.is_root else None,
+                    extra_groups=[] if user == "cell" and self.is_root else None,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    timeout=OUTSIDE_S_MAX,
+                    check=False,
+                )
+                output.seek(0)
+                return output.read().decode(errors="replace")
 
     @contextlib.contextmanager
     def open_folder(self) -> Iterator[Path]:

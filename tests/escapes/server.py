@@ -47,7 +47,7 @@ async def in_a_server(arena: Arena, before: str, body: str) -> str:
 
     def start() -> str:
         done = subprocess.run(
-            [sys.executable, "-c", server_program(arena, before, body)],
+            [sys.executable, "-P", "-c", server_program(arena, before, body)],
             cwd=CHECKOUT,
             env=os.environ | {"PYTHONPATH": str(CHECKOUT)},
             stdin=subprocess.DEVNULL,

@@ -8,7 +8,7 @@ import re
 import pytest
 import trio
 
-from executor import Request, Result
+from executor import Request, Result, Status
 from tests.escapes.arena import Arena
 from tests.escapes.attack import STARTED, Attack, Control, NotApplicable, NotStopped, Stopped
 from tests.escapes.table import ATTACKS
@@ -57,6 +57,7 @@ async def _control(attack: Attack, control: Control, arena: Arena) -> None:
     assert program is not None
     if control.outside:
         said = await arena.outside(program, control.outside)
+        result = Result(Status.OK)
     else:
         result = await arena.run(
             program,
@@ -68,10 +69,10 @@ async def _control(attack: Attack, control: Control, arena: Arena) -> None:
         said = _said(result)
         if control.status is not None:
             assert result.status is control.status, f"{result.status} {result.message}\n{said}"
-        if control.after:
-            control.after(arena, result)
     assert STARTED in said, said
     _shows(tuple(e.replace("@canary@", arena.canary) for e in control.shows), said)
+    if control.after:
+        control.after(arena, result)
 
 
 def _said(result: Result) -> str:
