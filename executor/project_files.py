@@ -84,7 +84,8 @@ class Guarded:
 
 def guarded(project: Path, access: ProjectAccess) -> Guarded:
     """What to guard in this project; writing is guarded only where it reaches the disk."""
-    secrets = tuple(os.path.relpath(path, project) for path in find_secrets(project))
+    found = dict.fromkeys(find_secrets(project))
+    secrets = tuple(os.path.relpath(path, project) for path in found)
     if access is not ProjectAccess.LIVE:
         return Guarded(secrets)
     # In a worktree or submodule `.git` is a file that says where the repository is.
@@ -141,9 +142,10 @@ def find_secrets(project: Path) -> Iterator[str]:
         seen += len(files) + len(folders)
         if seen > ENTRIES_MAX:
             return
-        for name in files:
-            path = os.path.join(folder, name)
-            if is_secret(name) and not os.path.islink(path):
+        for name in filter(is_secret, files):
+            # The file that a link of such a name leads to is the secret, whatever it is called.
+            path = os.path.realpath(os.path.join(folder, name))
+            if path.startswith(f"{project}/") and os.path.isfile(path):
                 yield path
 
 
@@ -161,5 +163,7 @@ def readable(project: Path) -> tuple[tuple[str, str], ...]:
     for folder in sorted(path for path in tainted if Path(path).is_relative_to(project)):
         grants.append((folder, "list"))
         with os.scandir(folder) as entries:
-            grants += [(e.path, "r") for e in entries if e.path not in secrets | tainted]
+            # Never a link: granting one would grant what it leads to.
+            open_entries = (e for e in entries if not e.is_symlink())
+            grants += [(e.path, "r") for e in open_entries if e.path not in secrets | tainted]
     return tuple(grants)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from executor.errors import RequestError
 from executor.model import MIB, ChangedFile
-from executor.project_files import PROTECTED_PATHS, is_secret
+from executor.project_files import PROTECTED_PATHS, find_secrets, is_secret
 
 BYTES_MAX = 256 * MIB
 ENTRIES_MAX = 20_000
@@ -95,7 +95,10 @@ def make(project: Path, folder: Path, owner: tuple[int, int]) -> WorkCopy:
     """
     theirs: dict[str, State] = {}
     total = 0
+    secrets = {os.path.relpath(path, project) for path in find_secrets(project)}
     for path, info in _walk(project):
+        if path in secrets:
+            continue
         total += info.st_size
         if len(theirs) >= ENTRIES_MAX or total > BYTES_MAX:
             raise RequestError(
@@ -115,7 +118,7 @@ def make(project: Path, folder: Path, owner: tuple[int, int]) -> WorkCopy:
 
 
 def _walk(top: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Every entry but secrets, folders before what is in them."""
+    """Every entry but those that bear a secret's name, folders before what is in them."""
     for folder, folders, files in os.walk(top):
         for name in sorted(folders) + sorted(n for n in files if not is_secret(n)):
             full = os.path.join(folder, name)

@@ -138,7 +138,6 @@ def test_beside_a_secret_entries_are_granted_one_by_one(project: Path):
     }
 
 
-@pytest.mark.xfail(reason="a grant of a link is one of its target", strict=True)
 def test_links_are_granted_nothing_of_their_own(project: Path, tmp_path: Path):
     lay_out(project, ".env", "main.py")
     (project / "to a secret").symlink_to(".env")
@@ -147,7 +146,6 @@ def test_links_are_granted_nothing_of_their_own(project: Path, tmp_path: Path):
     assert granted == {".": "list", "main.py": "r"}
 
 
-@pytest.mark.xfail(reason="only the link is known to be secret, and it is not covered", strict=True)
 def test_a_file_that_a_secret_name_leads_to_is_secret(project: Path):
     lay_out(project, "settings/production")
     (project / ".env").symlink_to("settings/production")

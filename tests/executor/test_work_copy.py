@@ -23,6 +23,16 @@ def copied(tmp_path: Path) -> work_copy.WorkCopy:
     return work_copy.make(project, folder, (os.geteuid(), os.getegid()))
 
 
+def test_a_file_that_a_secret_name_leads_to_is_not_copied(tmp_path: Path):
+    project, folder = tmp_path / "project", tmp_path / "copy"
+    project.mkdir()
+    folder.mkdir()
+    (project / "production").write_text("SECRET\n")
+    (project / ".env").symlink_to("production")
+    work_copy.make(project, folder, (os.geteuid(), os.getegid()))
+    assert list(folder.iterdir()) == []
+
+
 def test_secrets_are_not_copied(copied):
     assert not (copied.folder / ".env").exists()
     assert (copied.folder / "link").readlink() == Path("b.txt")
