@@ -63,6 +63,7 @@ def plain_searcher(store_path: Path) -> Searcher:
         "INSERT INTO plain (rowid, title, body)"
         " SELECT id, crumb || ' > ' || leaf, body FROM kept.chunk"
     )
+    db.commit()  # else it would keep the store's write-ahead log from being emptied
 
     def search(query: str) -> list[Found]:
         words = dict.fromkeys(_TOKEN.findall(query))

@@ -95,6 +95,11 @@ def enqueue(db: sqlite3.Connection, source_id: int, spool: Path, head: Part, tai
     )
 
 
+def drop(db: sqlite3.Connection, queued: Queued) -> None:
+    """Give up a range whose spool file is gone; its source stays incomplete, and says so."""
+    db.execute("DELETE FROM pending WHERE id = ?", (queued.id,))
+
+
 def next_queued(db: sqlite3.Connection) -> Queued | None:
     """The oldest row of the queue."""
     row = db.execute(

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-from kb import files, pending, purging, reading, terms, writing
-from kb.chunking import chunk_part
-from kb.connection import connect, prepare
-from kb.detect import detect
-from kb.errors import StoreReadOnlyError, UnknownSourceError, translated
+from kb import files, indexing, pending, purging, reading, terms, writing
+from kb.access import Access
+from kb.errors import translated
 from kb.filetypes import canonical_language
 from kb.filters import Filters
 from kb.model import Check, Hit, Indexed, Progress, Purged, QueryResult, Source, Stats
@@ -28,20 +23,17 @@ class Store:
     writes wait for each other, a search never waits for a write.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        writer: sqlite3.Connection | None,
-        reader: sqlite3.Connection,
-        notices: tuple[str, ...],
-    ) -> None:
-        self.path = path
-        self.notices = notices
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    @property
+    def path(self) -> Path:
+        return self._access.path
+
+    @property
+    def notices(self) -> tuple[str, ...]:
         """What a person should know about the file, such as a damaged one having been set aside."""
-        self._writer = writer
-        self._reader = reader
-        self._write_lock = threading.Lock()
-        self._read_lock = threading.Lock()
+        return self._access.notices
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True) -> Store:
@@ -55,11 +47,7 @@ class Store:
                 opened.
             StoreError: SQLite refuses it for another reason.
         """
-        read_only, notices = prepare(path, create=create)
-        with translated(path):
-            writer = None if read_only else connect(path)
-            reader = connect(path, read_only=read_only)
-        return cls(path, writer, reader, notices)
+        return cls(Access(path, create=create))
 
     def __enter__(self) -> Store:
         return self
@@ -74,10 +62,7 @@ class Store:
 
     def close(self) -> None:
         """Close the file; safe to call twice."""
-        with self._write_lock, self._read_lock:
-            self._reader.close()
-            if self._writer is not None:
-                self._writer.close()
+        self._access.close()
 
     def add(  # noqa: PLR0913 - all that may be known of a source
         self,
@@ -106,37 +91,21 @@ class Store:
             ValueError: an unknown `kind`.
             StoreError: it could not be stored; nothing of it was.
         """
-        detected = detect(data, name=name, media_type=media_type, kind=kind, language=language)
-        document = chunk_part(data, detected)
-        new = writing.NewSource(
+        about = indexing.About(
             label=label,
-            kind=detected.kind,
-            language=detected.language,
             origin=origin,
-            bytes_total=len(data),
+            name=name,
+            kind=kind,
+            language=language,
+            media_type=media_type,
             session=session,
             path=path,
             mtime_ns=mtime_ns,
             inode=inode,
-            sha256=hashlib.sha256(data).digest(),
             ttl_s=ttl_s,
             pinned=pinned,
         )
-        with self._writing() as db:
-            source_id, version = writing.insert_source(db, new)
-            writing.insert_chunks(db, source_id, document.chunks)
-        return Indexed(
-            source_id=source_id,
-            label=label,
-            version=version,
-            kind=detected.kind,
-            language=detected.language,
-            chunks=len(document.chunks),
-            bytes_indexed=len(data),
-            bytes_total=len(data),
-            complete=True,
-            notes=document.notes,
-        )
+        return indexing.add(self._access, about, data)
 
     def add_spool(  # noqa: PLR0913
         self,
@@ -164,45 +133,18 @@ class Store:
             ValueError: an unknown `kind`.
             StoreError: it could not be stored; nothing of it was, and the file is left alone.
         """
-        head, tail = pending.head_and_tail(spool_path, head_bytes, tail_bytes)
-        detected = detect(head.data, name=name, media_type=media_type, kind=kind, language=language)
-        parts = [head] if tail is None else [head, tail]
-        documents = [
-            chunk_part(part.data, detected, base_byte=part.start, base_line=part.line)
-            for part in parts
-        ]
-        total = parts[-1].end
-        new = writing.NewSource(
+        about = indexing.About(
             label=label,
-            kind=detected.kind,
-            language=detected.language,
             origin=origin,
-            bytes_total=total,
+            name=name,
+            kind=kind,
+            language=language,
+            media_type=media_type,
             session=session,
             ttl_s=ttl_s,
             pinned=pinned,
         )
-        chunks = [chunk for document in documents for chunk in document.chunks]
-        with self._writing() as db:
-            source_id, version = writing.insert_source(db, new)
-            writing.insert_chunks(db, source_id, chunks)
-            if tail is not None:
-                pending.enqueue(db, source_id, spool_path.absolute(), head, tail)
-        if tail is None:
-            spool_path.unlink(missing_ok=True)
-        indexed = sum(len(part.data) for part in parts)
-        return Indexed(
-            source_id=source_id,
-            label=label,
-            version=version,
-            kind=detected.kind,
-            language=detected.language,
-            chunks=len(chunks),
-            bytes_indexed=indexed,
-            bytes_total=total,
-            complete=indexed == total,
-            notes=tuple(note for document in documents for note in document.notes),
-        )
+        return indexing.add_spool(self._access, about, spool_path, head_bytes, tail_bytes)
 
     def index_pending(self, limit_bytes: int = pending.HEAD_BYTES) -> Progress:
         """Index up to about `limit_bytes` of what is queued, and say how far the queue is.
@@ -213,65 +155,42 @@ class Store:
         Raises:
             StoreError: a slice could not be stored; it stays queued.
         """
-        budget = limit_bytes
+        budget: int = limit_bytes
         while budget > 0:
-            with self._write_lock:
-                queued = pending.next_queued(self._connection())
-            if queued is None:
+            done = indexing.index_next(self._access, min(budget, pending.SLICE_BYTES))
+            if done is None:
                 break
-            budget -= self._index_slice(queued, min(budget, pending.SLICE_BYTES))
+            budget -= done
         return self.progress()
-
-    def _index_slice(self, queued: pending.Queued, limit: int) -> int:
-        try:
-            part = pending.read_slice(queued, max(limit, 2 * 4096))
-        except OSError:
-            with self._writing() as db:
-                db.execute("DELETE FROM pending WHERE id = ?", (queued.id,))
-            return limit
-        try:
-            source = self.source(queued.source_id)
-        except UnknownSourceError:  # purged meanwhile, and its row of the queue with it
-            return limit
-        detected = detect(b"", kind=source.kind, language=source.language)
-        document = chunk_part(part.data, detected, base_byte=part.start, base_line=part.line)
-        with self._writing() as db:
-            if pending.next_queued(db) != queued:  # another process was faster
-                return limit
-            writing.insert_chunks(db, queued.source_id, document.chunks)
-            last = pending.advance(db, queued, part)
-        if last:
-            queued.spool.unlink(missing_ok=True)
-        return len(part.data)
 
     def is_current(self, path: str, mtime_ns: int, size: int, inode: int) -> bool:
         """Whether the file at `path` is indexed with exactly this status."""
-        with self._reading() as db:
+        with self._access.reading() as db:
             return files.is_current(db, path, mtime_ns, size, inode)
 
     def touch(self, path: str, data: bytes, mtime_ns: int, inode: int) -> bool:
         """Whether `data` is what is indexed of `path`; its new status is noted then."""
-        with self._writing() as db:
+        with self._access.writing() as db:
             return files.touch(db, path, data, mtime_ns, inode)
 
     def files(self, root: Path) -> list[tuple[int, str]]:
         """Source id and path of every indexed file below `root`."""
-        with self._reading() as db:
+        with self._access.reading() as db:
             return files.below(db, root)
 
     def file_label(self, path: str, wanted: str) -> str:
         """`wanted` as the label of the file at `path`, or the path where another file has it."""
-        with self._reading() as db:
+        with self._access.reading() as db:
             return files.label(db, path, wanted)
 
     def forget(self, source_id: int) -> None:
         """Remove one version of one source wholly; unlike `purge`, without compacting the file."""
-        with self._writing() as db:
+        with self._access.writing() as db:
             writing.delete_source(db, source_id)
 
     def progress(self, source_id: int | None = None) -> Progress:
         """Bytes indexed and total, of one source or of all that are incomplete."""
-        with self._reading() as db:
+        with self._access.reading() as db:
             return reading.progress(db, source_id)
 
     def search(  # noqa: PLR0913 - the filters are the interface
@@ -309,7 +228,7 @@ class Store:
             include_superseded,
         )
         results = []
-        with self._reading() as db:
+        with self._access.reading() as db:
             for text in [queries] if isinstance(queries, str) else queries:
                 result = search(db, text, filters, limit=limit, budget_bytes=budget_bytes)
                 if budget_bytes is not None:
@@ -323,12 +242,12 @@ class Store:
 
     def terms(self, source_id: int, limit: int = 40) -> list[str]:
         """Words that tell this source's chunks apart: what to search it for."""
-        with self._reading() as db:
+        with self._access.reading() as db:
             return terms.distinctive(db, source_id, limit)
 
     def sources(self, *, include_superseded: bool = False) -> list[Source]:
         """Every source, latest first."""
-        with self._reading() as db:
+        with self._access.reading() as db:
             return reading.sources(db, include_superseded=include_superseded)
 
     def source(self, source_id: int) -> Source:
@@ -337,7 +256,7 @@ class Store:
         Raises:
             UnknownSourceError: there is none with this id.
         """
-        with self._reading() as db:
+        with self._access.reading() as db:
             return reading.source(db, source_id)
 
     def text(self, source_id: int, start: int = 0, end: int | None = None) -> bytes:
@@ -346,7 +265,7 @@ class Store:
         Raises:
             UnknownSourceError: there is none with this id.
         """
-        with self._reading() as db:
+        with self._access.reading() as db:
             return reading.text(db, source_id, start, end)
 
     def purge(  # noqa: PLR0913
@@ -369,7 +288,7 @@ class Store:
             StoreError: nothing was purged.
         """
         wanted = purging.Wanted(source, older_than_s, kind, session, superseded, everything, pinned)
-        with self._writing() as db:
+        with self._access.writing() as db:
             purged = purging.purge(db, wanted)
         return self._compacted(purged)
 
@@ -381,7 +300,7 @@ class Store:
         Raises:
             StoreError: nothing was evicted.
         """
-        with self._writing() as db:
+        with self._access.writing() as db:
             purged = purging.evict(db, max_text_bytes)
         return self._compacted(purged)
 
@@ -389,24 +308,27 @@ class Store:
         for spool in purged.spools:
             spool.unlink(missing_ok=True)
         if purged.sources:
-            with self._write_lock, translated(self.path):
-                purging.compact(self._connection())
+            with self._access.exclusively() as db:
+                purging.compact(db)
         return purged
 
     def stats(self) -> Stats:
         """What the store holds and how large it is."""
-        with self._reading() as db:
+        with self._access.reading() as db:
             return reading.stats(db, self.path)
 
     def checkpoint(self) -> None:
         """Move what the write-ahead log holds into the file, as far as readers allow."""
-        with self._write_lock, translated(self.path):
-            self._connection().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with self._access.exclusively() as db:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def check(self) -> Check:
         """Verify the file, its references and both indexes against the text; takes a while."""
-        with self._write_lock, translated(self.path):
-            return reading.check(self._writer or self._reader, index=self._writer is not None)
+        if self._access.read_only:
+            with self._access.reading() as db:
+                return reading.check(db, index=False)
+        with self._access.exclusively() as db:
+            return reading.check(db, index=True)
 
     def repair(self) -> Check:
         """Rebuild the indexes from the text, and check again: heals whatever is wrong with them.
@@ -414,7 +336,7 @@ class Store:
         Raises:
             StoreError: the damage is in the text's own tables.
         """
-        with self._writing() as db:
+        with self._access.writing() as db:
             writing.rebuild_indexes(db)
         return self.check()
 
@@ -427,38 +349,9 @@ class Store:
         """
         if target.exists():
             raise FileExistsError(f"{target} exists: choose another place")
-        with self._reading() as db, translated(target):
+        with self._access.reading() as db, translated(target):
             copy = sqlite3.connect(target)
             try:
                 db.backup(copy)
             finally:
                 copy.close()
-
-    def _connection(self) -> sqlite3.Connection:
-        if self._writer is None:
-            raise StoreReadOnlyError(f"{self.path}: it is read-only: make it writable")
-        return self._writer
-
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        """One consistent view of the file."""
-        with self._read_lock, translated(self.path):
-            self._reader.execute("BEGIN")
-            try:
-                yield self._reader
-            finally:
-                self._reader.execute("COMMIT")
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, done wholly or not at all."""
-        with self._write_lock, translated(self.path):
-            db = self._connection()
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                yield db
-                db.execute("COMMIT")
-            except BaseException:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                raise
