@@ -27,7 +27,7 @@ COMPILER = {"c": ("cc", "-o")}
 # The system's own: the tests' may lie where other users can't go.
 INTERPRETER = {
     "python": (shutil.which("python3", path="/usr/bin:/bin") or sys.executable, "-I"),
-    "shell": ("/bin/sh",),
+    "shell": (shutil.which("bash") or "/bin/sh",),
     "perl": ("perl",),
 }
 
