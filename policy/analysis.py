@@ -9,11 +9,13 @@ from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unpar
 from policy.model import Coverage, Subject
 from policy.shell.state import Budget, BudgetExceededError, State
 from policy.shell.walk import Frame, Walker, walk_program
+from policy.wordlist import words
 
 WORK_PER_BYTE = 200
+WORK_MAX = 200_000  # two seconds or so; the largest scripts of a Debian system need a tenth of it
 CODE_BYTES_MAX = 1 << 20  # larger programs are not read
 
-_SHELL_NAMES = frozenset("shell bash sh zsh dash ksh".split())
+_SHELL_NAMES = words("shell bash sh zsh dash ksh")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ def analyse(subject: Subject) -> Analysis:
         place = Place((0, size), subject.code[:120])
         return Analysis((Unparsed(why, place),), "unparsed", 0)
     code = marks.scrub(subject.code)
-    budget = Budget(WORK_PER_BYTE * size)
+    budget = Budget(min(WORK_PER_BYTE * size, WORK_MAX))
     walker = Walker(budget, _screen, code)
     state = State(subject.env, subject.home, subject.cwd)
     if subject.surface == "sandbox":

@@ -11,16 +11,20 @@ from typing import NamedTuple
 
 from policy.model import Decision, Source
 from policy.rules import Rule, RuleKind
+from policy.wordlist import words
 
 _RULE = re.compile(r"\s*([^()\s]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
-_KINDS: dict[str, RuleKind] = {"Bash": "command", "Read": "read", "Edit": "edit", "WebFetch": "fetch"}
-_NEVER_CONSULTED = frozenset("Write NotebookEdit Glob MultiEdit NotebookRead LS".split())
-_TOOLS = frozenset(
-    """Agent AskUserQuestion Bash BashOutput Cd Edit ExitPlanMode Glob Grep KillShell LS LSP
+_KINDS: dict[str, RuleKind] = {
+    "Bash": "command",
+    "Read": "read",
+    "Edit": "edit",
+    "WebFetch": "fetch",
+}
+_NEVER_CONSULTED = words("Write NotebookEdit Glob MultiEdit NotebookRead LS")
+_TOOLS = words("""Agent AskUserQuestion Bash BashOutput Cd Edit ExitPlanMode Glob Grep KillShell LS LSP
     MultiEdit NotebookEdit NotebookRead PowerShell Read Skill SlashCommand Task TodoWrite
-    WebFetch WebSearch Write""".split()
-)
-_PRIMARY_FIELDS = frozenset("command file_path path notebook_path url".split())
+    WebFetch WebSearch Write""")
+_PRIMARY_FIELDS = words("command file_path path notebook_path url")
 
 
 class Anchors(NamedTuple):

@@ -18,6 +18,7 @@ from policy.shell.git import GLOBAL_VALUES
 from policy.shell.interpreters import interpreter
 from policy.shell.options import parse
 from policy.shell.programs import PROGRAMS
+from policy.wordlist import words
 
 Found = Literal["compat", "normalised", "possible"]
 
@@ -27,7 +28,7 @@ _COMPAT_WRAPPER = re.compile(
     r"|(?:time|nohup|builtin|noglob)(?:\s+-\S+)*|command(?!\s+-)|xargs(?!\s+-))\s+"
 )
 # Programs whose options are words behind one dash, never letters in a row.
-_LONG_WITH_ONE_DASH = frozenset("find java javac go terraform openssl gdb convert ffmpeg".split())
+_LONG_WITH_ONE_DASH = words("find java javac go terraform openssl gdb convert ffmpeg")
 _GLOBS = {marks.GLOB_STAR: ".*", marks.GLOB_ONE: ".", marks.GLOB_SET: ".", marks.GLOB_ANY: ".*"}
 
 

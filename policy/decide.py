@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from policy import marks
+from policy.analysis import Analysis, analyse
 from policy.command_patterns import match_command
 from policy.domain_patterns import host_of, match_domain
 from policy.effects import Command, Download, Effect, FileAccess, OpaqueExec, Place, Unparsed
 from policy.model import Coverage, Decision, Match, MatchKind, Redirect, Source, Subject, Verdict
 from policy.path_patterns import match_path
 from policy.rules import Rule, Rules
-from policy.analysis import Analysis, analyse
 
 RealPath = Callable[[str], str]
 
@@ -175,7 +175,9 @@ def _download_matches(download: Download, rules: Rules, surface: str) -> Iterato
     if surface != "agent_shell" or not download.reaches_output:
         return
     for rule in rules.of("download"):
-        yield _match(rule, "normalised", argv, download.place, rule.reason, _instead(rule, download))
+        yield _match(
+            rule, "normalised", argv, download.place, rule.reason, _instead(rule, download)
+        )
 
 
 def _instead(rule: Rule, download: Download) -> Redirect | None:
@@ -240,8 +242,10 @@ def _usable(matches: Iterable[Match], tools: Collection[str] | None) -> tuple[Ma
 def _verdict(matches: tuple[Match, ...], analysis: Analysis, rules: Rules) -> Verdict:
     strict = [match for match in matches if match.decision is not Decision.ALLOW]
     decision = max((match.decision for match in strict), default=Decision.ALLOW)
-    if decision is Decision.ALLOW and rules.default is Decision.ASK and not _is_all_allowed(
-        matches, analysis
+    if (
+        decision is Decision.ALLOW
+        and rules.default is Decision.ASK
+        and not _is_all_allowed(matches, analysis)
     ):
         message = "asked because no rule allows all of it and the default is to ask"
         return Verdict(Decision.ASK, matches, analysis.coverage, None, message, analysis.work)

@@ -149,7 +149,7 @@ def _entries(text: str, path: str) -> Iterator[tuple[str, str, int]]:
         line = getattr(error, "lineno", 1)
         raise RuleFileError(path, line, f"not valid JSON: {error}", "Correct the syntax") from None
     if not isinstance(document, dict):
-        raise RuleFileError(path, 1, "not a JSON object", "Write {\"permissions\": {...}}")
+        raise RuleFileError(path, 1, "not a JSON object", 'Write {"permissions": {...}}')
     permissions = document.get("permissions", {})
     if not isinstance(permissions, dict):
         line = _line_of(text, '"permissions"', 0)[0]
@@ -175,9 +175,7 @@ def _line_of(text: str, literal: str, start: int) -> tuple[int, int]:
     return text.count("\n", 0, found) + 1, found + len(literal)
 
 
-def _try_example(
-    example: str, expected: bool, group: tuple[Rule, ...], anchors: Anchors
-) -> None:
+def _try_example(example: str, expected: bool, group: tuple[Rule, ...], anchors: Anchors) -> None:
     source = group[0].source
     subject = Subject("shell", example, anchors.current, anchors.current, anchors.home,
                       surface="agent_shell")  # fmt: skip

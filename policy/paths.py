@@ -20,12 +20,22 @@ def resolve(path: str, cwd: str, links: Mapping[str, str] | None = None) -> str:
         whole = f"{cwd}/{path}"
     whole = normal(whole)
     for _ in range(8):  # links to links; a loop ends here too
-        target = next((link for link in links or () if whole == link or is_below(whole, link)), None)
-        if target is None:
+        link = _link_in(whole, links) if links else None
+        if link is None:
             break
         assert links is not None
-        whole = normal(links[target] + whole[len(target) :])
+        whole = normal(links[link] + whole[len(link) :])
     return whole
+
+
+def _link_in(path: str, links: Mapping[str, str]) -> str | None:
+    """The link that the path is, or goes through."""
+    end = len(path)
+    while end > 0:
+        if path[:end] in links:
+            return path[:end]
+        end = path.rfind("/", 0, end)
+    return None
 
 
 def is_below(path: str, folder: str) -> bool:

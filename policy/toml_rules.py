@@ -1,19 +1,19 @@
 """Our own rules in TOML, with reasons and with examples that are checked when they load.
 
-    default = "ask"                     # what no rule speaks of; "allow" when absent
+default = "ask"                     # what no rule speaks of; "allow" when absent
 
-    [[rule]]
-    id = "no-publish"
-    decision = "deny"                   # deny, redirect, ask or allow
-    commands = ["npm publish *"]        # or read, write, fetch: lists of patterns
-    reason = "Releases are made by CI."
-    advice = "Open a pull request instead."
-    match = ["npm publish --tag next"]  # must be matched by this rule
-    not_match = ["npm pack"]            # must not
+[[rule]]
+id = "no-publish"
+decision = "deny"                   # deny, redirect, ask or allow
+commands = ["npm publish *"]        # or read, write, fetch: lists of patterns
+reason = "Releases are made by CI."
+advice = "Open a pull request instead."
+match = ["npm publish --tag next"]  # must be matched by this rule
+not_match = ["npm pack"]            # must not
 
-    [rule.redirect]                     # for decision = "redirect"
-    tool = "ctx_execute_file"
-    arguments = { path = "{path}" }
+[rule.redirect]                     # for decision = "redirect"
+tool = "ctx_execute_file"
+arguments = { path = "{path}" }
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ _DECISIONS = {decision.word: decision for decision in Decision}
 
 def parse_toml(
     text: str, path: str, anchors: Anchors
-) -> tuple[tuple[Rule, ...], Decision | None, tuple[tuple[Rule, ...], ...], list[Mapping[str, Any]]]:
+) -> tuple[
+    tuple[Rule, ...], Decision | None, tuple[tuple[Rule, ...], ...], list[Mapping[str, Any]]
+]:
     """The rules of a file, its default, and per `[[rule]]` its rules and its table.
 
     Raises RuleFileError for anything that is not exactly understood.
@@ -47,13 +49,18 @@ def parse_toml(
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"line (\d+)", str(error))
         number = int(line[1]) if line else text.count("\n") + 1
-        raise RuleFileError(path, number, f"not valid TOML: {error}", "Correct the syntax") from None
+        raise RuleFileError(
+            path, number, f"not valid TOML: {error}", "Correct the syntax"
+        ) from None
     _refuse_unknown_keys(document, _TOP_KEYS, path, 1)
     default = _default(document, path)
     tables = document.get("rule", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise RuleFileError(path, 1, "rule is not an array of tables", "Write each as [[rule]]")
-    lines = [text.count("\n", 0, m.start()) + 1 for m in re.finditer(r"(?m)^[ \t]*\[\[\s*rule\s*\]\]", text)]
+    lines = [
+        text.count("\n", 0, m.start()) + 1
+        for m in re.finditer(r"(?m)^[ \t]*\[\[\s*rule\s*\]\]", text)
+    ]
     groups = tuple(
         tuple(_rules_of(table, Source(path, lines[index] if index < len(lines) else 1), anchors))
         for index, table in enumerate(tables)
@@ -128,7 +135,9 @@ def _strings(table: Mapping[str, Any], key: str, source: Source) -> list[str]:
     if isinstance(value, str):
         value = [value]
     if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
-        raise RuleFileError(source.path, source.line, f"{key} is not a list of texts", "Write a list")
+        raise RuleFileError(
+            source.path, source.line, f"{key} is not a list of texts", "Write a list"
+        )
     return value
 
 

@@ -431,7 +431,9 @@ class Folder:
                 for base in self.references(arguments.get("0")):
                     yield from (f"{base}.{name.lstrip(':')}" for name in names)
             elif operation == "function":
-                yield from (t.lstrip(":") for t in self.texts(arguments.get("0")) if marks.is_known(t))
+                yield from (
+                    t.lstrip(":") for t in self.texts(arguments.get("0")) if marks.is_known(t)
+                )
                 yield from self.references(arguments.get("0"))
             else:
                 yield language.lookup(language.returns, ref) or f"{ref}()"
@@ -530,7 +532,9 @@ def _unquoted(text: str) -> str:
     for quote in ('"""', "'''", '"', "'", "`"):
         first = text.find(quote)
         if 0 <= first <= 4 and text.endswith(quote) and len(text) >= first + 2 * len(quote):
-            return text[first + len(quote) : -len(quote)].strip("()") if text[:1] in "rR" else (
-                text[first + len(quote) : -len(quote)]
+            return (
+                text[first + len(quote) : -len(quote)].strip("()")
+                if text[:1] in "rR"
+                else (text[first + len(quote) : -len(quote)])
             )
     return text.lstrip(":")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from policy.host.tree import Role, Tree, text_of
+from policy.wordlist import words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -56,7 +57,9 @@ class Names:
         bindings = self.bindings.get(name, [])
         before = [b for b in bindings if b.node.end_byte <= use.start_byte]
         if not before:
-            return [b for b in bindings if b.node.start_byte > use.start_byte or b.kind == "parameter"]
+            return [
+                b for b in bindings if b.node.start_byte > use.start_byte or b.kind == "parameter"
+            ]
         chosen: list[Binding] = []
         for binding in reversed(before):
             if binding.kind == "parameter" and not _encloses(binding.node, use):
@@ -131,7 +134,9 @@ class Names:
         if role is None or role.name != "targets":
             return (target,), (value,)
         values = tuple(value.named_children)
-        return tuple(target.named_children), values if len(target.named_children) == len(values) else ()
+        return tuple(target.named_children), values if len(target.named_children) == len(
+            values
+        ) else ()
 
     def _destructure(self, node: Node, target: Node, value: Node | None) -> bool:
         """`{a, b: c} = value`: names bound to members of the value."""
@@ -198,7 +203,9 @@ class Names:
             chosen: Literal["append", "value"] = "append" if kind == "append" else "value"
             self.add(
                 target,
-                Binding(node, chosen, value=node, member=member, function=kind, position=int(position)),
+                Binding(
+                    node, chosen, value=node, member=member, function=kind, position=int(position)
+                ),
             )
 
     def _collect_use(self, node: Node, role: Role) -> None:
@@ -225,9 +232,9 @@ class Names:
         return None
 
 
-_MUTATORS = frozenset(
+_MUTATORS = words(
     "append push push_back push_str extend add addAll Add AddRange arg args unshift insert "
-    "emplace_back concat command".split()
+    "emplace_back concat command"
 )
 
 
@@ -240,7 +247,10 @@ def _use_paths(text: str) -> Iterator[tuple[str, str]]:
             for dotted, alias in _use_paths(item):
                 base = head.strip().removesuffix("::").replace("::", ".")
                 joined = base if dotted == "self" else f"{base}.{dotted}" if base else dotted
-                yield joined, alias if dotted != "self" or alias != "self" else base.rsplit(".", 1)[-1]
+                yield (
+                    joined,
+                    alias if dotted != "self" or alias != "self" else base.rsplit(".", 1)[-1],
+                )
         return
     path, _, alias = text.partition(" as ")
     dotted = path.strip().replace("::", ".").strip(".")

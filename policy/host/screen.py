@@ -225,9 +225,7 @@ class _Screen:
         else:
             self._run_list((program,), frame, arguments)
 
-    def _run_with_text(
-        self, program: str, rest: Node, frame: Frame, arguments: Arguments
-    ) -> None:
+    def _run_with_text(self, program: str, rest: Node, frame: Frame, arguments: Arguments) -> None:
         for value in self.folder.values(rest):
             if isinstance(value, tuple):
                 self._run_list((program, *value), frame, arguments)
@@ -431,20 +429,18 @@ class _Screen:
         if target is None or role is None or role.name != "call":
             return
         inner = self.folder.arguments(target)
-        text = inner.get("text") or (
-            inner.get("0") if self._is_parser(role) else None
-        )
+        text = inner.get("text") or (inner.get("0") if self._is_parser(role) else None)
         if text is not None:
             frame = self._inside(node, name)
             for code in self.folder.texts(text):
                 self.walker.run_code("r", code, self.state.copy(), frame)
 
     def _is_parser(self, role: Role) -> bool:
-        return any(ref.endswith(("str2lang", "str2expression")) for ref in self.folder.callees(role))
+        return any(
+            ref.endswith(("str2lang", "str2expression")) for ref in self.folder.callees(role)
+        )
 
-    def _apply_elixir(
-        self, words: list[str], name: str, node: Node, arguments: Arguments
-    ) -> None:
+    def _apply_elixir(self, words: list[str], name: str, node: Node, arguments: Arguments) -> None:
         """`apply(Module, :function, arguments)`."""
         language = self.tree.language
         group = arguments.get(words[2])
@@ -520,8 +516,11 @@ class _Screen:
 
     def _passed_on(self, words: list[str], arguments: Arguments) -> list[Node]:
         if len(words) < 2:
-            return arguments.positional[int(words[0].split("/")[0]) + 1 :] if words[0][0].isdigit() \
+            return (
+                arguments.positional[int(words[0].split("/")[0]) + 1 :]
+                if words[0][0].isdigit()
                 else arguments.positional
+            )
         group = arguments.get(words[1])
         if group is None:
             return []

@@ -105,7 +105,11 @@ def _pasted(arguments: tuple[Value, ...]) -> Value:
 def _formatted(arguments: tuple[Value, ...]) -> Value:
     """`%s`, `{}`, `{0}` with the arguments put in; other fields stay unknown."""
     template = _text(arguments)
-    rest = [item for value in arguments[1:] for item in (_items(value) if isinstance(value, tuple) else (value,))]
+    rest = [
+        item
+        for value in arguments[1:]
+        for item in (_items(value) if isinstance(value, tuple) else (value,))
+    ]
     position = iter(range(len(rest)))
 
     def fill(match: re.Match[str]) -> str:
@@ -118,7 +122,9 @@ def _formatted(arguments: tuple[Value, ...]) -> Value:
 
 
 def _guard(fill: Callable[[re.Match[str]], str]) -> Callable[[re.Match[str]], str]:
-    return lambda match: marks.WORD if re.fullmatch(r"\{[A-Za-z_]\w*\}", match.group()) else fill(match)
+    return lambda match: (
+        marks.WORD if re.fullmatch(r"\{[A-Za-z_]\w*\}", match.group()) else fill(match)
+    )
 
 
 def _replaced(arguments: tuple[Value, ...]) -> Value:
@@ -129,7 +135,9 @@ def _replaced(arguments: tuple[Value, ...]) -> Value:
 
 
 def _replaced_php(arguments: tuple[Value, ...]) -> Value:
-    return _replaced((arguments[2], arguments[0], arguments[1])) if len(arguments) > 2 else marks.WORD
+    return (
+        _replaced((arguments[2], arguments[0], arguments[1])) if len(arguments) > 2 else marks.WORD
+    )
 
 
 def _split(arguments: tuple[Value, ...]) -> Value:

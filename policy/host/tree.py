@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from policy import grammars
+from policy.wordlist import words
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query
@@ -109,7 +110,7 @@ class Tree:
 
 
 _TABLES = ("sinks", "folds", "methods", "constants", "modules", "assigns", "returns")
-_DECLARATIONS = frozenset("import wildcard use bind append loop function local".split())
+_DECLARATIONS = words("import wildcard use bind append loop function local")
 _ALIASES = {"js": "javascript", "ts": "typescript", "py": "python", "c#": "csharp", "cs": "csharp",
             "c++": "cpp", "rb": "ruby", "ex": "elixir", "node": "javascript", "rs": "rust",
             "golang": "go", "pl": "perl"}  # fmt: skip

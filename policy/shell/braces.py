@@ -40,7 +40,9 @@ def _expand(atoms: list[Atom], budget: Budget) -> list[list[Atom]]:
         choices, end = _choices(atoms, start)
         if choices is None:
             continue
-        heads = [[*atoms[:start], *inner] for choice in choices for inner in _expand(choice, budget)]
+        heads = [
+            [*atoms[:start], *inner] for choice in choices for inner in _expand(choice, budget)
+        ]
         tails = _expand(atoms[end:], budget)
         budget.spend(len(heads) * len(tails))
         return [head + tail for head in heads for tail in tails]

@@ -210,8 +210,6 @@ def _hash(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     return ""
 
 
-
-
 def _mapfile(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     name = "MAPFILE"
     for index, word in enumerate(argv[1:], 1):

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.effects import Download, Place
+from policy.wordlist import words
 
 if TYPE_CHECKING:
-    from policy.shell.run import Call
+    from policy.shell.call import Call
 
-_TO_STDOUT = frozenset("- /dev/stdout /dev/fd/1 /dev/tty".split())
+_TO_STDOUT = words("- /dev/stdout /dev/fd/1 /dev/tty")
 
 
 def report_download(call: Call) -> str | None:
@@ -40,7 +41,9 @@ def _curl_prints(call: Call) -> bool:
     targets = list(parsed.values(("o", "output")))
     if targets:
         return any(target in _TO_STDOUT for target in targets)
-    return not parsed.has("O", "remote-name", "remote-name-all", "I", "head", "J", "T", "upload-file")
+    return not parsed.has(
+        "O", "remote-name", "remote-name-all", "I", "head", "J", "T", "upload-file"
+    )
 
 
 def _wget_prints(call: Call) -> bool:

@@ -315,9 +315,9 @@ def _split(pieces: tuple[Piece, ...], separators: str) -> Fields:
             continue
         if mode == _SPLIT:
             text = _globbed(text)
-            chunks = re.split(f"[{re.escape(separators)}{_FIELD_BREAK}]", text) if separators else [
-                text
-            ]
+            chunks = (
+                re.split(f"[{re.escape(separators)}{_FIELD_BREAK}]", text) if separators else [text]
+            )
             if len(chunks) == 1:
                 current = (current or "") + text if text else current
                 continue

@@ -10,7 +10,7 @@ from policy.shell.interpreters import interpreter
 from policy.shell.options import Parsed
 
 if TYPE_CHECKING:
-    from policy.shell.run import Call
+    from policy.shell.call import Call
 
 # Long options of programs we do not know whose value is likely a file it opens.
 _FILE_OPTION = re.compile(r"--?[\w-]*(file|config|env|input|from|path|key|cert|secret|vars)")
@@ -41,9 +41,7 @@ def report(call: Call) -> None:
 def _report(call: Call, paths: Iterable[str], *, is_write: bool) -> None:
     for path in paths:
         if path not in ("-", ""):
-            call.walker.report_file(
-                path, call.state, call.frame, is_write=is_write, argv=call.argv
-            )
+            call.walker.report_file(path, call.state, call.frame, is_write=is_write, argv=call.argv)
 
 
 def _chosen(which: str, operands: tuple[str, ...]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from policy.shell.options import Parsed, parse
 from policy.shell.outputs import quoted
 
 if TYPE_CHECKING:
-    from policy.shell.run import Call
+    from policy.shell.call import Call
 
 GLOBAL_VALUES = ("git-dir", "work-tree", "namespace", "exec-path", "config-env", "super-prefix",
                  "attr-source", "list-cmds")  # fmt: skip

@@ -30,18 +30,19 @@ from policy.shell.syntax import (
     Token,
     Word,
 )
+from policy.wordlist import words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 NESTING_MAX = 60  # statements inside statements; scripts in use stay below 12
-_CLOSERS = frozenset("} ) fi done esac".split())
+_CLOSERS = words("} ) fi done esac")
 # Newlines are blanks after these and separators elsewhere. The grammar takes some that
 # separate for blanks (after a pipeline over several lines), so it is given semicolons.
-_NEEDS_MORE = frozenset(
-    "| |& && || ; & ;; ;& ;;& ( { then do else elif if while until in while function".split()
+_NEEDS_MORE = words(
+    "| |& && || ; & ;; ;& ;;& ( { then do else elif if while until in while function"
 )
-_SEPARATES = frozenset(") ;; ;& ;;& ; & in".split())
+_SEPARATES = words(") ;; ;& ;;& ; & in")
 
 
 @functools.lru_cache(maxsize=256)

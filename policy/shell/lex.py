@@ -16,14 +16,14 @@ from policy.shell.words import (
     read_word,
     skip_blanks,
 )
+from policy.wordlist import words
 
 _REDIRECTION = re.compile(
     r"(\d+(?=[<>])|\{[A-Za-z_]\w*\}(?=[<>]))?(<<<|<<-|<<|<>|<&|>>|>&|>\||&>>|&>|<(?!\()|>(?!\())"
 )
 _OPERATOR = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|()]")
-_RESERVED = frozenset(
+_RESERVED = words(
     "if then elif else fi for select while until do done case esac function { } ! time coproc [["
-    .split()
 )
 _COMMAND_MAY_FOLLOW = _RESERVED - {"select", "case", "function"}
 

@@ -62,7 +62,10 @@ def parse(
 
 
 def _long(
-    argv: Sequence[str], index: int, long_values: Sequence[str], options: list[tuple[str, str | None]]
+    argv: Sequence[str],
+    index: int,
+    long_values: Sequence[str],
+    options: list[tuple[str, str | None]],
 ) -> int:
     name, has_value, value = argv[index].lstrip("-").partition("=")
     full = name if name in long_values else None

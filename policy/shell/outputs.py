@@ -11,6 +11,7 @@ from collections.abc import Callable
 from policy import marks
 from policy.shell.ansi import unescape
 from policy.shell.options import parse
+from policy.wordlist import words
 
 _AS_SOURCE = str.maketrans(
     {
@@ -54,10 +55,10 @@ def output_of(name: str, argv: tuple[str, ...], stdin: str | None, read: Reader)
 
 Reader = Callable[[str], str]
 
-_FETCHERS = frozenset("curl wget http https httpie xh aria2c fetch lynx w3m".split())
-_SILENT = frozenset(
+_FETCHERS = words("curl wget http https httpie xh aria2c fetch lynx w3m")
+_SILENT = words(
     ": true false cd mkdir rmdir rm mv ln touch chmod chown test [ export readonly unset set shift "
-    "shopt trap wait sleep umask ulimit kill read source alias local declare typeset".split()
+    "shopt trap wait sleep umask ulimit kill read source alias local declare typeset"
 )
 
 
@@ -115,7 +116,9 @@ def _conversion(match: re.Match[str], pending: list[str]) -> str:
 
 def _find(argv: tuple[str, ...]) -> str:
     """Paths under the first start folder, with the last name they are known to have."""
-    names = [argv[i + 1] for i, word in enumerate(argv[:-1]) if word in ("-name", "-path", "-iname")]
+    names = [
+        argv[i + 1] for i, word in enumerate(argv[:-1]) if word in ("-name", "-path", "-iname")
+    ]
     start = argv[1] if len(argv) > 1 and not argv[1].startswith(("-", "(", "!")) else "."
     name = names[-1] if names and not any(char in names[-1] for char in "*?[") else ""
     base = name.rsplit("/", 1)[-1]
@@ -188,7 +191,9 @@ def _decoded(text: str, decode: Callable[[str], bytes]) -> str:
 def _base64(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     text = _input(argv, stdin, read, "w")
     if not parse(argv, "w").has("d", "D", "decode", "i"):
-        return base64.b64encode(text.encode()).decode() + "\n" if marks.is_known(text) else marks.LIST
+        return (
+            base64.b64encode(text.encode()).decode() + "\n" if marks.is_known(text) else marks.LIST
+        )
     return _decoded(text, lambda data: base64.b64decode("".join(data.split()) + "=="))
 
 

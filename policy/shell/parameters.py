@@ -83,7 +83,12 @@ def _substring(value: str, operator: str, operand: str) -> str:
 
 
 def _transform(value: str, operator: str, operand: str) -> str:
-    known = {"U": str.upper, "L": str.lower, "Q": str, "u": lambda text: text[:1].upper() + text[1:]}
+    known = {
+        "U": str.upper,
+        "L": str.lower,
+        "Q": str,
+        "u": lambda text: text[:1].upper() + text[1:],
+    }
     change = known.get(operand)
     return change(value) if change else marks.LIST
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from policy.wordlist import words
+
 
 class Program(NamedTuple):
     """What the walker needs to know of one program.
@@ -250,19 +252,17 @@ UNKNOWN_PROGRAM = Program(files_known=False)
 QUERY_OPTIONS = {"command": frozenset("vV"), "hash": frozenset("lrdt"), "sudo": frozenset("lvkKV")}
 
 # Variables whose value a program run later takes for a command line.
-COMMAND_VARIABLES = frozenset(
-    """PAGER MANPAGER GIT_PAGER GH_PAGER SYSTEMD_PAGER BAT_PAGER DELTA_PAGER PSQL_PAGER
+COMMAND_VARIABLES = words("""PAGER MANPAGER GIT_PAGER GH_PAGER SYSTEMD_PAGER BAT_PAGER DELTA_PAGER PSQL_PAGER
     EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR SUDO_EDITOR FCEDIT HGEDITOR SVN_EDITOR
     KUBE_EDITOR BROWSER GIT_SSH GIT_SSH_COMMAND GIT_EXTERNAL_DIFF GIT_ASKPASS SSH_ASKPASS
     SUDO_ASKPASS GIT_PROXY_COMMAND RSYNC_RSH CVS_RSH SVN_SSH BORG_RSH LESSOPEN LESSCLOSE
     PROMPT_COMMAND MANROFFSEQ TAR_OPTIONS FZF_DEFAULT_COMMAND
     RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER CARGO_BUILD_RUSTC_WRAPPER TERMINAL
-    PERL5DB PYTHONBREAKPOINT MAKEFLAGS_SHELL""".split()
-)
+    PERL5DB PYTHONBREAKPOINT MAKEFLAGS_SHELL""")
 
 # Variables that name a file the shell reads commands from, and those it expands as a prompt.
-STARTUP_VARIABLES = frozenset("BASH_ENV ENV".split())
-PROMPT_VARIABLES = frozenset("PS0 PS1 PS2 PS4".split())
+STARTUP_VARIABLES = words("BASH_ENV ENV")
+PROMPT_VARIABLES = words("PS0 PS1 PS2 PS4")
 
 # Consumers at the end of a pipe that show nothing of what they are given.
-SILENT_SINKS = frozenset("tar bsdtar gpg sponge dd docker podman apt-key cpio unzip patch".split())
+SILENT_SINKS = words("tar bsdtar gpg sponge dd docker podman apt-key cpio unzip patch")

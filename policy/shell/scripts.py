@@ -11,11 +11,8 @@ from policy.shell.ansi import unescape
 _SED_SUBSTITUTE = re.compile(r"s(?P<d>[^\w\s\\])(?:\\.|(?!(?P=d)).)*(?P=d)"
                              r"(?P<new>(?:\\.|(?!(?P=d)).)*)(?P=d)(?P<flags>[gpiImMe0-9]*)", re.DOTALL)  # fmt: skip
 _SED_EXECUTE = re.compile(r"(?:^|[;{}\n]|\d|\$|/[IM]?|!)\s*e(?:\s+([^\n;}]+)|\s*(?=$|[;}\n]))")
-_STRING = r'"(?:[^"\\]|\\.)*"'
-_AWK_SYSTEM = re.compile(rf"\bsystem\s*\(((?:{_STRING}|[^()\"]|\([^()]*\))*)\)")
-_AWK_PIPE_TO = re.compile(rf"\|&?\s*((?:{_STRING})(?:[^;{{}}\n]*))")
-_AWK_PIPE_FROM = re.compile(rf"((?:{_STRING}|[\w$]+|\s)+)\|&?\s*getline")
-_AWK_FILE = re.compile(rf"(?:getline\s+\w*\s*<|>>?)\s*({_STRING})")
+_AWK_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|#[^\n]*|[\w$]+|\|\||&&|\|&|>>|\n|[^\s\w"]')
+_AWK_ENDS = frozenset((";", "{", "}", "\n", "&&", "||"))
 
 
 def sed_commands(script: str) -> Iterator[str]:
@@ -34,23 +31,59 @@ def sed_commands(script: str) -> Iterator[str]:
 
 def awk_commands(program: str) -> Iterator[str]:
     """What `system()` and awk's pipes would run; what is not a string literal is unknown."""
-    for pattern in (_AWK_SYSTEM, _AWK_PIPE_TO, _AWK_PIPE_FROM):
-        for match in pattern.finditer(program):
-            yield _awk_text(match[1])
+    tokens = _AWK_TOKEN.findall(program)
+    prints = False
+    for index, token in enumerate(tokens):
+        following = tokens[index + 1] if index + 1 < len(tokens) else ""
+        if token in _AWK_ENDS:
+            prints = False
+        prints |= token in ("print", "printf")
+        if token == "system" and following == "(":
+            yield _awk_text(_enclosed(tokens, index + 1))
+        elif token in ("|", "|&") and following == "getline":
+            yield _awk_text(_statement_before(tokens, index))
+        elif token in ("|", "|&") and (prints or following[:1] == '"'):
+            yield _awk_text(_statement_after(tokens, index))
+
+
+def _enclosed(tokens: list[str], opening: int) -> list[str]:
+    level = 0
+    for index in range(opening, len(tokens)):
+        level += (tokens[index] == "(") - (tokens[index] == ")")
+        if level == 0:
+            return tokens[opening + 1 : index]
+    return tokens[opening + 1 :]
+
+
+def _statement_before(tokens: list[str], end: int) -> list[str]:
+    start = end
+    while start and tokens[start - 1] not in _AWK_ENDS and tokens[start - 1] not in ("(", "while"):
+        start -= 1
+    return tokens[start:end]
+
+
+def _statement_after(tokens: list[str], start: int) -> list[str]:
+    end = start + 1
+    while end < len(tokens) and tokens[end] not in _AWK_ENDS:
+        end += 1
+    return tokens[start + 1 : end]
 
 
 def awk_files(program: str) -> Iterator[str]:
     """Files that the program itself reads or writes."""
-    for match in _AWK_FILE.finditer(program):
-        yield unescape(match[1][1:-1])
+    tokens = _AWK_TOKEN.findall(program)
+    for index in range(len(tokens) - 1):
+        if tokens[index] in ("<", ">", ">>") and tokens[index + 1][:1] == '"':
+            yield unescape(tokens[index + 1][1:-1])
 
 
-def _awk_text(expression: str) -> str:
+def _awk_text(tokens: list[str]) -> str:
+    """Adjacent strings are one text; anything else in between is unknown."""
     pieces: list[str] = []
-    for piece in re.split(rf"({_STRING})", expression):
-        if piece[:1] == '"':
-            pieces.append(unescape(piece[1:-1]))
-        elif piece.strip():
+    for token in tokens:
+        if token[:1] == '"':
+            pieces.append(unescape(token[1:-1]))
+        elif token[:1] not in ("(", ")", "#") and pieces[-1:] != [marks.LIST]:
             pieces.append(marks.LIST)
     return "".join(pieces)
 

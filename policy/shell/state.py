@@ -32,7 +32,9 @@ class Variable(NamedTuple):
         if self.items is not None or other.items is not None:
             return Variable((marks.LIST,), (marks.LIST,), exported)
         values = tuple(dict.fromkeys(self.values + other.values))
-        return Variable(values if len(values) <= ALTERNATIVES_MAX else (marks.LIST,), None, exported)
+        return Variable(
+            values if len(values) <= ALTERNATIVES_MAX else (marks.LIST,), None, exported
+        )
 
 
 @dataclass(slots=True)
@@ -63,7 +65,8 @@ class State:
     parameters: tuple[str, ...] = ()
     name: str = "bash"  # $0
     files: dict[str, str] = field(default_factory=dict)  # contents this program wrote
-    links: dict[str, str] = field(default_factory=dict)  # symbolic links this program made
+    links: dict[str, str] = field(default_factory=dict)  # links and copies this program made
+    exported: frozenset[str] = frozenset()  # names this program exports itself
 
     def copy(self) -> State:
         """An independent copy, for a subshell or one arm of a branch."""
@@ -79,20 +82,30 @@ class State:
             self.name,
             self.files,
             self.links,
+            self.exported,
         )
+
+    def take(self, other: State) -> None:
+        """Become what the other is; the positional parameters stay, they are the caller's."""
+        self.variables, self.functions = dict(other.variables), dict(other.functions)
+        self.aliases, self.exported, self.cwd = dict(other.aliases), other.exported, other.cwd
+
+    def fingerprint(self) -> frozenset[object]:
+        """Equal for states in which the same commands do the same."""
+        return frozenset((*self.variables.items(), self.cwd, *self.aliases.items()))
 
     def join(self, other: State) -> None:
         """Keep what may hold after either of two ways to get here."""
-        for name in self.variables.keys() | other.variables.keys():
-            mine, theirs = self.lookup(name), other.lookup(name)
-            if mine is None or theirs is None:
-                known = mine or theirs
-                assert known is not None
-                self.variables[name] = Variable(("", *known.values), known.items, known.is_exported)
-            else:
-                self.variables[name] = mine.joined(theirs)
+        for name, theirs in other.variables.items():
+            mine = self.variables.get(name)
+            if mine is not theirs:
+                self.variables[name] = _joined(mine or self._inherited(name), theirs)
+        for name, mine in self.variables.items():
+            if name not in other.variables:
+                self.variables[name] = _joined(other._inherited(name), mine)
         self.functions = other.functions | self.functions
         self.aliases = other.aliases | self.aliases
+        self.exported |= other.exported
         if self.cwd != other.cwd:
             self.cwd = marks.WORD
         if self.parameters != other.parameters:
@@ -100,13 +113,16 @@ class State:
 
     def lookup(self, name: str) -> Variable | None:
         """A variable, or the environment's; None when neither knows the name."""
-        if variable := self.variables.get(name):
-            return variable
+        return self.variables.get(name) or self._inherited(name)
+
+    def _inherited(self, name: str) -> Variable | None:
         if name in self.env:
             return Variable((marks.scrub(self.env[name]),), None, True)
         return None
 
-    def assign(self, name: str, values: tuple[str, ...], items: tuple[str, ...] | None = None) -> None:
+    def assign(
+        self, name: str, values: tuple[str, ...], items: tuple[str, ...] | None = None
+    ) -> None:
         """Give a variable its possible values."""
         if len(values) > ALTERNATIVES_MAX or any(len(value) > VALUE_MAX for value in values):
             values = (marks.LIST,)
@@ -119,3 +135,11 @@ class State:
         variable = self.lookup(name)
         if variable is not None:
             self.variables[name] = variable._replace(is_exported=True)
+            self.exported |= {name}
+
+
+def _joined(first: Variable | None, second: Variable) -> Variable:
+    """Either of two values; a name that may also be unset may be empty."""
+    if first is None:
+        return Variable(("", *second.values), second.items, second.is_exported)
+    return first.joined(second)

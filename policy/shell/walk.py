@@ -11,7 +11,13 @@ from policy.paths import resolve
 from policy.shell import builtins, outputs, run
 from policy.shell.expand import Expander
 from policy.shell.grammar import build, parse
-from policy.shell.programs import COMMAND_VARIABLES, PROMPT_VARIABLES, SILENT_SINKS, STARTUP_VARIABLES
+from policy.shell.programs import (
+    COMMAND_VARIABLES,
+    PROMPT_VARIABLES,
+    SILENT_SINKS,
+    STARTUP_VARIABLES,
+)
+from policy.shell.script_files import run_script_file
 from policy.shell.state import Budget, BudgetExceededError, State, Variable
 from policy.shell.syntax import (
     Assignment,
@@ -22,21 +28,25 @@ from policy.shell.syntax import (
     Loop,
     Pipeline,
     Redirection,
-    Sequence as StatementSequence,
     ShellSyntaxError,
     Simple,
     Statement,
     Substitution,
+    Token,
     Word,
 )
+from policy.shell.syntax import (
+    Sequence as StatementSequence,
+)
 from policy.shell.words import Cursor, read_template
+from policy.wordlist import words
 
 RUN_DEPTH_MAX = 16  # programs that run programs, texts inside texts
 RECURSION_MAX = 3  # calls of one function inside itself before its arguments count as unknown
-_LOOP_PASSES = 3  # enough for a value to travel through three variables
+_LOOP_PASSES = 2  # what still changes then may be anything
 
-_TO_TERMINAL = frozenset("/dev/stdout /dev/stderr /dev/tty /dev/fd/1 /dev/fd/2".split())
-_STDIN_PATHS = frozenset("- /dev/stdin /dev/fd/0 /proc/self/fd/0".split())
+_TO_TERMINAL = words("/dev/stdout /dev/stderr /dev/tty /dev/fd/1 /dev/fd/2")
+_STDIN_PATHS = words("- /dev/stdin /dev/fd/0 /proc/self/fd/0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +90,9 @@ class Walker:
         self.program = program
         self.effects: dict[Effect, None] = {}
         self.frame = Frame(program)
+        self.built: dict[int, tuple[Statement, tuple[Token, ...]]] = {}
+        # Calls already followed; the body is kept so that its identity stays its own.
+        self.called: dict[object, tuple[str, State, Statement]] = {}
         self.expander = Expander(budget, self._substitute, self._run_template)
 
     # Texts
@@ -188,7 +201,7 @@ class Walker:
             arm_state = state.copy()
             found.add(self.walk(arm, arm_state, frame))
             joined.join(arm_state)
-        _replace_state(state, joined)
+        state.take(joined)
         found.discard("")
         return found.pop() if len(found) == 1 else marks.LIST if found else ""
 
@@ -234,7 +247,6 @@ class Walker:
             for text in self.expander.texts(word.parts, state):
                 self.expander.run_subscripts(text, state)
         return ""
-
 
     # Simple commands
 
@@ -290,9 +302,8 @@ class Walker:
         place = self._here(frame)
         exported = tuple(
             f"{name}={value}"
-            for name, variable in state.variables.items()
-            if variable.is_exported
-            for value in variable.values[:1]
+            for name in sorted(state.exported & state.variables.keys())
+            for value in state.variables[name].values[:1]
         )
         self.report(Command(argv, state.cwd, exported, frame.stdin, place, frame.is_syntactic))
         if argv[0] in state.aliases:
@@ -319,8 +330,14 @@ class Walker:
         if depth > RECURSION_MAX:
             return marks.LIST
         body, source = function
-        outer = state.parameters
-        state.parameters = argv[1:] if depth < RECURSION_MAX else (marks.LIST,)
+        parameters = argv[1:] if depth < RECURSION_MAX else (marks.LIST,)
+        key = (argv[0], parameters, id(body), state.fingerprint(), frame.stdin, frame.is_visible)
+        if key in self.called:
+            output, result, _ = self.called[key]
+            state.take(result)
+            return output
+        self.budget.spend(1 + len(state.variables) // 8)
+        outer, state.parameters = state.parameters, parameters
         in_place = frame.depth == 0 and source is self.program
         inner = replace(
             frame,
@@ -331,6 +348,7 @@ class Walker:
         )
         output = self.walk(body, state, inner)
         state.parameters = outer
+        self.called[key] = (output, state.copy(), body)
         return output
 
     # Assignments
@@ -370,10 +388,10 @@ class Walker:
             elif name == "PROMPT_COMMAND" or (name in COMMAND_VARIABLES and is_exported):
                 if marks.is_known(value) and value.strip():
                     inner = frame.inside(f"{name}=", frame.span or (0, 0), frame.text)
-                    self.run_text(value, state.copy(), inner)
+                    self.run_text(value.lstrip("|- "), state.copy(), inner)
             elif name in STARTUP_VARIABLES and is_exported:
                 inner = frame.inside(f"{name}=", frame.span or (0, 0), frame.text)
-                run.run_script_file(self, value, (), state.copy(), inner)
+                run_script_file(self, value, (), state.copy(), inner)
 
     # Redirections
 
@@ -462,7 +480,7 @@ class Walker:
         )
         inner_state = state.copy()
         if part.tokens is not None and part.kind != ">(":
-            output = self.walk(build(part.tokens), inner_state, inner)
+            output = self.walk(self._built(part.tokens), inner_state, inner)
         else:
             if part.kind == ">(":
                 inner = replace(inner, stdin=marks.LIST)
@@ -472,6 +490,12 @@ class Walker:
             state.files[path] = output
             return path
         return output
+
+    def _built(self, tokens: tuple[Token, ...]) -> Statement:
+        """The statement of a substitution's tokens, built once however often it is walked."""
+        if id(tokens) not in self.built:
+            self.built[id(tokens)] = (build(tokens), tokens)
+        return self.built[id(tokens)][0]
 
     def _run_template(self, text: str, state: State) -> str:
         """Text that bash expands once more when it is used: prompts, `${v@P}`, subscripts."""
@@ -515,12 +539,6 @@ def _with_item(
     else:
         items.append(value)
     return tuple(items)
-
-
-def _replace_state(state: State, joined: State) -> None:
-    state.variables, state.functions = joined.variables, joined.functions
-    state.aliases, state.cwd = joined.aliases, joined.cwd
-    state.parameters = joined.parameters
 
 
 _WALKERS: dict[type, Callable[..., str]] = {

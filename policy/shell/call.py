@@ -1,0 +1,59 @@
+"""One program start, as the functions that know its conventions are given it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from policy.shell.options import Parsed
+from policy.shell.programs import Program
+from policy.shell.state import State
+from policy.wordlist import words
+
+if TYPE_CHECKING:
+    from policy.shell.walk import Frame, Walker
+
+# Wrappers that Claude Code strips before it compares a command with a rule.
+_COMPAT_WRAPPERS = words("timeout time nice nohup stdbuf command builtin noglob xargs")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One program start, with what its row says about its command line."""
+
+    walker: Walker
+    name: str
+    argv: tuple[str, ...]
+    program: Program
+    parsed: Parsed
+    state: State
+    frame: Frame
+
+    def inside(self, what: str = "") -> Frame:
+        """The frame of what this program runs."""
+        inner = self.frame.inside(what or self.name, self.frame.span or (0, 0), self.frame.text)
+        if self.name in _COMPAT_WRAPPERS:
+            return inner
+        return replace(inner, is_syntactic=False)
+
+    def operands(self) -> tuple[str, ...]:
+        """The operands, without their places."""
+        return tuple(word for _, word in self.parsed.operands)
+
+    def run(self, argv: Sequence[str], state: State | None = None) -> str:
+        """Run an inner command."""
+        return self.walker.command(tuple(argv), state or self.state.copy(), self.inside())
+
+    def run_text(self, text: str, what: str = "", stdin: str | None = None) -> str:
+        """Run shell text."""
+        inner = replace(self.inside(what), stdin=stdin)
+        return self.walker.run_text(text, self.state.copy(), inner)
+
+
+Runner = Callable[[Call], "str | None"]  # gives what the program prints, None when unknown
+
+
+def index_of(argv: Sequence[str], *names: str) -> int | None:
+    """Where one of the words stands."""
+    return next((index for index, word in enumerate(argv) if word in names), None)

@@ -1,0 +1,86 @@
+"""Commands run in another environment: a project's, a container, a remote machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from policy import marks
+from policy.shell.call import Call, Runner, index_of
+from policy.shell.options import parse
+
+
+def _project(call: Call) -> str | None:
+    """`poetry run cmd`, `npm exec -- cmd`, `nix develop -c cmd`: a command behind a verb."""
+    short, long = call.program.short, call.program.long.split()
+    outer = parse(call.argv, short, long, permutes=False)
+    words = [word for _, word in outer.operands]
+    if not words:
+        return None
+    verb = words[0]
+    if verb == "develop" and (index := index_of(call.argv, "-c", "--command")):
+        return call.run(call.argv[index + 1 :])
+    if verb not in _PROJECT_VERBS.get(call.name, _EXEC_VERBS):
+        return None
+    inner = parse(words, short, long, permutes=False)
+    for value in inner.values(("c", "call")):
+        call.run_text(value)
+    operands = [word for _, word in inner.operands]
+    if "--" in operands:
+        operands = operands[operands.index("--") + 1 :]
+    return call.run(operands[1:] if call.name in ("direnv", "aws-vault") else operands)
+
+
+_EXEC_VERBS = frozenset(("exec", "x", "dlx"))
+_RUN_VERBS = frozenset(("run", "exec", "x", "shell", "tool"))
+_PROJECT_VERBS = dict.fromkeys(
+    "pipenv poetry pdm rye uv conda mamba micromamba op doppler devbox mise rtx dotenv nix asdf "
+    "hatch".split(),
+    _RUN_VERBS,
+)
+
+
+def _remote(call: Call) -> str | None:
+    """`ssh host words`: the words are joined and run by the remote shell."""
+    parsed = parse(call.argv, call.program.short, permutes=False)
+    for value in parsed.values(("o",)):
+        key, _, text = value.replace("=", " ", 1).partition(" ")
+        if key.lower() in ("proxycommand", "localcommand", "knownhostscommand", "remotecommand"):
+            call.run_text(text, "ssh -o")
+    words = [word for _, word in parsed.operands][1:]
+    state = call.state.copy()
+    state.cwd, state.env, state.variables = marks.WORD, {}, {}
+    inner = replace(call.inside(), is_visible=False, is_syntactic=False)
+    if words:
+        return call.walker.run_text(" ".join(words), state, inner)
+    if call.frame.stdin is not None and not parsed.has("N"):
+        call.walker.run_text(call.frame.stdin, state, replace(inner, stdin=None))
+    return None
+
+
+def _container(call: Call) -> str | None:
+    """`docker run image cmd`, `docker exec box cmd`, `kubectl exec pod -- cmd`."""
+    verb = index_of(call.argv, "exec", "run", "rsh", "shell", "debug", "create", "enter")
+    for value in call.parsed.values(("v", "volume")):
+        call.walker.report_file(value.split(":")[0], call.state, call.frame, is_write=False)
+    if verb is None:
+        return None
+    parsed = parse(call.argv[verb:], call.program.short, call.program.long.split(), permutes=False)
+    words = [word for _, word in parsed.operands][1:]
+    if "--" in call.argv[verb:]:
+        words = list(call.argv[call.argv.index("--", verb) + 1 :])
+    if words[:1] == ["--"]:
+        words = words[1:]
+    words = [*parsed.values(("entrypoint",)), *words]
+    if not words:
+        return None
+    state = call.state.copy()
+    state.cwd, state.env, state.variables = marks.WORD, {}, {}
+    inner = replace(call.inside(), is_visible=False)
+    return call.walker.command(tuple(words), state, inner)
+
+
+RUNNERS: dict[str, Runner] = {
+    "project": _project,
+    "remote": _remote,
+    "container": _container,
+}

@@ -1,0 +1,140 @@
+"""Programs whose own little language, or one of whose options, starts commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from policy import marks
+from policy.paths import resolve
+from policy.shell import scripts
+from policy.shell.call import Call, Runner, index_of
+
+
+def _run_scripts(found: Callable[[str], Iterable[str]]) -> Runner:
+    """A runner for a program whose own language can start commands, as `found` extracts them."""
+
+    def runner(call: Call) -> str | None:
+        for script in _own_scripts(call):
+            for text in found(script):
+                call.run_text(text, f"{call.name} program")
+        return None
+
+    return runner
+
+
+def _own_scripts(call: Call) -> Iterator[str]:
+    """The script texts on the command line: option values, else the first operand."""
+    given = list(call.parsed.values(("e", "expression", "source")))
+    if given or call.parsed.has("f", "file"):
+        yield from given
+    else:
+        yield from call.operands()[:1]
+
+
+def _vim(call: Call) -> str | None:
+    commands = [*call.parsed.values(("c", "cmd")), *(w[1:] for w in call.argv[1:] if w[:1] == "+")]
+    for command in commands:
+        if shelled := re.match(r":?\s*(?:sil\w*!?\s+)?(?:r\w*\s*)?!(.*)", command, re.DOTALL):
+            call.run_text(shelled[1], "vim !")
+        elif opened := re.match(r":?\s*(?:e|r|read|edit|sp|vs|tabe)\w*\s+(\S+)", command):
+            call.walker.report_file(
+                opened[1], call.state, call.frame, is_write=False, argv=call.argv
+            )
+    return None
+
+
+def _make(call: Call) -> str | None:
+    sources = [*call.parsed.values(("eval",))]
+    for path in call.parsed.values(("f", "file", "makefile")):
+        text = call.walker.file_text(path, call.state, call.frame)
+        if marks.is_known(text):
+            sources.append(text)
+    for word in call.operands():
+        if word.startswith(("SHELL=", ".SHELLFLAGS=")):
+            call.run_text(word.partition("=")[2])
+    for source in sources:
+        for text in scripts.make_recipes(source):
+            call.run_text(text, "make recipe")
+    return None
+
+
+def _ed(call: Call) -> str | None:
+    for line in (call.frame.stdin or "").splitlines():
+        if shelled := re.match(r"\s*(?:[\d,$.%]*\s*[rwe]\s*)?!(.*)", line):
+            call.run_text(shelled[1], "ed !")
+        elif opened := re.match(r"\s*[\d,$.%]*\s*[rweE]\s+(\S+)", line):
+            call.walker.report_file(opened[1], call.state, call.frame, is_write=False)
+    return None
+
+
+def _expect(call: Call) -> str | None:
+    """Tcl's `spawn cmd`, `exec cmd`, `system cmd`."""
+    sources = [*call.parsed.values(("c",)), call.frame.stdin or ""]
+    for source in sources:
+        for match in re.finditer(r"(?:^|[;\n{\[])\s*(?:spawn|system|exec)\s+([^;\n\]}]+)", source):
+            call.run_text(match[1], "expect spawn")
+    return None
+
+
+def _tee(call: Call) -> str | None:
+    """What is copied to a file can be run from it later."""
+    for path in call.operands():
+        resolved = resolve(path, call.state.cwd, call.state.links)
+        call.state.files[resolved] = call.frame.stdin or marks.LIST
+    return None
+
+
+def _gdb(call: Call) -> str | None:
+    for value in call.parsed.values(("ex", "eval-command", "iex")):
+        if shelled := re.match(r"\s*(?:!|shell\s+|pipe\s+\|?)(.*)", value):
+            call.run_text(shelled[1], "gdb shell")
+    if (index := index_of(call.argv, "--args", "-args", "--")) is not None:
+        call.run(call.argv[index + 1 :])
+    return None
+
+
+def _socat(call: Call) -> str | None:
+    for word in call.operands():
+        if started := re.match(r"(?i)(exec|system|shell):([^,]*)", word):
+            call.run_text(started[2], "socat")
+    return None
+
+
+def _tar(call: Call) -> str | None:
+    for value in call.parsed.values(("checkpoint-action",)):
+        kind, _, text = value.partition("=")
+        if kind == "exec":
+            call.run_text(text, "tar checkpoint action")
+    return None
+
+
+def _ln(call: Call) -> str | None:
+    """A link, a copy or a new name stands for what it was made from."""
+    operands = call.operands()
+    if len(operands) >= 2:
+        link = resolve(operands[-1], call.state.cwd, call.state.links)
+        for operand in operands[:-1]:
+            target = resolve(operand, call.state.cwd, call.state.links)
+            call.state.links[f"{link}/{target.rsplit('/', 1)[-1]}"] = target
+            if len(operands) == 2:
+                call.state.links[link] = target
+    elif operands and call.name == "ln":
+        target = resolve(operands[0], call.state.cwd, call.state.links)
+        call.state.links[resolve(target.rsplit("/", 1)[-1], call.state.cwd)] = target
+    return None
+
+
+RUNNERS: dict[str, Runner] = {
+    "sed": _run_scripts(scripts.sed_commands),
+    "awk": _run_scripts(scripts.awk_commands),
+    "vim": _vim,
+    "make": _make,
+    "gdb": _gdb,
+    "ed": _ed,
+    "expect": _expect,
+    "tee": _tee,
+    "socat": _socat,
+    "tar": _tar,
+    "ln": _ln,
+}

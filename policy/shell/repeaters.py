@@ -1,0 +1,150 @@
+"""Programs that run a command many times, later, or with words from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from policy import marks
+from policy.shell.call import Call, Runner, index_of
+from policy.shell.options import parse
+from policy.shell.outputs import output_of
+from policy.wordlist import words
+
+
+def _stdin_words(call: Call) -> tuple[str, ...]:
+    text = call.frame.stdin
+    if text is None:
+        return (marks.LIST,)
+    if marks.is_known(text):
+        return tuple(text.split())
+    if marks.PATHS in text:
+        return tuple(text.split())
+    return (marks.LIST,)
+
+
+def _xargs(call: Call) -> str | None:
+    parsed = parse(call.argv, call.program.short, call.program.long.split(), permutes=False)
+    inner = [word for _, word in parsed.operands]
+    words = _stdin_words(call)
+    placeholder = next(
+        parsed.values(("I", "replace")), "{}" if parsed.has("i", "replace") else None
+    )
+    frame = replace(call.inside(), stdin=None)
+    if parsed.options:
+        frame = replace(frame, is_syntactic=False)
+    if placeholder is None:
+        argv = (*(inner or ["echo"]), *words)
+        return call.walker.command(argv, call.state.copy(), frame)
+    output = ""
+    for item in _lines(call.frame.stdin):
+        argv = tuple(word.replace(placeholder, item) for word in inner)
+        output = call.walker.command(argv, call.state.copy(), frame)
+    return output
+
+
+def _lines(text: str | None) -> list[str]:
+    """Lines of known input, each one word to replace a placeholder."""
+    if text is None or (not marks.is_known(text) and marks.PATHS not in text):
+        return [marks.LIST]
+    return text.removesuffix("\n").split("\n")[:64]
+
+
+def _parallel(call: Call) -> str | None:
+    argv = list(call.argv[1:])
+    separator = index_of(argv, ":::", "::::", ":::+")
+    items = [argv[separator + 1 :]] if separator is not None else []
+    head = argv[:separator] if separator is not None else argv
+    words = [word for _, word in parse(["", *head], call.program.short,
+                                       call.program.long.split(), permutes=False).operands]  # fmt: skip
+    texts = items[0] if items else _lines(call.frame.stdin)
+    for item in texts:
+        command = " ".join(words)
+        text = command.replace("{}", item) if "{}" in command else f"{command} {item}".strip()
+        call.run_text(text)
+    return None
+
+
+def _text(call: Call) -> str | None:
+    """The operands joined are one command line."""
+    words = [word for _, word in parse(call.argv, call.program.short,
+                                       call.program.long.split(), permutes=False).operands]  # fmt: skip
+    return call.run_text(" ".join(words)) if words else None
+
+
+def _texts(call: Call) -> str | None:
+    for text in call.operands():
+        call.run_text(text)
+    return None
+
+
+def _terminal(call: Call) -> str | None:
+    """`tmux new-session 'cmd'`, `tmux send-keys cmd Enter`."""
+    operands = call.operands()
+    if operands and operands[0] in _TERMINAL_VERBS:
+        words = [word for word in operands[1:] if word not in ("Enter", "C-m")]
+        if words:
+            call.run_text(" ".join(words))
+    return None
+
+
+_TERMINAL_VERBS = words(
+    "new-session new new-window neww split-window splitw respawn-pane respawnp respawn-window "
+    "run-shell run if-shell if pipe-pane pipep send-keys send display-popup popup"
+)
+
+
+def _stdin_text(call: Call) -> str | None:
+    if call.frame.stdin is not None:
+        call.run_text(call.frame.stdin)
+    return None
+
+
+def _crontab(call: Call) -> str | None:
+    for line in (call.frame.stdin or "").splitlines():
+        entry = re.match(r"\s*(?:@\w+|(?:\S+\s+){4}\S+)\s+(.*)", line)
+        if entry and not line.lstrip().startswith("#"):
+            call.run_text(entry[1])
+    return None
+
+
+def _find(call: Call) -> str | None:
+    """`-exec cmd ;` and its kin; `{}` becomes what is known of the paths found."""
+    argv = call.argv
+    found = output_of("find", argv, None, lambda path: marks.LIST).removesuffix("\n")
+    index = 1
+    while index < len(argv):
+        if argv[index] not in ("-exec", "-execdir", "-ok", "-okdir"):
+            index += 1
+            continue
+        end = index + 1
+        while (
+            end < len(argv)
+            and argv[end] != ";"
+            and not (argv[end] == "+" and argv[end - 1] == "{}")
+        ):
+            end += 1
+        call.run([word.replace("{}", found) for word in argv[index + 1 : end]])
+        index = end + 1
+    return None
+
+
+def _fd(call: Call) -> str | None:
+    index = index_of(call.argv, "-x", "--exec", "-X", "--exec-batch")
+    if index is not None:
+        inner = [word.replace("{}", marks.PATHS) for word in call.argv[index + 1 :]]
+        call.run(inner if marks.PATHS in "".join(inner) else [*inner, marks.PATHS])
+    return None
+
+
+RUNNERS: dict[str, Runner] = {
+    "xargs": _xargs,
+    "parallel": _parallel,
+    "text": _text,
+    "texts": _texts,
+    "terminal": _terminal,
+    "stdin_text": _stdin_text,
+    "crontab": _crontab,
+    "find": _find,
+    "fd": _fd,
+}

@@ -1,0 +1,95 @@
+"""Wrappers: programs that start the command in their operands, as it stands or changed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from policy import marks
+from policy.shell.call import Call, Runner
+from policy.shell.options import parse
+from policy.shell.outputs import quoted
+from policy.shell.programs import QUERY_OPTIONS
+from policy.shell.script_files import run_script_file
+from policy.shell.state import State
+
+
+def _argv(call: Call) -> str | None:
+    inner = call.operands()[call.program.skip :]
+    if call.parsed.has(*QUERY_OPTIONS.get(call.name, frozenset())):
+        return None
+    if len(inner) > 1 and inner[0] in ("-c", "--command") and "c" in call.program.short:
+        return call.run_text(inner[1])
+    return call.run(inner) if inner else None
+
+
+def _env(call: Call) -> str | None:
+    """Variables first, then a command; `env -S` splits one string into both."""
+    state = call.state.copy()
+    if call.parsed.has(*QUERY_OPTIONS.get(call.name, frozenset())):
+        return None
+    words = list(call.operands())
+    for value in call.parsed.values(("S", "split-string")):
+        call.run_text(" ".join([value, *map(quoted, words)]), "env -S")
+        return None
+    if call.parsed.has("i", "ignore-environment"):
+        state.env = {}
+    inner = call.inside()
+    while words and re.match(r"[A-Za-z_]\w*=", words[0]):
+        name, _, value = words.pop(0).partition("=")
+        state.assign(name, (value,))
+        state.export(name)
+        call.walker.consider_variable(name, (value,), state, inner, is_exported=True)
+    if words:
+        return call.run(words, state)
+    if call.parsed.has("s", "i", "login") and call.name == "sudo" and call.frame.stdin:
+        call.run_text(call.frame.stdin, "sudo -s")
+    return None
+
+
+def _su(call: Call) -> str | None:
+    has_command = call.parsed.has("c", "command", "session-command")
+    if not has_command and call.frame.stdin is not None:
+        call.run_text(call.frame.stdin, "su")
+    elif call.name == "runuser" and call.parsed.has("u", "user"):
+        call.run(call.operands())
+    return None
+
+
+def _shell(call: Call) -> str | None:
+    """`sh -c text name args`, `sh script args`, `sh -s args < text`."""
+    parsed = parse(call.argv, call.program.short, call.program.long.split(), permutes=False)
+    operands = tuple(word for _, word in parsed.operands)
+    state = call.state.copy()
+    state.functions, state.aliases = dict(call.state.functions), {}
+    inner = replace(call.inside(f"{call.name} -c"), is_syntactic=False)
+    for startup in parsed.values(("rcfile", "init-file")):
+        run_script_file(call.walker, startup, (), state.copy(), inner)
+    text = next(parsed.values(("c", "command")), None)
+    if text is not None:
+        state.name = operands[0] if operands else call.name
+        state.parameters = operands[1:]
+        return call.walker.run_text(text, state, inner)
+    if operands and not parsed.has("s"):
+        return _shell_script(call, operands, state)
+    if call.frame.stdin is None:
+        return None
+    state.parameters = operands
+    return call.walker.run_text(call.frame.stdin, state, replace(call.inside(), stdin=None))
+
+
+def _shell_script(call: Call, operands: tuple[str, ...], state: State) -> str | None:
+    path, *parameters = operands
+    text = call.walker.file_text(path, state, call.frame)
+    if path in ("-", "/dev/stdin", "/dev/fd/0") or path.startswith("/dev/fd/"):
+        return call.walker.run_text(text, state, call.inside())
+    run_script_file(call.walker, path, tuple(parameters), state, call.inside())
+    return marks.LIST
+
+
+RUNNERS: dict[str, Runner] = {
+    "argv": _argv,
+    "env": _env,
+    "su": _su,
+    "shell": _shell,
+}

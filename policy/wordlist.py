@@ -1,0 +1,8 @@
+"""Sets of words, written as one text so that tables stay readable."""
+
+from __future__ import annotations
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text as a set."""
+    return frozenset(text.split())
