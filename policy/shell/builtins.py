@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.paths import normal
+from policy.shell.assignments import consider_variable
 from policy.shell.outputs import formatted
+from policy.shell.redirections import file_text
 from policy.shell.state import State
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ def _source(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | Non
     if len(argv) < 2:
         return ""
     walker.report_file(argv[1], state, frame, is_write=False, argv=argv)
-    text = walker.file_text(argv[1], state, frame)
+    text = file_text(argv[1], state, frame)
     if text == marks.LIST and argv[1] not in ("/dev/stdin", "/dev/fd/0"):
         return marks.LIST  # a file on the disk: what it holds is not judged here
     inner = frame.inside("source", frame.span or (0, 0), frame.text)
@@ -109,7 +111,7 @@ def _declare(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | No
 def _consider(walker: Walker, name: str, state: State, frame: Frame) -> None:
     variable = state.lookup(name)
     if variable is not None:
-        walker.consider_variable(name, variable.values, state, frame, is_exported=False)
+        consider_variable(walker, name, variable.values, state, frame, is_exported=False)
 
 
 def _set(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:

@@ -9,6 +9,7 @@ from policy import marks
 from policy.paths import resolve
 from policy.shell import scripts
 from policy.shell.call import Call, Runner, index_of
+from policy.shell.redirections import file_text
 
 
 def _run_scripts(found: Callable[[str], Iterable[str]]) -> Runner:
@@ -47,7 +48,7 @@ def _vim(call: Call) -> str | None:
 def _make(call: Call) -> str | None:
     sources = [*call.parsed.values(("eval",))]
     for path in call.parsed.values(("f", "file", "makefile")):
-        text = call.walker.file_text(path, call.state, call.frame)
+        text = file_text(path, call.state, call.frame)
         if marks.is_known(text):
             sources.append(text)
     for word in call.operands():

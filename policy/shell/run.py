@@ -15,6 +15,7 @@ from policy.shell.interpreters import Interpreter, interpreter
 from policy.shell.options import parse
 from policy.shell.outputs import output_of
 from policy.shell.programs import PROGRAMS, UNKNOWN_PROGRAM
+from policy.shell.redirections import file_text
 from policy.shell.script_files import run_script_file
 from policy.shell.state import State
 
@@ -49,7 +50,7 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
     files.report(call)
     if output is not None:
         return output
-    return output_of(name, argv, frame.stdin, lambda path: walker.file_text(path, state, frame))
+    return output_of(name, argv, frame.stdin, lambda path: file_text(path, state, frame))
 
 
 def _name_of(word: str, state: State) -> str:
@@ -91,7 +92,7 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
     path = operands[0] if operands else "-" if call.frame.stdin is not None else None
     if path is None or parsed.has("version", "help", "h", "V") or call.name == "R":
         return None
-    text = walker.file_text(path, state, call.frame)
+    text = file_text(path, state, call.frame)
     if path in ("-", "/dev/stdin") or path.startswith("/dev/fd/") or text != marks.LIST:
         walker.run_code(known.language, text, state, frame)
     return marks.LIST

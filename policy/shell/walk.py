@@ -3,82 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from policy import marks
-from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Span, Unparsed
+from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed
 from policy.paths import resolve
 from policy.shell import builtins, outputs, run
+from policy.shell.assignments import assign
 from policy.shell.expand import Expander
+from policy.shell.frame import RUN_DEPTH_MAX, Frame, Screen
 from policy.shell.grammar import build, parse
 from policy.shell.programs import (
-    COMMAND_VARIABLES,
-    PROMPT_VARIABLES,
     SILENT_SINKS,
-    STARTUP_VARIABLES,
 )
-from policy.shell.script_files import run_script_file
+from policy.shell.redirections import redirect, store
 from policy.shell.state import Budget, BudgetExceededError, State, Variable
 from policy.shell.syntax import (
-    Assignment,
     Branch,
     Expression,
     Function,
     Group,
     Loop,
     Pipeline,
-    Redirection,
     ShellSyntaxError,
     Simple,
     Statement,
     Substitution,
     Token,
-    Word,
 )
 from policy.shell.syntax import (
     Sequence as StatementSequence,
 )
 from policy.shell.words import Cursor, read_template
-from policy.wordlist import words
 
-RUN_DEPTH_MAX = 16  # programs that run programs, texts inside texts
 RECURSION_MAX = 3  # calls of one function inside itself before its arguments count as unknown
 _LOOP_PASSES = 2  # what still changes then may be anything
-
-_TO_TERMINAL = words("/dev/stdout /dev/stderr /dev/tty /dev/fd/1 /dev/fd/2")
-_STDIN_PATHS = words("- /dev/stdin /dev/fd/0 /proc/self/fd/0")
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Where the walk is.
-
-    `span` is set inside text that does not stand in the subject as it is (the
-    argument of `bash -c`): everything in it is placed at that span. `stdin`
-    is what the commands can read, None when that is the terminal or unknown
-    to matter. `is_visible` says that stdout reaches whoever asked.
-    """
-
-    source: str
-    span: Span | None = None
-    nesting: tuple[str, ...] = ()
-    is_syntactic: bool = True
-    is_visible: bool = True
-    stdin: str | None = None
-    depth: int = 0
-    calls: tuple[str, ...] = ()
-    text: str = ""
-
-    def inside(self, what: str, span: Span, text: str) -> Frame:
-        """The frame of a program or text that this one runs; too deep is an error."""
-        if self.depth >= RUN_DEPTH_MAX:
-            raise ShellSyntaxError(f"programs that run programs, {RUN_DEPTH_MAX} deep")
-        return replace(
-            self, span=span, nesting=(*self.nesting, what), depth=self.depth + 1, text=text
-        )
-
-
-Screen = Callable[["Walker", str, str, State, Frame], None]
 
 
 class Walker:
@@ -93,7 +52,7 @@ class Walker:
         self.built: dict[int, tuple[Statement, tuple[Token, ...]]] = {}
         # Calls already followed; the body is kept so that its identity stays its own.
         self.called: dict[object, tuple[str, State, Statement]] = {}
-        self.expander = Expander(budget, self._substitute, self._run_template)
+        self.expander = Expander(budget, self._substitute, self.run_template)
 
     # Texts
 
@@ -186,9 +145,9 @@ class Walker:
 
     def _group(self, node: Group, state: State, frame: Frame) -> str:
         inner_state = state.copy() if node.is_subshell else state
-        frame, targets = self._redirect(node.redirections, inner_state, frame, ())
+        frame, targets = redirect(self, node.redirections, inner_state, frame, ())
         output = self.walk(node.body, inner_state, frame)
-        return self._stored(output, targets, inner_state)
+        return store(output, targets, inner_state)
 
     def _branch(self, node: Branch, state: State, frame: Frame) -> str:
         for word in node.words:
@@ -259,13 +218,13 @@ class Walker:
         lists = self.expander.argument_lists(node.words[index:], state)
         frame = replace(frame, span=place.span, text=place.text)
         if index == len(node.words):
-            frame, targets = self._redirect(node.redirections, state, frame, ())
+            frame, targets = redirect(self, node.redirections, state, frame, ())
             for assignment in assignments:
-                self._assign(assignment, state, frame)
-            return self._stored("", targets, state)
+                assign(self, assignment, state, frame)
+            return store("", targets, state)
         saved = {item.name: state.variables.get(item.name) for item in assignments}
         for assignment in assignments:
-            self._assign(assignment, state, frame, is_exported=True)
+            assign(self, assignment, state, frame, is_exported=True)
         output = self._alternatives(lists, node, state, frame)
         for name, variable in saved.items():
             if variable is None:
@@ -282,9 +241,9 @@ class Walker:
         entry = state.copy() if len(lists) > 1 else state
         for number, argv in enumerate(lists):
             branch = state if number == 0 else entry.copy()
-            inner, targets = self._redirect(node.redirections, branch, frame, argv)
+            inner, targets = redirect(self, node.redirections, branch, frame, argv)
             output = self.command(argv, branch, inner)
-            found.append(self._stored(output, targets, branch))
+            found.append(store(output, targets, branch))
             if number:
                 state.join(branch)
         distinct = set(found)
@@ -351,118 +310,6 @@ class Walker:
         self.called[key] = (output, state.copy(), body)
         return output
 
-    # Assignments
-
-    def _assign(
-        self, node: Assignment, state: State, frame: Frame, *, is_exported: bool = False
-    ) -> None:
-        if node.subscript is not None:
-            self.expander.texts(node.subscript, state)
-        old = state.lookup(node.name)
-        if node.items is not None:
-            lists = self.expander.argument_lists(node.items, state)
-            items = lists[0] if len(lists) == 1 else (marks.LIST,)
-            before = old.items or () if old and node.append else ()
-            state.assign(node.name, ("",), before + items)
-            return
-        values = self.expander.texts(node.value, state)
-        if node.append and old is not None and old.items is None:
-            values = tuple(before + value for before in old.values for value in values)
-        if node.subscript is not None:
-            state.assign(node.name, ("",), _with_item(old, node, values, self, state))
-            return
-        state.assign(node.name, values)
-        if is_exported:
-            state.export(node.name)
-        self.consider_variable(node.name, values, state, frame, is_exported=is_exported)
-
-    def consider_variable(
-        self, name: str, values: Sequence[str], state: State, frame: Frame, *, is_exported: bool
-    ) -> None:
-        """Some variables are command lines or start-up files for what runs later."""
-        variable = state.variables.get(name)
-        is_exported = is_exported or bool(variable and variable.is_exported)
-        for value in values:
-            if name in PROMPT_VARIABLES:
-                self._run_template(value, state)
-            elif name == "PROMPT_COMMAND" or (name in COMMAND_VARIABLES and is_exported):
-                if marks.is_known(value) and value.strip():
-                    inner = frame.inside(f"{name}=", frame.span or (0, 0), frame.text)
-                    self.run_text(value.lstrip("|- "), state.copy(), inner)
-            elif name in STARTUP_VARIABLES and is_exported:
-                inner = frame.inside(f"{name}=", frame.span or (0, 0), frame.text)
-                run_script_file(self, value, (), state.copy(), inner)
-
-    # Redirections
-
-    def _redirect(
-        self,
-        redirections: Sequence[Redirection],
-        state: State,
-        frame: Frame,
-        argv: tuple[str, ...],
-    ) -> tuple[Frame, list[tuple[str, bool]]]:
-        """The frame that the command runs in, and the files its stdout goes to (path, appends)."""
-        targets: list[tuple[str, bool]] = []
-        for item in redirections:
-            operator = item.operator
-            here = frame
-            if frame.span is None:
-                place = self.place(item.start, item.end, frame)
-                here = replace(frame, span=place.span, text=place.text)
-            if operator in ("<<", "<<-", "<<<"):
-                text = self.expander.text(item.target.parts, state)
-                if item.fd in ("", "0"):
-                    frame = replace(frame, stdin=text + "\n" if operator == "<<<" else text)
-                continue
-            for target in self._targets(item.target, state):
-                frame = self._redirect_to(item, target, state, frame, here, targets, argv)
-        return frame, targets
-
-    def _targets(self, word: Word, state: State) -> tuple[str, ...]:
-        return tuple(field for fields in self.expander.fields(word, state) for field in fields)
-
-    def _redirect_to(
-        self,
-        item: Redirection,
-        target: str,
-        state: State,
-        frame: Frame,
-        here: Frame,
-        targets: list[tuple[str, bool]],
-        argv: tuple[str, ...],
-    ) -> Frame:
-        operator = item.operator
-        if operator in (">&", "<&") and (target.rstrip("-").isdigit() or target == "-"):
-            is_stdout = operator == ">&" and item.fd in ("", "1") and target != "1"
-            return replace(frame, is_visible=frame.is_visible and not (is_stdout and target == "-"))
-        if operator in ("<", "<>", "<&"):
-            self.report_file(target, state, here, is_write=operator == "<>", argv=argv)
-            if item.fd in ("", "0"):
-                return replace(frame, stdin=self.file_text(target, state, frame))
-            return frame
-        if target in _TO_TERMINAL:
-            return frame
-        self.report_file(target, state, here, is_write=True, argv=argv)
-        if item.fd in ("", "1") or operator.startswith("&"):
-            targets.append((target, operator.endswith(">>")))
-            return replace(frame, is_visible=False)
-        return frame
-
-    def _stored(self, output: str, targets: Sequence[tuple[str, bool]], state: State) -> str:
-        """Remember what went to files; a command whose stdout is redirected prints nothing."""
-        for target, appends in targets:
-            path = resolve(target, state.cwd, state.links)
-            before = state.files.get(path, "") if appends else ""
-            state.files[path] = (before + output)[: 1 << 16]
-        return "" if targets else output
-
-    def file_text(self, path: str, state: State, frame: Frame) -> str:
-        """The text of a file, if this program made it; else unknown."""
-        if path in _STDIN_PATHS:
-            return frame.stdin if frame.stdin is not None else marks.LIST
-        return state.files.get(resolve(path, state.cwd, state.links), marks.LIST)
-
     # Substitutions
 
     def _substitute(self, part: Substitution, state: State) -> str:
@@ -497,7 +344,7 @@ class Walker:
             self.built[id(tokens)] = (build(tokens), tokens)
         return self.built[id(tokens)][0]
 
-    def _run_template(self, text: str, state: State) -> str:
+    def run_template(self, text: str, state: State) -> str:
         """Text that bash expands once more when it is used: prompts, `${v@P}`, subscripts."""
         frame = self.frame
         if marks.is_only_hole(text):
@@ -525,20 +372,6 @@ def _is_silent(stage: Statement) -> bool:
         return False
     first = stage.words[0].parts[0]
     return getattr(first, "text", "").rsplit("/", 1)[-1] in SILENT_SINKS
-
-
-def _with_item(
-    old: Variable | None, node: Assignment, values: tuple[str, ...], walker: Walker, state: State
-) -> tuple[str, ...]:
-    """The array after `name[sub]=value`: in place for a known index, else anywhere."""
-    items = list(old.items or old.values if old else ())
-    key = walker.expander.text(node.subscript or (), state)
-    value = values[0] if len(values) == 1 else marks.LIST
-    if key.isdigit() and int(key) <= len(items):
-        items[int(key) : int(key) + 1] = [value]
-    else:
-        items.append(value)
-    return tuple(items)
 
 
 _WALKERS: dict[type, Callable[..., str]] = {

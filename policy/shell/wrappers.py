@@ -6,10 +6,12 @@ import re
 from dataclasses import replace
 
 from policy import marks
+from policy.shell.assignments import consider_variable
 from policy.shell.call import Call, Runner
 from policy.shell.options import parse
 from policy.shell.outputs import quoted
 from policy.shell.programs import QUERY_OPTIONS
+from policy.shell.redirections import file_text
 from policy.shell.script_files import run_script_file
 from policy.shell.state import State
 
@@ -39,7 +41,7 @@ def _env(call: Call) -> str | None:
         name, _, value = words.pop(0).partition("=")
         state.assign(name, (value,))
         state.export(name)
-        call.walker.consider_variable(name, (value,), state, inner, is_exported=True)
+        consider_variable(call.walker, name, (value,), state, inner, is_exported=True)
     if words:
         return call.run(words, state)
     if call.parsed.has("s", "i", "login") and call.name == "sudo" and call.frame.stdin:
@@ -80,7 +82,7 @@ def _shell(call: Call) -> str | None:
 
 def _shell_script(call: Call, operands: tuple[str, ...], state: State) -> str | None:
     path, *parameters = operands
-    text = call.walker.file_text(path, state, call.frame)
+    text = file_text(path, state, call.frame)
     if path in ("-", "/dev/stdin", "/dev/fd/0") or path.startswith("/dev/fd/"):
         return call.walker.run_text(text, state, call.inside())
     run_script_file(call.walker, path, tuple(parameters), state, call.inside())

@@ -1,0 +1,72 @@
+"""Assignments: what a variable holds from then on, and those variables that run something."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from policy import marks
+from policy.shell.frame import Frame
+from policy.shell.programs import COMMAND_VARIABLES, PROMPT_VARIABLES, STARTUP_VARIABLES
+from policy.shell.script_files import run_script_file
+from policy.shell.state import State, Variable
+from policy.shell.syntax import Assignment
+
+if TYPE_CHECKING:
+    from policy.shell.walk import Walker
+
+
+def assign(
+    walker: Walker, node: Assignment, state: State, frame: Frame, *, is_exported: bool = False
+) -> None:
+    if node.subscript is not None:
+        walker.expander.texts(node.subscript, state)
+    old = state.lookup(node.name)
+    if node.items is not None:
+        lists = walker.expander.argument_lists(node.items, state)
+        items = lists[0] if len(lists) == 1 else (marks.LIST,)
+        before = old.items or () if old and node.append else ()
+        state.assign(node.name, ("",), before + items)
+        return
+    values = walker.expander.texts(node.value, state)
+    if node.append and old is not None and old.items is None:
+        values = tuple(before + value for before in old.values for value in values)
+    if node.subscript is not None:
+        state.assign(node.name, ("",), _with_item(walker, old, node, values, state))
+        return
+    state.assign(node.name, values)
+    if is_exported:
+        state.export(node.name)
+    consider_variable(walker, node.name, values, state, frame, is_exported=is_exported)
+
+
+def consider_variable(
+    walker: Walker, name: str, values: Sequence[str], state: State, frame: Frame, *, is_exported: bool
+) -> None:
+    """Some variables are command lines or start-up files for what runs later."""
+    variable = state.variables.get(name)
+    is_exported = is_exported or bool(variable and variable.is_exported)
+    for value in values:
+        if name in PROMPT_VARIABLES:
+            walker.run_template(value, state)
+        elif name == "PROMPT_COMMAND" or (name in COMMAND_VARIABLES and is_exported):
+            if marks.is_known(value) and value.strip():
+                inner = frame.inside(f"{name}=", frame.span or (0, 0), frame.text)
+                walker.run_text(value.lstrip("|- "), state.copy(), inner)
+        elif name in STARTUP_VARIABLES and is_exported:
+            inner = frame.inside(f"{name}=", frame.span or (0, 0), frame.text)
+            run_script_file(walker, value, (), state.copy(), inner)
+
+
+def _with_item(
+    walker: Walker, old: Variable | None, node: Assignment, values: tuple[str, ...], state: State
+) -> tuple[str, ...]:
+    """The array after `name[sub]=value`: in place for a known index, else anywhere."""
+    items = list(old.items or old.values if old else ())
+    key = walker.expander.text(node.subscript or (), state)
+    value = values[0] if len(values) == 1 else marks.LIST
+    if key.isdigit() and int(key) <= len(items):
+        items[int(key) : int(key) + 1] = [value]
+    else:
+        items.append(value)
+    return tuple(items)

@@ -1,0 +1,48 @@
+"""Where a walk is: the text it reads, what wraps it, what it can read and who sees its output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from policy.effects import Span
+from policy.shell.state import State
+from policy.shell.syntax import ShellSyntaxError
+
+if TYPE_CHECKING:
+    from policy.shell.walk import Walker
+
+RUN_DEPTH_MAX = 16  # programs that run programs, texts inside texts
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Where the walk is.
+
+    `span` is set inside text that does not stand in the subject as it is (the
+    argument of `bash -c`): everything in it is placed at that span. `stdin`
+    is what the commands can read, None when that is the terminal or unknown
+    to matter. `is_visible` says that stdout reaches whoever asked.
+    """
+
+    source: str
+    span: Span | None = None
+    nesting: tuple[str, ...] = ()
+    is_syntactic: bool = True
+    is_visible: bool = True
+    stdin: str | None = None
+    depth: int = 0
+    calls: tuple[str, ...] = ()
+    text: str = ""
+
+    def inside(self, what: str, span: Span, text: str) -> Frame:
+        """The frame of a program or text that this one runs; too deep is an error."""
+        if self.depth >= RUN_DEPTH_MAX:
+            raise ShellSyntaxError(f"programs that run programs, {RUN_DEPTH_MAX} deep")
+        return replace(
+            self, span=span, nesting=(*self.nesting, what), depth=self.depth + 1, text=text
+        )
+
+
+Screen = Callable[["Walker", str, str, State, Frame], None]
