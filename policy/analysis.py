@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from policy import marks
 from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed
 from policy.model import Coverage, Subject
+from policy.shell.frame import Frame
 from policy.shell.state import Budget, BudgetExceededError, State
-from policy.shell.walk import Frame, Walker, walk_program
+from policy.shell.walk import Walker, walk_program
 from policy.wordlist import words
 
 WORK_PER_BYTE = 200

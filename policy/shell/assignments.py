@@ -41,7 +41,13 @@ def assign(
 
 
 def consider_variable(
-    walker: Walker, name: str, values: Sequence[str], state: State, frame: Frame, *, is_exported: bool
+    walker: Walker,
+    name: str,
+    values: Sequence[str],
+    state: State,
+    frame: Frame,
+    *,
+    is_exported: bool,
 ) -> None:
     """Some variables are command lines or start-up files for what runs later."""
     variable = state.variables.get(name)

@@ -19,7 +19,8 @@ from policy.shell.redirections import file_text
 from policy.shell.state import State
 
 if TYPE_CHECKING:
-    from policy.shell.walk import Frame, Walker
+    from policy.shell.frame import Frame
+    from policy.shell.walk import Walker
 
 Argv = tuple[str, ...]
 Handler = Callable[["Walker", Argv, State, "Frame"], str | None]

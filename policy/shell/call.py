@@ -12,7 +12,8 @@ from policy.shell.state import State
 from policy.wordlist import words
 
 if TYPE_CHECKING:
-    from policy.shell.walk import Frame, Walker
+    from policy.shell.frame import Frame
+    from policy.shell.walk import Walker
 
 # Wrappers that Claude Code strips before it compares a command with a rule.
 _COMPAT_WRAPPERS = words("timeout time nice nohup stdbuf command builtin noglob xargs")

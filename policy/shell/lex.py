@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import re
 
+from policy.shell.cursor import Cursor, Heredoc
+from policy.shell.heredocs import read_heredoc_body
+from policy.shell.parts import read_arithmetic_command
 from policy.shell.syntax import Literal, Part, Redirection, ShellSyntaxError, Token, Word
-from policy.shell.words import (
-    Cursor,
-    Heredoc,
-    read_arithmetic_command,
-    read_heredoc_body,
-    read_word,
-    skip_blanks,
-)
+from policy.shell.words import read_word, skip_blanks
 from policy.wordlist import words
 
 _REDIRECTION = re.compile(

@@ -20,7 +20,8 @@ from policy.shell.script_files import run_script_file
 from policy.shell.state import State
 
 if TYPE_CHECKING:
-    from policy.shell.walk import Frame, Walker
+    from policy.shell.frame import Frame
+    from policy.shell.walk import Walker
 
 
 def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Frame) -> str:

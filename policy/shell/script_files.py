@@ -11,7 +11,8 @@ from policy.shell.interpreters import interpreter
 from policy.shell.state import State
 
 if TYPE_CHECKING:
-    from policy.shell.walk import Frame, Walker
+    from policy.shell.frame import Frame
+    from policy.shell.walk import Walker
 
 
 def run_script_file(

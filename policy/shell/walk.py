@@ -10,9 +10,12 @@ from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unpar
 from policy.paths import resolve
 from policy.shell import builtins, outputs, run
 from policy.shell.assignments import assign
+from policy.shell.cursor import Cursor
 from policy.shell.expand import Expander
 from policy.shell.frame import RUN_DEPTH_MAX, Frame, Screen
 from policy.shell.grammar import build, parse
+from policy.shell.heredocs import read_template
+from policy.shell.lex import read_list
 from policy.shell.programs import (
     SILENT_SINKS,
 )
@@ -34,7 +37,6 @@ from policy.shell.syntax import (
 from policy.shell.syntax import (
     Sequence as StatementSequence,
 )
-from policy.shell.words import Cursor, read_template
 
 RECURSION_MAX = 3  # calls of one function inside itself before its arguments count as unknown
 _LOOP_PASSES = 2  # what still changes then may be anything
@@ -352,8 +354,6 @@ class Walker:
             return marks.LIST
         if "$" not in text and "`" not in text:
             return text
-        from policy.shell.lex import read_list
-
         try:
             parts = read_template(text, Cursor(text, read_list))
         except ShellSyntaxError as error:

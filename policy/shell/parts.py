@@ -1,0 +1,279 @@
+"""Parts of words: quotes, expansions and nested substitutions, byte for byte.
+
+tree-sitter-bash loses substitutions inside here-documents, parameter operands
+and continued words, and splits some words that bash keeps whole; so words are
+read here, and only the statements around them are left to its grammar.
+"""
+
+from __future__ import annotations
+
+import re
+
+from policy.shell.ansi import unescape
+from policy.shell.cursor import Cursor
+from policy.shell.syntax import (
+    Arithmetic,
+    Literal,
+    Parameter,
+    Part,
+    Pattern,
+    ShellSyntaxError,
+    Substitution,
+)
+
+_PLAIN = re.compile(r"[^\s;&|<>()'\"\\$`?*+@!]+")
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_PARAMETER = re.compile(r"[A-Za-z_]\w*|[0-9]+|[@*#?$!_-]", re.ASCII)
+_OPERATOR = re.compile(r":[-=?+]|[-=?+]|##?|%%?|//?|\^\^?|,,?|@|:")
+_DOUBLE_QUOTED_RUN = re.compile(r'[^"\\$`]+')
+_OPERAND_RUN = re.compile(r"[^}'\"\\$`]+")
+WORD_END = frozenset(" \t\n;&|<>()")
+_EXTENDED = frozenset("?*+@!")
+
+
+def read_unquoted(cursor: Cursor, terminators: frozenset[str]) -> tuple[Part, ...]:
+    """Parts up to a character that ends an unquoted word."""
+    text, parts = cursor.text, list[Part]()
+    while cursor.pos < len(text):
+        if plain := _PLAIN.match(text, cursor.pos):
+            parts.append(Literal(plain.group(), False))
+            cursor.pos = plain.end()
+            continue
+        char = text[cursor.pos]
+        if char in "<>" and text[cursor.pos + 1 : cursor.pos + 2] == "(":
+            parts.append(_read_substitution(cursor, char + "(", quoted=False))
+        elif char in _EXTENDED:
+            parts.append(_read_extended(cursor))
+        elif char in terminators:
+            break
+        elif char.isspace():  # \r, \f and other blanks are ordinary characters to bash
+            parts.append(Literal(char, True))
+            cursor.pos += 1
+        else:
+            parts.extend(read_special(cursor, quoted=False))
+    return tuple(parts)
+
+
+def _read_extended(cursor: Cursor) -> Part:
+    char = cursor.peek()
+    cursor.pos += 1
+    if cursor.peek() != "(":
+        return Literal(char, False)
+    cursor.pos += 1
+    return Pattern(read_enclosed(cursor, ")"))
+
+
+def read_special(cursor: Cursor, *, quoted: bool) -> list[Part]:
+    """A quote, a backslash, a `$` or a backtick at the cursor."""
+    char = cursor.peek()
+    if char == "'":
+        return [_read_single_quoted(cursor)]
+    if char == '"':
+        return _read_double_quoted(cursor)
+    if char == "\\":
+        return _read_backslash(cursor, quoted=quoted)
+    if char == "`":
+        return [_read_backticks(cursor, quoted=quoted)]
+    return _read_dollar(cursor, quoted=quoted)
+
+
+def _read_single_quoted(cursor: Cursor) -> Part:
+    end = cursor.text.find("'", cursor.pos + 1)
+    if end < 0:
+        raise ShellSyntaxError("single quote without its end")
+    literal = Literal(cursor.text[cursor.pos + 1 : end], True)
+    cursor.pos = end + 1
+    return literal
+
+
+def _read_double_quoted(cursor: Cursor) -> list[Part]:
+    cursor.pos += 1
+    parts: list[Part] = [Literal("", True)]
+    cursor.descend()
+    while True:
+        if run := _DOUBLE_QUOTED_RUN.match(cursor.text, cursor.pos):
+            parts.append(Literal(run.group(), True))
+            cursor.pos = run.end()
+        char = cursor.peek()
+        if char == "":
+            raise ShellSyntaxError("double quote without its end")
+        if char == '"':
+            cursor.pos += 1
+            cursor.depth -= 1
+            return parts
+        parts.extend(read_special(cursor, quoted=True))
+
+
+def _read_backslash(cursor: Cursor, *, quoted: bool) -> list[Part]:
+    following = cursor.text[cursor.pos + 1 : cursor.pos + 2]
+    cursor.pos += 2
+    if following == "\n":
+        return []
+    if quoted and following not in '$`"\\':
+        return [Literal("\\" + following, True)]
+    return [Literal(following or "\\", True)]
+
+
+def _read_backticks(cursor: Cursor, *, quoted: bool) -> Part:
+    start = cursor.pos
+    text, pos, body = cursor.text, start + 1, []
+    escapable = '$`\\"' if quoted else "$`\\"
+    while pos < len(text) and text[pos] != "`":
+        if text[pos] == "\\" and text[pos + 1 : pos + 2] and text[pos + 1] in escapable:
+            pos += 1
+        elif text[pos] == "\\":
+            body.append("\\")
+            pos += 1
+        body.append(text[pos : pos + 1])
+        pos += 1
+    if pos >= len(text):
+        raise ShellSyntaxError("backtick without its end")
+    cursor.pos = pos + 1
+    return Substitution("`", None, "".join(body), start, cursor.pos, quoted)
+
+
+def _read_dollar(cursor: Cursor, *, quoted: bool) -> list[Part]:
+    text = cursor.text
+    after = cursor.pos + 1
+    while text.startswith("\\\n", after):
+        after += 2
+    following = text[after : after + 1]
+    if following == "(":
+        cursor.pos = after - 1
+        return [_read_arithmetic_or_substitution(cursor, quoted=quoted)]
+    if following == "{":
+        cursor.pos = after + 1
+        return [_read_braced(cursor, quoted=quoted)]
+    if following == "[":
+        cursor.pos = after + 1
+        return [Arithmetic(read_enclosed(cursor, "]"), quoted)]
+    if following == "'" and not quoted:
+        return [_read_ansi(cursor, after)]
+    if following == '"' and not quoted:
+        cursor.pos = after
+        return _read_double_quoted(cursor)
+    name = _NAME.match(text, after) or re.compile(r"[0-9@*#?$!-]").match(text, after)
+    if name is None:
+        cursor.pos += 1
+        return [Literal("$", True)]
+    cursor.pos = name.end()
+    return [Parameter(name.group(), None, "", "", (), quoted)]
+
+
+def _read_ansi(cursor: Cursor, quote: int) -> Part:
+    end = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL).match(cursor.text, quote)
+    if end is None:
+        raise ShellSyntaxError("$' without its end")
+    cursor.pos = end.end()
+    return Literal(unescape(end[1]).partition("\0")[0], True)
+
+
+def _read_arithmetic_or_substitution(cursor: Cursor, *, quoted: bool) -> Part:
+    if cursor.peek(3) == "$((":
+        cursor.pos += 3
+        parts = read_arithmetic_command(cursor)
+        if parts is not None:
+            return Arithmetic(parts, quoted)
+        cursor.pos -= 3
+    return _read_substitution(cursor, "$(", quoted=quoted)
+
+
+def _read_substitution(cursor: Cursor, kind: str, *, quoted: bool) -> Part:
+    start = cursor.pos
+    cursor.pos += 2
+    cursor.descend()
+    tokens = cursor.read_list(cursor, ")")
+    cursor.depth -= 1
+    body = cursor.text[start + 2 : cursor.pos - 1]
+    return Substitution(kind, tokens if cursor.in_place else None, body, start, cursor.pos, quoted)
+
+
+def _read_braced(cursor: Cursor, *, quoted: bool) -> Part:
+    """`${...}` with the cursor behind the brace."""
+    text = cursor.text
+    prefix = ""
+    if cursor.peek() in ("!", "#") and text[cursor.pos + 1 : cursor.pos + 2] not in ("}", ""):
+        prefix = cursor.peek()
+        cursor.pos += 1
+    name = _PARAMETER.match(text, cursor.pos)
+    if name is None:
+        raise ShellSyntaxError("${ without a parameter name")
+    cursor.pos = name.end()
+    subscript = None
+    if cursor.peek() == "[":
+        cursor.pos += 1
+        subscript = read_enclosed(cursor, "]")
+    operator = _OPERATOR.match(text, cursor.pos)
+    if operator:
+        cursor.pos = operator.end()
+    operand = _read_operand(cursor, quoted=quoted)
+    return Parameter(
+        name.group(), subscript, prefix, operator.group() if operator else "", operand, quoted
+    )
+
+
+def _read_operand(cursor: Cursor, *, quoted: bool) -> tuple[Part, ...]:
+    """The text after the operator of `${...}`, up to and over its closing brace."""
+    cursor.descend()
+    parts: list[Part] = []
+    while True:
+        if run := _OPERAND_RUN.match(cursor.text, cursor.pos):
+            parts.append(Literal(run.group(), quoted))
+            cursor.pos = run.end()
+        char = cursor.peek()
+        if char == "":
+            raise ShellSyntaxError("${ without its closing brace")
+        if char == "}":
+            cursor.pos += 1
+            cursor.depth -= 1
+            return tuple(parts)
+        if char == "'" and quoted:
+            parts.append(Literal("'", True))
+            cursor.pos += 1
+        elif char == "\\" and cursor.peek(2) == "\\}":
+            parts.append(Literal("}", True))
+            cursor.pos += 2
+        else:
+            parts.extend(read_special(cursor, quoted=quoted))
+
+
+_OPENERS = {")": "(", "]": "["}
+
+
+def read_enclosed(cursor: Cursor, closer: str) -> tuple[Part, ...]:
+    """Parts up to and over the matching `closer`; for subscripts, arithmetic and patterns."""
+    opener = _OPENERS[closer]
+    run = re.compile(rf"[^{re.escape(opener + closer)}'\"\\$`]+")
+    cursor.descend()
+    parts: list[Part] = []
+    level = 0
+    while True:
+        if match := run.match(cursor.text, cursor.pos):
+            parts.append(Literal(match.group(), False))
+            cursor.pos = match.end()
+        char = cursor.peek()
+        if char == "":
+            raise ShellSyntaxError(f"no closing {closer}")
+        if char in (opener, closer):
+            cursor.pos += 1
+            if char == closer and level == 0:
+                cursor.depth -= 1
+                return tuple(parts)
+            level += 1 if char == opener else -1
+            parts.append(Literal(char, False))
+        else:
+            parts.extend(read_special(cursor, quoted=False))
+
+
+def read_arithmetic_command(cursor: Cursor) -> tuple[Part, ...] | None:
+    """The expression of `(( ))` with the cursor behind `((`; None when it is two subshells."""
+    start, depth = cursor.pos, cursor.depth
+    try:
+        parts = read_enclosed(cursor, ")")
+        if cursor.peek() == ")":
+            cursor.pos += 1
+            return parts
+    except ShellSyntaxError:
+        pass
+    cursor.rewind(start, depth)
+    return None
