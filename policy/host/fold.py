@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.host import transforms
+from policy.host.arguments import ArgumentReader
 from policy.host.names import Binding, Names
+from policy.host.references import REFERENCES
 from policy.host.tree import Role, Tree, text_of
 from policy.shell.ansi import unescape
 from policy.shell.state import Budget
@@ -22,25 +24,6 @@ ALTERNATIVES_MAX = 8
 UNKNOWN: Value = marks.WORD
 
 
-class Arguments:
-    """The arguments of one call: by position, and by name."""
-
-    def __init__(self, positional: list[Node], named: dict[str, Node]) -> None:
-        self.positional = positional
-        self.named = named
-
-    def get(self, spec: str) -> Node | None:
-        """`0`, `-1`, `name`, or alternatives of them as in `0/args`."""
-        for key in spec.split("/"):
-            if key.lstrip("-").isdigit():
-                index = int(key)
-                if -len(self.positional) <= index < len(self.positional):
-                    return self.positional[index]
-            elif key in self.named:
-                return self.named[key]
-        return None
-
-
 class Folder:
     """Folds expressions of one program."""
 
@@ -50,11 +33,7 @@ class Folder:
         self.budget = budget
         self.known = known
         self.depth = 0
-        self.piped: dict[int, Node] = {}  # calls that get a first argument through a pipe operator
-        for _, role in tree.of("pipe"):
-            call, value = role.part("call"), role.part("value")
-            if call is not None and value is not None:
-                self.piped[call.id] = value
+        self.reader = ArgumentReader(tree)
         self.calls_by_name: dict[str, list[Node]] = {}
         for node, role in tree.of("call"):
             callee = role.part("callee") or role.part("name")
@@ -155,7 +134,7 @@ class Folder:
         return self._applied("path", arguments)
 
     def _list(self, node: Node, role: Role) -> Iterable[Value]:
-        return _product([self._items(child) for child in self.children(node)])
+        return _product([self._items(child) for child in self.reader.children(node)])
 
     def _items(self, node: Node) -> list[tuple[str, ...]]:
         """What one element adds to a list: itself, or for a spread all of its own."""
@@ -219,7 +198,7 @@ class Folder:
     def _added(self, binding: Binding) -> Iterable[Value]:
         """What `list.append(x)` or `command.args([...])` adds: each argument, lists opened up."""
         assert binding.value is not None
-        arguments = self.arguments(binding.value).positional[binding.position :]
+        arguments = self.reader.arguments(binding.value).positional[binding.position :]
         if binding.member == "format":
             return self._applied("format", [self.values(argument) for argument in arguments])
         if binding.member == "text":
@@ -230,7 +209,7 @@ class Folder:
         """A parameter has the values that the program's own calls pass."""
         found: list[Value] = []
         for call in self.calls_by_name.get(binding.function, ())[:ALTERNATIVES_MAX]:
-            argument = self.arguments(call).get(str(binding.position))
+            argument = self.reader.arguments(call).get(str(binding.position))
             if argument is not None:
                 found.extend(self.values(argument))
         return found or [UNKNOWN]
@@ -254,7 +233,7 @@ class Folder:
         if base is None or name is None:
             return [UNKNOWN]
         for ref in self.references(base):
-            if self._operation(ref) == "env":
+            if self.operation(ref) == "env":
                 return [self.known.environment(text_of(name))]
         return [UNKNOWN]
 
@@ -263,7 +242,7 @@ class Folder:
         if base is None or key is None:
             return [UNKNOWN]
         for ref in self.references(base):
-            if self._operation(ref) == "env":
+            if self.operation(ref) == "env":
                 return [self.known.environment(text) for text in self.texts(key)]
         index = text_of(key)
         found: list[Value] = []
@@ -279,9 +258,9 @@ class Folder:
         return found
 
     def _call(self, node: Node, role: Role) -> Iterable[Value]:
-        arguments = self.arguments(node)
+        arguments = self.reader.arguments(node)
         for ref in self.callees(role):
-            if operation := self._operation(ref):
+            if operation := self.operation(ref):
                 return self._applied(operation, [self.values(n) for n in arguments.positional])
         name, base = self.tree.method(role), self.tree.receiver(role)
         operation = self.tree.language.methods.get(text_of(name)) if name is not None else None
@@ -290,7 +269,7 @@ class Folder:
         rest = [self.values(n) for n in arguments.positional]
         return self._applied(operation, [self.values(base), *rest])
 
-    def _operation(self, ref: str) -> str | None:
+    def operation(self, ref: str) -> str | None:
         return self.tree.language.lookup(self.tree.language.folds, ref)
 
     def _applied(self, operation: str, arguments: list[list[Value]]) -> list[Value]:
@@ -302,51 +281,6 @@ class Folder:
                 return [UNKNOWN]
         return [transforms.apply(operation, c, self.known) for c in combinations]
 
-    # Arguments
-
-    def children(self, node: Node) -> list[Node]:
-        """The elements of an argument list or a literal, without comments and separators."""
-        skipped = ("comment", "comma", "line_comment", "block_comment")
-        return [child for child in node.named_children if child.type not in skipped]
-
-    def arguments(self, call: Node) -> Arguments:
-        """The arguments of a call; options in a map are named arguments, too."""
-        role = self.tree.role(call)
-        positional: list[Node] = [self.piped[call.id]] if call.id in self.piped else []
-        named: dict[str, Node] = {}
-        for group in role.parts.get("arguments", ()) if role is not None else ():
-            group_role = self.tree.role(group)
-            is_group = group_role is not None and group_role.name == "arguments"
-            for argument in self.children(group) if is_group else [group]:
-                self._add_argument(argument, positional, named)
-        return Arguments(positional, named)
-
-    def _add_argument(self, node: Node, positional: list[Node], named: dict[str, Node]) -> None:
-        role = self.tree.role(node)
-        if role is not None and role.name == "pair":
-            name, value = role.part("name"), role.part("value")
-            if name is not None and value is not None:
-                named[text_of(name).strip("\"': =>")] = value
-            return
-        if role is not None and role.name == "wrap":
-            inner = role.part("value") or next(iter(node.named_children), None)
-            if inner is not None:
-                self._add_argument(inner, positional, named)
-            return
-        if role is not None and role.name in ("map", "keywords", "list"):
-            for child in self.children(node):
-                self._add_argument_of_map(child, named)
-            if role.name == "keywords":
-                return
-        positional.append(node)
-
-    def _add_argument_of_map(self, node: Node, named: dict[str, Node]) -> None:
-        role = self.tree.role(node)
-        if role is not None and role.name in ("pair", "keywords"):
-            self._add_argument(node, [], named)
-        elif role is not None and role.name == "identifier":
-            named[text_of(node)] = node  # the shorthand {args}
-
     # References
 
     def references(self, node: Node | None) -> list[str]:
@@ -356,7 +290,7 @@ class Folder:
         self.budget.spend()
         self.depth += 1
         role = self.tree.role(node)
-        resolve = _REFERENCES.get(role.name) if role is not None else None
+        resolve = REFERENCES.get(role.name) if role is not None else None
         found = list(resolve(self, node, role)) if role is not None and resolve else []
         self.depth -= 1
         return list(dict.fromkeys(found))[:ALTERNATIVES_MAX]
@@ -371,93 +305,6 @@ class Folder:
             return []
         bases = self.references(call.part("object")) or ["?"]
         return [f"{base}.{text_of(name)}" for base in bases]
-
-    def _reference_identifier(self, node: Node, role: Role) -> Iterable[str]:
-        name = text_of(node)
-        candidates = self.names.candidates(name, node)
-        for binding in candidates:
-            if binding.kind == "import":
-                yield binding.dotted
-            elif binding.kind == "value" and binding.value is not None:
-                if binding.value.start_byte <= node.start_byte < binding.value.end_byte:
-                    continue
-                base = self.references(binding.value)
-                yield from (f"{ref}.{binding.member}" for ref in base) if binding.member else base
-                if not base and "callable_strings" in self.tree.language.traits:
-                    yield from self.texts(binding.value)
-            elif binding.kind == "parameter":
-                yield from self._awaited(binding)
-        if not candidates:
-            bare = name.lstrip("\\&").replace("\\", ".").replace("::", ".")
-            yield bare
-            yield from (f"{module}.{bare}" for module in self.names.wildcards)
-
-    def _awaited(self, binding: Binding) -> Iterable[str]:
-        """The parameter of a callback given to `promise.then` is what was promised."""
-        group = binding.node.parent
-        call = group.parent if group is not None else None
-        role = self.tree.role(call) if call is not None else None
-        if role is None or role.name != "call" or binding.position:
-            return []
-        method = self.tree.method(role)
-        if method is None or text_of(method) != "then":
-            return []
-        return self.references(self.tree.receiver(role))
-
-    def _reference_member(self, node: Node, role: Role) -> Iterable[str]:
-        base, name = role.part("object"), role.part("name")
-        if name is None:
-            return
-        if role.name == "index":
-            names = [text for text in self.texts(name) if marks.is_known(text)]
-        else:
-            names = [text_of(name)]
-        refs = self.references(base) or ["?"]
-        for ref in refs:
-            yield from (f"{ref}.{part.replace('::', '.')}" for part in names)
-
-    def _reference_call(self, node: Node, role: Role) -> Iterable[str]:
-        arguments = self.arguments(node)
-        for ref in self.callees(role):
-            language = self.tree.language
-            operation = language.lookup(language.folds, ref)
-            if operation == "module":
-                for text in self.texts(arguments.get("0")):
-                    if marks.is_known(text):
-                        module = text.removeprefix("node:")
-                        yield language.modules.get(module, module)
-            elif operation == "getattr":
-                names = [text for text in self.texts(arguments.get("1")) if marks.is_known(text)]
-                for base in self.references(arguments.get("0")):
-                    yield from (f"{base}.{name.lstrip(':')}" for name in names)
-            elif operation == "function":
-                yield from (
-                    t.lstrip(":") for t in self.texts(arguments.get("0")) if marks.is_known(t)
-                )
-                yield from self.references(arguments.get("0"))
-            else:
-                yield language.lookup(language.returns, ref) or f"{ref}()"
-        method = self.tree.method(role)
-        kept = self.tree.language.methods.get(text_of(method)) if method is not None else None
-        if kept in ("identity", "path", "expanduser"):
-            yield from self.references(self.tree.receiver(role))
-
-    def _reference_path(self, node: Node, role: Role) -> Iterable[str]:
-        return self.references(role.part("left"))
-
-    def _reference_wrap(self, node: Node, role: Role) -> Iterable[str]:
-        return self.references(role.part("value") or next(iter(node.named_children), None))
-
-    def _reference_choice(self, node: Node, role: Role) -> Iterable[str]:
-        for option in role.parts.get("option", ()):
-            yield from self.references(option)
-
-    def _reference_atom(self, node: Node, role: Role) -> Iterable[str]:
-        return [text_of(node)]
-
-    def _reference_string(self, node: Node, role: Role) -> Iterable[str]:
-        if "callable_strings" in self.tree.language.traits:
-            yield from (text for text in self.texts(node) if marks.is_known(text))
 
 
 _FOLDS = {
@@ -476,17 +323,6 @@ _FOLDS = {
     "member": Folder._member,
     "index": Folder._member,
     "call": Folder._call,
-}
-_REFERENCES = {
-    "identifier": Folder._reference_identifier,
-    "member": Folder._reference_member,
-    "index": Folder._reference_member,
-    "call": Folder._reference_call,
-    "wrap": Folder._reference_wrap,
-    "choice": Folder._reference_choice,
-    "path": Folder._reference_path,
-    "string": Folder._reference_string,
-    "atom": Folder._reference_atom,
 }
 
 

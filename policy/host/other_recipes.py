@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from policy import marks
-from policy.host.fold import Arguments
+from policy.host.arguments import Arguments
 from policy.host.recipe import Recipe
+from policy.host.tree import Role
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -136,7 +137,7 @@ def _eval_parsed(
     role = screening.tree.role(target) if target is not None else None
     if target is None or role is None or role.name != "call":
         return
-    inner = screening.folder.arguments(target)
+    inner = screening.folder.reader.arguments(target)
     text = inner.get("text") or (inner.get("0") if _is_parser(screening, role) else None)
     if text is not None:
         frame = screening.inside(node, name)
@@ -181,7 +182,7 @@ def _apply_each(
         return
     role = screening.tree.role(items)
     known = role is not None and role.name in ("list", "call")
-    for item in screening.folder.children(items) if known else [items]:
+    for item in screening.folder.reader.children(items) if known else [items]:
         for ref, recipe in recipes:
             screening.apply_recipe(recipe, ref, node, Arguments([item], {}))
 
@@ -198,7 +199,7 @@ def _apply_elixir(
         for function in screening.folder.texts(arguments.get(words[1])):
             recipe = language.lookup(language.sinks, f"{module}.{function}")
             if recipe is not None:
-                positional = screening.folder.children(group)
+                positional = screening.folder.reader.children(group)
                 screening.apply_recipe(
                     recipe, f"{module}.{function}", node, Arguments(positional, {})
                 )
@@ -222,8 +223,8 @@ def _passed_on(screening: Screening, words: list[str], arguments: Arguments) -> 
         return []
     role = screening.tree.role(group)
     if role is not None and role.name == "call":
-        return screening.folder.arguments(group).positional
-    return screening.folder.children(group)
+        return screening.folder.reader.arguments(group).positional
+    return screening.folder.reader.children(group)
 
 
 RECIPES: dict[str, Recipe] = {

@@ -36,7 +36,8 @@ from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.host import other_recipes, starting
-from policy.host.fold import Arguments, Folder
+from policy.host.arguments import Arguments
+from policy.host.fold import Folder
 from policy.host.names import Names
 from policy.host.transforms import Known
 from policy.host.tree import Language, Role, Tree, load_language, read_tree, text_of
@@ -120,7 +121,7 @@ class Screening:
     def _call(self, node: Node, role: Role) -> None:
         language = self.tree.language
         for ref in self.folder.callees(role):
-            arguments = self.folder.arguments(node)
+            arguments = self.folder.reader.arguments(node)
             recipe = language.lookup(language.sinks, ref)
             base, _, method = ref.rpartition(".")
             if recipe is None and method in language.calls:
@@ -141,9 +142,8 @@ class Screening:
     def inside(self, node: Node, name: str, arguments: Arguments | None = None) -> Frame:
         span = self.frame.span or (node.start_byte, node.end_byte)
         frame = self.frame.inside(name, span, text_of(node))
-        source = arguments and next(
-            (arguments.named[key] for key in _INPUT_ARGUMENTS if key in arguments.named), None
-        )
+        named = arguments.named if arguments is not None else {}
+        source = next((named[key] for key in _INPUT_ARGUMENTS if key in named), None)
         if source is None:
             return replace(frame, stdin=None)
         texts = self.folder.texts(source)
@@ -217,7 +217,7 @@ class Screening:
         return tuple(added)
 
     def _added_words(self, call: Node) -> list[str]:
-        words = self.words_of(self.folder.arguments(call).positional)
+        words = self.words_of(self.folder.reader.arguments(call).positional)
         return list(words[0]) if len(words) == 1 else [marks.LIST]
 
     def _property(self, node: Node, role: Role) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from policy import marks
-from policy.host.fold import Arguments
+from policy.host.arguments import Arguments
 from policy.host.recipe import Recipe
 from policy.shell.frame import Frame
 from policy.shell.outputs import quoted

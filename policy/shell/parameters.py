@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from collections.abc import Callable
+
 from policy import marks
 
 _GLOBS = {marks.GLOB_STAR: ".*", marks.GLOB_ONE: ".", marks.GLOB_SET: ".", marks.GLOB_ANY: ".*"}
@@ -83,7 +85,7 @@ def _substring(value: str, operator: str, operand: str) -> str:
 
 
 def _transform(value: str, operator: str, operand: str) -> str:
-    known = {
+    known: dict[str, Callable[[str], str]] = {
         "U": str.upper,
         "L": str.lower,
         "Q": str,

@@ -1,0 +1,84 @@
+"""The arguments of calls: by position and by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policy.host.tree import Tree, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+class Arguments:
+    """The arguments of one call: by position, and by name."""
+
+    def __init__(self, positional: list[Node], named: dict[str, Node]) -> None:
+        self.positional = positional
+        self.named = named
+
+    def get(self, spec: str) -> Node | None:
+        """`0`, `-1`, `name`, or alternatives of them as in `0/args`."""
+        for key in spec.split("/"):
+            if key.lstrip("-").isdigit():
+                index = int(key)
+                if -len(self.positional) <= index < len(self.positional):
+                    return self.positional[index]
+            elif key in self.named:
+                return self.named[key]
+        return None
+
+
+class ArgumentReader:
+    """Takes the arguments of calls apart, the one that a pipe operator gives included."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.piped: dict[int, Node] = {}
+        for _, role in tree.of("pipe"):
+            call, value = role.part("call"), role.part("value")
+            if call is not None and value is not None:
+                self.piped[call.id] = value
+
+    def children(self, node: Node) -> list[Node]:
+        """The elements of an argument list or a literal, without comments and separators."""
+        skipped = ("comment", "comma", "line_comment", "block_comment")
+        return [child for child in node.named_children if child.type not in skipped]
+
+    def arguments(self, call: Node) -> Arguments:
+        """The arguments of a call; options in a map are named arguments, too."""
+        role = self.tree.role(call)
+        positional: list[Node] = [self.piped[call.id]] if call.id in self.piped else []
+        named: dict[str, Node] = {}
+        for group in role.parts.get("arguments", ()) if role is not None else ():
+            group_role = self.tree.role(group)
+            is_group = group_role is not None and group_role.name == "arguments"
+            for argument in self.children(group) if is_group else [group]:
+                self._add_argument(argument, positional, named)
+        return Arguments(positional, named)
+
+    def _add_argument(self, node: Node, positional: list[Node], named: dict[str, Node]) -> None:
+        role = self.tree.role(node)
+        if role is not None and role.name == "pair":
+            name, value = role.part("name"), role.part("value")
+            if name is not None and value is not None:
+                named[text_of(name).strip("\"': =>")] = value
+            return
+        if role is not None and role.name == "wrap":
+            inner = role.part("value") or next(iter(node.named_children), None)
+            if inner is not None:
+                self._add_argument(inner, positional, named)
+            return
+        if role is not None and role.name in ("map", "keywords", "list"):
+            for child in self.children(node):
+                self._add_argument_of_map(child, named)
+            if role.name == "keywords":
+                return
+        positional.append(node)
+
+    def _add_argument_of_map(self, node: Node, named: dict[str, Node]) -> None:
+        role = self.tree.role(node)
+        if role is not None and role.name in ("pair", "keywords"):
+            self._add_argument(node, [], named)
+        elif role is not None and role.name == "identifier":
+            named[text_of(node)] = node  # the shorthand {args}

@@ -1,0 +1,124 @@
+"""The dotted names that expressions stand for, as the sink tables spell them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from policy import marks
+from policy.host.names import Binding
+from policy.host.tree import Role, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from policy.host.fold import Folder
+
+
+def _awaited(folder: Folder, binding: Binding) -> Iterable[str]:
+    """The parameter of a callback given to `promise.then` is what was promised."""
+    group = binding.node.parent
+    call = group.parent if group is not None else None
+    role = folder.tree.role(call) if call is not None else None
+    if role is None or role.name != "call" or binding.position:
+        return []
+    method = folder.tree.method(role)
+    if method is None or text_of(method) != "then":
+        return []
+    return folder.references(folder.tree.receiver(role))
+
+
+def _reference_identifier(folder: Folder, node: Node, role: Role) -> Iterable[str]:
+    name = text_of(node)
+    candidates = folder.names.candidates(name, node)
+    for binding in candidates:
+        if binding.kind == "import":
+            yield binding.dotted
+        elif binding.kind == "value" and binding.value is not None:
+            if binding.value.start_byte <= node.start_byte < binding.value.end_byte:
+                continue
+            base = folder.references(binding.value)
+            yield from (f"{ref}.{binding.member}" for ref in base) if binding.member else base
+            if not base and "callable_strings" in folder.tree.language.traits:
+                yield from folder.texts(binding.value)
+        elif binding.kind == "parameter":
+            yield from _awaited(folder, binding)
+    if not candidates:
+        bare = name.lstrip("\\&").replace("\\", ".").replace("::", ".")
+        yield bare
+        yield from (f"{module}.{bare}" for module in folder.names.wildcards)
+
+
+def _reference_member(folder: Folder, node: Node, role: Role) -> Iterable[str]:
+    base, name = role.part("object"), role.part("name")
+    if name is None:
+        return
+    if role.name == "index":
+        names = [text for text in folder.texts(name) if marks.is_known(text)]
+    else:
+        names = [text_of(name)]
+    refs = folder.references(base) or ["?"]
+    for ref in refs:
+        yield from (f"{ref}.{part.replace('::', '.')}" for part in names)
+
+
+def _reference_call(folder: Folder, node: Node, role: Role) -> Iterable[str]:
+    arguments = folder.reader.arguments(node)
+    for ref in folder.callees(role):
+        language = folder.tree.language
+        operation = language.lookup(language.folds, ref)
+        if operation == "module":
+            for text in folder.texts(arguments.get("0")):
+                if marks.is_known(text):
+                    module = text.removeprefix("node:")
+                    yield language.modules.get(module, module)
+        elif operation == "getattr":
+            names = [text for text in folder.texts(arguments.get("1")) if marks.is_known(text)]
+            for base in folder.references(arguments.get("0")):
+                yield from (f"{base}.{name.lstrip(':')}" for name in names)
+        elif operation == "function":
+            yield from (
+                t.lstrip(":") for t in folder.texts(arguments.get("0")) if marks.is_known(t)
+            )
+            yield from folder.references(arguments.get("0"))
+        else:
+            yield language.lookup(language.returns, ref) or f"{ref}()"
+    method = folder.tree.method(role)
+    kept = folder.tree.language.methods.get(text_of(method)) if method is not None else None
+    if kept in ("identity", "path", "expanduser"):
+        yield from folder.references(folder.tree.receiver(role))
+
+
+def _reference_path(folder: Folder, node: Node, role: Role) -> Iterable[str]:
+    return folder.references(role.part("left"))
+
+
+def _reference_wrap(folder: Folder, node: Node, role: Role) -> Iterable[str]:
+    return folder.references(role.part("value") or next(iter(node.named_children), None))
+
+
+def _reference_choice(folder: Folder, node: Node, role: Role) -> Iterable[str]:
+    for option in role.parts.get("option", ()):
+        yield from folder.references(option)
+
+
+def _reference_atom(folder: Folder, node: Node, role: Role) -> Iterable[str]:
+    return [text_of(node)]
+
+
+def _reference_string(folder: Folder, node: Node, role: Role) -> Iterable[str]:
+    if "callable_strings" in folder.tree.language.traits:
+        yield from (text for text in folder.texts(node) if marks.is_known(text))
+
+
+REFERENCES: dict[str, Callable[..., Iterable[str]]] = {
+    "identifier": _reference_identifier,
+    "member": _reference_member,
+    "index": _reference_member,
+    "call": _reference_call,
+    "wrap": _reference_wrap,
+    "choice": _reference_choice,
+    "path": _reference_path,
+    "string": _reference_string,
+    "atom": _reference_atom,
+}
