@@ -15,6 +15,7 @@ import trio
 from executor import Limits, Request, RequestError, Result, Status
 from tests.escapes import layers_off as off
 from tests.escapes.arena import Arena
+from tests.escapes.server import in_a_server
 from tests.escapes.attack import (
     Attack,
     Control,
@@ -30,7 +31,6 @@ from tests.escapes.attack import (
 
 ABSENT = "(ENOENT|EACCES)"
 READ_ONLY_PROJECT = "the project is read-only (Landlock)"
-NO_BUILD = "tier B refuses profiles that write to the project"
 
 
 @contextlib.contextmanager
@@ -104,7 +104,7 @@ def by_descriptor():
     os.link(f"/proc/self/fd/{fd}", "env", follow_symlinks=True)
 attempt("link a descriptor", by_descriptor)
 attempt("link the script", os.link, sys.argv[0], "script")
-attempt("link a protected file", os.link, "@project@/.mcp.json", "@project@/alias")
+attempt("link a protected file", os.link, ".mcp.json", "alias")
 os.chdir(os.environ["TMPDIR"])
 open("mine", "w").close()
 attempt("link one's own", os.link, "mine", "also mine")
@@ -182,7 +182,6 @@ def _changed(*paths: str) -> Callable[[Arena, Result], None]:
 
 
 WRITE_PROTECTED = shell("""
-cd @project@
 put() { mkdir -p "$(dirname "$1")" 2>/dev/null; echo evil 2>/dev/null > "$1" && echo "$1 written" || echo "$1 refused"; }
 for path in .git/hooks/pre-commit .git/config .git/config.worktree .git/info/attributes .gitmodules \\
     .git/modules/x/config .bashrc .bash_profile .profile .zshrc .zshenv .gitconfig .ripgreprc .envrc \\
@@ -200,7 +199,6 @@ echo done
 """)
 EXISTING = (".git/hooks/pre-commit", ".git/config", ".mcp.json", ".vscode/settings.json")
 RENAME_PARENT = shell("""
-cd @project@
 mv .git moved 2>&1 | head -1; mkdir -p .git/hooks 2>/dev/null; echo evil > .git/hooks/pre-commit 2>/dev/null
 mv .git/hooks .git/h 2>&1 | head -1
 python3 - <<'end' || perl -e 'syscall(316, -100, ".git", -100, "other", 2)'
@@ -215,7 +213,6 @@ rm -rf other
 echo done
 """)
 READ_COVERED = shell("""
-cd @project@
 cat .env deploy/server.key; cp .env copy; mv .env moved; ln .env linked; mv deploy d2; cat d2/server.key
 cat /proc/self/root@project@/.env; git diff --no-index /dev/null .env; tar c .env deploy | strings
 python3 -c "import os; print(os.open('.env', os.O_RDWR))"; rm -f .env; cat .env; chmod 644 .env; cat .env
@@ -254,11 +251,18 @@ async def _worktrees_work_and_stay_protected(arena: Arena) -> None:
     subprocess.run(["find", str(project), "-mindepth", "1", "-delete"], check=True)
     subprocess.run([*git, "-C", str(main), "worktree", "add", "-q", str(project)], check=True)
     gitdir = (project / ".git").read_text()
-    result = await arena.run(attack, profile="build")
-    assert "attack started" in result.stdout.text
+    said = await in_a_server(
+        arena,
+        "",
+        f"""
+        result = (await executor.run(Request("shell", {attack.text!r}, profile="build"))).result
+        print(result.status.value, result.stdout.text)
+        """,
+    )
+    assert "attack started" in said
+    assert "status 0" in said
     assert (project / ".git").read_text() == gitdir
-    hooks = main / ".git" / "hooks"
-    assert not (hooks / "pre-commit").exists()
+    assert not (main / ".git" / "hooks" / "pre-commit").exists()
 
 
 def _outcome_of_git(project: Path, proof: Path) -> bool:
@@ -285,26 +289,22 @@ def _git_runs_it(arena: Arena, _: Result) -> None:
 
 
 GIT_FILE = shell("""
-cd @project@
 mkdir -p gd; git init -q --bare gd 2>/dev/null
 printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = @project@\\n\\tfsmonitor = "touch @proof@; false"\\n' > gd/config
 echo "gitdir: ./gd" > .git
 echo planted
 """)
 BARE = shell("""
-cd @project@
 git init -q --bare . 2>/dev/null
 printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = @project@\\n\\tfsmonitor = "touch @proof@; false"\\n' > config
 echo planted
 """)
 NEW_REPOSITORY = shell("""
-cd @project@
 git init -q . 2>/dev/null; git config core.fsmonitor 'touch @proof@; false' 2>/dev/null
 printf '#!/bin/sh\\ntouch @proof@\\n' > .git/hooks/post-index-change; chmod +x .git/hooks/post-index-change
 echo planted
 """)
 NESTED_REPOSITORY = shell("""
-cd @project@
 git init -q sub && cd sub && git config core.fsmonitor 'touch @proof@; false'
 printf '#!/bin/sh\\n' > .git/hooks/pre-commit
 echo planted
@@ -328,13 +328,50 @@ def _with_subrepository(arena: Arena) -> Iterator[Words]:
 
 
 SUBREPOSITORY_HOOK = shell("""
-cd @project@/sub
+cd sub
 git config core.fsmonitor 'touch @proof@; false'
 mv .git g 2>/dev/null && cp -r g .git && rm -rf g; printf 'evil' > .git/hooks/pre-commit
 echo planted
 """)
+COMMIT_THROUGH_LINK = shell("""
+ln -s @home@/.bashrc .a.ctxmode-new; echo evil > a
+ln -s @home@ folder; ln -s @home@/.profile file; echo evil 2>/dev/null > file
+echo done
+""")
+
+
+@contextlib.contextmanager
+def _start_up_files(arena: Arena) -> Iterator[Words]:
+    for name in (".bashrc", ".profile"):
+        (arena.home / name).write_text("as it was\n")
+    yield {}
+
+
+def _start_up_files_stand(arena: Arena, _: Result) -> None:
+    for name in (".bashrc", ".profile"):
+        assert (arena.home / name).read_text() == "as it was\n", f"{name} was written"
+
+
+def _start_up_files_changed(arena: Arena, _: Result) -> None:
+    assert (arena.home / ".bashrc").read_text() == "evil\n"
+
+
+STRANGE_ENTRIES = shell("""
+mkfifo fifo; ln -s nowhere dangling; mkdir -p deep; mkfifo deep/fifo
+rm -rf deploy && ln -s /etc deploy; rm -f main.txt && mkdir main.txt && echo x > main.txt/x
+python3 -c "import socket; socket.socketpair()[0]; s = socket.socket(socket.AF_UNIX); s.bind('sock')" 2>/dev/null
+chmod 000 fifo; mkdir shut && echo x > shut/f && chmod 000 shut; touch '.main.txt.ctxmode-new'
+rm -rf .vscode && echo x > .vscode
+echo done
+""")
+
+
+def _result_is_whole(_: Arena, result: Result) -> None:
+    assert result.changed_files
+
+
 STEALTH = python("""
-path = "@project@/main.txt"
+path = "main.txt"
 before = os.stat(path)
 with open(path, "r+") as file:
     file.write("evil")
@@ -351,7 +388,7 @@ def _is_listed(path: str) -> Callable[[Arena, Result], None]:
 
 
 DESTROY = shell("""
-cd @project@; rm -rf "$PWD" 2>/dev/null; rm -rf ./* .[!.]* 2>/dev/null; ls -A | wc -l
+rm -rf "$PWD" 2>/dev/null; rm -rf ./* .[!.]* 2>/dev/null; ls -A | wc -l
 mv "$TMPDIR" /elsewhere 2>/dev/null; rm -rf "$TMPDIR" "$HOME" /job 2>/dev/null
 cd /; rm -rf /tmp/* /home /usr /proc 2>/dev/null
 echo "still here"
@@ -533,12 +570,10 @@ def _writable(_: Arena) -> Iterator[Words]:
     yield {"writable": "yes"}
 
 
-def _build_is_refused(arena: Arena) -> bool:
-    """Whether this tier refuses the profile, which is the proof that the row needs none."""
-    return arena.tier == "B"
+def _has_no_overlay(arena: Arena) -> bool:
+    return not arena.executor.isolation.layers["copy_on_write"].active
 
 
-B_REFUSES = NotApplicable(NO_BUILD, _build_is_refused)
 GIT_CONTROL = Control(
     ("^planted$",), (off.protection,), after=_git_runs_it, status=None
 )
@@ -582,7 +617,6 @@ ATTACKS = (
         LINKS,
         profile="build",
         setup=_repository,
-        b=B_REFUSES,
     ),
     Attack(
         "A59",
@@ -642,7 +676,6 @@ ATTACKS = (
         WRITE_PROTECTED,
         profile="build",
         setup=_repository,
-        b=B_REFUSES,
     ),
     Attack(
         "A60 analyze",
@@ -676,14 +709,12 @@ ATTACKS = (
         RENAME_PARENT,
         profile="build",
         setup=_repository,
-        b=B_REFUSES,
     ),
     Attack(
         "A62",
         ".git as a worktree's file, .git/hooks as a link",
         Stopped("protected in every form, and every command works"),
         scenario=_worktrees_work_and_stay_protected,
-        b=B_REFUSES,
     ),
     Attack(
         "A63",
@@ -694,7 +725,6 @@ ATTACKS = (
         NESTED_REPOSITORY,
         profile="build",
         setup=_proof,
-        b=B_REFUSES,
     ),
     Attack(
         "A69",
@@ -806,7 +836,7 @@ ATTACKS = (
             controls=(Control(("^label done$",)),),
         ),
         OVERLAY,
-        b=NotApplicable("there is no overlay", _build_is_refused),
+        b=NotApplicable("there is no overlay", _has_no_overlay),
     ),
     Attack(
         "X12",
@@ -816,7 +846,6 @@ ATTACKS = (
         GIT_FILE,
         profile="build",
         setup=_proof,
-        b=B_REFUSES,
     ),
     Attack(
         "X13",
@@ -826,7 +855,6 @@ ATTACKS = (
         BARE,
         profile="build",
         setup=_proof,
-        b=B_REFUSES,
     ),
     Attack(
         "X14",
@@ -836,7 +864,6 @@ ATTACKS = (
         NEW_REPOSITORY,
         profile="build",
         setup=_proof,
-        b=B_REFUSES,
     ),
     Attack(
         "X15",
@@ -846,7 +873,26 @@ ATTACKS = (
         SUBREPOSITORY_HOOK,
         profile="build",
         setup=_with_subrepository,
-        b=B_REFUSES,
+    ),
+    Attack(
+        "X18",
+        "have the server write through a symbolic link when it brings the changes over",
+        Stopped("live project, or links never followed", ("^done$",), after=_start_up_files_stand,
+                controls=(Control(("^done$",), outside="server", program=shell(
+                    "echo evil > @home@/.bashrc && echo done"), after=_start_up_files_changed),)),
+        COMMIT_THROUGH_LINK,
+        profile="build",
+        setup=_start_up_files,
+    ),
+    Attack(
+        "X19",
+        "FIFOs, sockets, folders turned files and links, for whoever collects the changes",
+        Stopped("told, never opened", ("^done$",), after=_result_is_whole,
+                controls=(Control(("^done$",), program=shell("echo x > plain; echo done"),
+                                  after=_result_is_whole),)),
+        STRANGE_ENTRIES,
+        profile="build",
+        setup=_repository,
     ),
     Attack(
         "X16",
@@ -857,7 +903,6 @@ ATTACKS = (
         STEALTH,
         profile="build",
         setup=_repository,
-        b=B_REFUSES,
     ),
     Attack(
         "X17",
@@ -866,6 +911,6 @@ ATTACKS = (
                 controls=(Control(("^named$",),),)),
         STRANGE_NAMES,
         setup=_writable,
-        b=NotApplicable("nothing in the project can be named", _build_is_refused),
+        b=NotApplicable("nothing in the project can be named", _has_no_overlay),
     ),
 )

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from executor import Executor
+from executor import Executor, work_copy
 from executor.cells import Cell, Spawner
 
 ALLOW_EVERYTHING = struct.pack("=HBBI", 0x06, 0, 0, 0x7FFF0000)  # BPF: return SECCOMP_RET_ALLOW
@@ -53,7 +53,7 @@ def landlock(packed: Packed, kind: str) -> None:
 
 def protection(packed: Packed, kind: str) -> None:
     """Protected paths are like any other, and secrets lie open."""
-    if kind == "cell":
+    if kind == "cell" and "project" in packed.data:
         packed.data["project"] |= {"protected": [], "watched": [], "pinned": [], "secrets": []}
 
 
@@ -119,15 +119,27 @@ def edited(packed: bytes, kind: str, edits: tuple[Edit, ...]) -> bytes:
     return unpacked.pack()
 
 
+# Tier B protects when it commits a copy, which is the server's own part.
+AT_COMMIT = {protection: (work_copy, "PROTECTED_PATHS", ())}
+
+
 @contextlib.contextmanager
 def weakened(executor: Executor, edits: tuple[Edit, ...]) -> Iterator[None]:
     """The executor with layers off."""
     runner: Any = executor._runner
     whole = runner.placement
     runner.placement = replace(whole, spawner=WeakSpawner(whole.spawner, edits))
+    kept = []
+    for edit in edits:
+        if edit in AT_COMMIT:
+            module, name, weak = AT_COMMIT[edit]
+            kept.append((module, name, getattr(module, name)))
+            setattr(module, name, weak)
     try:
         yield
     finally:
         runner.placement = whole
+        for module, name, strong in kept:
+            setattr(module, name, strong)
 
 
