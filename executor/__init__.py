@@ -4,6 +4,7 @@ from executor.errors import RequestError, SandboxError, SandboxUnavailableError
 from executor.model import Isolation, Layer, Limits, Request, Result, Status, Stream, Usage
 from executor.progress import Completed
 from executor.service import Executor, Settings, open_executor
+from executor.sessions import SessionLimits
 from executor.toolchains import LanguageReport
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Result",
     "SandboxError",
     "SandboxUnavailableError",
+    "SessionLimits",
     "Settings",
     "Status",
     "Stream",

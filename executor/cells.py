@@ -94,9 +94,17 @@ class Cell:
         Raises:
             SandboxError: the cell died.
         """
+        await self.order(b"run", packed, stdio)
+
+    async def order(self, name: bytes, packed: bytes, fds: Sequence[int] = ()) -> None:
+        """Tell the supervisor to do something that a description describes.
+
+        Raises:
+            SandboxError: the cell died.
+        """
         file = description.anonymous_file(packed)
         try:
-            await _send_fds(self._control, b"run", (file, *stdio))
+            await _send_fds(self._control, name, (file, *fds))
         except OSError as error:
             raise SandboxError(f"the cell is gone: {error.strerror}") from error
         finally:
@@ -113,13 +121,16 @@ class Cell:
         Raises:
             SandboxError: the program could not be started, or the supervisor itself was killed.
         """
-        message = await self._receive()
-        if "artifacts" in message:
-            self.handed_over = message
-            message = await self._receive()
+        message = await self.message()
         if "exit" not in message:
             raise SandboxError(str(message.get("error", "the cell's supervisor was killed")))
         return Exit(**message["exit"])
+
+    async def message(self) -> Mapping[str, Any]:
+        """What the supervisor says next; nothing if it is dead. Artifacts are put aside."""
+        while "artifacts" in (message := await self._receive()):
+            self.handed_over = message
+        return message
 
     def take_fds(self) -> list[int]:
         """The open files behind `handed_over`, in its order; the caller closes them."""

@@ -42,6 +42,14 @@ class Consumption:
     oom_kills: int
     fork_refusals: int
 
+    def since(self, before: Consumption) -> Consumption:
+        """What came after an earlier look; the peak is of the whole time."""
+        return Consumption(
+            self.peak_memory_bytes,
+            self.oom_kills - before.oom_kills,
+            self.fork_refusals - before.fork_refusals,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:

@@ -7,7 +7,7 @@ import os
 import resource
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from executor import rootfs
@@ -165,6 +165,17 @@ def pack_run(spec: RunSpec) -> bytes:
             "memory_bytes": spec.limits.memory_bytes if spec.without_cgroup else None,
         }
     )
+
+
+def pack_guarded(guarded: Guarded) -> bytes:
+    """What is to be guarded in a session's project from this call on."""
+    return _Packed().pack(asdict(guarded))
+
+
+def pack_asked(artifacts: Sequence[str], cwd: str, artifact_bytes: int) -> bytes:
+    """What a session's report is to bring along."""
+    asked = {"artifacts": list(artifacts), "cwd": cwd, "artifact_bytes": artifact_bytes}
+    return _Packed().pack(asked)
 
 
 def _rlimits(spec: RunSpec) -> Sequence[tuple[int, int]]:

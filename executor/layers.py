@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from executor.model import Isolation, Layer
-from executor.profile import Profile
+from executor.profile import Profile, ProjectAccess
 
 REMEDIES = {
     "namespaces": (
@@ -69,6 +69,14 @@ def for_run(isolation: Isolation, profile: Profile) -> Isolation:
     if passed := (*profile.env, *profile.read):
         named["passed_through"] = Layer(True, f"by the user's profile: {', '.join(passed)}")
     return Isolation(isolation.tier, named)
+
+
+def for_session(isolation: Isolation, profile: Profile) -> Isolation:
+    """The same, where the project is bound as it is from call to call."""
+    if profile.project is not ProjectAccess.COPY_ON_WRITE:
+        return isolation
+    layer = Layer(False, "the project is read-only", "a session sees the project live", "")
+    return Isolation(isolation.tier, {**isolation.layers, "copy_on_write": layer})
 
 
 def _layer(name: str, reason: str, detail: str) -> Layer:

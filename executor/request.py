@@ -14,6 +14,7 @@ from executor.model import MIB, Limits, Request
 from executor.profile import Profile
 
 CODE_BYTES_MAX = 4 * MIB
+SESSION_NAME_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ def check(request: Request, project: Path, profiles: Mapping[str, Profile]) -> C
     if request.profile not in profiles:
         known = ", ".join(profiles)
         raise RequestError(f"unknown profile {request.profile!r}", f"use one of: {known}")
+    _check_session(request)
     for name, value in (*request.env.items(), *(("argument", arg) for arg in request.args)):
         if "\0" in name + value or "=" in name:
             raise RequestError(f"{name!r} holds a NUL byte or a misplaced =", "leave it out")
@@ -61,6 +63,24 @@ def check(request: Request, project: Path, profiles: Mapping[str, Profile]) -> C
         limits=_limits(request),
         profile=profiles[request.profile],
     )
+
+
+def _check_session(request: Request) -> None:
+    if request.session is None:
+        if request.fresh:
+            raise RequestError("fresh empties a session, and none is named", "name the session")
+        return
+    if not request.session.strip() or len(request.session) > SESSION_NAME_MAX:
+        raise RequestError(
+            f"a session's name has 1 to {SESSION_NAME_MAX} characters", "give it a short name"
+        )
+    if request.stdin is not None:
+        raise RequestError(
+            "a session's programs have no input of their own",
+            "put the data into a file, or run without a session",
+        )
+    if request.background:
+        raise RequestError("a run in the background has no session", "leave one of the two out")
 
 
 def _limits(request: Request) -> Limits:

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,17 @@ import trio
 
 import policy
 import runtimes
-from executor import cgroup, control, instance, network, project_files
+from executor import cgroup, control, instance, project_files
 from executor.errors import RequestError
+from executor.jobs import job, session_call
 from executor.model import Isolation, Request, Result, Status
-from executor.placement import Layout, Machine, Placement, placed
-from executor.profile import PROFILES, Profile
+from executor.placement import Machine, Placement, placed
+from executor.profile import PROFILES, Profile, ProjectAccess
 from executor.progress import Completed, OnOutput
 from executor.request import Checked, check
-from executor.runner import Job, Runner
-from executor.toolchains import LanguageReport, Toolchains, job_of
+from executor.runner import Runner
+from executor.sessions import SessionLimits, Sessions, open_sessions
+from executor.toolchains import LanguageReport, Toolchains
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +33,14 @@ class Settings:
     """What a user can set of the executor.
 
     `inline_bytes` is how much of each stream a result holds; `concurrency` how many programs run
-    at once, None meaning twice the processors; `profiles` are all that requests may name.
+    at once, None meaning twice the processors; `profiles` are all that requests may name;
+    `sessions` bounds what lives on between calls.
     """
 
     inline_bytes: int = 4096
     concurrency: int | None = None
     profiles: Mapping[str, Profile] = field(default_factory=lambda: PROFILES)
+    sessions: SessionLimits = field(default_factory=SessionLimits)
 
 
 # Asked before every run, so that a rule written while a server runs holds from then on.
@@ -55,19 +60,27 @@ class Terms:
 class Executor:
     """Runs requests for one project. Made by `open_executor` only."""
 
-    def __init__(self, terms: Terms, runner: Runner, toolchains: Toolchains) -> None:
+    def __init__(
+        self, terms: Terms, runner: Runner, toolchains: Toolchains, sessions: Sessions
+    ) -> None:
         self.project = terms.project
         self._terms = terms
         self._runner = runner
         self._toolchains = toolchains
+        self._sessions = sessions
 
     @property
     def isolation(self) -> Isolation:
         """The tier in use and its layers."""
         return self._runner.placement.isolation
 
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        """The names of the sessions that live, the one used longest ago first."""
+        return self._sessions.names
+
     async def run(self, request: Request, *, on_output: OnOutput | None = None) -> Completed:
-        """One program, from its request to its end. Cancelling ends all of it.
+        """One program, from its request to its end. Cancelling ends all of it, also its session.
 
         `on_output` gets every chunk as it comes, with the stream's name.
 
@@ -77,7 +90,7 @@ class Executor:
             OSError: the output can't be spooled.
         """
         checked = await trio.to_thread.run_sync(check, request, self.project, self._terms.profiles)
-        if unmet := self._unmet(checked.profile):
+        if unmet := self._unmet(checked):
             return Completed(self._refused(request, Status.SANDBOX_UNAVAILABLE, unmet))
         verdict = await trio.to_thread.run_sync(self._guard, checked)
         if verdict and verdict["decision"] in ("deny", "ask"):
@@ -86,11 +99,31 @@ class Executor:
         chosen = await self._toolchains.choose(checked.language)
         if isinstance(chosen, LanguageReport):
             raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
-        completed = await self._runner.run(
-            lambda layout: _job(checked, chosen, layout), on_output, profile=checked.profile
-        )
+        if request.session is None:
+            make_job = partial(job, checked, chosen)
+            completed = await self._runner.run(make_job, on_output, profile=checked.profile)
+        else:
+            completed = await self._in_session(request.session, checked, chosen, on_output)
         result = replace(completed.result, verdict=verdict, toolchain=chosen.toolchain.name)
         return replace(completed, result=result)
+
+    async def _in_session(
+        self,
+        name: str,
+        checked: Checked,
+        candidate: runtimes.Candidate,
+        on_output: OnOutput | None,
+    ) -> Completed:
+        script = checked.script
+        if script is not None and await trio.to_thread.run_sync(self._is_hidden, script):
+            # A session's scripts are read here, on the outside.
+            raise RequestError(f"{script} is kept from programs", "name another script")
+        call = await trio.to_thread.run_sync(session_call, checked, candidate)
+        return await self._sessions.call(name, call, on_output, fresh=checked.request.fresh)
+
+    def _is_hidden(self, path: str) -> bool:
+        secrets = project_files.guarded(self.project, ProjectAccess.READ_ONLY).secrets
+        return os.path.relpath(path, self.project) in secrets
 
     async def languages(self, *, refresh: bool = False) -> Mapping[str, LanguageReport]:
         """Every language of the table, proven by a run in the sandbox; `refresh` proves anew."""
@@ -126,9 +159,9 @@ class Executor:
         ]
         return max(verdicts, key=lambda verdict: verdict.decision).to_json()
 
-    def _unmet(self, profile: Profile) -> str:
-        """What this profile demands and the tier in use lacks; empty if nothing."""
-        tier = self.isolation.tier
+    def _unmet(self, checked: Checked) -> str:
+        """What this request demands and the tier in use lacks; empty if nothing."""
+        tier, profile = self.isolation.tier, checked.profile
         if tier == "A":
             return ""
         lacking = self.isolation.layers["namespaces"]
@@ -136,6 +169,11 @@ class Executor:
             return (
                 f"profile {profile.name} needs tier A and this machine gives tier {tier}: "
                 f"{lacking.reason}. To mend it, {lacking.remedy}."
+            )
+        if checked.request.session is not None and profile.project is ProjectAccess.LIVE:
+            return (
+                f"a session with profile {profile.name} needs tier A, since tier {tier} works on a "
+                f"copy of the project: {lacking.reason}. To mend it, {lacking.remedy}."
             )
         return ""
 
@@ -153,49 +191,6 @@ class Executor:
             isolation=self.isolation,
             profile=request.profile,
         )
-
-
-def _job(checked: Checked, candidate: runtimes.Candidate, layout: Layout) -> Job:
-    request = checked.request
-    program = runtimes.prepare(
-        candidate,
-        code=checked.text if checked.script is None else None,
-        script_path=checked.script and layout.inside(checked.script),
-        bind_file=checked.bind_file and layout.inside(checked.bind_file),
-        job_dir=layout.job,
-        scratch_dir=layout.scratch,
-        cwd=layout.inside(checked.cwd),
-        args=request.args,
-    )
-    return job_of(
-        program,
-        candidate,
-        layout,
-        cwd=layout.inside(checked.cwd),
-        limits=checked.limits,
-        env=granted_environment(checked.profile) | dict(request.env),
-        stdin=request.stdin,
-        artifacts=request.artifacts,
-        profile=checked.profile,
-        label=f"{checked.language.name}: {checked.script or first_line(checked.text)}",
-    )
-
-
-def first_line(text: str) -> str:
-    """The first line with anything in it, cut to what a table shows."""
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")[:60]
-
-
-def granted_environment(profile: Profile) -> dict[str, str]:
-    """The variables that a profile passes through, and those that lead to the proxy."""
-    passed = {name: os.environ[name] for name in profile.env if name in os.environ}
-    if not profile.network.rules:
-        return passed
-    proxy = f"http://127.0.0.1:{network.PROXY_PORT}"
-    names = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY")
-    local = "localhost,127.0.0.1,::1"
-    # NODE_USE_ENV_PROXY: node obeys the others only when told to.
-    return passed | dict.fromkeys(names, proxy) | {"NO_PROXY": local, "NODE_USE_ENV_PROXY": "1"}
 
 
 @contextlib.asynccontextmanager
@@ -227,11 +222,13 @@ async def open_executor(
         async with (
             placed(machine, stage, as_root=is_real_root()) as placement,
             _runner(placement, hierarchy, spools, settings) as runner,
+            open_sessions(runner, tuple(sorted(binds)), settings.sessions) as sessions,
             trio.open_nursery() as nursery,
         ):
             await nursery.start(control.serve, here.socket, runner)
             toolchains = Toolchains(runner, found, state_dir / "probes.json", str(project))
-            yield Executor(Terms(project, home, rules, settings.profiles), runner, toolchains)
+            terms = Terms(project, home, rules, settings.profiles)
+            yield Executor(terms, runner, toolchains, sessions)
             nursery.cancel_scope.cancel()
 
 

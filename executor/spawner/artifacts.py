@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import socket
 import stat
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from .kernel import StepError, open_beneath
 from .tree import FOLDER
+from .wire import send
 
 COUNT_MAX = 100  # below what one message may carry of descriptors (SCM_MAX_FD, 253)
 ENTRIES_MAX = 50_000
@@ -55,6 +58,17 @@ class Collected:
         os.close(fd)
         too_large = f"its {info.st_size:,} bytes exceed what may be handed back"
         self.skip(name, too_large if stat.S_ISREG(info.st_mode) else "not a regular file")
+
+
+def hand_over(control: socket.socket, cell: dict[str, Any], run: dict[str, Any]) -> None:
+    """Pass the declared files on, open: nothing of the run is alive that could exchange them."""
+    if not run["artifacts"]:
+        return
+    collected = collect(run["artifacts"], run["cwd"], cell["scratch_folder"], run["artifact_bytes"])
+    message = {"artifacts": collected.found, "skipped": collected.skipped}
+    send(control, message, collected.fds)
+    for fd in collected.fds:
+        os.close(fd)
 
 
 def collect(patterns: Sequence[str], cwd: str, scratch: str, bytes_max: int) -> Collected:

@@ -62,21 +62,8 @@ def supervise(control: socket.socket, cell: Description) -> None:
     report = _report(supervisor, phase, status)
     report |= project.what_changed(cell.data, handles, before)
     report["scratch_full"] = tree.is_full(handles.scratch)
-    _hand_over_artifacts(control, cell.data, run.data)
+    artifacts.hand_over(control, cell.data, run.data)
     send(control, {"exit": report})
-
-
-def _hand_over_artifacts(control: socket.socket, cell: dict[str, Any], run: dict[str, Any]) -> None:
-    """Pass the declared files on, open: nothing is left of the run that could exchange them."""
-    if not run["artifacts"]:
-        return
-    collected = artifacts.collect(
-        run["artifacts"], run["cwd"], cell["scratch_folder"], run["artifact_bytes"]
-    )
-    message = {"artifacts": collected.found, "skipped": collected.skipped}
-    send(control, message, collected.fds)
-    for fd in collected.fds:
-        os.close(fd)
 
 
 def _make(cell: Description) -> tuple[tree.Handles, list[socket.socket]]:

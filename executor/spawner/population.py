@@ -13,6 +13,7 @@ from .kernel import StepError
 
 TICK_S = 0.1
 END_S_MAX = 5.0
+STOP_S_MAX = 0.1
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -84,6 +85,13 @@ class Population:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 
+    def stand_still(self) -> None:
+        """Stop every process, and wait until they have: a signal takes effect a moment later."""
+        self.signal_all(signal.SIGSTOP)
+        deadline = time.monotonic() + STOP_S_MAX
+        while time.monotonic() < deadline and not all(map(_stopped, self._members())):
+            time.sleep(0.0005)
+
     def end_all(self) -> None:
         """Nothing is left when this returns.
 
@@ -106,6 +114,15 @@ class Population:
         if me == 1:
             return [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
         return _descendants(me)
+
+
+def _stopped(pid: int) -> bool:
+    """Whether a process runs no more: stopped, traced, or dead."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] in b"TtZX"
+    except OSError:
+        return True
 
 
 def _has_children() -> bool:

@@ -15,7 +15,7 @@ import socket
 from dataclasses import dataclass
 from typing import Any
 
-from . import project, tree
+from . import artifacts, project, tree
 from .confine import Confinement
 from .kernel import StepError
 from .population import Population
@@ -87,29 +87,41 @@ class _Session:
 
     def _obey(self) -> bool:
         message, fds, _, _ = socket.recv_fds(self._control, 64, FDS_MAX)
-        if message == b"begin":
-            self._begin()
-        elif message == b"report":
-            self._population.signal_all(signal.SIGSTOP)
-            cpu_s, _ = self._population.measure()
-            send(self._control, {"report": self._report(cpu_s)})
-            self._before = project.Before()
-        elif message == b"run" and len(fds) > 3:
-            self._start(Description(fds[0]), fds)
-        else:
+        if not fds:
             return False
+        told = Description(fds[0])
+        if message == b"begin":
+            self._begin(told.data)
+        elif message == b"report":
+            self._report_call(told.data)
+        else:
+            self._start(told, fds[1:])
+        os.close(fds[0])
         return True
 
-    def _begin(self) -> None:
+    def _begin(self, guarded: dict[str, Any]) -> None:
+        """Guard what has come into the project, or been replaced there, since the last call."""
+        if "project" in self._cell.data:
+            self._cell.data["project"] |= guarded
+            tree.hide("", self._cell.data["project"], tree.mount_points())
         self._before = project.look(self._cell.data)
         self._population.peak_processes = 1
         self._cpu_before_s, _ = self._population.measure()
         self._population.signal_all(signal.SIGCONT)
 
-    def _start(self, run: Description, fds: list[int]) -> None:
+    def _report_call(self, asked: dict[str, Any]) -> None:
+        """From here on everything stands still, so that no file changes while it is looked at."""
+        self._population.stand_still()
+        cpu_s, _ = self._population.measure()
+        report = self._report(cpu_s)
+        self._before = project.Before()
+        artifacts.hand_over(self._control, self._cell.data, asked)
+        send(self._control, {"report": report})
+
+    def _start(self, run: Description, stdio: list[int]) -> None:
         self._limits = self._limits or run.data
         self._runs += 1
-        running = _Running(self._runs, run, fds[1:])
+        running = _Running(self._runs, run, stdio)
         self._running.append(running)
         try:
             tree.place_files(run)
@@ -117,7 +129,6 @@ class _Session:
             self._finish(running, {"error": str(error)})
         else:
             self._start_step(running)
-        os.close(fds[0])
 
     def _start_step(self, running: _Running) -> None:
         run = running.run.data

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,7 +77,8 @@ def build(cell: Description) -> Handles:
     options = f"size={given['job_bytes']},mode=755"
     mount("tmpfs", root + given["job"], "tmpfs", MS_NOSUID | MS_NODEV, options)
     handles = _mount_project(root, given["project"], project, scratch)
-    _hide(root, given["project"])
+    _make_empties(root)
+    hide(root, given["project"], frozenset())
     detach(f"{root}/.scratch")
     os.rmdir(f"{root}/.scratch")
     _enter(root)
@@ -195,22 +198,39 @@ def _overlay(root: str, target: str, tree: int, handles: Handles) -> None:
     os.rmdir(below)
 
 
-def _hide(root: str, project: dict[str, Any]) -> None:
+def hide(root: str, project: dict[str, Any], covered: Container[str]) -> None:
     """Put nothing over the project's secrets, and a read-only view over its protected paths.
 
     A mount point can be neither renamed nor removed, so the folders on the way to a protected
-    path are made mount points too: `mv .git elsewhere` must not uncover a writable name.
+    path are made mount points too: `mv .git elsewhere` must not uncover a writable name. What is
+    in `covered` is left as it is.
     """
     target = root + project["target"]
-    for path in project["secrets"]:
-        covered = f"{target}/{path}"
-        empty = f"{root}/.empty-{'folder' if os.path.isdir(covered) else 'file'}"
-        if os.path.isdir(covered):
-            os.makedirs(empty, mode=0o000, exist_ok=True)
-        elif not os.path.exists(empty):
-            os.close(os.open(empty, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o000))
-        _bind(open_tree(empty), covered, READ_ONLY)
-    for path in project["pinned"]:
-        _bind(open_tree(f"{target}/{path}"), f"{target}/{path}", LIVE)
-    for path in project["protected"]:
-        _bind(open_tree(f"{target}/{path}"), f"{target}/{path}", READ_ONLY)
+
+    def bare(names: Sequence[str]) -> Iterator[str]:
+        paths = (f"{target}/{name}" for name in names)
+        return (path for path in paths if path not in covered and os.path.exists(path))
+
+    for path in bare(project["secrets"]):
+        empty = f"{root}/.empty-{'folder' if os.path.isdir(path) else 'file'}"
+        _bind(open_tree(empty), path, READ_ONLY)
+    for path in bare(project["pinned"]):
+        _bind(open_tree(path), path, LIVE)
+    for path in bare(project["protected"]):
+        _bind(open_tree(path), path, READ_ONLY)
+
+
+def mount_points() -> frozenset[str]:
+    """The paths on which something is mounted, as this process sees them."""
+    with open("/proc/self/mountinfo", "rb") as file:
+        paths = [line.split(b" ")[4] for line in file]
+    escaped = re.compile(rb"\\([0-7]{3})")  # blanks and the like
+    return frozenset(
+        os.fsdecode(escaped.sub(lambda found: bytes([int(found[1], 8)]), path)) for path in paths
+    )
+
+
+def _make_empties(root: str) -> None:
+    """What is shown in place of secrets."""
+    os.makedirs(f"{root}/.empty-folder", mode=0o000)
+    os.close(os.open(f"{root}/.empty-file", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o000))

@@ -5,11 +5,13 @@ Every later message is `cell` with two descriptors: a description and the cell's
 socket. On that socket the spawner says {"pid": N} (with a pidfd) or {"unmade": reason}, and the
 cell's supervisor, sometimes sooner, {"ready": layers}; the server sends `run` with a description
 and stdin, stdout, stderr, later perhaps `stop`; the supervisor ends with {"exit": …} or
-{"error": …}.
+{"error": …}. In a session `begin`, `run` and `report` come again and again, each with a
+description; the supervisor says {"run": N, "exit": …} and {"report": …}, at last {"ended": …}.
 
 All sockets are SOCK_SEQPACKET; descriptions come as files in memory, JSON behind an 8-byte length
 and then raw blobs, so that no socket's size limit applies. None of it is inherited by the
 program, which owns just descriptors 0, 1 and 2: whatever it prints is output, never protocol.
+(A session's interpreter has two more, for what `executor.interpreter` says.)
 """
 
 from __future__ import annotations

@@ -4,9 +4,8 @@
 # (folder, bound file, name, code, arguments). The answer goes to descriptor 4: the token and an
 # exit code.
 local({
-  requests <- file("/proc/self/fd/3", "rb")
-  answers <- file("/proc/self/fd/4", "wb")
-  options(warn = 1) # deferred warnings wait for the top level, which a session never reaches
+  requests <- file("/proc/self/fd/3", "rb", raw = TRUE)
+  answers <- file("/proc/self/fd/4", "wb", raw = TRUE)
 
   text <- function(size) {
     field <- if (size > 0) readChar(requests, size, useBytes = TRUE) else ""
@@ -29,12 +28,30 @@ local({
     }
   }
 
-  complain <- function(error) {
-    call <- conditionCall(error)
+  # Where a condition arose; empty for the top level, whose calls are those below.
+  place <- function(condition) {
+    call <- conditionCall(condition)
     own <- is.null(call) || identical(call[[1]], quote(eval)) || identical(call[[1]], quote(parse))
-    where <- if (own) "" else paste0(" in ", paste(deparse(call, nlines = 1L), collapse = ""), " ")
+    if (own) "" else paste(deparse(call, nlines = 1L), collapse = "")
+  }
+
+  complain <- function(error) {
+    where <- place(error)
+    where <- if (nzchar(where)) paste0(" in ", where, " ") else ""
     cat("Error", where, ": ", conditionMessage(error), "\n", sep = "", file = stderr())
     1L
+  }
+
+  # R defers warnings to the top level, which a session never reaches.
+  warn <- function(condition) {
+    level <- getOption("warn")
+    if (level >= 2) return()
+    where <- place(condition)
+    where <- if (nzchar(where)) paste0("In ", where, " : ") else ""
+    if (level >= 0) {
+      cat("Warning message:\n", where, conditionMessage(condition), "\n", sep = "", file = stderr())
+    }
+    invokeRestart("muffleWarning")
   }
 
   run <- function(folder, bound, name, code, arguments) {
@@ -44,7 +61,11 @@ local({
       given <- function(trailingOnly = FALSE) if (trailingOnly) arguments else c("R", arguments)
       assign("commandArgs", given, envir = globalenv())
       for (expression in parse(text = code, keep.source = FALSE, encoding = "UTF-8")) {
-        show_value(withVisible(eval(expression, globalenv())))
+        result <- withCallingHandlers(
+          withVisible(eval(expression, globalenv())),
+          warning = warn
+        )
+        show_value(result)
       }
       0L
     }, error = complain, interrupt = function(condition) 130L)

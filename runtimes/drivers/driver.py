@@ -48,15 +48,17 @@ class _Driver:
                 with open(bound, encoding="utf-8", errors="replace", newline="") as file:
                     names["FILE_CONTENT"] = file.read()
             exec(compile(code, name, "exec", dont_inherit=True), names)  # noqa: S102
-            self.wait_for_threads()
             return 0
         except SystemExit as error:
             return exit_code(error.code)
         except BaseException as error:
             trace = error.__traceback__
-            sys.excepthook(type(error), error, trace.tb_next if trace else None)
+            # Shown from the program's first line on.
+            error.__traceback__ = trace.tb_next if trace else None
+            sys.excepthook(type(error), error, error.__traceback__)
             return 130 if isinstance(error, KeyboardInterrupt) else 1
         finally:
+            self.wait_for_threads()
             for stream in (sys.stdout, sys.stderr):
                 try:
                     stream.flush()

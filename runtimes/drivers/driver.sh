@@ -5,12 +5,15 @@
 # exit code. Both are moved out of the way of programs, which like to use 3 and up themselves.
 exec 200<&3 201>&4 3<&- 4>&-
 
-# $1: a size in bytes. Leaves the field in __field; the mark saves its trailing line feeds.
+# $1: a size in bytes. Leaves the field in __field. The shell itself reads byte by byte, which
+# another process outruns from some size on; the mark saves the trailing line feeds.
 __ctxmode_field() {
   __field=
-  if [ "$1" -gt 0 ]; then
+  if [ "$1" -gt 10000 ]; then
     __field=$(head -c "$1" <&200 201>&-; printf x)
     __field=${__field%x}
+  elif [ "$1" -gt 0 ]; then
+    LC_ALL=C IFS= read -r -N "$1" -u 200 __field
   fi
 }
 

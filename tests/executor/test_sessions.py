@@ -1,0 +1,481 @@
+"""A session keeps one box: files, interpreters, and the project as it is at every call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+import trio
+
+from executor import (
+    Executor,
+    Limits,
+    Request,
+    RequestError,
+    Result,
+    SessionLimits,
+    Settings,
+    Status,
+    open_executor,
+)
+
+Call = Callable[..., Awaitable[Result]]
+ENDED = "ended: "
+
+
+@pytest.fixture
+def call(run_or_skip) -> Call:
+    """A call of one session, unless another is named."""
+
+    async def call_one(language: str, code: str | None = None, **more: object) -> Result:
+        return await run_or_skip(language, code, **({"session": "s"} | more))
+
+    return call_one
+
+
+# A program that leaves something behind, one that needs it, and what the latter prints.
+STATES = {
+    "python": (
+        "import json\nx = [1]\ndef f(): return len(x)",
+        "x.append(2)\nprint(f(), json)",
+        "2 ",
+    ),
+    "javascript": (
+        "import fs from 'node:fs';\nconst {a, b: [c = 3]} = {a: 1, b: []}; let n = 1;\n"
+        "class K {}\nfunction f() { return a + c; }\nconst late = await Promise.resolve(7);",
+        "n += 1;\nconsole.log(f(), n, late, typeof K, typeof fs.readFileSync);",
+        "4 2 7 function function\n",
+    ),
+    "ruby": ("require 'set'\nx = 20\ndef f(a) = a + 1", "puts f(x)", "21\n"),
+    "r": ("x <- 5; f <- function(a) a * 2", "f(x)", "[1] 10\n"),
+    "shell": ('x=5; f() { echo "got $1"; }; cd /tmp', 'f "$x"; pwd', "got 5\n"),
+}
+
+
+@pytest.mark.parametrize("language", STATES)
+async def test_an_interpreter_keeps_what_programs_defined(language, call):
+    first, second, printed = STATES[language]
+    result = await call(language, first)
+    assert (result.status, result.session) == (Status.OK, "started"), result.stderr.text
+    result = await call(language, second)
+    assert result.session == "continued"
+    assert result.stdout.text.startswith(printed), result.stderr.text
+
+
+FAILURES = {
+    "python": ("x = 1\nraise ValueError('no')", "print(x)", "1\n", "ValueError: no"),
+    "javascript": ("let x = 1;\nthrow new TypeError('no')", "console.log(x)", "1\n", "no"),
+    "ruby": ("x = 1\nraise 'no'", "puts x", "1\n", "no (RuntimeError)"),
+    "r": ("x <- 1\nstop('no')", "x", "[1] 1\n", "Error: no\n"),
+    "shell": ("x=1; cat /nonexistent", "echo $x", "1\n", "/nonexistent"),
+}
+
+
+@pytest.mark.parametrize("language", FAILURES)
+async def test_an_interpreter_outlives_an_error_of_a_program(language, call):
+    first, second, printed, complaint = FAILURES[language]
+    result = await call(language, first)
+    assert (result.status, result.exit_code) == (Status.NONZERO_EXIT, 1)
+    assert complaint in result.stderr.text
+    assert (await call(language, second)).stdout.text == printed
+
+
+SYNTAX_ERRORS = {
+    "python": "x = (",
+    "javascript": "const x = (",
+    "ruby": "x = (",
+    "r": "x <- (",
+    "shell": "x=(",
+}
+
+
+@pytest.mark.parametrize("language", SYNTAX_ERRORS)
+async def test_a_program_that_is_none_is_an_error_of_its_own(language, call):
+    result = await call(language, SYNTAX_ERRORS[language])
+    assert result.status is Status.NONZERO_EXIT
+    assert result.stderr.text
+    assert result.session == "started"
+
+
+EXITS = {
+    "python": "import os\nprint('out', flush=True)\nos._exit(7)",
+    "javascript": "console.log('out'); process.exit(7)",
+    "ruby": "puts 'out'; $stdout.flush; exit!(7)",
+    "r": "cat('out\\n'); quit(status = 7)",
+    "shell": "echo out; exit 7",
+}
+
+
+@pytest.mark.parametrize("language", EXITS)
+async def test_an_interpreter_that_a_program_ends_is_replaced_and_files_stay(language, call):
+    await call("shell", "echo kept > $TMPDIR/kept", session="s")
+    result = await call(language, EXITS[language])
+    assert (result.exit_code, result.stdout.text) == (7, "out\n")
+    assert result.session.startswith("interpreter ended")
+    result = await call(language, STATES[language][0])
+    assert (result.status, result.session) == (Status.OK, "continued, with a new interpreter")
+    assert (await call("shell", "cat $TMPDIR/kept", session="s")).stdout.text == "kept\n"
+
+
+async def test_a_polite_exit_ends_the_program_and_not_its_interpreter(call):
+    result = await call("python", "import sys\nx = 1\nsys.exit(3)")
+    assert (result.exit_code, result.session) == (3, "started")
+    assert (await call("python", "print(x)")).stdout.text == "1\n"
+    assert (await call("ruby", "y = 2; exit 4")).exit_code == 4
+    assert (await call("ruby", "puts y")).stdout.text == "2\n"
+
+
+async def test_programs_are_at_the_top_level_and_print_no_last_value(call):
+    result = await call("python", "print(__name__, __file__[-10:])\n42")
+    assert result.stdout.text == "__main__ /main-1.py\n"
+    assert (await call("ruby", "puts __FILE__ == $0")).stdout.text == "true\n"
+    result = await call("shell", 'echo "${0##*/}"; cat; exit 0')
+    assert result.stdout.text == "main-3.sh\n"
+
+
+async def test_arguments_folders_and_bound_files_are_each_calls_own(call, project: Path):
+    (project / "sub").mkdir()
+    (project / "data.txt").write_text("data é\n")
+    programs = {
+        "python": "import os, sys\nprint(sys.argv[1:], os.getcwd()[-3:], FILE_CONTENT)",
+        "shell": 'printf "[%s] " "$@"; basename "$PWD"; printf %s "$FILE_CONTENT"',
+        "javascript": "console.log(process.argv.slice(2), process.cwd().slice(-3), FILE_CONTENT)",
+        "ruby": "p ARGV, File.basename(Dir.pwd), FILE_CONTENT",
+        "r": "print(commandArgs(TRUE)); basename(getwd()); FILE_CONTENT",
+    }
+    for language, program in programs.items():
+        result = await call(
+            language, program, args=("a b", "é"), cwd="sub", bind_file="../data.txt"
+        )
+        for expected in ("a b", "é", "sub", "data é"):
+            assert expected in result.stdout.text, (language, result)
+
+
+async def test_a_script_of_the_project_runs_in_the_interpreter(call, project: Path):
+    (project / "define.py").write_text("import helper\nword = helper.WORD\n")
+    (project / "helper.py").write_text("WORD = 'imported'\n")
+    assert (await call("python", path="define.py")).ok
+    assert (await call("python", "print(word)")).stdout.text == "imported\n"
+
+
+async def test_a_file_edited_on_the_host_between_two_calls_is_seen(call, project: Path):
+    file = project / "notes.txt"
+    file.write_text("one\n")
+    assert (await call("shell", "cat notes.txt")).stdout.text == "one\n"
+    file.write_text("two\n")
+    assert (await call("shell", "cat notes.txt")).stdout.text == "two\n"
+    (project / "next.txt").write_text("three\n")
+    (project / "next.txt").replace(file)  # as editors do
+    assert (await call("shell", "cat notes.txt")).stdout.text == "three\n"
+
+
+async def test_analyze_can_write_to_its_scratch_and_not_to_the_project(call, project: Path):
+    result = await call("shell", "echo x > $TMPDIR/x && ! touch y 2>/dev/null && cat $TMPDIR/x")
+    assert (result.exit_code, result.stdout.text) == (0, "x\n")
+    assert not result.isolation.layers["copy_on_write"].active
+    assert list(project.iterdir()) == []
+
+
+@pytest.mark.tier_a
+async def test_build_writes_to_the_project_and_lists_each_calls_own_changes(call, project: Path):
+    result = await call("shell", "echo a > a.txt", profile="build")
+    assert [change.path for change in result.changed_files] == ["a.txt"]
+    (project / "of_the_host.txt").write_text("")
+    result = await call("python", "open('b.txt', 'w').close()", profile="build")
+    assert [change.path for change in result.changed_files] == ["b.txt"]
+    assert (project / "a.txt").read_text() == "a\n"
+
+
+@pytest.mark.tier_a
+async def test_protected_paths_are_put_back_after_every_call(call, project: Path):
+    plant = "mkdir .vscode && echo x > .vscode/tasks.json"
+    result = await call("shell", plant, profile="build")
+    assert result.undone_paths == (".vscode",)
+    later = "(sleep 0.2; mkdir .husky; sleep 9) & echo started"
+    await call("shell", later, profile="build")
+    await trio.sleep(0.5)  # what a call leaves running stands still, so nothing can come of it
+    assert sorted(os.listdir(project)) == []
+    result = await call("shell", "sleep 0.5", profile="build")
+    assert result.undone_paths == (".husky",)
+    assert sorted(os.listdir(project)) == []
+
+
+@pytest.mark.tier_a
+async def test_what_the_host_makes_between_calls_is_guarded_and_stays(call, project: Path):
+    (project / ".git").mkdir()
+    (project / ".git" / "config").write_text("old\n")
+    await call("shell", ":", profile="build")
+    (project / "config").write_text("new\n")
+    (project / "config").replace(project / ".git" / "config")  # as git does: a new file
+    (project / ".mcp.json").write_text("{}\n")
+    (project / ".env").write_text("KEY=canary-7141\n")
+    program = "echo x > .git/config; echo x > .mcp.json; mv .git moved; cat .env; true"
+    result = await call("shell", program, profile="build")
+    assert "canary" not in result.stdout.text
+    assert result.undone_paths == ()
+    assert (project / ".git" / "config").read_text() == "new\n"
+    assert (project / ".mcp.json").read_text() == "{}\n"
+
+
+async def test_secrets_of_the_project_are_hidden_also_when_they_are_replaced(call, project: Path):
+    secret = project / ".env"
+    secret.write_text("canary-1\n")
+    await call("shell", "cat .env")
+    (project / "new").write_text("canary-2\n")
+    (project / "new").replace(secret)
+    result = await call("shell", "cat .env")
+    assert "canary" not in result.stdout.text + result.stderr.text
+    with pytest.raises(RequestError, match="kept from programs"):
+        await call("shell", path=".env")
+
+
+async def test_fresh_empties_the_session(call):
+    await call("python", "x = 1")
+    await call("shell", "echo kept > $TMPDIR/f")
+    result = await call("shell", "ls $TMPDIR/f", fresh=True)
+    assert (result.status, result.session) == (Status.NONZERO_EXIT, "started")
+    assert "NameError" in (await call("python", "x")).stderr.text
+
+
+async def test_two_sessions_share_nothing(call):
+    await call("shell", "x=1; echo one > $TMPDIR/f", session="one")
+    result = await call("shell", 'echo "x is $x"; ls $TMPDIR/f', session="two")
+    assert result.stdout.text == "x is \n"
+    assert result.session == "started"
+    assert (await call("shell", "echo $x; cat $TMPDIR/f", session="one")).stdout.text == "1\none\n"
+
+
+async def test_languages_share_the_box(call):
+    await call("python", "import os\nopen(os.environ['TMPDIR'] + '/f', 'w').write('from python')")
+    assert (await call("shell", "cat $TMPDIR/f")).stdout.text == "from python"
+    result = await call("perl", 'open F, "$ENV{TMPDIR}/f"; print <F>; $x = 1')
+    assert (result.stdout.text, result.session) == ("from python", "continued")
+    assert (await call("perl", "print defined $x ? 'kept' : 'new'")).stdout.text == "new"
+
+
+async def test_a_compiled_program_runs_in_the_box_and_tells_its_phase(call):
+    result = await call("c", '#include <stdio.h>\nint main(void) { puts("hi"); return 3; }')
+    assert (result.exit_code, result.stdout.text, result.phase) == (3, "hi\n", "run")
+    result = await call("c", "int main(void) { return nonsense; }")
+    assert (result.status, result.phase) == (Status.NONZERO_EXIT, "compile")
+    assert result.session == "continued"
+
+
+async def test_outputs_of_calls_are_apart(call):
+    for number in range(5):
+        result = await call("python", f"print('out {number}')\nimport sys\nsys.stderr.write('e')")
+        assert (result.stdout.text, result.stderr.text) == (f"out {number}\n", "e")
+    result = await call("python", "print('x' * 100_000)")
+    assert result.stdout.bytes_total == 100_001
+    assert (await call("python", "print('end')")).stdout.text == "end\n"
+
+
+async def test_what_a_call_waits_for_belongs_to_it(call):
+    late = "import threading, time\ndef f():\n  time.sleep(0.2)\n  print('late')\n"
+    result = await call("python", late + "threading.Thread(target=f).start()")
+    assert result.stdout.text == "late\n"
+    result = await call("javascript", "setTimeout(() => console.log('late'), 100)")
+    assert result.stdout.text == "late\n"
+
+
+async def test_a_forked_child_does_not_answer_for_its_parent(call):
+    result = await call("python", "import os\npid = os.fork()\nif pid: os.waitpid(pid, 0)\nx = 1")
+    assert result.ok, result
+    assert (await call("python", "print(x)")).stdout.text == "1\n"
+    assert (await call("ruby", "y = 1; fork; Process.waitall")).ok
+    assert (await call("ruby", "puts y")).stdout.text == "1\n"
+
+
+ENDINGS = {
+    "deadline": ("while True: pass", {"timeout_s": 0.5}, Status.TIMED_OUT, "deadline"),
+    "flood": (
+        "while True: print('x' * 1000)",
+        {"limits": Limits(output_bytes=100_000)},
+        Status.OUTPUT_LIMIT,
+        "printed too much",
+    ),
+    "processor": (
+        "while True: pass",
+        {"limits": Limits(cpu_s=0.5, wall_s=30)},
+        Status.CPU_LIMIT,
+        "processor time",
+    ),
+    "forged answer": (
+        "import os\nos.write(4, b'0123456789abcdef 0\\n')\nx = 1",
+        {},
+        Status.SANDBOX_ERROR,
+        "wrote to its interpreter's channel",
+    ),
+    "garbage": ("import os\nos.write(4, b'x' * 500)", {}, Status.SANDBOX_ERROR, "channel"),
+}
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+async def test_a_call_that_cannot_be_ended_alone_ends_the_session_and_says_so(name, call):
+    program, more, status, reason = ENDINGS[name]
+    result = await call("python", program, **more)
+    assert (result.status, result.session[: len(ENDED)]) == (status, ENDED), result
+    assert reason in result.session
+    assert (await call("python", "print('x' in dir())")).session == "started"
+
+
+async def test_a_reused_answer_is_a_forged_one(call):
+    steal = (
+        "import gc, os\n"
+        "d = next(o for o in gc.get_objects() if type(o).__name__ == '_Driver')\n"
+        "import sys\ntoken = sys._getframe(2).f_locals['token']\n"
+    )
+    assert (await call("python", steal)).ok
+    result = await call("python", "os.write(4, token + b' 0\\n')")
+    assert result.status is Status.SANDBOX_ERROR
+    assert result.session.startswith(ENDED)
+
+
+async def test_a_closed_channel_ends_the_session(call):
+    result = await call("python", "import os, time\nos.close(4)\ntime.sleep(9)", timeout_s=8)
+    assert result.status is Status.SANDBOX_ERROR
+    assert "closed its interpreter's channel" in result.message
+
+
+async def test_cancelling_a_call_ends_everything_of_the_session(executor: Executor):
+    await executor.run(Request("shell", "sleep 98765 & x=1", session="s"))
+    with trio.move_on_after(0.5) as scope:
+        await executor.run(Request("shell", "sleep 98765", session="s"))
+    assert scope.cancelled_caught
+    with trio.fail_after(10):
+        while _running("sleep\x0098765"):  # noqa: ASYNC110 - other processes tell nobody
+            await trio.sleep(0.01)
+    completed = await executor.run(Request("shell", "echo x$x", session="s"))
+    assert (completed.result.session, completed.result.stdout.text) == ("started", "x\n")
+
+
+def _running(command: str) -> bool:
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if command in (entry / "cmdline").read_text():
+                    return True
+            except OSError:
+                continue
+    return False
+
+
+async def test_calls_of_one_session_take_turns(executor: Executor):
+    order: list[str] = []
+
+    async def one(number: int) -> None:
+        program = f"n=${{n:-0}}; sleep 0.02; n=$((n + 1)); echo $n; : {number}"
+        completed = await executor.run(Request("shell", program, session="s"))
+        order.append(completed.result.stdout.text)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(10):
+            nursery.start_soon(one, number)
+    assert sorted(order, key=int) == [f"{n}\n" for n in range(1, 11)]
+
+
+async def test_a_session_is_one_box_and_refuses_to_be_another(call):
+    await call("python", "x = 1")
+    with pytest.raises(RequestError, match="limits"):
+        await call("python", "x", limits=Limits(processes=5))
+    with pytest.raises(RequestError, match="environment"):
+        await call("python", "x", env={"A": "1"})
+    assert (await call("python", "print(x)", limits=Limits(wall_s=9))).stdout.text == "1\n"
+
+
+async def test_a_session_keeps_its_profile(call):
+    await call("shell", "x=1")
+    if (await call("shell", ":", session="other", profile="build")).isolation.tier == "A":
+        with pytest.raises(RequestError, match="profile"):
+            await call("shell", ":", profile="build")
+    else:  # where the project can't be bound live
+        result = await call("shell", ":", profile="build")
+        assert result.status is Status.SANDBOX_UNAVAILABLE
+        assert "a session with profile build needs tier A" in result.message
+    assert (await call("shell", "echo $x")).stdout.text == "1\n"
+
+
+REFUSED = [
+    ({"session": "s", "stdin": b"x"}, "input"),
+    ({"session": "  "}, "name"),
+    ({"session": "x" * 101}, "name"),
+    ({"session": None, "fresh": True}, "fresh"),
+    ({"session": "s", "background": True}, "background"),
+]
+
+
+@pytest.mark.parametrize(("more", "said"), REFUSED)
+async def test_what_no_session_can_do_is_refused(more, said, call):
+    with pytest.raises(RequestError, match=said):
+        await call("shell", ":", **more)
+
+
+@pytest.fixture
+async def small(project: Path, state_dir: Path) -> AsyncIterator[Executor]:
+    """Few sessions, for a short time."""
+    settings = Settings(sessions=SessionLimits(count=2, idle_s=0.5, life_s=600))
+    async with open_executor(
+        project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
+    ) as opened:
+        yield opened
+
+
+async def test_idle_sessions_are_ended_and_the_next_call_is_told(small: Executor):
+    await small.run(Request("shell", "x=1", session="s"))
+    with trio.fail_after(20):
+        while small.sessions:  # noqa: ASYNC110 - nothing tells of an expiry
+            await trio.sleep(0.05)
+    result = (await small.run(Request("shell", "echo x$x", session="s"))).result
+    assert result.stdout.text == "x\n"
+    assert result.session == "started: the one before has ended, because nobody used it for 0.5 s"
+
+
+async def test_too_many_sessions_end_the_one_used_longest_ago(project: Path, state_dir: Path):
+    settings = Settings(sessions=SessionLimits(count=2))
+    async with open_executor(
+        project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
+    ) as executor:
+        for name in ("one", "two", "one", "three"):
+            await executor.run(Request("shell", ":", session=name))
+        assert executor.sessions == ("one", "three")
+        result = (await executor.run(Request("shell", ":", session="two"))).result
+        assert "more than 2 sessions were in use" in result.session
+
+
+async def test_sessions_leave_no_descriptor_open(executor: Executor):
+    async def rounds(count: int) -> None:
+        for _ in range(count):
+            for language in ("shell", "python", "perl"):
+                await executor.run(Request(language, "1", session="s"))
+            await executor.run(Request("shell", "exit 0", session="s", fresh=True))
+
+    await rounds(1)
+    await trio.testing.wait_all_tasks_blocked()
+    before = len(os.listdir("/proc/self/fd"))
+    await rounds(5)
+    await trio.testing.wait_all_tasks_blocked()
+    # One session's own are open; of another one the burial may be under way.
+    assert len(os.listdir("/proc/self/fd")) <= before + 2
+
+
+async def test_artifacts_come_back_from_a_session(executor: Executor):
+    request = Request("python", "open('/tmp/a.txt', 'w').write('made')", artifacts=("/tmp/*.txt",))
+    if executor.isolation.tier != "A":
+        pytest.skip("not applicable: the scratch of tier B lies elsewhere")
+    import dataclasses
+
+    completed = await executor.run(dataclasses.replace(request, session="s"))
+    (artifact,) = completed.result.artifacts
+    assert Path(artifact.path).read_text() == "made"
+
+
+async def test_memory_beyond_the_limit_is_told(call):
+    grow = "b = []\nwhile True: b.append(bytearray(b'x' * (1 << 20)))"
+    result = await call("python", grow, limits=Limits(memory_bytes=64 * 1024 * 1024))
+    if result.isolation.layers["cgroup"].active:
+        assert result.status is Status.MEMORY_LIMIT
+    else:
+        assert result.status in (Status.MEMORY_LIMIT, Status.NONZERO_EXIT)
+    assert (await call("shell", "echo alive", fresh=True)).ok
