@@ -10,13 +10,13 @@ from policy.model import Coverage, Subject
 from policy.shell.frame import Frame
 from policy.shell.state import Budget, BudgetExceededError, State
 from policy.shell.walk import Walker, walk_program
-from policy.wordlist import words
+from policy.wordlist import word_set
 
 WORK_PER_BYTE = 200
 WORK_MAX = 200_000  # two seconds or so; the largest scripts of a Debian system need a tenth of it
 CODE_BYTES_MAX = 1 << 20  # larger programs are not read
 
-_SHELL_NAMES = words("shell bash sh zsh dash ksh")
+_SHELL_NAMES = word_set("shell bash sh zsh dash ksh")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def _screen_program(walker: Walker, language: str, code: str, state: State) -> b
 
 
 def _screen(walker: Walker, language: str, code: str, state: State, frame: Frame) -> None:
-    from policy.host.screen import screen
+    from policy.host.screen import screen  # noqa: PLC0415 - only programs in other languages pay
 
     screen(walker, language, code, state, frame)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from policy.model import Decision, Source
 from policy.rules import Rule, RuleKind
-from policy.wordlist import words
+from policy.wordlist import word_set
 
 _RULE = re.compile(r"\s*([^()\s]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 _KINDS: dict[str, RuleKind] = {
@@ -20,11 +20,13 @@ _KINDS: dict[str, RuleKind] = {
     "Edit": "edit",
     "WebFetch": "fetch",
 }
-_NEVER_CONSULTED = words("Write NotebookEdit Glob MultiEdit NotebookRead LS")
-_TOOLS = words("""Agent AskUserQuestion Bash BashOutput Cd Edit ExitPlanMode Glob Grep KillShell LS LSP
+_NEVER_CONSULTED = word_set("Write NotebookEdit Glob MultiEdit NotebookRead LS")
+_TOOLS = word_set(
+    """Agent AskUserQuestion Bash BashOutput Cd Edit ExitPlanMode Glob Grep KillShell LS LSP
     MultiEdit NotebookEdit NotebookRead PowerShell Read Skill SlashCommand Task TodoWrite
-    WebFetch WebSearch Write""")
-_PRIMARY_FIELDS = words("command file_path path notebook_path url")
+    WebFetch WebSearch Write"""
+)
+_PRIMARY_FIELDS = word_set("command file_path path notebook_path url")
 
 
 class Anchors(NamedTuple):
@@ -33,6 +35,17 @@ class Anchors(NamedTuple):
     home: str
     own: str
     current: str
+
+
+class _Written(NamedTuple):
+    """A rule as it stands in its file."""
+
+    text: str
+    decision: Decision
+    source: Source
+
+    def rule(self, kind: RuleKind, spec: str, anchor: str | None = None) -> Rule:
+        return Rule(self.text, kind, self.text, spec, self.decision, self.source, anchor)
 
 
 def parse_rule(
@@ -44,52 +57,47 @@ def parse_rule(
         return None, f"{text!r} is not a rule: write Tool or Tool(spec)"
     name, spec = match[1], match[2]
     kind = _KINDS.get(name)
+    written = _Written(text, decision, source)
     if kind is None:
-        return _tool_rule(text, name, spec, decision, source)
+        return _tool_rule(written, name, spec)
     if kind in ("read", "edit"):
-        return _path_rule(text, kind, spec, decision, source, anchors)
+        return _path_rule(written, kind, spec, anchors)
     if kind == "fetch":
-        return _fetch_rule(text, spec, decision, source)
-    rule = Rule(text, kind, text, (spec or "*").strip() or "*", decision, source)
-    return rule, ""
+        return _fetch_rule(written, spec)
+    return written.rule(kind, (spec or "*").strip() or "*"), ""
 
 
-def _tool_rule(
-    text: str, name: str, spec: str | None, decision: Decision, source: Source
-) -> tuple[Rule | None, str]:
+def _tool_rule(written: _Written, name: str, spec: str | None) -> tuple[Rule | None, str]:
     """Rules for other tools: known by name alone, globs allowed where they restrict."""
+    text = written.text
     if spec is not None and name in _NEVER_CONSULTED:
         return None, f"{text}: path rules for {name} are never consulted; use Read or Edit"
     if spec is not None and name.startswith("mcp__"):
         return None, f"{text}: rules for MCP tools take no parentheses"
-    if "*" in name and decision is Decision.ALLOW and not re.match(r"mcp__\w+__", name):
+    if "*" in name and written.decision is Decision.ALLOW and not re.match(r"mcp__\w+__", name):
         return None, f"{text}: an allow rule may use * only behind mcp__server__"
     if spec is not None and spec.partition(":")[0].strip() in _PRIMARY_FIELDS:
         return None, f"{text}: {spec.partition(':')[0]} cannot be matched as a parameter"
     known = name in _TOOLS or name.startswith("mcp__") or "*" in name
-    rule = Rule(text, "tool", text, name if spec is None else f"{name}({spec})", decision, source)
+    rule = written.rule("tool", name if spec is None else f"{name}({spec})")
     return rule, "" if known else f"{text}: there is no tool named {name}"
 
 
 def _path_rule(
-    text: str,
-    kind: RuleKind,
-    spec: str | None,
-    decision: Decision,
-    source: Source,
-    anchors: Anchors,
+    written: _Written, kind: RuleKind, spec: str | None, anchors: Anchors
 ) -> tuple[Rule | None, str]:
     if spec is None or not spec.strip():
-        return Rule(text, kind, text, "**", decision, source), ""
+        return written.rule(kind, "**"), ""
     spec = spec.strip()
     if spec.startswith("!"):
-        return None, f"{text}: a rule cannot carve out of others with !"
+        return None, f"{written.text}: a rule cannot carve out of others with !"
     anchor, pattern = _anchored(spec, anchors)
-    if anchor == anchors.current and decision is not Decision.ALLOW and _at_any_depth(pattern):
+    restricts = written.decision is not Decision.ALLOW
+    if anchor == anchors.current and restricts and _at_any_depth(pattern):
         anchor, pattern = None, pattern.removeprefix("./")
     elif anchor is not None and "/" in pattern.rstrip("/"):
         pattern = "/" + pattern.removeprefix("./").lstrip("/")
-    return Rule(text, kind, text, pattern, decision, source, anchor), ""
+    return written.rule(kind, pattern, anchor), ""
 
 
 def _anchored(spec: str, anchors: Anchors) -> tuple[str | None, str]:
@@ -112,12 +120,10 @@ def _at_any_depth(pattern: str) -> bool:
     return "/" not in pattern.rstrip("/").removesuffix("/**")
 
 
-def _fetch_rule(
-    text: str, spec: str | None, decision: Decision, source: Source
-) -> tuple[Rule | None, str]:
+def _fetch_rule(written: _Written, spec: str | None) -> tuple[Rule | None, str]:
     if spec is None:
-        return Rule(text, "fetch", text, "*", decision, source), ""
+        return written.rule("fetch", "*"), ""
     field, colon, domain = spec.partition(":")
     if not colon or field.strip() != "domain" or not domain.strip():
-        return None, f"{text}: write WebFetch(domain:example.com)"
-    return Rule(text, "fetch", text, domain.strip(), decision, source), ""
+        return None, f"{written.text}: write WebFetch(domain:example.com)"
+    return written.rule("fetch", domain.strip()), ""

@@ -18,7 +18,7 @@ from policy.shell.git import GLOBAL_VALUES
 from policy.shell.interpreters import interpreter
 from policy.shell.options import parse
 from policy.shell.programs import PROGRAMS
-from policy.wordlist import words
+from policy.wordlist import word_set
 
 Found = Literal["compat", "normalised", "possible"]
 
@@ -28,7 +28,7 @@ _COMPAT_WRAPPER = re.compile(
     r"|(?:time|nohup|builtin|noglob)(?:\s+-\S+)*|command(?!\s+-)|xargs(?!\s+-))\s+"
 )
 # Programs whose options are words behind one dash, never letters in a row.
-_LONG_WITH_ONE_DASH = words("find java javac go terraform openssl gdb convert ffmpeg")
+_LONG_WITH_ONE_DASH = word_set("find java javac go terraform openssl gdb convert ffmpeg")
 _GLOBS = {marks.GLOB_STAR: ".*", marks.GLOB_ONE: ".", marks.GLOB_SET: ".", marks.GLOB_ANY: ".*"}
 
 
@@ -95,7 +95,7 @@ def _matches_text(pattern: Pattern, text: str) -> bool:
 
 
 def _matches_words(pattern: Pattern, words: tuple[str, ...]) -> bool:
-    """The words as one text; what follows `--` are operands, so a rule's options do not reach it."""
+    """The words as one text; what follows `--` are operands, out of reach of a rule's options."""
     if "--" in words and any(token.startswith("-") for token in pattern.tokens):
         words = words[: words.index("--")]
     return pattern.matcher.fullmatch(" ".join(words)) is not None
@@ -147,31 +147,34 @@ def _match_structure(pattern: Pattern, words: tuple[str, ...]) -> Found | None:
 
 def _match_operands(wanted: tuple[str, ...], given: _Line, is_prefix: bool) -> Found | None:
     certainty: Found = "normalised"
-    for index, token in enumerate(wanted):
-        if token == "*":
+    for index, pattern in enumerate(wanted):
+        if pattern == "*":
             return certainty
         if index >= len(given.operands):
             return "possible" if given.unknown_list else None
-        operand = given.operands[index]
-        if marks.splits(operand):
-            return "possible"
-        if marks.is_known(operand):
-            if not re.fullmatch(".*".join(map(re.escape, token.split("*"))), operand, re.DOTALL):
-                return None
-        elif _could_equal(operand, token):
-            certainty = "possible"
-        else:
-            return None
+        found = _match_operand(pattern, given.operands[index])
+        if found is None or marks.splits(given.operands[index]):
+            return found
+        certainty = "possible" if found == "possible" else certainty
     if not is_prefix and len(given.operands) > len(wanted):
         return None
     return certainty
 
 
-def _could_equal(operand: str, token: str) -> bool:
+def _match_operand(pattern: str, operand: str) -> Found | None:
+    if marks.splits(operand):
+        return "possible"
+    if marks.is_known(operand):
+        expression = ".*".join(map(re.escape, pattern.split("*")))
+        return "normalised" if re.fullmatch(expression, operand, re.DOTALL) else None
+    return "possible" if _could_equal(operand, pattern) else None
+
+
+def _could_equal(operand: str, pattern: str) -> bool:
     expression = "".join(
         _GLOBS.get(char) or (".*" if marks.has_hole(char) else re.escape(char)) for char in operand
     )
-    return re.fullmatch(expression, token, re.DOTALL) is not None
+    return re.fullmatch(expression, pattern, re.DOTALL) is not None
 
 
 def _line(words: tuple[str, ...], names: OptionNames) -> _Line:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from policy import marks
@@ -9,7 +10,7 @@ from policy.analysis import Analysis, analyse
 from policy.command_patterns import match_command
 from policy.domain_patterns import host_of, match_domain
 from policy.effects import Command, Download, Effect, FileAccess, OpaqueExec, Place, Unparsed
-from policy.model import Coverage, Decision, Match, MatchKind, Redirect, Source, Subject, Verdict
+from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
 from policy.path_patterns import match_path
 from policy.rules import Rule, Rules
 
@@ -78,7 +79,7 @@ def evaluate_tool(name: str, rules: Rules) -> Verdict:
     """May this tool be called at all? For MCP tools and the host's own."""
     place = Place((0, len(name)), name)
     matches = tuple(
-        _match(rule, "tool", (), place)
+        _match(rule, "tool", OpaqueExec("", (), place))
         for rule in rules.of("tool")
         if _tool_matches(rule.spec, name)
     )
@@ -86,10 +87,10 @@ def evaluate_tool(name: str, rules: Rules) -> Verdict:
 
 
 def _tool_matches(spec: str, name: str) -> bool:
-    return match_domain_like(spec, name) or (spec.count("__") == 1 and name.startswith(spec + "__"))
+    return _names_tool(spec, name) or (spec.count("__") == 1 and name.startswith(spec + "__"))
 
 
-def match_domain_like(spec: str, name: str) -> bool:
+def _names_tool(spec: str, name: str) -> bool:
     """A tool name against one with stars."""
     head, *rest = spec.split("*")
     if not rest:
@@ -132,7 +133,6 @@ def _effect_matches(
 
 
 def _command_matches(command: Command, rules: Rules) -> Iterator[Match]:
-    argv = tuple(map(marks.shown, command.argv))
     for rule in rules.of("command"):
         found = match_command(rule.spec, command)
         if found is None or (found == "possible" and rule.decision is Decision.ALLOW):
@@ -140,14 +140,13 @@ def _command_matches(command: Command, rules: Rules) -> Iterator[Match]:
         kind: MatchKind = "opaque-exec" if found == "possible" else found
         why = "an unknown word could make it match" if found == "possible" else rule.reason
         redirect = _filled(rule, command=command.place.text)
-        yield _match(rule, kind, argv, command.place, why, redirect)
+        yield _match(rule, kind, command, why, redirect)
 
 
 def _file_matches(access: FileAccess, rules: Rules, real_path: RealPath | None) -> Iterator[Match]:
     paths = [access.path]
     if real_path is not None and marks.is_known(access.path) and access.path.startswith("/"):
         paths.append(real_path(access.path))
-    argv = tuple(map(marks.shown, access.argv))
     for rule in rules.of("edit", "read"):
         if not _concerns(rule, is_write=access.is_write):
             continue
@@ -155,7 +154,7 @@ def _file_matches(access: FileAccess, rules: Rules, real_path: RealPath | None) 
         # To allow, a link and what it points to must both be allowed; to deny, one is enough.
         if all(hits) if rule.decision is Decision.ALLOW else any(hits):
             redirect = _filled(rule, path=access.path)
-            yield _match(rule, "path", argv, access.place, rule.reason, redirect)
+            yield _match(rule, "path", access, rule.reason, redirect)
 
 
 def _concerns(rule: Rule, *, is_write: bool) -> bool:
@@ -166,22 +165,19 @@ def _concerns(rule: Rule, *, is_write: bool) -> bool:
 
 
 def _download_matches(download: Download, rules: Rules, surface: str) -> Iterator[Match]:
-    argv = tuple(map(marks.shown, download.argv))
     host = host_of(download.url) if marks.is_known(download.url) else None
     for rule in rules.of("fetch"):
         if host is not None and match_domain(rule.spec, host):
             redirect = _filled(rule, url=download.url)
-            yield _match(rule, "domain", argv, download.place, rule.reason, redirect)
+            yield _match(rule, "domain", download, rule.reason, redirect)
     if surface != "agent_shell" or not download.reaches_output:
         return
     for rule in rules.of("download"):
-        yield _match(
-            rule, "normalised", argv, download.place, rule.reason, _instead(rule, download)
-        )
+        yield _match(rule, "normalised", download, rule.reason, _instead(rule, download))
 
 
 def _instead(rule: Rule, download: Download) -> Redirect | None:
-    """The tool's arguments; a request that is more than a plain fetch runs in the sandbox instead."""
+    """The tool's arguments; a request that is more than a plain fetch goes to the sandbox."""
     sends = {"-d", "--data", "-X", "--request", "-F", "--form", "-T", "--json", "--data-binary"}
     if sends.intersection(download.argv) or not marks.is_known(download.url):
         arguments = {"language": "shell", "code": download.place.text}
@@ -209,20 +205,19 @@ def _filled(rule: Rule, **values: str) -> Redirect | None:
         return None
     arguments = {}
     for key, template in rule.redirect.arguments.items():
-        for name, value in values.items():
-            template = template.replace("{" + name + "}", value)
-        arguments[key] = template
+        arguments[key] = re.sub(r"\{(\w+)\}", lambda m: values.get(m[1], m[0]), template)
     return Redirect(rule.redirect.tool, arguments, rule.advice)
 
 
 def _match(
     rule: Rule,
     kind: MatchKind,
-    argv: tuple[str, ...],
-    place: Place,
+    effect: Command | FileAccess | Download | OpaqueExec,
     reason: str = "",
     redirect: Redirect | None = None,
 ) -> Match:
+    place = effect.place
+    argv = tuple(map(marks.shown, effect.argv))
     return Match(
         rule.id, rule.text, rule.source, rule.decision, kind, argv, place.span,
         marks.shown(place.text), reason or rule.reason, rule.advice, redirect,
@@ -275,9 +270,3 @@ def _message(match: Match) -> str:
     if match.redirect is not None:
         message += f" Use {match.redirect.tool} instead."
     return f"{message} {match.advice}".rstrip()
-
-
-__all__ = [
-    "Coverage", "RealPath", "Source", "evaluate", "evaluate_fetch", "evaluate_read",
-    "evaluate_tool", "evaluate_write", "matches_of",
-]  # fmt: skip

@@ -24,7 +24,7 @@ def parser(name: str) -> tree_sitter.Parser:
     The extension module is loaded by file: importing the package itself loads
     three other grammars first, 25 ms of a hook process that lives for 60.
     """
-    import tree_sitter
+    import tree_sitter  # noqa: PLC0415 - loaded with the first program
 
     return tree_sitter.Parser(language(name))
 
@@ -32,7 +32,7 @@ def parser(name: str) -> tree_sitter.Parser:
 @functools.cache
 def language(name: str) -> tree_sitter.Language:
     """The grammar itself, for queries."""
-    import tree_sitter
+    import tree_sitter  # noqa: PLC0415 - loaded with the first program
 
     return tree_sitter.Language(_extension(name).language())
 

@@ -1,4 +1,4 @@
-"""Text that is only partly known: private-use characters stand for what is unknown or still a pattern.
+"""Text that is only partly known: private-use characters stand for unknowns and patterns.
 
 A value in the evaluator is an ordinary `str`. A *hole* stands for text that
 cannot be known before the program runs; a *glob* for a pattern character that

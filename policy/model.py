@@ -1,4 +1,4 @@
-"""What a policy answers with: the decision, every match that led to it, and the subject asked about."""
+"""What a policy is asked about, and what it answers: a decision and every match behind it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """A better tool for the same job, with arguments ready to use; the command itself is not run."""
+    """A better tool for the same job, with arguments ready to use; the command is not run."""
 
     tool: str
     arguments: Mapping[str, str] = field(hash=False)

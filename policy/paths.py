@@ -12,9 +12,7 @@ def resolve(path: str, cwd: str, links: Mapping[str, str] | None = None) -> str:
 
     A path that begins with something unknown stays as it is: it may be absolute.
     """
-    if path.startswith("/"):
-        whole = path
-    elif path[:1] and marks.has_hole(path[0]):
+    if path.startswith("/") or (path[:1] and marks.has_hole(path[0])):
         whole = path
     else:
         whole = f"{cwd}/{path}"

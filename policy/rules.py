@@ -13,7 +13,7 @@ RuleKind = Literal["command", "read", "edit", "fetch", "tool", "download"]
 
 @dataclass(frozen=True, slots=True)
 class RedirectTo:
-    """The tool a redirect rule names; `{url}`, `{path}` and `{command}` in arguments are filled in."""
+    """The tool a redirect rule names; `{url}`, `{path}`, `{command}` in arguments are filled in."""
 
     tool: str
     arguments: Mapping[str, str] = field(default_factory=dict)
@@ -69,7 +69,7 @@ DEFAULT_RULES = (
         decision=Decision.REDIRECT,
         source=Source("shipped defaults"),
         reason="the answer would fill the context window",
-        advice="Fetch it with the tool: it is indexed, searchable, and only what matters comes back.",
+        advice="Fetched by the tool it is indexed, and only what matters comes back.",
         redirect=RedirectTo("ctx_fetch_and_index", {"url": "{url}"}),
     ),
 )

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 
-def words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     """The words of a text as a set."""
     return frozenset(text.split())

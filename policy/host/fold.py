@@ -342,8 +342,9 @@ def _combined(pieces: Sequence[list[str]]) -> list[Value]:
     found = [""]
     for options in pieces:
         if len(found) * len(options) > ALTERNATIVES_MAX:
-            options = [marks.WORD]
-        found = [head + option for head in found for option in options]
+            found = [head + marks.WORD for head in found]
+        else:
+            found = [head + option for head in found for option in options]
     return list(found)
 
 
@@ -351,8 +352,9 @@ def _product(items: Sequence[list[tuple[str, ...]]]) -> list[Value]:
     found: list[tuple[str, ...]] = [()]
     for options in items:
         if len(found) * len(options) > ALTERNATIVES_MAX:
-            options = [(marks.WORD,)]
-        found = [head + option for head in found for option in options]
+            found = [(*head, marks.WORD) for head in found]
+        else:
+            found = [head + option for head in found for option in options]
     return list(found)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from policy.host.tree import Role, Tree, text_of
-from policy.wordlist import words
+from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -178,7 +178,7 @@ class Names:
             self.add(self.name_of(name) or text_of(name), Binding(node, "local"))
 
     def _collect_mutation(self, node: Node, role: Role) -> None:
-        """`list.append(x)`, `command.arg("x")`, `push @list, "x"`: the name holds more from here on."""
+        """`list.append(x)`, `command.arg("x")`, `push @list, x`: the name holds more now."""
         method = self.tree.method(role)
         callee = role.part("callee")
         if method is not None:
@@ -232,7 +232,7 @@ class Names:
         return None
 
 
-_MUTATORS = words(
+_MUTATORS = word_set(
     "append push push_back push_str extend add addAll Add AddRange arg args unshift insert "
     "emplace_back concat command"
 )
@@ -288,7 +288,7 @@ def _joined(dotted: str) -> str:
 
 
 def _default_name(module: str) -> str:
-    """The name a module has when it is imported whole: Go's last path segment, Python's first name."""
+    """The name of a module imported whole: Go's last path segment, elsewhere its own."""
     return module.rsplit("/", 1)[-1].split(".", 1)[0] if "/" in module else module
 
 

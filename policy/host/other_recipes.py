@@ -24,8 +24,8 @@ def _file(screening: Screening, is_write: bool) -> Callable[..., None]:
         frame = screening.inside(node, name)
         for path in screening.folder.texts(target):
             if not marks.is_only_hole(path):
-                path = screening.state.home + path[1:] if path.startswith("~/") else path
-                screening.walker.report_file(path, screening.state, frame, is_write=is_write)
+                whole = screening.state.home + path[1:] if path.startswith("~/") else path
+                screening.walker.report_file(whole, screening.state, frame, is_write=is_write)
 
     return report
 

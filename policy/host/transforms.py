@@ -200,22 +200,20 @@ def _decoded_any(arguments: tuple[Value, ...]) -> Value:
 
 
 def _unpacked(arguments: tuple[Value, ...]) -> Value:
-    """`pack("H*", text)` and `text.unpack("m")`."""
+    """`pack("H*", text)` has the template first, `text.unpack("m")` and `codes.pack("C*")` last."""
     if len(arguments) < 2:
         return marks.DECODED
-    if _text(arguments) in ("H*", "h*"):
+    first, second = _text(arguments), _text(arguments, 1)
+    if first in ("H*", "h*"):
         return _TRANSFORMS["hex"](arguments[1:])
-    if _text(arguments) in ("C*", "c*", "U*", "W*"):
+    if first in _CODE_TEMPLATES:
         return _characters(arguments[1:])
-    how = _text(arguments, 1)
-    if how[:1] == "m":
-        return _TRANSFORMS["base64"](arguments)
-    if how in ("H*",):
-        return marks.DECODED
-    if how in ("C*", "c*", "U*"):
+    if second in _CODE_TEMPLATES:
         return _characters(arguments[:1])
-    return marks.DECODED
+    return _TRANSFORMS["base64"](arguments) if second[:1] == "m" else marks.DECODED
 
+
+_CODE_TEMPLATES = frozenset(("C*", "c*", "U*", "W*"))
 
 _TRANSFORMS: dict[str, Callable[[tuple[Value, ...]], Value]] = {
     "identity": _identity,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from policy import grammars
-from policy.wordlist import words
+from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query
@@ -110,7 +110,7 @@ class Tree:
 
 
 _TABLES = ("sinks", "folds", "methods", "constants", "modules", "assigns", "returns")
-_DECLARATIONS = words("import wildcard use bind append loop function local")
+_DECLARATIONS = word_set("import wildcard use bind append loop function local")
 _ALIASES = {"js": "javascript", "ts": "typescript", "py": "python", "c#": "csharp", "cs": "csharp",
             "c++": "cpp", "rb": "ruby", "ex": "elixir", "node": "javascript", "rs": "rust",
             "golang": "go", "pl": "perl"}  # fmt: skip
@@ -167,14 +167,14 @@ def _expanded(table: Mapping[str, str]) -> dict[str, str]:
 
 @functools.cache
 def _query(language: Language) -> Query:
-    from tree_sitter import Query
+    from tree_sitter import Query  # noqa: PLC0415 - loaded with the first program
 
     return Query(grammars.language(language.grammar), language.query)
 
 
 def read_tree(language: Language, code: str) -> Tree:
     """Parse a program; the grammars recover from errors, so there is always a tree."""
-    from tree_sitter import QueryCursor
+    from tree_sitter import QueryCursor  # noqa: PLC0415 - loaded with the first program
 
     root = grammars.parser(language.grammar).parse(code.encode("utf-8", "replace")).root_node
     found: dict[tuple[int, str], tuple[Node, dict[str, tuple[Node, ...]]]] = {}

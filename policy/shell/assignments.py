@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from policy import marks
@@ -37,22 +36,16 @@ def assign(
     state.assign(node.name, values)
     if is_exported:
         state.export(node.name)
-    consider_variable(walker, node.name, values, state, frame, is_exported=is_exported)
+    consider_variable(walker, node.name, state, frame)
 
 
-def consider_variable(
-    walker: Walker,
-    name: str,
-    values: Sequence[str],
-    state: State,
-    frame: Frame,
-    *,
-    is_exported: bool,
-) -> None:
+def consider_variable(walker: Walker, name: str, state: State, frame: Frame) -> None:
     """Some variables are command lines or start-up files for what runs later."""
-    variable = state.variables.get(name)
-    is_exported = is_exported or bool(variable and variable.is_exported)
-    for value in values:
+    variable = state.lookup(name)
+    if variable is None:
+        return
+    is_exported = variable.is_exported
+    for value in variable.values:
         if name in PROMPT_VARIABLES:
             walker.run_template(value, state)
         elif name == "PROMPT_COMMAND" or (name in COMMAND_VARIABLES and is_exported):

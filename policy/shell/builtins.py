@@ -92,7 +92,7 @@ def _declare(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | No
         if match is None:
             if exports and word.isidentifier():
                 state.export(word)
-                _consider(walker, word, state, frame)
+                consider_variable(walker, word, state, frame)
             continue
         name, value = match[1], match[3]
         if value[:1] == "(" and value[-1:] == ")":
@@ -105,14 +105,8 @@ def _declare(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | No
                 state.assign(name, (marks.LIST,))
         if exports:
             state.export(name)
-        _consider(walker, name, state, frame)
+        consider_variable(walker, name, state, frame)
     return ""
-
-
-def _consider(walker: Walker, name: str, state: State, frame: Frame) -> None:
-    variable = state.lookup(name)
-    if variable is not None:
-        consider_variable(walker, name, variable.values, state, frame, is_exported=False)
 
 
 def _set(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:

@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from policy.shell.options import Parsed
+from policy.shell.options import Parsed, parse
 from policy.shell.programs import Program
 from policy.shell.state import State
-from policy.wordlist import words
+from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from policy.shell.frame import Frame
     from policy.shell.walk import Walker
 
 # Wrappers that Claude Code strips before it compares a command with a rule.
-_COMPAT_WRAPPERS = words("timeout time nice nohup stdbuf command builtin noglob xargs")
+_COMPAT_WRAPPERS = word_set("timeout time nice nohup stdbuf command builtin noglob xargs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,12 @@ class Call:
     def operands(self) -> tuple[str, ...]:
         """The operands, without their places."""
         return tuple(word for _, word in self.parsed.operands)
+
+    def words(self, argv: Sequence[str]) -> list[str]:
+        """What stands behind the program's own options; later options are not its own."""
+        program = self.program
+        parsed = parse(argv, program.short, program.long.split(), permutes=False)
+        return [word for _, word in parsed.operands]
 
     def run(self, argv: Sequence[str], state: State | None = None) -> str:
         """Run an inner command."""

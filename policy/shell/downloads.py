@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.effects import Download, Place
-from policy.wordlist import words
+from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from policy.shell.call import Call
 
-_TO_STDOUT = words("- /dev/stdout /dev/fd/1 /dev/tty")
+_TO_STDOUT = word_set("- /dev/stdout /dev/fd/1 /dev/tty")
 
 
 def report_download(call: Call) -> str | None:
@@ -31,8 +31,8 @@ def report_download(call: Call) -> str | None:
 
 
 def _is_url(word: str) -> bool:
-    return bool(word) and (word.startswith(("http", "ftp")) or "." in word or not marks.is_known(word)
-                           or bool(re.match(r"localhost|\[", word)))  # fmt: skip
+    looks_like_one = re.match(r"https?:|ftp:|file:|localhost|\[|[^/]*\.", word)
+    return bool(word) and (looks_like_one is not None or not marks.is_known(word))
 
 
 def _curl_prints(call: Call) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from policy import marks
 from policy.shell.call import Call, Runner, index_of
 from policy.shell.options import parse
+from policy.wordlist import word_set
 
 
 def _project(call: Call) -> str | None:
@@ -33,8 +34,10 @@ def _project(call: Call) -> str | None:
 _EXEC_VERBS = frozenset(("exec", "x", "dlx"))
 _RUN_VERBS = frozenset(("run", "exec", "x", "shell", "tool"))
 _PROJECT_VERBS = dict.fromkeys(
-    "pipenv poetry pdm rye uv conda mamba micromamba op doppler devbox mise rtx dotenv nix asdf "
-    "hatch".split(),
+    word_set(
+        "pipenv poetry pdm rye uv conda mamba micromamba op doppler devbox mise rtx dotenv nix "
+        "asdf hatch"
+    ),
     _RUN_VERBS,
 )
 

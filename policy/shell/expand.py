@@ -213,13 +213,8 @@ class Expander:
         self, name: str, subscript: Sequence[Part] | None, state: State, *, quoted: bool
     ) -> tuple[str, ...] | None:
         """Every value of a name; elements of `@` are kept apart by a break."""
-        if name in ("@", "*"):
-            return (_elements(state.parameters, name, quoted=quoted),)
-        if name.isdigit():
-            return _positional(int(name), state)
-        if name == "#":
-            unknown = any(marks.splits(text) for text in state.parameters)
-            return (marks.WORD if unknown else str(len(state.parameters)),)
+        if name in ("@", "*", "#") or name.isdigit():
+            return _of_parameters(name, state, quoted=quoted)
         if name in ("PWD", "OLDPWD") and name not in state.variables:
             return (state.cwd if name == "PWD" else marks.WORD,)
         if name in _ALWAYS_UNKNOWN:
@@ -248,6 +243,16 @@ class Expander:
 
 def _unknown(quoted: bool) -> str:
     return marks.WORD if quoted else marks.LIST
+
+
+def _of_parameters(name: str, state: State, *, quoted: bool) -> tuple[str, ...]:
+    """`$@`, `$*`, `$#` and `$1`."""
+    if name.isdigit():
+        return _positional(int(name), state)
+    if name == "#":
+        unknown = any(marks.splits(text) for text in state.parameters)
+        return (marks.WORD if unknown else str(len(state.parameters)),)
+    return (_elements(state.parameters, name, quoted=quoted),)
 
 
 def _positional(number: int, state: State) -> tuple[str, ...]:
@@ -309,12 +314,12 @@ def _split(pieces: tuple[Piece, ...], separators: str) -> Fields:
     """Field splitting: expansions outside quotes break at separators, quotes keep fields alive."""
     fields: list[str] = []
     current: str | None = None
-    for text, mode in pieces:
+    for piece, mode in pieces:
+        text = _globbed(piece) if mode == _SPLIT else piece
         if text == _NOTHING:
             current = current or None
             continue
         if mode == _SPLIT:
-            text = _globbed(text)
             chunks = (
                 re.split(f"[{re.escape(separators)}{_FIELD_BREAK}]", text) if separators else [text]
             )

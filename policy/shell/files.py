@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from policy.shell.interpreters import interpreter
 from policy.shell.options import Parsed
+from policy.shell.scripts import awk_files
 
 if TYPE_CHECKING:
     from policy.shell.call import Call
@@ -74,10 +75,18 @@ def _likely_files(call: Call) -> Iterator[str]:
             name, has_value, value = word.partition("=")
             if has_value and _FILE_OPTION.fullmatch(name):
                 yield value
-        elif before[:1] != "-" or "=" in before or _FILE_OPTION.fullmatch(before):
+        elif (
+            before[:1] != "-"
+            or "=" in before
+            or _FILE_OPTION.fullmatch(before)
+            or interpreter(call.name)
+        ):
             yield word
-        elif interpreter(call.name):
-            yield word
+
+
+def _follows_option(before: str) -> bool:
+    """Whether the word before may take this one as its value, and not as a file."""
+    return before[:1] == "-" and "=" not in before and not _FILE_OPTION.fullmatch(before)
 
 
 def _dd(call: Call) -> None:
@@ -88,8 +97,6 @@ def _dd(call: Call) -> None:
 
 
 def _awk(call: Call) -> None:
-    from policy.shell.scripts import awk_files
-
     for script in (*call.parsed.values(("e", "source")), *call.operands()[:1]):
         _report(call, awk_files(script), is_write=False)
 

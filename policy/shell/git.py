@@ -29,7 +29,7 @@ _COMMAND_SETTING = re.compile(
 
 
 class Subcommand(NamedTuple):
-    """`runs` are options whose value is a command; `reads`, `writes` say which operands are files."""
+    """`runs` are options whose value is a command; `reads`, `writes`: operands are files."""
 
     short: str = ""
     long: str = ""

@@ -30,19 +30,19 @@ from policy.shell.syntax import (
     Token,
     Word,
 )
-from policy.wordlist import words
+from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 NESTING_MAX = 60  # statements inside statements; scripts in use stay below 12
-_CLOSERS = words("} ) fi done esac")
+_CLOSERS = word_set("} ) fi done esac")
 # Newlines are blanks after these and separators elsewhere. The grammar takes some that
 # separate for blanks (after a pipeline over several lines), so it is given semicolons.
-_NEEDS_MORE = words(
+_NEEDS_MORE = word_set(
     "| |& && || ; & ;; ;& ;;& ( { then do else elif if while until in while function"
 )
-_SEPARATES = words(") ;; ;& ;;& ; & in")
+_SEPARATES = word_set(") ;; ;& ;;& ; & in")
 
 
 @functools.lru_cache(maxsize=256)

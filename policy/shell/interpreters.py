@@ -28,7 +28,8 @@ INTERPRETERS: dict[str, Interpreter] = {
                           modules="m"),
     "node": Interpreter("javascript", "ep", "eval print", "rC", "require import loader "
                         "experimental-loader conditions env-file input-type inspect title"),
-    "bun": Interpreter("javascript", "ep", "eval print", "r", "preload env-file", run_command="run"),
+    "bun": Interpreter("javascript", "ep", "eval print", "r", "preload env-file",
+                       run_command="run"),
     "deno": Interpreter("javascript", values_long="config import-map env-file", eval_command="eval",
                         run_command="run"),
     "tsx": Interpreter("typescript", "ep", "eval print"),

@@ -12,13 +12,13 @@ from policy.shell.heredocs import read_heredoc_body
 from policy.shell.parts import read_arithmetic_command
 from policy.shell.syntax import Literal, Part, Redirection, ShellSyntaxError, Token, Word
 from policy.shell.words import read_word, skip_blanks
-from policy.wordlist import words
+from policy.wordlist import word_set
 
 _REDIRECTION = re.compile(
     r"(\d+(?=[<>])|\{[A-Za-z_]\w*\}(?=[<>]))?(<<<|<<-|<<|<>|<&|>>|>&|>\||&>>|&>|<(?!\()|>(?!\())"
 )
 _OPERATOR = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|()]")
-_RESERVED = words(
+_RESERVED = word_set(
     "if then elif else fi for select while until do done case esac function { } ! time coproc [["
 )
 _COMMAND_MAY_FOLLOW = _RESERVED - {"select", "case", "function"}
@@ -34,7 +34,7 @@ def tokenize(text: str) -> tuple[Token, ...]:
 
 
 def read_list(cursor: Cursor, closer: str) -> tuple[Token, ...]:
-    """Tokens up to the end of the text, or up to and over an unmatched `)` if that is the closer."""
+    """Tokens to the end of the text, or up to and over an unmatched `)` if that is the closer."""
     return _ListReader(cursor, closer).read()
 
 

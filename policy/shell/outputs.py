@@ -11,7 +11,7 @@ from collections.abc import Callable
 from policy import marks
 from policy.shell.ansi import unescape
 from policy.shell.options import parse
-from policy.wordlist import words
+from policy.wordlist import word_set
 
 _AS_SOURCE = str.maketrans(
     {
@@ -55,8 +55,8 @@ def output_of(name: str, argv: tuple[str, ...], stdin: str | None, read: Reader)
 
 Reader = Callable[[str], str]
 
-_FETCHERS = words("curl wget http https httpie xh aria2c fetch lynx w3m")
-_SILENT = words(
+_FETCHERS = word_set("curl wget http https httpie xh aria2c fetch lynx w3m")
+_SILENT = word_set(
     ": true false cd mkdir rmdir rm mv ln touch chmod chown test [ export readonly unset set shift "
     "shopt trap wait sleep umask ulimit kill read source alias local declare typeset"
 )
@@ -100,18 +100,24 @@ def _conversion(match: re.Match[str], pending: list[str]) -> str:
         pending.pop(0)
     word = pending.pop(0) if pending else ""
     kind = match[2][-1]
-    if kind == "b":
-        return unescape(word, printed=True)
-    if kind == "c":
-        return word[:1]
-    if kind == "q":
-        return quoted(word)
-    if kind in "sdiu":
-        precision = re.search(r"\.(\d+)", match.group())
-        return word[: int(precision[1])] if precision and kind == "s" else word
     if kind in "xXo" and word.isdigit():
         return format(int(word), kind)
-    return marks.WORD
+    precision = re.search(r"\.(\d+)", match.group())
+    if kind == "s" and precision:
+        return word[: int(precision[1])]
+    convert = _CONVERSIONS.get(kind)
+    return convert(word) if convert is not None else marks.WORD
+
+
+_CONVERSIONS: dict[str, Callable[[str], str]] = {
+    "s": str,
+    "d": str,
+    "i": str,
+    "u": str,
+    "q": quoted,
+    "b": lambda word: unescape(word, printed=True),
+    "c": lambda word: word[:1],
+}
 
 
 def _find(argv: tuple[str, ...]) -> str:

@@ -138,15 +138,9 @@ def _read_dollar(cursor: Cursor, *, quoted: bool) -> list[Part]:
     while text.startswith("\\\n", after):
         after += 2
     following = text[after : after + 1]
-    if following == "(":
-        cursor.pos = after - 1
-        return [_read_arithmetic_or_substitution(cursor, quoted=quoted)]
-    if following == "{":
-        cursor.pos = after + 1
-        return [_read_braced(cursor, quoted=quoted)]
-    if following == "[":
-        cursor.pos = after + 1
-        return [Arithmetic(read_enclosed(cursor, "]"), quoted)]
+    if following in _DOLLAR_FORMS:
+        cursor.pos = after
+        return [_DOLLAR_FORMS[following](cursor, quoted)]
     if following == "'" and not quoted:
         return [_read_ansi(cursor, after)]
     if following == '"' and not quoted:
@@ -158,6 +152,28 @@ def _read_dollar(cursor: Cursor, *, quoted: bool) -> list[Part]:
         return [Literal("$", True)]
     cursor.pos = name.end()
     return [Parameter(name.group(), None, "", "", (), quoted)]
+
+
+def _read_dollar_parenthesis(cursor: Cursor, quoted: bool) -> Part:
+    cursor.pos -= 1
+    return _read_arithmetic_or_substitution(cursor, quoted=quoted)
+
+
+def _read_dollar_brace(cursor: Cursor, quoted: bool) -> Part:
+    cursor.pos += 1
+    return _read_braced(cursor, quoted=quoted)
+
+
+def _read_dollar_bracket(cursor: Cursor, quoted: bool) -> Part:
+    cursor.pos += 1
+    return Arithmetic(read_enclosed(cursor, "]"), quoted)
+
+
+_DOLLAR_FORMS = {
+    "(": _read_dollar_parenthesis,
+    "{": _read_dollar_brace,
+    "[": _read_dollar_bracket,
+}
 
 
 def _read_ansi(cursor: Cursor, quote: int) -> Part:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from policy.wordlist import words
+from policy.wordlist import word_set
 
 
 class Program(NamedTuple):
@@ -49,7 +49,8 @@ _WRAPPERS = _rows(
     ("doas", Program("uCa", runs="env")),
     ("pkexec", Program(long="user", runs="argv")),
     ("su runuser", Program("csgGwu", "command session-command shell group supp-group user "
-                           "whitelist-environment", "su", runs_options="c command session-command")),
+                           "whitelist-environment", "su",
+                           runs_options="c command session-command")),
     ("chroot", Program(long="userspec groups", runs="argv", skip=1)),
     ("setpriv", Program(long="reuid regid groups ambient-caps inh-caps bounding-set securebits "
                         "pdeathsig selinux-label apparmor-profile", runs="argv")),
@@ -216,7 +217,8 @@ _FILE_TOOLS = _rows(
         "oauth2-bearer stderr trace trace-ascii unix-socket time-cond",
         "download", reads_options="K config T upload-file E cert key netrc-file b cookie cacert",
         writes_options="o output D dump-header c cookie-jar trace trace-ascii stderr",
-        at_options="d data data-binary data-ascii data-urlencode F form json H header w write-out")),
+        at_options="d data data-binary data-ascii data-urlencode F form json H header w "
+        "write-out")),
     ("wget", Program("OoaietTwPQUBlARDIX", "output-document output-file append-output input-file "
         "execute timeout tries wait directory-prefix quota user-agent base level accept reject "
         "domains header post-data post-file body-data body-file method user password proxy-user "
@@ -252,17 +254,19 @@ UNKNOWN_PROGRAM = Program(files_known=False)
 QUERY_OPTIONS = {"command": frozenset("vV"), "hash": frozenset("lrdt"), "sudo": frozenset("lvkKV")}
 
 # Variables whose value a program run later takes for a command line.
-COMMAND_VARIABLES = words("""PAGER MANPAGER GIT_PAGER GH_PAGER SYSTEMD_PAGER BAT_PAGER DELTA_PAGER PSQL_PAGER
+COMMAND_VARIABLES = word_set(
+    """PAGER MANPAGER GIT_PAGER GH_PAGER SYSTEMD_PAGER BAT_PAGER DELTA_PAGER PSQL_PAGER
     EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR SUDO_EDITOR FCEDIT HGEDITOR SVN_EDITOR
     KUBE_EDITOR BROWSER GIT_SSH GIT_SSH_COMMAND GIT_EXTERNAL_DIFF GIT_ASKPASS SSH_ASKPASS
     SUDO_ASKPASS GIT_PROXY_COMMAND RSYNC_RSH CVS_RSH SVN_SSH BORG_RSH LESSOPEN LESSCLOSE
-    PROMPT_COMMAND MANROFFSEQ TAR_OPTIONS FZF_DEFAULT_COMMAND
+    PROMPT_COMMAND FZF_DEFAULT_COMMAND
     RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER CARGO_BUILD_RUSTC_WRAPPER TERMINAL
-    PERL5DB PYTHONBREAKPOINT MAKEFLAGS_SHELL""")
+    PERL5DB PYTHONBREAKPOINT """
+)
 
 # Variables that name a file the shell reads commands from, and those it expands as a prompt.
-STARTUP_VARIABLES = words("BASH_ENV ENV")
-PROMPT_VARIABLES = words("PS0 PS1 PS2 PS4")
+STARTUP_VARIABLES = word_set("BASH_ENV ENV")
+PROMPT_VARIABLES = word_set("PS0 PS1 PS2 PS4")
 
 # Consumers at the end of a pipe that show nothing of what they are given.
-SILENT_SINKS = words("tar bsdtar gpg sponge dd docker podman apt-key cpio unzip patch")
+SILENT_SINKS = word_set("tar bsdtar gpg sponge dd docker podman apt-key cpio unzip patch")

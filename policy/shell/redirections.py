@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.paths import resolve
 from policy.shell.frame import Frame
 from policy.shell.state import State
-from policy.shell.syntax import Redirection, Word
-from policy.wordlist import words
+from policy.shell.syntax import Redirection
+from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from policy.shell.walk import Walker
 
-_TO_TERMINAL = words("/dev/stdout /dev/stderr /dev/tty /dev/fd/1 /dev/fd/2")
-_STDIN_PATHS = words("- /dev/stdin /dev/fd/0 /proc/self/fd/0")
+_TO_TERMINAL = word_set("/dev/stdout /dev/stderr /dev/tty /dev/fd/1 /dev/fd/2")
+_STDIN_PATHS = word_set("- /dev/stdin /dev/fd/0 /proc/self/fd/0")
 
 
 def redirect(
@@ -28,55 +29,63 @@ def redirect(
     argv: tuple[str, ...],
 ) -> tuple[Frame, list[tuple[str, bool]]]:
     """The frame that the command runs in, and the files its stdout goes to (path, appends)."""
-    targets: list[tuple[str, bool]] = []
+    opening = _Opening(walker, state, frame, argv)
     for item in redirections:
-        operator = item.operator
-        here = frame
-        if frame.span is None:
-            place = walker.place(item.start, item.end, frame)
-            here = replace(frame, span=place.span, text=place.text)
-        if operator in ("<<", "<<-", "<<<"):
-            text = walker.expander.text(item.target.parts, state)
+        opening.apply(item)
+    return opening.frame, opening.targets
+
+
+@dataclass(slots=True)
+class _Opening:
+    """The redirections of one command, applied one after the other."""
+
+    walker: Walker
+    state: State
+    frame: Frame
+    argv: tuple[str, ...]
+    targets: list[tuple[str, bool]] = field(default_factory=list)
+
+    def apply(self, item: Redirection) -> None:
+        """Follow one redirection."""
+        if item.operator in ("<<", "<<-", "<<<"):
+            text = self.walker.expander.text(item.target.parts, self.state)
             if item.fd in ("", "0"):
-                frame = replace(frame, stdin=text + "\n" if operator == "<<<" else text)
-            continue
-        for target in _targets(walker, item.target, state):
-            frame = _redirect_to(walker, item, target, state, frame, here, targets, argv)
-    return frame, targets
+                stdin = text + "\n" if item.operator == "<<<" else text
+                self.frame = replace(self.frame, stdin=stdin)
+            return
+        for fields in self.walker.expander.fields(item.target, self.state):
+            for target in fields:
+                if item.operator in (">&", "<&") and re.fullmatch(r"\d*-?", target):
+                    self._duplicate(item, target)
+                elif item.operator in ("<", "<>", "<&"):
+                    self._read(item, target)
+                elif target not in _TO_TERMINAL:
+                    self._write(item, target)
 
+    def _duplicate(self, item: Redirection, target: str) -> None:
+        if item.operator == "<&" and item.fd in ("", "0") and target not in ("-", "0"):
+            self.frame = replace(self.frame, stdin=marks.LIST)
+        elif item.operator == ">&" and item.fd in ("", "1") and target == "-":
+            self.frame = replace(self.frame, is_visible=False)
 
-def _targets(walker: Walker, word: Word, state: State) -> tuple[str, ...]:
-    return tuple(field for fields in walker.expander.fields(word, state) for field in fields)
-
-
-def _redirect_to(
-    walker: Walker,
-    item: Redirection,
-    target: str,
-    state: State,
-    frame: Frame,
-    here: Frame,
-    targets: list[tuple[str, bool]],
-    argv: tuple[str, ...],
-) -> Frame:
-    operator = item.operator
-    if operator in (">&", "<&") and (target.rstrip("-").isdigit() or target == "-"):
-        if operator == "<&" and item.fd in ("", "0") and target not in ("-", "0"):
-            return replace(frame, stdin=marks.LIST)
-        is_stdout = operator == ">&" and item.fd in ("", "1") and target != "1"
-        return replace(frame, is_visible=frame.is_visible and not (is_stdout and target == "-"))
-    if operator in ("<", "<>", "<&"):
-        walker.report_file(target, state, here, is_write=operator == "<>", argv=argv)
+    def _read(self, item: Redirection, target: str) -> None:
+        self._report(item, target, is_write=item.operator == "<>")
         if item.fd in ("", "0"):
-            return replace(frame, stdin=file_text(target, state, frame))
-        return frame
-    if target in _TO_TERMINAL:
-        return frame
-    walker.report_file(target, state, here, is_write=True, argv=argv)
-    if item.fd in ("", "1") or operator.startswith("&"):
-        targets.append((target, operator.endswith(">>")))
-        return replace(frame, is_visible=False)
-    return frame
+            stdin = file_text(target, self.state, self.frame)
+            self.frame = replace(self.frame, stdin=stdin)
+
+    def _write(self, item: Redirection, target: str) -> None:
+        self._report(item, target, is_write=True)
+        if item.fd in ("", "1") or item.operator.startswith("&"):
+            self.targets.append((target, item.operator.endswith(">>")))
+            self.frame = replace(self.frame, is_visible=False)
+
+    def _report(self, item: Redirection, target: str, *, is_write: bool) -> None:
+        frame = self.frame
+        if frame.span is None:
+            place = self.walker.place(item.start, item.end, frame)
+            frame = replace(frame, span=place.span, text=place.text)
+        self.walker.report_file(target, self.state, frame, is_write=is_write, argv=self.argv)
 
 
 def store(output: str, targets: Sequence[tuple[str, bool]], state: State) -> str:

@@ -9,7 +9,7 @@ from policy import marks
 from policy.shell.call import Call, Runner, index_of
 from policy.shell.options import parse
 from policy.shell.outputs import output_of
-from policy.wordlist import words
+from policy.wordlist import word_set
 
 
 def _stdin_words(call: Call) -> tuple[str, ...]:
@@ -55,8 +55,7 @@ def _parallel(call: Call) -> str | None:
     separator = index_of(argv, ":::", "::::", ":::+")
     items = [argv[separator + 1 :]] if separator is not None else []
     head = argv[:separator] if separator is not None else argv
-    words = [word for _, word in parse(["", *head], call.program.short,
-                                       call.program.long.split(), permutes=False).operands]  # fmt: skip
+    words = call.words(("", *head))
     texts = items[0] if items else _lines(call.frame.stdin)
     for item in texts:
         command = " ".join(words)
@@ -67,8 +66,7 @@ def _parallel(call: Call) -> str | None:
 
 def _text(call: Call) -> str | None:
     """The operands joined are one command line."""
-    words = [word for _, word in parse(call.argv, call.program.short,
-                                       call.program.long.split(), permutes=False).operands]  # fmt: skip
+    words = call.words(call.argv)
     return call.run_text(" ".join(words)) if words else None
 
 
@@ -88,7 +86,7 @@ def _terminal(call: Call) -> str | None:
     return None
 
 
-_TERMINAL_VERBS = words(
+_TERMINAL_VERBS = word_set(
     "new-session new new-window neww split-window splitw respawn-pane respawnp respawn-window "
     "run-shell run if-shell if pipe-pane pipep send-keys send display-popup popup"
 )

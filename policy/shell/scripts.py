@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from policy import marks
 from policy.shell.ansi import unescape
 
-_SED_SUBSTITUTE = re.compile(r"s(?P<d>[^\w\s\\])(?:\\.|(?!(?P=d)).)*(?P=d)"
-                             r"(?P<new>(?:\\.|(?!(?P=d)).)*)(?P=d)(?P<flags>[gpiImMe0-9]*)", re.DOTALL)  # fmt: skip
+_SED_SUBSTITUTE = re.compile(
+    r"s(?P<d>[^\w\s\\])(?:\\.|(?!(?P=d)).)*(?P=d)"
+    r"(?P<new>(?:\\.|(?!(?P=d)).)*)(?P=d)(?P<flags>[gpiImMe0-9]*)",
+    re.DOTALL,
+)
 _SED_EXECUTE = re.compile(r"(?:^|[;{}\n]|\d|\$|/[IM]?|!)\s*e(?:\s+([^\n;}]+)|\s*(?=$|[;}\n]))")
 _AWK_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|#[^\n]*|[\w$]+|\|\||&&|\|&|>>|\n|[^\s\w"]')
 _AWK_ENDS = frozenset((";", "{", "}", "\n", "&&", "||"))
@@ -33,16 +36,16 @@ def awk_commands(program: str) -> Iterator[str]:
     """What `system()` and awk's pipes would run; what is not a string literal is unknown."""
     tokens = _AWK_TOKEN.findall(program)
     prints = False
-    for index, token in enumerate(tokens):
+    for index, piece in enumerate(tokens):
         following = tokens[index + 1] if index + 1 < len(tokens) else ""
-        if token in _AWK_ENDS:
+        if piece in _AWK_ENDS:
             prints = False
-        prints |= token in ("print", "printf")
-        if token == "system" and following == "(":
+        prints |= piece in ("print", "printf")
+        if piece == "system" and following == "(":
             yield _awk_text(_enclosed(tokens, index + 1))
-        elif token in ("|", "|&") and following == "getline":
+        elif piece in ("|", "|&") and following == "getline":
             yield _awk_text(_statement_before(tokens, index))
-        elif token in ("|", "|&") and (prints or following[:1] == '"'):
+        elif piece in ("|", "|&") and (prints or following[:1] == '"'):
             yield _awk_text(_statement_after(tokens, index))
 
 

@@ -89,7 +89,10 @@ class Redirection(NamedTuple):
 
 
 class Token(NamedTuple):
-    """What the lexer hands on: `kind` is word, redirect, test, arith, op, pattern_end, reserved, newline."""
+    """What the lexer hands on.
+
+    `kind` is word, redirect, test, arith, op, pattern_end, reserved or newline.
+    """
 
     kind: str
     text: str

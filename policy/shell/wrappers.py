@@ -41,7 +41,7 @@ def _env(call: Call) -> str | None:
         name, _, value = words.pop(0).partition("=")
         state.assign(name, (value,))
         state.export(name)
-        consider_variable(call.walker, name, (value,), state, inner, is_exported=True)
+        consider_variable(call.walker, name, state, inner)
     if words:
         return call.run(words, state)
     if call.parsed.has("s", "i", "login") and call.name == "sudo" and call.frame.stdin:
