@@ -244,7 +244,7 @@ print(path)
     async with connected(place) as client:
         result = await client.call_tool("ctx_execute", arguments)
     if not result.content[0].text.startswith("/tmp/dot.png"):
-        pytest.skip("tier B's scratch folder has another name every time")
+        pytest.skip("not applicable: tier B's scratch folder has another name every time")
     _, picture = result.content
     assert (picture.type, picture.mime_type) == ("image", "image/png")
     assert result.structured_content["artifacts"][0]["name"] == "/tmp/dot.png"

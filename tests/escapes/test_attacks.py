@@ -22,7 +22,7 @@ async def test_attack(attack: Attack, arena: Arena, record_property):
     record_property("attack", _row(attack, arena))
     if isinstance(expected, NotApplicable):
         assert expected.missing(arena), f"it can be tried here now: {expected.reason}"
-        pytest.skip(expected.reason)
+        pytest.skip(f"not applicable: {expected.reason}")
     with trio.fail_after(ATTACK_S_MAX):
         if attack.scenario and isinstance(expected, Stopped):
             await attack.scenario(arena)
