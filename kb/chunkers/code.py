@@ -16,6 +16,14 @@ PARSE_BYTES = 2 * 1024 * 1024
 """Larger files are data or generated: they are cut by lines, as a syntax tree of them costs some
 fifty times their size in memory."""
 
+PARSE_LINE_BYTES = 16_384
+"""Longer lines are generated too. Scanners that ask for their column read the line from its start
+each time, and nothing can stop them meanwhile: minutes for 100 KB."""
+
+MAX_DEPTH = 200
+"""Definitions deeper in the syntax tree go with what encloses them. A query is quadratic in the
+depth of a tree, and some operators nest once per operand."""
+
 PARSE_BASE_S = 0.25
 PARSE_S_PER_BYTE = 2e-6
 """Processor time for one parse: real programs take a twentieth of it."""
@@ -36,6 +44,8 @@ class _Definition(NamedTuple):
 def marks(data: bytes, language: str | None) -> Iterator[Mark]:
     """A mark where a definition starts, and one where it ends and its surroundings go on."""
     if language not in grammars.QUERIES or len(data) > PARSE_BYTES:
+        return
+    if max(map(len, data.split(b"\n"))) > PARSE_LINE_BYTES:
         return
     enclosing: list[_Definition] = []
     for definition in _definitions(data, language):
@@ -104,7 +114,9 @@ def _matches(data: bytes, language: str) -> Iterator[dict[str, list[Node]]]:
         raise TimeoutError(f"no {language} syntax tree within {allowed_s:.1f} s") from None
     if _has_wide_error(tree.root_node):
         raise ValueError(f"no {language}: whole stretches of it cannot be parsed")
-    for _, captures in QueryCursor(grammar.query).matches(tree.root_node):
+    cursor = QueryCursor(grammar.query)
+    cursor.set_max_start_depth(MAX_DEPTH)
+    for _, captures in cursor.matches(tree.root_node):
         yield captures
 
 

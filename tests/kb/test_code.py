@@ -172,3 +172,19 @@ def test_broken_programs_still_become_chunks(language: str) -> None:
     for broken in (source[: len(source) // 2], source[len(source) // 3 :], "}}}((( " + source * 3):
         document = kb.chunk(broken.encode(), language=language)
         assert "".join(chunk.text for chunk in document) == broken
+
+
+@pytest.mark.parametrize(
+    ("language", "data"),
+    [
+        ("r", b"| a | b |\n" * 20_000),
+        ("julia", b"\x80" * 100_000),
+        ("scala", "\U0001f600".encode() * 40_000),
+        ("python", b"(" * 100_000),
+        ("haskell", b"<!-- \n" * 10_000),
+    ],
+)
+def test_what_a_parser_would_not_end_on_is_cut_as_text(language: str, data: bytes) -> None:
+    document = kb.chunk(data, language=language)
+    assert document.chunks[-1].end_byte == len(data)
+    assert titles("x" * 20_000 + "\n" + SAMPLES[language][0], language) == []
