@@ -27,13 +27,25 @@ NOT_APPLICABLE = "not applicable: "
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    call: pytest.CallInfo[None],
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """With CTXMODE_REQUIRE_ALL=1 a test that skips, because something is missing here, fails."""
     report = yield
-    required = os.environ.get("CTXMODE_REQUIRE_ALL") == "1"
-    if required and report.skipped and isinstance(report.longrepr, tuple):
-        reason = report.longrepr[2].removeprefix("Skipped: ")
-        if not reason.startswith(NOT_APPLICABLE):
+    if report.skipped and isinstance(report.longrepr, tuple) and call.excinfo:
+        path, line, _ = report.longrepr
+        reason = _reason(call.excinfo.value)
+        report.longrepr = (path, line, f"Skipped: {reason}")
+        required = os.environ.get("CTXMODE_REQUIRE_ALL") == "1"
+        if required and not reason.startswith(NOT_APPLICABLE):
             report.outcome = "failed"
             report.longrepr = f"skipped, where nothing may be missing: {reason}"
     return report
+
+
+def _reason(skip: BaseException) -> str:
+    """Why a test skips. pytest-trio raises an async test's skip anew, without its reason."""
+    inner = skip.__context__
+    while isinstance(inner, BaseExceptionGroup):
+        inner = inner.exceptions[0]
+    return str(inner if isinstance(inner, pytest.skip.Exception) else skip)
