@@ -4,7 +4,7 @@ the source fits as well.
 The full-text index gives a pool of chunks by any of the words. To each chunk's score are added a
 share of its score for neighbouring words near each other, and a share of the best scores of its
 source, so that one good chunk in a fitting document goes before one in a stray one. The shares
-were chosen on half of the query sets of `benchmarks.kb_quality` and hold on the other half.
+were chosen on the query sets of `benchmarks.kb_quality`, where a range around them does as well.
 """
 
 # ruff: noqa: S608 - only names and conditions fixed in this package are put into statements
