@@ -25,6 +25,7 @@ CSHARP: Final = _lexer(
 )
 GO: Final = _lexer(_COMMENT, r"`[^`]*`?", _STRING, _CHARACTER)
 JAVA: Final = _lexer(_COMMENT, r'""".*?(?:"""|\Z)', _STRING, _CHARACTER)
+JAVASCRIPT: Final = _lexer(_COMMENT, r"`(?:\\.|[^`\\])*`?", _STRING, _CHARACTER)
 # A quote that closes at once is a character; any other begins a lifetime.
 RUST: Final = _lexer(
     _COMMENT,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
-from runtimes.model import Driver, FileBinding, FromProject, Language, Packages, Toolchain
+from runtimes.lexing import JAVASCRIPT as JAVASCRIPT_TEXT
+from runtimes.lexing import blank, surface
+from runtimes.model import Driver, FileBinding, FromProject, Language, Packages, Source, Toolchain
 from runtimes.toplevel import globalize
 
 # ES modules get a `require`, as CommonJS has one; it resolves from the working directory.
@@ -70,6 +73,16 @@ _DENO = Toolchain(
     beside=("deno", "../@deno/linux-*/deno", "node_modules/@deno/linux-*/deno"),
 )
 
+# Outside of blocks only an ES module has these. `import(…)` is a call.
+_MODULE_SYNTAX = re.compile(r"^[ \t]*(?:import\b(?!\s*\()|export\b)|\bawait\b", re.MULTILINE)
+
+
+def _module_or_script(code: str) -> Source:
+    """Code under the name that tells node which of the two it is: older ones can't tell."""
+    outside_of_blocks = surface(blank(code, JAVASCRIPT_TEXT))
+    return Source(code, "main.mjs" if _MODULE_SYNTAX.search(outside_of_blocks) else "main.js")
+
+
 _NODE = Toolchain(
     name="node",
     executables={"node": ("node", "nodejs")},
@@ -78,6 +91,7 @@ _NODE = Toolchain(
     bind=_NODE_BIND,
     env=_NODE_PATH,
     reads=_NODE_READS,
+    wrap=_module_or_script,
 )
 
 # From 22.7 on node compiles enums and namespaces too, if told. An older node refuses the flag, and
@@ -96,7 +110,7 @@ _NODE_TRANSFORM_TYPES = Toolchain(
 )
 
 # What only strips types refuses enums.
-_NODE_STRIP_TYPES = replace(_NODE, name="node-strip-types", rank=2)
+_NODE_STRIP_TYPES = replace(_NODE, name="node-strip-types", rank=2, wrap=None)
 
 # The loader inside node, rather than the `tsx` command, saves a second node process. A file named
 # .mts is an ES module, where top-level await works.
