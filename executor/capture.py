@@ -84,8 +84,11 @@ def _whole(content: bytes, total: int, lines: int) -> Stream:
 
 
 def cut_head(content: bytes, budget: int) -> bytes:
-    """At most `budget` bytes from the start, ending with a line, or else with a character."""
-    end = content.rfind(b"\n", 0, budget)
+    """At most `budget` bytes from the start, ending with a line, or else with a character.
+
+    A line that would leave more than half of the budget unused is cut.
+    """
+    end = content.rfind(b"\n", budget // 2, budget)
     if end >= 0:
         return content[: end + 1]
     while budget > 0 and _inside_character(content, budget):
@@ -94,11 +97,14 @@ def cut_head(content: bytes, budget: int) -> bytes:
 
 
 def cut_tail(content: bytes, budget: int) -> bytes:
-    """At most `budget` bytes from the end, starting with a line, or else with a character."""
+    """At most `budget` bytes from the end, starting with a line, or else with a character.
+
+    A line that would leave more than half of the budget unused is cut.
+    """
     start = max(0, len(content) - budget)
     if start == 0:
         return content
-    line = content.find(b"\n", start - 1, -1)
+    line = content.find(b"\n", start - 1, len(content) - budget // 2)
     if line >= 0:
         return content[line + 1 :]
     while start < len(content) and _inside_character(content, start):

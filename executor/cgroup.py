@@ -144,8 +144,12 @@ def _version_2(name: str) -> Hierarchy:
         raise OSError(f"{' and '.join(sorted(missing))} not handed down to {parent}")
     folder = parent / name
     folder.mkdir(exist_ok=True)
-    (folder / "cgroup.subtree_control").write_text("+memory +pids")
     hierarchy = Hierarchy(2, V2, {"memory": folder, "pids": folder})
+    try:
+        (folder / "cgroup.subtree_control").write_text("+memory +pids")
+    except OSError:
+        remove_hierarchy(hierarchy)
+        raise
     return _proven(hierarchy)
 
 
@@ -155,7 +159,8 @@ def _version_1(name: str) -> Hierarchy:
         root = _mount_point("cgroup", controller)
         folder = root / _own_group(controller).lstrip("/")
         folders[controller] = (folder if folder.is_dir() else root) / name
-        folders[controller].mkdir(exist_ok=True)
+    for made in folders.values():
+        made.mkdir(exist_ok=True)
     return _proven(Hierarchy(1, V1, folders))
 
 

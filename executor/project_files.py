@@ -88,8 +88,7 @@ def guarded(project: Path, access: ProjectAccess) -> Guarded:
     secrets = tuple(os.path.relpath(path, project) for path in found)
     if access is not ProjectAccess.LIVE:
         return Guarded(secrets)
-    # In a worktree or submodule `.git` is a file that says where the repository is.
-    paths = (*PROTECTED_PATHS, ".git") if (project / ".git").is_file() else PROTECTED_PATHS
+    paths = protected_paths(project)
     covered = [path for path in paths if _can_be_covered(project / path)]
     folders = {folder for path in paths if (folder := os.path.dirname(path))}
     return Guarded(
@@ -98,6 +97,12 @@ def guarded(project: Path, access: ProjectAccess) -> Guarded:
         protected=tuple(path for path in covered if path not in secrets),
         watched=tuple(path for path in paths if path not in covered),
     )
+
+
+def protected_paths(project: Path) -> tuple[str, ...]:
+    """The protected paths of this project, existing or not, relative to it."""
+    # In a worktree or submodule `.git` is a file that says where the repository is.
+    return (*PROTECTED_PATHS, ".git") if (project / ".git").is_file() else PROTECTED_PATHS
 
 
 def _can_be_covered(path: Path) -> bool:

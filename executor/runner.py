@@ -162,7 +162,8 @@ class Runner:
                 pack_cell(spec), self.placement.tier
             )
             if remains.group:
-                await trio.to_thread.run_sync(remains.group.add, remains.cell.pid)
+                with contextlib.suppress(ProcessLookupError):  # `ready` will say why it died
+                    await trio.to_thread.run_sync(remains.group.add, remains.cell.pid)
             await remains.cell.ready()
             yield remains.cell, remains.group
         except OSError as error:

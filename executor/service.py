@@ -273,9 +273,10 @@ def _discover(search_path: list[str], project: Path, home: Path) -> dict[str, ru
 
 
 def existing(paths: Iterable[str]) -> list[str]:
-    """The real paths of those that exist."""
-    real = (os.path.realpath(os.path.expanduser(path)) for path in paths)
-    return [path for path in real if os.path.exists(path)]
+    """Those that exist, as they are called and as they really are: cells ask for either."""
+    called = [os.path.expanduser(path) for path in paths]
+    both = dict.fromkeys((*called, *map(os.path.realpath, called)))
+    return [path for path in both if os.path.exists(path)]
 
 
 def is_real_root() -> bool:

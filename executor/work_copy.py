@@ -15,7 +15,7 @@ from pathlib import Path
 
 from executor.errors import RequestError
 from executor.model import MIB, ChangedFile
-from executor.project_files import PROTECTED_PATHS, find_secrets, is_secret
+from executor.project_files import find_secrets, is_secret, protected_paths
 
 BYTES_MAX = 256 * MIB
 ENTRIES_MAX = 20_000
@@ -48,22 +48,31 @@ class WorkCopy:
             OSError: the project can't be written.
         """
         now = _states(self.folder)
+        protected = protected_paths(self.project)
         changed, undone, conflicts = [], [], []
         for path in sorted(self.ours.keys() | now.keys()):
             if self.ours.get(path) == now.get(path) or _same_folder(self.ours, now, path):
                 continue
-            if any(path == p or path.startswith(f"{p}/") for p in PROTECTED_PATHS):
+            if any(path == p or path.startswith(f"{p}/") for p in protected):
                 undone.append(path)
-            elif _state(self.project / path) != self.theirs.get(path) or self._leads_away(path):
+            elif not self._may_be_brought(path, now.get(path)):
                 conflicts.append(path)
             else:
                 changed.append(self._bring_over(path, now.get(path)))
         return Commit(tuple(changed), tuple(undone), tuple(conflicts))
 
-    def _leads_away(self, path: str) -> bool:
-        """Whether a symbolic link of the project lies on the way: what is written would follow."""
+    def _may_be_brought(self, path: str, after: State | None) -> bool:
+        """Whether the project is still as it was there, and what is written lands there.
+
+        A symbolic link of the project on the way would lead it elsewhere.
+        """
+        before = self.theirs.get(path)
         parent = (self.project / path).parent
-        return os.path.realpath(parent) != str(parent)
+        return (
+            _fit(before, after)
+            and _state(self.project / path) == before
+            and os.path.realpath(parent) == str(parent)
+        )
 
     def _bring_over(self, path: str, state: State | None) -> ChangedFile:
         target, source = self.project / path, self.folder / path
@@ -140,6 +149,14 @@ def _state(path: Path) -> State | None:
 def _same_folder(before: dict[str, State], now: dict[str, State], path: str) -> bool:
     """Whether `path` was and is a folder: its time changes with what is in it, which is told."""
     return all(path in side and stat.S_ISDIR(side[path][0]) for side in (before, now))
+
+
+def _fit(before: State | None, after: State | None) -> bool:
+    """Whether one can take the other's place: files and links may, a folder for a file may not."""
+    kinds = {stat.S_IFMT(side[0]) for side in (before, after) if side}
+    if not kinds <= {stat.S_IFREG, stat.S_IFLNK, stat.S_IFDIR}:
+        return False  # a FIFO, a socket
+    return stat.S_IFDIR not in kinds or len(kinds) == 1
 
 
 def _replace(source: Path, target: Path) -> None:

@@ -56,6 +56,17 @@ def test_changes_arrive_and_are_listed(copied):
     assert (copied.project / ".env").read_text() == "SECRET\n"
 
 
+def test_what_can_not_take_the_others_place_is_left_for_a_person(copied):
+    os.mkfifo(copied.folder / "fifo")
+    (copied.folder / "b.txt").unlink()
+    (copied.folder / "b.txt").mkdir()
+    (copied.folder / "fine.txt").write_text("fine\n")
+    commit = copied.commit()
+    assert commit.conflicts == ("b.txt", "fifo")
+    assert commit.changed == (ChangedFile("fine.txt", "created", 5),)
+    assert (copied.project / "b.txt").read_text() == "b\n"
+
+
 def test_protected_paths_never_arrive(copied):
     (copied.folder / ".vscode").mkdir()
     (copied.folder / ".vscode" / "tasks.json").write_text("evil")
