@@ -1,5 +1,6 @@
 """One request becomes one result: guard, place in a sandbox, run, collect, keep."""
 
+from executor.background import Background, Backgrounds, open_backgrounds
 from executor.errors import RequestError, SandboxError, SandboxUnavailableError
 from executor.model import Isolation, Layer, Limits, Request, Result, Status, Stream, Usage
 from executor.progress import Completed
@@ -8,6 +9,8 @@ from executor.sessions import SessionLimits
 from executor.toolchains import LanguageReport
 
 __all__ = [
+    "Background",
+    "Backgrounds",
     "Completed",
     "Executor",
     "Isolation",
@@ -24,5 +27,6 @@ __all__ = [
     "Status",
     "Stream",
     "Usage",
+    "open_backgrounds",
     "open_executor",
 ]

@@ -17,6 +17,7 @@ from executor.cells import Cell, Exit
 from executor.cgroup import Consumption
 from executor.model import Artifact, ChangedFile, Connection, Isolation, Result, Status, Usage
 
+Observe = Callable[["Progress"], None]
 OnOutput = Callable[[str, bytes], None]
 
 
@@ -51,6 +52,11 @@ class Progress:
     label: str = ""  # what it is called while it runs
     started_at: float = field(default_factory=time.monotonic)
     cell: Cell | None = None
+
+    @property
+    def elapsed_s(self) -> float:
+        """How long the run takes by now, or took."""
+        return self.wall_s or time.monotonic() - self.started_at
 
     @property
     def output_bytes(self) -> int:

@@ -22,7 +22,7 @@ from executor.layers import for_run
 from executor.model import Limits, Result, Status
 from executor.placement import Layout, Placement
 from executor.profile import ANALYZE, Profile
-from executor.progress import Completed, OnOutput, Progress, status_of
+from executor.progress import Completed, Observe, OnOutput, Progress, status_of
 from runtimes import Step
 
 DRAIN_S_MAX = 0.2  # how long output may still come once the program has ended
@@ -87,15 +87,19 @@ class Runner:
         on_output: OnOutput | None = None,
         *,
         profile: Profile = ANALYZE,
+        waits: bool = True,
+        observe: Observe | None = None,
     ) -> Completed:
-        """Run one job, waiting for its turn. Cancelling ends everything that it started.
+        """Run one job, if it `waits` then in its turn. Cancelling ends everything it started.
 
         Raises:
             RequestError: the profile can't be given for this project here.
             OSError: its output can't be spooled.
         """
-        async with self.slots:
+        async with self.slots if waits else contextlib.nullcontext():
             with self.progress(profile, on_output) as progress:
+                if observe:
+                    observe(progress)
                 layout = await trio.to_thread.run_sync(self.placement.layout, profile)
                 result = await self._run(make_job(layout), progress, layout)
         return progress.completed(result)

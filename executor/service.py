@@ -21,7 +21,7 @@ from executor.jobs import job, session_call
 from executor.model import Isolation, Request, Result, Status
 from executor.placement import Machine, Placement, placed
 from executor.profile import PROFILES, Profile, ProjectAccess
-from executor.progress import Completed, OnOutput
+from executor.progress import Completed, Observe, OnOutput
 from executor.request import Checked, check
 from executor.runner import Runner
 from executor.sessions import SessionLimits, Sessions, open_sessions
@@ -79,10 +79,17 @@ class Executor:
         """The names of the sessions that live, the one used longest ago first."""
         return self._sessions.names
 
-    async def run(self, request: Request, *, on_output: OnOutput | None = None) -> Completed:
+    async def run(
+        self,
+        request: Request,
+        *,
+        on_output: OnOutput | None = None,
+        observe: Observe | None = None,
+    ) -> Completed:
         """One program, from its request to its end. Cancelling ends all of it, also its session.
 
-        `on_output` gets every chunk as it comes, with the stream's name.
+        `on_output` gets every chunk as it comes, with the stream's name; `observe` gets the run's
+        record when its turn has come. Runs in the background take no turn from the others.
 
         Raises:
             RequestError: the request can't be run as asked; its hint says what to do.
@@ -101,7 +108,13 @@ class Executor:
             raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
         if request.session is None:
             make_job = partial(job, checked, chosen)
-            completed = await self._runner.run(make_job, on_output, profile=checked.profile)
+            completed = await self._runner.run(
+                make_job,
+                on_output,
+                profile=checked.profile,
+                waits=not request.background,
+                observe=observe,
+            )
         else:
             completed = await self._in_session(request.session, checked, chosen, on_output)
         result = replace(completed.result, verdict=verdict, toolchain=chosen.toolchain.name)
@@ -215,12 +228,13 @@ async def open_executor(
     binds = {bind for d in found.values() for c in d.candidates for bind in c.binds}
     shown = {path for profile in settings.profiles.values() for path in profile.read}
     shown.update(project_files.linked_repository(project))
-    stage = [str(project), *existing(sorted(binds | shown))]
+    # A candidate's paths are mounted under the names that it gives, which may be links.
+    stage = dict.fromkeys([str(project), *filter(os.path.exists, binds), *existing(sorted(shown))])
     with instance.join(state_dir / "instances") as here, _ground(here, state_dir) as ground:
         spools, hierarchy, why_no_cgroup = ground
         machine = Machine(project, hierarchy, why_no_cgroup, here.temporary)
         async with (
-            placed(machine, stage, as_root=is_real_root()) as placement,
+            placed(machine, list(stage), as_root=is_real_root()) as placement,
             _runner(placement, hierarchy, spools, settings) as runner,
             open_sessions(runner, tuple(sorted(binds)), settings.sessions) as sessions,
             trio.open_nursery() as nursery,

@@ -57,7 +57,7 @@ def build(cell: Description) -> Handles:
         StepError, OSError: a mount failed.
     """
     given = cell.data
-    trees = [(open_tree(source), path, attributes) for source, path, attributes in given["binds"]]
+    trees = list(_opened(given["binds"], or_skipped=given["session"]))
     project = open_tree(given["project"]["source"])
     mount("none", "/", "none", MS_REC | MS_PRIVATE)
     root = next(site for site in SITES if os.path.isdir(site))
@@ -137,6 +137,18 @@ def _enter(root: str) -> None:
 
 def _make_parents(path: str) -> None:
     os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+
+
+def _opened(
+    binds: Sequence[tuple[str, str, int]], *, or_skipped: bool
+) -> Iterator[tuple[int, str, int]]:
+    """The sources as detached mounts. A session is given what any language might need of it."""
+    for source, path, attributes in binds:
+        try:
+            yield open_tree(source), path, attributes
+        except StepError:
+            if not or_skipped:
+                raise
 
 
 def _bind(tree: int, target: str, attributes: int) -> None:
