@@ -1,4 +1,4 @@
-"""The composition root: one project's rules, sandbox and kept outputs, behind six operations.
+"""The composition root: one project's rules, sandbox and kept outputs, behind a few operations.
 
 The command line and the MCP server are two skins over `App`; neither knows the rooms below.
 """
@@ -26,7 +26,7 @@ from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.indexing import IndexRequest
 from ctxmode.profiles import load_profiles
 from ctxmode.searching import SearchRequest
-from executor import Executor, Request
+from executor import Background, Backgrounds, Completed, Executor, Request, open_backgrounds
 from executor.keep import Answer, Keep
 
 T = TypeVar("T")
@@ -50,12 +50,14 @@ class App:
         engine: Executor,
         keep: Keep,
         rules: Callable[[], policy.Rules],
+        backgrounds: Backgrounds[Answer],
     ) -> None:
         self.config = config
         self._engine = engine
         self._keep = keep
         self._store = keep.store
         self._rules = rules
+        self._backgrounds = backgrounds
 
     async def execute(
         self,
@@ -69,13 +71,25 @@ class App:
 
         `name` is what its output is called when it is kept; `always_keep` keeps small ones too.
         """
-        if request.background:
-            raise UsageError(
-                "a run cannot be left in the background yet", "Give it a timeout and wait for it."
-            )
         with translated():
             completed = await self._engine.run(request, on_output=on_output)
             return await self._keep.answer(completed, request, name=name, always=always_keep)
+
+    async def start(self, request: Request) -> Background[Answer]:
+        """Start a program that nobody waits for; closing the project ends it."""
+        with translated():
+            return await self._backgrounds.start(request)
+
+    async def background(self, handle: str, *, wait_s: float, stop: bool) -> Background[Answer]:
+        """How a program in the background stands, after `wait_s` or at its end; `stop` ends it."""
+        with translated():
+            if stop:
+                return await self._backgrounds.stop(handle)
+            return await self._backgrounds.look(handle, wait_s)
+
+    def backgrounds(self) -> tuple[Background[Answer], ...]:
+        """All programs in the background that are still known."""
+        return self._backgrounds.all()
 
     async def batch(self, request: BatchRequest) -> BatchAnswer:
         """Run the commands, then ask the queries of what they printed."""
@@ -148,15 +162,21 @@ async def open_app(config: Config) -> AsyncIterator[App]:
                     home=config.home,
                     settings=executor.Settings(profiles=profiles.by_name),
                 ) as engine,
+                open_backgrounds(engine, partial(_kept, keep)) as backgrounds,
                 trio.open_nursery() as nursery,
             ):
                 nursery.start_soon(_index_behind, keep)
-                yield App(config, engine, keep, rules)
+                yield App(config, engine, keep, rules, backgrounds)
                 nursery.cancel_scope.cancel()
         with trio.move_on_after(DRAIN_S_MAX):
             await keep.index_queued()
     finally:
         store.close()
+
+
+async def _kept(keep: Keep, request: Request, completed: Completed) -> Answer:
+    """What is kept of a run in the background: all, since its handle is soon forgotten."""
+    return await keep.answer(completed, request, always=True)
 
 
 async def _index_behind(keep: Keep) -> None:

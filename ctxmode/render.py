@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ctxmode.answers import BatchAnswer, CommandAnswer, IndexAnswer, SearchAnswer
 from ctxmode.diagnosis import Diagnosis
-from executor import LanguageReport
+from executor import Background, LanguageReport
 from executor.keep import Answer
 from executor.model import ChangedFile, Layer, Result, Status, Stream
 from kb.model import Hit, QueryResult, SearchState
@@ -31,7 +31,12 @@ def answer_text(answer: Answer) -> str:
 
 def output_text(result: Result) -> str:
     """stdout, then stderr, marked."""
-    stdout, stderr = _shown(result.stdout), _shown(result.stderr)
+    return streams_text(result.stdout, result.stderr)
+
+
+def streams_text(out: Stream, err: Stream) -> str:
+    """Two streams one after the other, the second one marked."""
+    stdout, stderr = _shown(out), _shown(err)
     if not stderr:
         return stdout
     return f"{stdout}\n[stderr]\n{stderr}" if stdout else f"[stderr]\n{stderr}"
@@ -56,6 +61,8 @@ def footer(answer: Answer) -> str:
     """One line: how it ended, what it took, what confined it, what changed, where the rest is."""
     result = answer.result
     facts = [ending(result), f"sandbox {result.isolation.tier}, {result.profile}"]
+    if result.session is not None:
+        facts.append(f"session {result.session}")
     if result.changed_files:
         facts.append(changes_text(result))
     facts += run_notes(result)
@@ -153,6 +160,29 @@ def match_line(match: Mapping[str, Any]) -> str:
     words = " ".join(match["argv"]) or match["text"]
     reason = "".join(f" {match[key]}" for key in ("reason", "advice") if match[key])
     return f"- rule {match['rule']} of {place} matches `{words}`.{reason}"
+
+
+def background_text(background: Background[Answer]) -> str:
+    """What a run in the background has printed so far, or its answer; and how to go on."""
+    if background.answer is not None:
+        return f"{answer_text(background.answer)}\n[{background.id} has ended]"
+    if background.error:
+        return f"[{background.id} has ended without a result: {background.error}]"
+    body = streams_text(background.stdout, background.stderr)
+    line = (
+        f"[running for {background.wall_s:.1f} s | "
+        f'ctx_background(handle="{background.id}") reads it, with wait or stop]'
+    )
+    return f"{body}\n{line}" if body else line
+
+
+def backgrounds_text(backgrounds: Sequence[Background[Answer]]) -> str:
+    """One line a run."""
+    lines = [
+        f"{one.id}: {'running' if one.running else 'ended'}, {one.wall_s:.1f} s, {one.label}"
+        for one in backgrounds
+    ]
+    return "\n".join(lines) or "Nothing runs in the background."
 
 
 def search_text(answer: SearchAnswer) -> str:

@@ -12,7 +12,6 @@ import json
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic.json_schema import SkipJsonSchema
 
 
 def _listed(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
@@ -67,7 +66,13 @@ class Execute(_Arguments):
         "analyze", description="analyze: project changes are listed, not kept; build: kept"
     )
     artifacts: Strings = Field([], description="files to hand back, globs; images are shown")
-    background: SkipJsonSchema[bool] = False
+    session: str | None = Field(
+        None,
+        description="any name; calls with the same one share variables (python, javascript, "
+        "ruby, r, shell) and /tmp, and see the project live, read-only under analyze",
+    )
+    fresh: bool = Field(False, description="empty the session first")
+    background: bool = Field(False, description="return a handle at once, for ctx_background")
 
 
 class ExecuteFile(_Arguments):
@@ -92,6 +97,14 @@ class Batch(_Arguments):
     concurrency: int = Field(1, ge=1, le=8)
     cwd: str | None = None
     query_scope: Literal["batch", "global"] = "batch"
+
+
+class Background(_Arguments):
+    handle: str | None = Field(None, description="none: list all")
+    wait: Annotated[float, Field(gt=0, le=600_000)] | None = Field(
+        None, description="ms to wait for its end"
+    )
+    stop: bool = False
 
 
 class Index(_Arguments):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ctxmode.answers import BatchAnswer, SearchAnswer
+from executor import Background
 from executor.keep import Answer
 from executor.model import Result, Status
 from kb.model import QueryResult
@@ -44,6 +45,8 @@ def run(answer: Answer) -> dict[str, Any]:
             {"stream": s.stream, "title": s.title, "text": s.text} for s in answer.sections
         ]
         data["sections_total"] = answer.sections_total
+    if result.session is not None:
+        data["session"] = result.session
     if result.message:
         data["message"] = result.message
     if result.changed_files:
@@ -63,6 +66,23 @@ def run(answer: Answer) -> dict[str, Any]:
         data["output_id"] = kept.output_id
         data["bytes_total"], data["bytes_indexed"] = kept.bytes_total, kept.bytes_indexed
     return data
+
+
+def background(background: Background[Answer], *, with_output: bool = True) -> dict[str, Any]:
+    """How a run in the background stands, and at its end its answer."""
+    data = {
+        "handle": background.id,
+        "label": background.label,
+        "running": background.running,
+        "wall_s": round(background.wall_s, 4),
+    }
+    if background.error:
+        data["error"] = background.error
+    if not with_output:
+        return data
+    if background.answer is not None:
+        return data | run(background.answer)
+    return data | {"stdout": background.stdout.text, "stderr": background.stderr.text}
 
 
 def batch(answer: BatchAnswer) -> dict[str, Any]:

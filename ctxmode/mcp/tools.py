@@ -19,6 +19,7 @@ from ctxmode.batch import BatchCommand, BatchRequest
 from ctxmode.indexing import IndexRequest
 from ctxmode.mcp import arguments, images, structured
 from ctxmode.searching import SearchRequest
+from executor import Background
 from executor.keep import Answer
 from executor.model import Limits, Request
 
@@ -71,7 +72,11 @@ async def _execute(app: App, given: arguments.Execute) -> Reply:
         intent=given.intent,
         artifacts=tuple(given.artifacts),
         background=given.background,
+        session=given.session,
+        fresh=given.fresh,
     )
+    if given.background:
+        return _background_reply(await app.start(request))
     return _run_reply(await app.execute(request))
 
 
@@ -92,6 +97,25 @@ def _run_reply(answer: Answer) -> Reply:
         structured.run(answer),
         structured.is_error(answer.result),
         images.of(answer.result.artifacts),
+    )
+
+
+async def _background(app: App, given: arguments.Background) -> Reply:
+    if given.handle is None:
+        known = app.backgrounds()
+        listed = [structured.background(one, with_output=False) for one in known]
+        return Reply(render.backgrounds_text(known), {"background": listed})
+    wait_s = _seconds(given.wait) or 0
+    return _background_reply(await app.background(given.handle, wait_s=wait_s, stop=given.stop))
+
+
+def _background_reply(background: Background[Answer]) -> Reply:
+    answer = background.answer
+    return Reply(
+        render.background_text(background),
+        structured.background(background),
+        bool(background.error) or (answer is not None and structured.is_error(answer.result)),
+        images.of(answer.result.artifacts) if answer else (),
     )
 
 
@@ -180,6 +204,20 @@ EXAMPLE: {"path":"app.log","language":"python",\
         RUNS_CODE,
         _execute_file,
         _run_deadline,
+    ),
+    Tool(
+        "ctx_background",
+        """\
+WHEN: a program was started by ctx_execute with background: read its output so far, wait for its \
+end, or stop it.
+WHEN NOT: the answer is needed before anything else: run it with a timeout and without background.
+RETURNS: what it has printed, whether it still runs, and at its end the same as ctx_execute. It \
+ends with this server, or after its timeout (1 h if none was given).
+EXAMPLE: {"handle":"bg-3fa9c1","wait":20000}""",
+        arguments.Background,
+        RUNS_CODE,
+        _background,
+        lambda given: (_seconds(given.wait) or 0) + ANSWER_GRACE_S,
     ),
     Tool(
         "ctx_batch_execute",

@@ -13,10 +13,11 @@ FORBIDDING = re.compile(
 )
 
 
-def test_all_six_tools_are_there_under_the_names_that_agents_know():
+def test_all_tools_are_there_under_the_names_that_agents_know():
     assert [tool.name for tool in TOOLS] == [
         "ctx_execute",
         "ctx_execute_file",
+        "ctx_background",
         "ctx_batch_execute",
         "ctx_index",
         "ctx_search",

@@ -34,7 +34,7 @@ async def test_the_tools_are_listed(place):
     async with connected(place) as client:
         names = {tool.name for tool in (await client.list_tools()).tools}
     assert "ctx_execute" in names
-    assert len(names) == 6
+    assert len(names) == 7
 
 
 async def test_execute_returns_the_output_and_one_line_about_the_run(place):

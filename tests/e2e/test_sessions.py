@@ -1,0 +1,75 @@
+"""Sessions and runs in the background, as an MCP client uses them."""
+
+from pathlib import Path
+
+import trio
+
+from .test_mcp import connected, text
+
+
+async def test_a_session_keeps_variables_files_and_sees_edits(place):
+    async with connected(place) as client:
+
+        async def call(language, code, **more):
+            arguments = {"language": language, "code": code, "session": "work"} | more
+            return await client.call_tool("ctx_execute", arguments)
+
+        first = await call("python", "rows = open('app.log').read().splitlines()")
+        assert first.structured_content["session"] == "started"
+        assert "session started" in text(first)
+        second = await call("python", "print(len(rows))")
+        assert text(second).startswith("2000\n")
+        assert "session continued" in text(second)
+        (place.project / "app.log").write_text("edited\n")
+        assert text(await call("shell", "cat app.log")).startswith("edited\n")
+        fresh = await call("python", "print('rows' in globals())", fresh="true")
+        assert text(fresh).startswith("False\n")
+
+
+async def test_a_program_in_the_background_is_read_waited_for_and_stopped(place):
+    async with connected(place) as client:
+
+        async def look(**arguments):
+            return await client.call_tool("ctx_background", arguments)
+
+        async def start(code):
+            arguments = {"language": "shell", "code": code, "background": True}
+            return await client.call_tool("ctx_execute", arguments)
+
+        assert text(await look()) == "Nothing runs in the background."
+        started = await start("echo begun; sleep 1000")
+        handle = started.structured_content["handle"]
+        assert f'ctx_background(handle="{handle}")' in text(started)
+        while not text(await look(handle=handle)).startswith("begun\n"):  # noqa: ASYNC110
+            await trio.sleep(0.05)
+        assert f"{handle}: running" in text(await look())
+        stopped = await look(handle=handle, stop=True)
+        assert text(stopped).startswith("begun\n[cancelled")
+        quick = (await start("echo the needle")).structured_content["handle"]
+        ended = await look(handle=quick, wait=20_000)
+        assert text(ended).startswith("the needle\n[ok, exit 0")
+        search = {"queries": "needle", "source": ended.structured_content["output_id"]}
+        assert "the needle" in text(await client.call_tool("ctx_search", search))
+        unknown = await look(handle="bg-nothing")
+        assert unknown.is_error
+        assert quick in text(unknown)
+
+
+async def test_a_server_that_ends_takes_its_background_along(place):
+    async with connected(place) as client:
+        arguments = {"language": "shell", "code": "echo $$ > pid; sleep 98763", "background": True}
+        await client.call_tool("ctx_execute", arguments)
+    with trio.fail_after(20):
+        while _running("sleep\x0098763"):  # noqa: ASYNC110 - other processes tell nobody
+            await trio.sleep(0.05)
+
+
+def _running(command):
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if command in (entry / "cmdline").read_text():
+                    return True
+            except OSError:
+                continue
+    return False
