@@ -161,11 +161,12 @@ def _state(project: Path) -> dict[str, str]:
 
 
 def _as_it_was(*but: str) -> Callable[[Arena, Result], None]:
-    """The project is as before, down to the last placeholder, but for these paths."""
+    """The project is as before, down to the last placeholder, but for these and what is below."""
 
     def check(arena: Arena, _: Result) -> None:
         before, now = json.loads(arena.words["before"]), _state(arena.project)
-        assert {p: w for p, w in now.items() if p not in but} == before
+        kept = {p: w for p, w in now.items() if p.split("/")[0] not in but}
+        assert kept == before
 
     return check
 
@@ -179,6 +180,14 @@ def _changed(*paths: str) -> Callable[[Arena, Result], None]:
             assert now.get(path) != before.get(path), f"{path} did not change"
 
     return check
+
+
+def _hooks_stand(arena: Arena, _: Result) -> None:
+    before, now = json.loads(arena.words["before"]), _state(arena.project)
+    for path in before:
+        if path.startswith((".git/hooks", ".git/config")):
+            assert now.get(path) == before[path], f"{path} is not what it was"
+    assert ".git/hooks/pre-commit" not in now
 
 
 WRITE_PROTECTED = shell("""
@@ -289,22 +298,26 @@ def _git_runs_it(arena: Arena, _: Result) -> None:
 
 
 GIT_FILE = shell("""
+export GIT_CONFIG_NOSYSTEM=1
 mkdir -p gd; git init -q --bare gd 2>/dev/null
 printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = @project@\\n\\tfsmonitor = "touch @proof@; false"\\n' > gd/config
 echo "gitdir: ./gd" > .git
 echo planted
 """)
 BARE = shell("""
+export GIT_CONFIG_NOSYSTEM=1
 git init -q --bare . 2>/dev/null
 printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = @project@\\n\\tfsmonitor = "touch @proof@; false"\\n' > config
 echo planted
 """)
 NEW_REPOSITORY = shell("""
+export GIT_CONFIG_NOSYSTEM=1
 git init -q . 2>/dev/null; git config core.fsmonitor 'touch @proof@; false' 2>/dev/null
 printf '#!/bin/sh\\ntouch @proof@\\n' > .git/hooks/post-index-change; chmod +x .git/hooks/post-index-change
 echo planted
 """)
 NESTED_REPOSITORY = shell("""
+export GIT_CONFIG_NOSYSTEM=1
 git init -q sub && cd sub && git config core.fsmonitor 'touch @proof@; false'
 printf '#!/bin/sh\\n' > .git/hooks/pre-commit
 echo planted
@@ -328,6 +341,7 @@ def _with_subrepository(arena: Arena) -> Iterator[Words]:
 
 
 SUBREPOSITORY_HOOK = shell("""
+export GIT_CONFIG_NOSYSTEM=1
 cd sub
 git config core.fsmonitor 'touch @proof@; false'
 mv .git g 2>/dev/null && cp -r g .git && rm -rf g; printf 'evil' > .git/hooks/pre-commit
@@ -617,6 +631,12 @@ ATTACKS = (
         LINKS,
         profile="build",
         setup=_repository,
+        b=Stopped(
+            "Landlock; a copy is written to",
+            ("^link a file outside E(XDEV|ACCES)$", "^link a system file E", "^link a descriptor E"),
+            after=_as_it_was("alias"),
+            controls=(Control(("^link one's own done$",)),),
+        ),
     ),
     Attack(
         "A59",
@@ -676,6 +696,12 @@ ATTACKS = (
         WRITE_PROTECTED,
         profile="build",
         setup=_repository,
+        b=Stopped(
+            "a copy is written to; protected paths are not brought over",
+            ("^done$",),
+            after=_as_it_was("b", "elsewhere", "linked"),
+            controls=(Control(("^done$",), (off.protection,), after=_changed(*EXISTING[:2])),),
+        ),
     ),
     Attack(
         "A60 analyze",
@@ -709,6 +735,12 @@ ATTACKS = (
         RENAME_PARENT,
         profile="build",
         setup=_repository,
+        b=Stopped(
+            "a copy is written to; protected paths are not brought over",
+            ("^done$",),
+            after=_hooks_stand,
+            controls=(Control(("^done$",), (off.protection,), after=_changed(".git/config")),),
+        ),
     ),
     Attack(
         "A62",

@@ -120,7 +120,7 @@ def edited(packed: bytes, kind: str, edits: tuple[Edit, ...]) -> bytes:
 
 
 # Tier B protects when it commits a copy, which is the server's own part.
-AT_COMMIT = {protection: (work_copy, "PROTECTED_PATHS", ())}
+AT_COMMIT = {protection: (work_copy, "protected_paths", lambda _project: ())}
 
 
 @contextlib.contextmanager

@@ -31,23 +31,23 @@ trio.run(main)
 """
 
 
-def server_program(arena: Arena, before: str, body: str) -> str:
+def server_program(arena: Arena, before: str, body: str, project: Path | None = None) -> str:
     """A program that does something, then opens an executor on the arena's project and uses it."""
     return SERVER.format(
         before=textwrap.dedent(before),
         body=textwrap.indent(textwrap.dedent(body), " " * 8),
-        project=str(arena.project),
+        project=str(project or arena.project),
         state=str(arena.state_dir),
         home=str(arena.home),
     )
 
 
-async def in_a_server(arena: Arena, before: str, body: str) -> str:
+async def in_a_server(arena: Arena, before: str, body: str, project: Path | None = None) -> str:
     """What it printed, errors included."""
 
     def start() -> str:
         done = subprocess.run(
-            [sys.executable, "-P", "-c", server_program(arena, before, body)],
+            [sys.executable, "-P", "-c", server_program(arena, before, body, project)],
             cwd=CHECKOUT,
             env=os.environ | {"PYTHONPATH": str(CHECKOUT)},
             stdin=subprocess.DEVNULL,
