@@ -7,11 +7,12 @@ import fcntl
 import json
 import os
 import secrets
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from executor.removal import remove
 
 # Held only while an instance is being made or others are being swept: between making a lock file
 # and locking it, it would look like a dead server's.
@@ -108,4 +109,4 @@ def _remove(folder: Path) -> None:
             with contextlib.suppress(OSError):
                 os.rmdir(inner)
     else:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(folder)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from executor.errors import SandboxError, SandboxUnavailableError
 from executor.layers import REMEDIES, Findings, layers
 from executor.model import Isolation, Limits
 from executor.profile import ANALYZE, Profile, ProjectAccess
+from executor.removal import remove
 from executor.work_copy import WorkCopy
 from runtimes import Step
 
@@ -47,15 +47,7 @@ class Layout:
     def remove(self) -> None:
         """Take what was made on the host away again, whatever a program did to it."""
         if self.host_folder:
-            shutil.rmtree(self.host_folder, onerror=_unlock)
-
-
-def _unlock(_function: object, path: str, _error: object) -> None:
-    """A program may have locked its own folders against deletion."""
-    with contextlib.suppress(OSError):
-        os.chmod(os.path.dirname(path), 0o700)
-        os.chmod(path, 0o700, follow_symlinks=os.path.islink(path) is False)
-        shutil.rmtree(path, ignore_errors=True)
+            remove(Path(self.host_folder))
 
 
 @dataclass(frozen=True, slots=True)

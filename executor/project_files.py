@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,12 +38,9 @@ ENTRIES_MAX = 200_000
 
 # Files of the project that a host tool would obey later: a program that could write them would
 # act outside the sandbox the next time a person uses git, a shell, an editor or an agent.
+PROTECTED_IN_GIT = ("hooks", "config", "config.worktree", "modules", "info/attributes")
 PROTECTED_PATHS = (
-    ".git/hooks",
-    ".git/config",
-    ".git/config.worktree",
-    ".git/modules",
-    ".git/info/attributes",
+    *(f".git/{path}" for path in PROTECTED_IN_GIT),
     ".gitmodules",
     ".bashrc",
     ".bash_profile",
@@ -100,9 +97,46 @@ def guarded(project: Path, access: ProjectAccess) -> Guarded:
 
 
 def protected_paths(project: Path) -> tuple[str, ...]:
-    """The protected paths of this project, existing or not, relative to it."""
-    # In a worktree or submodule `.git` is a file that says where the repository is.
-    return (*PROTECTED_PATHS, ".git") if (project / ".git").is_file() else PROTECTED_PATHS
+    """The protected paths of this project and of the repositories inside it, existing or not."""
+    paths = [path for path in PROTECTED_PATHS if not path.startswith(".git/")]
+    for git in (".git", *_inner_repositories(project)):
+        if (project / git).is_dir():
+            paths += [f"{git}/{path}" for path in PROTECTED_IN_GIT]
+        else:
+            # Missing; or a file, as in a worktree or submodule, that says where the repository is.
+            paths.append(git)
+    return tuple(paths)
+
+
+def _inner_repositories(project: Path) -> Iterator[str]:
+    """The `.git` of every repository below the project's top, relative to it."""
+    for folder, folders, files in os.walk(project):
+        if ".git" in folders or ".git" in files:
+            inner = os.path.relpath(os.path.join(folder, ".git"), project)
+            if inner != ".git":
+                yield inner
+        folders[:] = [name for name in folders if name not in NOT_SEARCHED]
+
+
+def is_git_made_dangerous(path: str, existed: Container[str], exists: Container[str]) -> bool:
+    """Whether a path, changed or made, would have git run something: see `protected_paths`.
+
+    `existed` and `exists` are the project's paths before and after.
+    """
+    parts = path.split("/")
+    if ".git" in parts:
+        at = parts.index(".git") + 1
+        inside = "/".join(parts[at:])
+        new = "/".join(parts[:at]) not in existed
+        protected = any(inside == p or inside.startswith(f"{p}/") for p in PROTECTED_IN_GIT)
+        return new or protected or not inside
+    beside = path[: -len("HEAD")]
+    return (
+        parts[-1] == "HEAD"
+        and path not in existed
+        and f"{beside}config" in exists
+        and f"{beside}objects" in exists
+    )
 
 
 def _can_be_covered(path: Path) -> bool:

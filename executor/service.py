@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,6 +21,7 @@ from executor.model import Isolation, Request, Result, Status
 from executor.placement import Machine, Placement, placed
 from executor.profile import PROFILES, Profile, ProjectAccess
 from executor.progress import Completed, Observe, OnOutput
+from executor.removal import remove
 from executor.request import Checked, check
 from executor.runner import Runner
 from executor.sessions import SessionLimits, Sessions, open_sessions
@@ -262,7 +262,7 @@ def _ground(
         if hierarchy:
             cgroup.remove_hierarchy(hierarchy)
         for folder in (spools, here.temporary):
-            shutil.rmtree(folder, ignore_errors=True)
+            remove(folder)
 
 
 @contextlib.asynccontextmanager

@@ -15,12 +15,17 @@ from pathlib import Path
 
 from executor.errors import RequestError
 from executor.model import MIB, ChangedFile
-from executor.project_files import find_secrets, is_secret, protected_paths
+from executor.project_files import (
+    find_secrets,
+    is_git_made_dangerous,
+    is_secret,
+    protected_paths,
+)
 
 BYTES_MAX = 256 * MIB
 ENTRIES_MAX = 20_000
 
-State = tuple[int, int, int]  # mode, size, modification time
+State = tuple[int, int, int, int]  # mode, size, and when it was modified and changed last
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,9 @@ class WorkCopy:
         for path in sorted(self.ours.keys() | now.keys()):
             if self.ours.get(path) == now.get(path) or _same_folder(self.ours, now, path):
                 continue
-            if any(path == p or path.startswith(f"{p}/") for p in protected):
+            if is_git_made_dangerous(path, self.theirs, now) or any(
+                path == p or path.startswith(f"{p}/") for p in protected
+            ):
                 undone.append(path)
             elif not self._may_be_brought(path, now.get(path)):
                 conflicts.append(path)
@@ -115,7 +122,7 @@ def make(project: Path, folder: Path, owner: tuple[int, int]) -> WorkCopy:
                 f"{BYTES_MAX // MIB} MiB",
                 "profile build needs tier A for it: see `context-mode doctor`",
             )
-        theirs[path] = (info.st_mode, info.st_size, info.st_mtime_ns)
+        theirs[path] = _state_of(info)
         source, target = project / path, folder / path
         if stat.S_ISDIR(info.st_mode):
             target.mkdir()
@@ -135,15 +142,19 @@ def _walk(top: Path) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def _states(top: Path) -> dict[str, State]:
-    return {path: (i.st_mode, i.st_size, i.st_mtime_ns) for path, i in _walk(top)}
+    return {path: _state_of(info) for path, info in _walk(top)}
 
 
 def _state(path: Path) -> State | None:
     try:
-        info = path.lstat()
+        return _state_of(path.lstat())
     except OSError:
         return None
-    return info.st_mode, info.st_size, info.st_mtime_ns
+
+
+def _state_of(info: os.stat_result) -> State:
+    # The time of the last change, unlike that of the content's, can't be set back.
+    return info.st_mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns
 
 
 def _same_folder(before: dict[str, State], now: dict[str, State], path: str) -> bool:

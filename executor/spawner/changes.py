@@ -15,7 +15,8 @@ DEPTH_MAX = 128
 SNAPSHOT_ENTRIES_MAX = 200_000
 
 Change = tuple[str, str, int | None]  # path, what happened, size
-Snapshot = dict[str, tuple[int, int, int, int]]  # path -> inode, mode, size, mtime
+# path -> inode, mode, size, and when it was changed last (ctime, which no program can set back)
+Snapshot = dict[str, tuple[int, int, int, int]]
 
 
 @dataclass(slots=True)
@@ -59,7 +60,7 @@ def snapshot(folder: str) -> Snapshot | None:
     fd = os.open(folder, FOLDER)
     try:
         for path, info in _walk(fd, ignored):
-            seen[path] = (info.st_ino, info.st_mode, info.st_size, info.st_mtime_ns)
+            seen[path] = (info.st_ino, info.st_mode, info.st_size, info.st_ctime_ns)
             if len(seen) > SNAPSHOT_ENTRIES_MAX:
                 return None
     finally:

@@ -34,5 +34,12 @@ def what_changed(cell: dict[str, Any], handles: tree.Handles, before: Before) ->
     else:
         target = cell["project"]["target"]
         undone = protection.restore(target, before.protected)
-        changed = changes.between(before.files, changes.snapshot(target))
+        after = changes.snapshot(target)
+        if before.files is not None and after is not None:
+            planted = protection.new_repositories(before.files, after)
+            if planted:
+                protection.take_out(target, planted)
+                undone += planted
+                after = changes.snapshot(target)
+        changed = changes.between(before.files, after)
     return {"changed": changed.listed, "changed_omitted": changed.omitted, "undone": undone}

@@ -1,4 +1,4 @@
-"""Protected paths of a live project that did not exist: what a run made there is undone."""
+"""What no mount can protect in a live project: what a run made there is undone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import contextlib
 import os
 import shutil
 from collections.abc import Sequence
+
+from .changes import Snapshot
 
 State = dict[str, str | None]  # path -> target of the symbolic link there, None where is nothing
 
@@ -33,14 +35,37 @@ def restore(project: str, state: State) -> list[str]:
         if _now(full) == (link is not None, link):
             continue
         undone.append(path)
+        take_out(project, [path])
+        if link is not None:
+            os.symlink(link, full)
+    return undone
+
+
+def new_repositories(before: Snapshot, after: Snapshot) -> list[str]:
+    """What would make git see a repository, at any depth, where there was none before.
+
+    A `.git`, folder or file, or the HEAD of a bare repository: git would read the configuration
+    beside it, and run what that says, for whoever enters the folder.
+    """
+    found = []
+    for path in after.keys() - before.keys():
+        folder, _, name = path.rpartition("/")
+        beside = f"{folder}/" if folder else ""
+        bare = name == "HEAD" and f"{beside}config" in after and f"{beside}objects" in after
+        if name == ".git" or (bare and "/.git/" not in f"/{path}"):
+            found.append(path)
+    return sorted(found)
+
+
+def take_out(project: str, paths: Sequence[str]) -> None:
+    """Remove what a run made."""
+    for path in paths:
+        full = f"{project}/{path}"
         if os.path.isdir(full) and not os.path.islink(full):
             shutil.rmtree(full, ignore_errors=True)
         else:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(full)
-        if link is not None:
-            os.symlink(link, full)
-    return undone
 
 
 def _now(full: str) -> tuple[bool, str | None]:

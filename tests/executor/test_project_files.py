@@ -75,19 +75,28 @@ def test_a_live_project_has_every_protected_path_bound_or_watched(project: Path)
     lay_out(project, ".git/hooks/", ".git/config", ".vscode/settings.json", ".claude")
     (project / ".bashrc").symlink_to("elsewhere")
     found = guarded(project, ProjectAccess.LIVE)
-    there = (".git/hooks", ".git/config", ".claude", ".vscode")
-    assert found == Guarded(
-        pinned=(".git",),
-        protected=there,
-        watched=tuple(path for path in PROTECTED_PATHS if path not in there),
-    )
+    there = {".git/hooks", ".git/config", ".claude", ".vscode"}
+    assert found.pinned == (".git",)
+    assert set(found.protected) == there
+    assert set(found.watched) == set(PROTECTED_PATHS) - there
+
+
+def test_where_there_is_no_repository_none_may_be_made(project: Path):
+    assert ".git" in guarded(project, ProjectAccess.LIVE).watched
+
+
+def test_repositories_inside_the_project_are_protected_like_its_own(project: Path):
+    lay_out(project, ".git/hooks/", "sub/deep/.git/hooks/", "module/.git")
+    found = guarded(project, ProjectAccess.LIVE)
+    assert set(found.protected) == {".git/hooks", "sub/deep/.git/hooks", "module/.git"}
+    assert "sub/deep/.git/config" in found.watched
+    assert "sub/deep/.git" in found.pinned
 
 
 def test_a_worktrees_git_file_is_protected_too(project: Path):
     lay_out(project, ".git")
     found = guarded(project, ProjectAccess.LIVE)
     assert found.protected == (".git",)
-    assert ".git/hooks" in found.watched
 
 
 def git(folder: Path, *arguments: str) -> None:
