@@ -14,6 +14,7 @@ const { process, Buffer, TextDecoder, console } = globalThis;
 const evaluate = globalThis.eval;
 let token = null;
 let failed = false;
+let settled = false;
 
 function read(size) {
   const bytes = Buffer.alloc(size);
@@ -43,16 +44,23 @@ function bind(path) {
   globalThis.FILE_CONTENT_PATH = path;
 }
 
+// Called whenever nothing is left to wait for. A rejection that nobody handles may be told only
+// after that, so the call ends when it is so a second time.
 function next() {
+  if (!settled) {
+    settled = true;
+    setImmediate(() => {});
+    return;
+  }
   if (token !== null) {
-    const status = process.exitCode ?? 0;
+    const status = Number(process.exitCode ?? 0);
     fs.writeSync(answers, `${token} ${failed && status === 0 ? 1 : status & 0xff}\n`);
   }
   const [name, ...sizes] = header();
   const fields = sizes.map((size) => read(Number(size)).toString("utf8"));
   token = name;
-  failed = false;
-  process.exitCode = undefined;
+  failed = settled = false;
+  process.exitCode = 0;
   setImmediate(run, ...fields);
 }
 
@@ -64,14 +72,14 @@ function run(folder, bound, name, code, ...args) {
     globalThis.__filename = name;
     evaluate(`${code}\n//# sourceURL=${name}`).catch(fail);
   } catch (error) {
-    fail(error);
+    fail(String(error)); // a syntax error, whose place in this file tells nothing
   }
 }
 
 globalThis.require ??= require;
-globalThis.module ??= { exports: {} };
+globalThis.module ??= typeof module === "object" ? module : { exports: {} };
 globalThis.exports ??= globalThis.module.exports;
-require.main ??= globalThis.module;
+globalThis.require.main = globalThis.module; // `require.main === module` is how programs start
 process.on("uncaughtException", fail);
 process.on("unhandledRejection", fail);
 process.on("beforeExit", next);

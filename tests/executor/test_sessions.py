@@ -280,6 +280,16 @@ async def test_what_a_call_waits_for_belongs_to_it(call):
     assert result.stdout.text == "late\n"
 
 
+async def test_javascript_programs_find_what_a_program_of_its_own_finds(call):
+    program = "console.log(require.main === module, __filename.slice(-9), process.exitCode ?? 0)"
+    assert (await call("javascript", program)).stdout.text == "true main-1.js 0\n"
+    result = await call("javascript", "Promise.reject(new Error('lost')); process.exitCode = 0")
+    assert (result.exit_code, "lost" in result.stderr.text) == (1, True)
+    assert (await call("javascript", "process.exitCode = 5")).exit_code == 5
+    result = await call("javascript", "console.log('fine')")
+    assert (result.exit_code, result.stdout.text, result.stderr.text) == (0, "fine\n", "")
+
+
 async def test_a_forked_child_does_not_answer_for_its_parent(call):
     result = await call("python", "import os\npid = os.fork()\nif pid: os.waitpid(pid, 0)\nx = 1")
     assert result.ok, result
