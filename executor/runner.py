@@ -21,7 +21,7 @@ from executor.errors import SandboxError
 from executor.layers import for_run
 from executor.model import Limits, Result, Status
 from executor.placement import Layout, Placement
-from executor.profile import ANALYZE, Profile
+from executor.profile import ANALYZE, Profile, ProjectAccess
 from executor.progress import Completed, Observe, OnOutput, Progress, status_of
 from runtimes import Step
 
@@ -281,7 +281,18 @@ class _Run:
             progress.failure = "the supervisor did not report in time and was killed"
         except SandboxError as error:
             progress.failure = str(error)
+        except trio.Cancelled:
+            if self.job.profile.project is ProjectAccess.LIVE:
+                await self._leave_in_order(cell)
+            raise
         return None
+
+    async def _leave_in_order(self, cell: Cell) -> None:
+        """Let the supervisor put protected paths back, which killing it would leave as they are."""
+        with trio.CancelScope(shield=True), trio.move_on_after(STOP_S_MAX):
+            await cell.stop()
+            with contextlib.suppress(SandboxError):
+                await cell.exit()
 
 
 def _stdin(content: bytes | None) -> int:

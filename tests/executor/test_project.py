@@ -6,8 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import trio
 
-from executor import Status
+from executor import Request, Status
 
 pytestmark = pytest.mark.tier_a
 
@@ -166,3 +167,14 @@ async def test_a_hostile_tree_is_cleaned_up_and_reported(run, repository: Path):
     assert result.changed_files_omitted > 0
     lock = "mkdir locked; echo x > locked/f; chmod 000 locked"
     assert listed(await run("shell", lock)) == {"locked/": "created", "locked/f": "created"}
+
+
+async def test_a_cancelled_build_leaves_nothing_at_protected_paths(executor, project: Path):
+    program = "mkdir .vscode && echo x > .vscode/tasks.json && echo done > seen; sleep 99"
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(executor.run, Request("shell", program, profile="build"))
+        with trio.fail_after(20):
+            while not (project / "seen").exists():  # noqa: ASYNC110 - a file tells nobody
+                await trio.sleep(0.01)
+        nursery.cancel_scope.cancel()
+    assert [path.name for path in project.iterdir()] == ["seen"]
