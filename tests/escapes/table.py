@@ -2,7 +2,9 @@
 
 from tests.escapes import files, kernel, network, processes, protocol, resources
 from tests.escapes.attack import Attack
+from tests.escapes.matrix import order
 
+THEMES = (files, kernel, network, processes, protocol, resources)
 ATTACKS: tuple[Attack, ...] = tuple(
-    sorted((attack for theme in (files, kernel, network, processes, protocol, resources) for attack in theme.ATTACKS), key=lambda row: row.id)
+    sorted((row for theme in THEMES for row in theme.ATTACKS), key=lambda row: order(row.id))
 )
