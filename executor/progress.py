@@ -12,6 +12,7 @@ from pathlib import Path
 import trio
 
 from executor import artifacts, outcome
+from executor.artifacts import readable
 from executor.capture import READ_BYTES, Capture
 from executor.cells import Cell, Exit
 from executor.cgroup import Consumption
@@ -118,10 +119,10 @@ class Progress:
             usage=usage,
             isolation=self.isolation,
             artifacts=self.artifacts,
-            changed_files=tuple(ChangedFile(*change) for change in end.changed) if end else (),
+            changed_files=_changed(end) if end else (),
             connections=tuple(self.connections),
             changed_files_omitted=end.changed_omitted if end else 0,
-            undone_paths=tuple(end.undone) if end else (),
+            undone_paths=tuple(map(readable, end.undone)) if end else (),
             phase=end.phase if end else "run",
             message=self.failure,
             profile=self.profile,
@@ -130,6 +131,11 @@ class Progress:
 
     def completed(self, result: Result) -> Completed:
         return Completed(result, self.outputs["stdout"].spool, self.outputs["stderr"].spool)
+
+
+def _changed(end: Exit) -> tuple[ChangedFile, ...]:
+    """The changes as text: a program may choose names that are none."""
+    return tuple(ChangedFile(readable(path), change, size) for path, change, size in end.changed)
 
 
 def status_of(progress: Progress, end: Exit | None, consumed: Consumption | None) -> Status:

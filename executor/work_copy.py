@@ -10,9 +10,10 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from executor.artifacts import readable
 from executor.errors import RequestError
 from executor.model import MIB, ChangedFile
 from executor.project_files import (
@@ -66,7 +67,9 @@ class WorkCopy:
                 conflicts.append(path)
             else:
                 changed.append(self._bring_over(path, now.get(path)))
-        return Commit(tuple(changed), tuple(undone), tuple(conflicts))
+        # Names as text, whatever bytes a program chose.
+        named = tuple(replace(change, path=readable(change.path)) for change in changed)
+        return Commit(named, tuple(map(readable, undone)), tuple(map(readable, conflicts)))
 
     def _may_be_brought(self, path: str, after: State | None) -> bool:
         """Whether the project is still as it was there, and what is written lands there.

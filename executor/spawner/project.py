@@ -35,7 +35,7 @@ def what_changed(cell: dict[str, Any], handles: tree.Handles, before: Before) ->
         target = cell["project"]["target"]
         undone = protection.restore(target, before.protected)
         after = changes.snapshot(target)
-        if before.files is not None and after is not None:
+        if before.protected and before.files is not None and after is not None:
             planted = protection.new_repositories(before.files, after)
             if planted:
                 protection.take_out(target, planted)

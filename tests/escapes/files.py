@@ -324,10 +324,9 @@ echo planted
 """)
 
 
-def _nested_repository_is_listed(_: Arena, result: Result) -> None:
-    touched = {change.path for change in result.changed_files} | set(result.undone_paths)
-    assert "sub/.git/config" in touched, touched
-    assert "sub/.git/hooks/pre-commit" in touched, touched
+def _nested_repository_is_undone(arena: Arena, result: Result) -> None:
+    assert "sub/.git" in result.undone_paths, result.undone_paths
+    assert not (arena.project / "sub" / ".git").exists()
 
 
 @contextlib.contextmanager
@@ -751,8 +750,8 @@ ATTACKS = (
     Attack(
         "A63",
         "a new repository with hooks inside the project",
-        Stopped("listed among the changed files", ("^planted$",),
-                after=_nested_repository_is_listed,
+        Stopped("undone afterwards, and listed", ("^planted$",),
+                after=_nested_repository_is_undone,
                 controls=(Control(("^planted$",), (off.protection,), after=_git_runs_it),)),
         NESTED_REPOSITORY,
         profile="build",
