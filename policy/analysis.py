@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from policy import marks
-from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed
+from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed, encoded
 from policy.model import Coverage, Subject
 from policy.shell.frame import Frame
 from policy.shell.state import Budget, BudgetExceededError, State
@@ -30,7 +30,7 @@ class Analysis:
 
 def analyse(subject: Subject) -> Analysis:
     """Find every effect; never raises for anything the program holds."""
-    size = len(subject.code.encode("utf-8", "surrogateescape"))
+    size = len(encoded(subject.code))
     if size > CODE_BYTES_MAX:
         why = f"a program of {size} bytes; programs up to {CODE_BYTES_MAX} are read"
         place = Place((0, size), subject.code[:120])

@@ -74,6 +74,14 @@ class Unparsed:
 Effect = Command | FileAccess | Download | OpaqueExec | Unparsed
 
 
+def encoded(text: str) -> bytes:
+    """The bytes of a program text, undecodable bytes as they were; lone surrogates do not fail."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+
+
 def program_name(word: str) -> str | None:
     """The program a command word names: its last path segment; None when that is unknown."""
     name = word.rsplit("/", 1)[-1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from policy import marks
 from policy.analysis import analyse
 from policy.decide import evaluate
-from policy.effects import Command, Download, Effect, FileAccess, OpaqueExec
+from policy.effects import Command, Download, Effect, FileAccess, OpaqueExec, encoded
 from policy.model import Match, Subject, Verdict
 from policy.rules import Rules
 
@@ -81,7 +81,7 @@ def _described(effect: Effect) -> tuple[str, str]:
 
 def underlined(code: str, span: tuple[int, int]) -> list[str]:
     """The lines of the program that a byte span touches, with a row of carets below each."""
-    data = code.encode("utf-8", "surrogateescape")
+    data = encoded(code)
     first = len(data[: span[0]].decode("utf-8", "replace"))
     last = len(data[: span[1]].decode("utf-8", "replace"))
     lines, offset = list[str](), 0

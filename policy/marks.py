@@ -83,6 +83,11 @@ def is_tainted(text: str) -> bool:
     return FETCHED in text or DECODED in text
 
 
+def as_written(text: str) -> str:
+    """Text in which `*` and `?` are characters again, where no file names are looked for."""
+    return text.replace(GLOB_STAR, "*").replace(GLOB_ONE, "?")
+
+
 def untraced(text: str) -> str:
     """The text without the trace of having been decoded."""
     return text.replace(DECODED_KNOWN, "")

@@ -85,6 +85,9 @@ def _segment_meets(rule: str, segment: str) -> bool:
     if marks.is_known(segment):
         return re.fullmatch(_expression(rule), segment) is not None
     if any(char in rule for char in "*?["):
+        first, second = rule[:1], segment[:1]
+        if (first == ".") != (second == ".") and (first == "*" or marks.has_glob(second)):
+            return False  # a pattern's first character never stands for a leading dot
         return _globs_meet(rule, "".join(_UNKNOWN.get(char, char) for char in segment))
     if rule[0] == "." and marks.has_glob(segment[0]):
         return False  # a pattern's first character never stands for a leading dot
@@ -109,9 +112,7 @@ def _shape(segment: str) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _globs_meet(first: str, second: str) -> bool:
-    """Whether two patterns have a name in common, leading dots apart."""
-    if (first[:1] == ".") != (second[:1] == ".") and "*" in (first[:1], second[:1]):
-        return False
+    """Whether two patterns have a name in common."""
     if not first or not second:
         return not (first + second).strip("*")
     if first[0] == "*":

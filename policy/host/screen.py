@@ -35,6 +35,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from policy import marks
+from policy.effects import encoded
 from policy.host import other_recipes, starting
 from policy.host.arguments import Arguments
 from policy.host.fold import Folder
@@ -65,7 +66,7 @@ def screen(walker: Walker, language: str, code: str, state: State, frame: Frame)
     code = _HOLES.sub("__unknown__", code)
     if "needs_tag" in known.traits and "<?" not in code:
         code = f"<?php {code}"
-        frame = frame if frame.span else replace(frame, span=(0, len(walker.program.encode())))
+        frame = frame if frame.span else replace(frame, span=(0, len(encoded(walker.program))))
     if "macros_are_calls" in known.traits:
         code = _MACRO.sub(r"\1 ", code)  # the grammar sees only tokens inside a macro
     walker.budget.spend(1 + len(code) // 32)

@@ -147,7 +147,7 @@ class Expander:
         return (marks.as_one_word(output), _QUOTED) if part.quoted else (output, _SPLIT)
 
     def _arithmetic(self, part: Arithmetic, state: State) -> str:
-        expression = self.text(part.parts, state)
+        expression = marks.as_written(self.text(part.parts, state))
         self.run_subscripts(expression, state)
         if re.fullmatch(r"\s*\d{1,9}(\s*[-+*]\s*\d{1,9})*\s*", expression):
             return str(_calculate(expression))

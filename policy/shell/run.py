@@ -41,6 +41,7 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
     call = Call(walker, name, argv, program, parsed, state, frame)
     for value in parsed.values(program.runs_options.split()):
         call.run_text(value, f"{name} option")
+    files.report(call)
     output = None
     if known := interpreter(name):
         output = _run_interpreter(call, known)
@@ -48,7 +49,6 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
         output = marks.LIST
     elif program.runs:
         output = RUNNERS[program.runs](call)
-    files.report(call)
     if output is not None:
         return output
     return output_of(name, argv, frame.stdin, lambda path: file_text(path, state, frame))

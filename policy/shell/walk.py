@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from policy import marks
-from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed
+from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed, encoded
 from policy.paths import resolve
 from policy.shell import builtins, outputs, run
 from policy.shell.assignments import assign
@@ -94,10 +94,8 @@ class Walker:
             return Place(frame.span, text, frame.nesting)
         if frame.source.isascii():
             return Place((start, end), text, frame.nesting)
-        first = len(frame.source[:start].encode("utf-8", "surrogateescape"))
-        return Place(
-            (first, first + len(text.encode("utf-8", "surrogateescape"))), text, frame.nesting
-        )
+        first = len(encoded(frame.source[:start]))
+        return Place((first, first + len(encoded(text))), text, frame.nesting)
 
     def _here(self, frame: Frame) -> Place:
         return Place(frame.span or (0, len(self.program)), frame.text, frame.nesting)

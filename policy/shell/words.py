@@ -60,6 +60,8 @@ def _read_array(cursor: Cursor) -> tuple[Word, ...]:
             items.append(_read_array_item(cursor))
         else:
             items.append(read_word(cursor, assignable=False))
+        if items[-1].start == items[-1].end:
+            raise ShellSyntaxError(f"unexpected {following!r} in an array")
 
 
 def _read_array_item(cursor: Cursor) -> Word:

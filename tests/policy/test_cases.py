@@ -1,0 +1,104 @@
+"""The case tables: our own, and the shared one where it lies beside the checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from policy.cases import Case, decode, read_cases, run_cases
+from policy.model import RuleFileError
+
+OWN = Path(__file__).with_name("cases")
+SHARED = Path(__file__).parents[3] / "shared" / "cases"
+
+# Shares of rows that must be right, by tag; every other tag must be right throughout.
+FLOORS = {"bypass": 0.97, "bypass-t2": 0.80}
+
+
+def misses(cases: Path, rules: Path) -> list[str]:
+    return [
+        f"line {miss.case.line}: {miss.case.code!r} is {miss.verdict.decision.word}, "
+        f"not {miss.case.expected}: {miss.verdict.message}"
+        for miss in run_cases(cases, rules).misses()
+    ]
+
+
+@pytest.mark.parametrize("table", ["shell.tsv", "programs.tsv"])
+def test_every_row_of_our_own_tables_is_decided_as_written(table: str) -> None:
+    assert misses(OWN / table, OWN / "rules.json") == []
+
+
+@pytest.mark.skipif(
+    not SHARED.is_dir(), reason="not applicable: no shared tables beside the checkout"
+)
+def test_the_shared_table_is_decided_as_written() -> None:
+    report = run_cases(SHARED / "policy.tsv", SHARED / "policy-rules.json")
+    for tag, (right, total) in report.by_tag().items():
+        assert right >= FLOORS.get(tag, 1.0) * total, (tag, right, total, report.misses())
+
+
+def test_at_least_forty_ordinary_rows_have_arguments_that_are_not_constant() -> None:
+    results = run_cases(OWN / "shell.tsv", OWN / "rules.json").results
+    results += run_cases(OWN / "programs.tsv", OWN / "rules.json").results
+    partial = [r for r in results if r.case.expected == "allow" and r.verdict.coverage == "partial"]
+    assert len(partial) >= 40
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        (r"a\nb", "a\nb"),
+        (r"a\tb\r", "a\tb\r"),
+        (r"a\\nb", r"a\nb"),
+        (r"\\\n", "\\\n"),
+        (r"a\xb\$", r"a\xb\$"),
+        ("plain", "plain"),
+    ],
+)
+def test_escapes_are_decoded_left_to_right(cell: str, text: str) -> None:
+    assert decode(cell) == text
+
+
+def test_a_row_that_is_no_case_is_named_by_its_line(tmp_path: Path) -> None:
+    table = tmp_path / "bad.tsv"
+    table.write_text("language\tcode\texpected\treason\nbash\tls\tmaybe\twhy\n")
+    with pytest.raises(RuleFileError, match=r"bad\.tsv:2: not a case"):
+        read_cases(table)
+
+
+def test_a_table_without_a_header_is_refused(tmp_path: Path) -> None:
+    table = tmp_path / "bad.tsv"
+    table.write_text("bash\tls\tallow\twhy\n")
+    with pytest.raises(RuleFileError, match=r"bad\.tsv:1: no header"):
+        read_cases(table)
+
+
+def test_the_report_counts_by_tag_and_lists_rows_in_file_order(tmp_path: Path) -> None:
+    table = tmp_path / "t.tsv"
+    table.write_text(
+        "language\tcode\texpected\treason\n"
+        "bash\tsudo id\tdeny\t[plain] sudo\n"
+        "bash\tls\tdeny\t[plain] wrong on purpose\n"
+    )
+    report = run_cases(table, OWN / "rules.json")
+    assert report.by_tag() == {"plain": (1, 2)}
+    assert [miss.case for miss in report.misses()] == [
+        Case("bash", "ls", "deny", "[plain] wrong on purpose", 3)
+    ]
+    assert report.to_json()["rows"] == [
+        {
+            "language": "bash",
+            "expected": "deny",
+            "got": "deny",
+            "rule": "Bash(sudo *)",
+            "reason": "[plain] sudo",
+        },
+        {
+            "language": "bash",
+            "expected": "deny",
+            "got": "allow",
+            "rule": None,
+            "reason": "[plain] wrong on purpose",
+        },
+    ]

@@ -1,0 +1,73 @@
+"""Rules in Claude Code's syntax: kinds, anchors, and those that are never consulted."""
+
+from __future__ import annotations
+
+import pytest
+
+from policy.claude import Anchors, parse_rule
+from policy.model import Decision, Source
+
+ANCHORS = Anchors(home="/home/u", own="/own", current="/w")
+SOURCE = Source("settings.json", 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "spec", "anchor"),
+    [
+        ("Bash", "command", "*", None),
+        ("Bash(*)", "command", "*", None),
+        ("Bash(npm run:*)", "command", "npm run:*", None),
+        ("Bash(echo (a))", "command", "echo (a)", None),
+        ("Read(.env)", "read", ".env", None),
+        ("Read(**/.env)", "read", "**/.env", None),
+        ("Read(src/**)", "read", "src/**", None),
+        ("Read(./x)", "read", "/x", "/w"),
+        ("Read(a/b/**)", "read", "/a/b/**", "/w"),
+        ("Read(//etc/x)", "read", "/etc/x", "/"),
+        ("Read(~/.ssh/**)", "read", "/.ssh/**", "/home/u"),
+        ("Edit(/x)", "edit", "/x", "/own"),
+        ("WebFetch(domain:example.com)", "fetch", "example.com", None),
+        ("WebFetch", "fetch", "*", None),
+        ("mcp__server__tool", "tool", "mcp__server__tool", None),
+    ],
+)
+def test_deny_rules_are_read(text: str, kind: str, spec: str, anchor: str | None) -> None:
+    rule, warning = parse_rule(text, Decision.DENY, SOURCE, ANCHORS)
+    assert rule is not None
+    assert (rule.kind, rule.spec, rule.anchor, warning) == (kind, spec, anchor, "")
+
+
+def test_an_allow_rule_for_a_bare_name_holds_below_the_current_folder_only() -> None:
+    rule, _ = parse_rule("Read(src/**)", Decision.ALLOW, SOURCE, ANCHORS)
+    assert rule is not None
+    assert rule.anchor == "/w"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Write(x)",
+        "NotebookEdit(x)",
+        "Glob(x)",
+        "mcp__server__tool(x)",
+        "WebFetch(example.com)",
+        "Agent(command:x)",
+        "Bash(unclosed",
+        "Read(!x)",
+    ],
+)
+def test_rules_that_are_never_consulted_are_kept_out_with_a_warning(text: str) -> None:
+    rule, warning = parse_rule(text, Decision.DENY, SOURCE, ANCHORS)
+    assert rule is None
+    assert warning
+
+
+def test_an_unknown_tool_is_kept_and_warned_about() -> None:
+    rule, warning = parse_rule("Bsah", Decision.DENY, SOURCE, ANCHORS)
+    assert rule is not None
+    assert "no tool named Bsah" in warning
+
+
+def test_an_allow_rule_may_use_a_glob_only_behind_a_server() -> None:
+    assert parse_rule("mcp__*", Decision.ALLOW, SOURCE, ANCHORS)[0] is None
+    assert parse_rule("mcp__server__*", Decision.ALLOW, SOURCE, ANCHORS)[0] is not None

@@ -1,0 +1,186 @@
+"""Real bash against the policy: whatever bash starts, the policy must have seen coming.
+
+The programs on PATH are stand-ins that only write down how they were called.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from policy import marks
+from policy.analysis import analyse
+from policy.cases import read_cases
+from policy.effects import Command, OpaqueExec, Unparsed, program_name
+from policy.model import Subject
+
+BASH = shutil.which("bash")
+TABLE = Path(__file__).with_name("cases") / "shell.tsv"
+STAND_IN = """#!{bash}
+printf '%s' "${{0##*/}}" >> "$LOG"
+printf '\\037%s' "$@" >> "$LOG"
+printf '\\036' >> "$LOG"
+"""
+STAND_INS = ("mark", "rm", "sudo", "git", "curl", "docker", "ssh")
+# Harmless programs that the shell text may really use, where the machine has them.
+REAL = (
+    "cat tr rev base64 xargs env timeout nice nohup tee sed seq head printf echo find sort awk "
+    "true ls touch xxd cut mktemp stdbuf setsid"
+)
+
+pytestmark = pytest.mark.skipif(BASH is None, reason="bash is not installed")
+
+
+class Machine:
+    """A folder whose only programs are stand-ins and harmless ones."""
+
+    def __init__(self, root: Path) -> None:
+        self.programs, self.log, self.work = root / "bin", root / "log", root / "work"
+        self.programs.mkdir()
+        self.work.mkdir()
+        for name in STAND_INS:
+            path = self.programs / name
+            path.write_text(STAND_IN.format(bash=BASH))
+            path.chmod(0o755)
+        for name in REAL.split():
+            if found := shutil.which(name):
+                os.symlink(found, self.programs / name)
+        for name in ("bash", "sh"):
+            os.symlink(str(BASH), self.programs / name)
+
+    def run(self, code: str) -> list[tuple[str, ...]]:
+        """The argument lists that bash really starts."""
+        self.log.write_text("")
+        env = {"PATH": str(self.programs), "LOG": str(self.log), "HOME": str(self.work)}
+        subprocess.run(
+            ["/usr/bin/timeout", "-k", "1", "5", str(BASH), "-c", code],
+            env=env, cwd=self.work, capture_output=True, stdin=subprocess.DEVNULL, check=False,
+        )  # fmt: skip
+        entries = self.log.read_text(errors="replace").split("\x1e")
+        return [tuple(entry.split("\x1f")) for entry in entries if entry]
+
+    def unseen(self, code: str) -> list[tuple[str, ...]]:
+        """What bash started and the policy neither saw nor called unknown."""
+        env = {"PATH": str(self.programs), "HOME": str(self.work)}
+        subject = Subject("shell", code, cwd=str(self.work), home=str(self.work), env=env,
+                          surface="agent_shell")  # fmt: skip
+        effects = analyse(subject).effects
+        if any(isinstance(effect, OpaqueExec | Unparsed) for effect in effects):
+            return []
+        seen = [effect.argv for effect in effects if isinstance(effect, Command)]
+        if any(program_name(argv[0]) is None for argv in seen):
+            return []
+        return [argv for argv in self.run(code) if not any(covers(s, argv) for s in seen)]
+
+
+def covers(seen: tuple[str, ...], ran: tuple[str, ...]) -> bool:
+    """Whether an argument list with unknown parts stands for one that was really used."""
+    if program_name(seen[0]) != ran[0]:
+        return False
+    if any(marks.splits(word) or marks.has_glob(word) for word in seen[1:]):
+        return True
+    pattern = "\x1f".join(
+        "".join(".*" if marks.has_hole(char) else re.escape(char) for char in word)
+        for word in seen[1:]
+    )
+    return re.fullmatch(pattern, "\x1f".join(ran[1:]), re.DOTALL) is not None
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_every_row_of_the_table_runs_only_what_was_seen(machine: Machine) -> None:
+    unseen = {
+        case.code: found
+        for case in read_cases(TABLE)
+        if not re.search(r"/(usr/)?bin/|\.\./|xterm|screen|tmux|\bat\b|crontab", case.code)
+        and (found := machine.unseen(case.code))
+    }
+    assert unseen == {}
+
+
+class Writer:
+    """Writes random shell programs out of every construct the walker knows."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.count = 0
+
+    def word(self, text: str) -> str:
+        """A word in a random spelling."""
+        pieces, rest = [], text
+        while rest:
+            size = self.random.randint(1, len(rest))
+            piece, rest = rest[:size], rest[size:]
+            pieces.append(
+                self.random.choice([
+                    piece, f"'{piece}'", f'"{piece}"', f'""{piece}', f"\\{piece}"
+                    if piece[0].isalpha() else piece, f"{piece[:1]}\\\n{piece[1:]}",
+                    "${Z-" + piece + "}",
+                    "$'" + "".join(f"\\x{ord(char):02x}" for char in piece) + "'",
+                ])
+            )  # fmt: skip
+        return "".join(pieces)
+
+    def leaf(self) -> str:
+        """One command, numbered so that it can be told from the others."""
+        self.count += 1
+        extra = self.random.choice(["", "'a b'", "-x", "'*q'", "'$y'", "'a;b'", '"it\'s"'])
+        return f"{self.word('mark')} {self.word(str(self.count))} {extra}".rstrip()
+
+    def program(self, depth: int) -> str:
+        """A few statements."""
+        statements = [self.statement(depth) for _ in range(self.random.randint(1, 2))]
+        return "\n".join(statements)
+
+    def statement(self, depth: int) -> str:
+        """A statement, nested up to a depth."""
+        if depth <= 0 or self.random.random() < 0.25:
+            return self.leaf()
+        template = self.random.choice(TEMPLATES)
+        name, tag = self.random.choice("abcde"), f"E{self.random.randint(1, 99)}"
+        quoted_leaf, quoted = shlex.quote(self.leaf()), shlex.quote(self.program(depth - 1))
+        return template.format(
+            P=self.program(depth - 1), L=self.leaf(), M=self.leaf(), QL=quoted_leaf, QP=quoted,
+            V=name, E=tag,
+        )  # fmt: skip
+
+
+TEMPLATES = (
+    "({P})", "{{ {P}\n}}", 'echo "$({P})"', "if {L}; then {P}\nelse {M}; fi",
+    "for {V} in 1 2; do {P}\ndone", "while {L}; do {M}; break; done",
+    "case x in y) {L}\n;; x|z) {P}\n;; esac", "f{V}() {{ {P}\n}}; f{V} q",
+    "{V}={QL}; eval \"${V}\"",
+    "bash -c {QP}", "bash <<{E}\n{L}\n{E}\n", "cat <<'{E}' | bash\n{P}\n{E}\n",
+    "cat <<{E}\n$({L})\n{E}\n", "{L} && {M}", "{L} || {M}", "{L} | cat", "{L} & wait", "! {L}",
+    "time {L}", "env A=1 {L}", "timeout 2 {L}", "nohup {L}", "set -- {L}; \"$@\"",
+    "{V}=({L}); \"${{{V}[@]}}\"", "echo x | xargs {L}", "trap {QL} EXIT", "cat < <({P})",
+    "echo $(( $({L}) 1 ))", "[[ -n $({L}) ]]", "echo ${{Q:-$({L})}}", "{V}=$({P})",
+    "printf -v {V} %s mark; ${V} 7", "echo {QL} | bash", "bash <<< {QL}",
+    "read {V} <<< mark; ${V} 8",
+    "cat <<A <<{E}\n$({L})\nA\nb\n{E}\n", "for (( i=0; i<1; i++ )); do {P}\ndone",
+    "{V}=mark; ${V} 9", "echo {QL} > s{V}; . ./s{V}", "x=({L} {M}); \"${{x[@]:0:2}}\"",
+    "shopt -s extglob; case ab in @(ab|c)) {L};; esac", "select_{V}=1 {L}", ": ${{N:=$({L})}}",
+    "exec 3< <({L}); cat <&3", "coproc {{ {L}\n}}; wait", "until ! {L}; do break; done",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_programs_run_only_what_was_seen(machine: Machine, seed: int) -> None:
+    writer = Writer(seed)
+    unseen = {}
+    for _ in range(40):
+        code = writer.program(3)
+        checked = subprocess.run([str(BASH), "-n", "-c", code], capture_output=True, check=False)
+        if checked.returncode == 0 and (found := machine.unseen(code)):
+            unseen[code] = found
+    assert unseen == {}

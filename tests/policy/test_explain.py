@@ -1,0 +1,20 @@
+"""The trace for people: each step, its place underlined, the rules that spoke."""
+
+from __future__ import annotations
+
+from policy import Decision, Rules, Source, Subject, explain
+from policy.explain import underlined
+from policy.rules import Rule
+
+
+def test_steps_name_effects_nesting_and_rules() -> None:
+    rule = Rule("r", "command", "Bash(sudo *)", "sudo *", Decision.DENY, Source("s.json", 1))
+    text = explain(Subject("shell", "ls; bash -c 'sudo id'"), Rules((rule,))).to_text()
+    assert "1. command: 'ls'" in text
+    assert "3. command: 'sudo' 'id'   [in bash -c]" in text
+    assert "deny by Bash(sudo *) (s.json:1), normalised" in text
+    assert text.splitlines()[-2].startswith("=> deny: denied by Bash(sudo *)")
+
+
+def test_spans_are_underlined_line_by_line() -> None:
+    assert underlined("ä b\nc d", (3, 6)) == ["ä b", "  ^", "c d", "^"]

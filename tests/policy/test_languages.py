@@ -1,0 +1,81 @@
+"""The language tables: every query fits its grammar, every recipe exists."""
+
+from __future__ import annotations
+
+import pytest
+
+from policy.analysis import analyse
+from policy.effects import Command
+from policy.host.screen import RECIPES
+from policy.host.transforms import _TRANSFORMS
+from policy.host.tree import load_language, read_tree
+from policy.model import Subject
+
+LANGUAGES = [
+    "python",
+    "javascript",
+    "typescript",
+    "ruby",
+    "go",
+    "rust",
+    "php",
+    "perl",
+    "r",
+    "elixir",
+    "csharp",
+    "java",
+    "c",
+    "cpp",
+    "lua",
+]
+STARTED_BY = {
+    "python": "import os\nos.system('tool x')",
+    "javascript": "require('child_process').exec('tool x')",
+    "typescript": "import { exec } from 'child_process'; exec('tool x' as string)",
+    "ruby": "system('tool', 'x')",
+    "go": 'package main\nimport "os/exec"\nfunc main() { exec.Command("tool", "x").Run() }',
+    "rust": 'fn main() { std::process::Command::new("tool").arg("x").status(); }',
+    "php": "<?php exec('tool x');",
+    "perl": "system('tool', 'x');",
+    "r": 'system2("tool", "x")',
+    "elixir": 'System.cmd("tool", ["x"])',
+    "csharp": 'System.Diagnostics.Process.Start("tool", "x");',
+    "java": 'class A { void f() { new ProcessBuilder("tool", "x").start(); } }',
+    "c": 'int main() { execlp("tool", "tool", "x", 0); }',
+    "cpp": 'int main() { std::system("tool x"); }',
+    "lua": "os.execute('tool x')",
+}
+NOT_TRANSFORMS = {"module", "getattr", "function", "env", "home", "cwd", "expanduser"}
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_a_started_program_is_seen_with_its_arguments(name: str) -> None:
+    effects = analyse(Subject(name, STARTED_BY[name])).effects
+    assert ("tool", "x") in [e.argv[:2] for e in effects if isinstance(e, Command)]
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_every_recipe_and_operation_of_the_tables_exists(name: str) -> None:
+    language = load_language(name)
+    assert language is not None
+    for sink, recipe in language.sinks.items():
+        for clause in recipe.split(";"):
+            assert clause.split()[0] in RECIPES, sink
+    for table in (language.folds, language.methods):
+        for function, operation in table.items():
+            assert operation in _TRANSFORMS or operation in NOT_TRANSFORMS, function
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+@pytest.mark.parametrize("code", ["", "\x00", "(((((", "'\"`", "é\ud800", "x" * 2000, "))}}]]"])
+def test_text_that_is_no_program_gives_a_tree_all_the_same(name: str, code: str) -> None:
+    language = load_language(name)
+    assert language is not None
+    read_tree(language, code)
+    analyse(Subject(name, code))
+
+
+def test_other_names_of_a_language_mean_the_same() -> None:
+    assert load_language("js") is not None
+    assert load_language("C++") is not None
+    assert load_language("../python") is None

@@ -1,0 +1,142 @@
+"""Rule files: where they lie, what they may do, and how a bad one is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from policy import Decision, RuleFileError, Rules, Subject, evaluate, load_file, load_rules
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "home" / ".claude").mkdir(parents=True)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "project" / ".claude").mkdir(parents=True)
+    (tmp_path / "project" / ".ctxmode").mkdir()
+    return tmp_path / "project"
+
+
+def settings(path: Path, **permissions: object) -> None:
+    path.write_text(json.dumps({"permissions": permissions}, indent=2))
+
+
+def decision(code: str, rules: Rules) -> Decision:
+    return evaluate(Subject("shell", code, surface="agent_shell"), rules).decision
+
+
+def test_no_file_at_all_is_no_error_and_allows(home: Path, project: Path) -> None:
+    rules = load_rules(project, home=home)
+    assert rules.sources == ()
+    assert decision("sudo id", rules) is Decision.ALLOW
+
+
+def test_rules_of_every_file_hold_together(home: Path, project: Path) -> None:
+    settings(home / ".claude" / "settings.json", deny=["Bash(a *)"])
+    settings(project / ".claude" / "settings.json", deny=["Bash(b *)"], ask=["Bash(c *)"])
+    settings(project / ".claude" / "settings.local.json", deny=["Bash(d *)"])
+    rules = load_rules(project, home=home)
+    assert rules.sources == (
+        "~/.claude/settings.json",
+        ".claude/settings.json",
+        ".claude/settings.local.json",
+    )
+    found = [decision(f"{name} x", rules).word for name in "abcde"]
+    assert found == ["deny", "deny", "ask", "deny", "allow"]
+
+
+def test_an_allow_rule_never_carves_out_of_a_deny(home: Path, project: Path) -> None:
+    settings(home / ".claude" / "settings.json", allow=["Bash(rm -rf build)"], deny=["Bash(rm *)"])
+    assert decision("rm -rf build", load_rules(project, home=home)) is Decision.DENY
+
+
+def test_allow_rules_of_a_project_wait_for_trust(home: Path, project: Path) -> None:
+    settings(project / ".claude" / "settings.json", allow=["Bash(ls *)"])
+    untrusted = load_rules(project, home=home)
+    assert "not in force" in untrusted.warnings[0]
+    trusted = load_rules(project, home=home, trust_project_allow=True)
+    assert [rule.text for rule in trusted.of("command")] == ["Bash(ls *)"]
+
+
+def test_rules_name_their_file_and_line(home: Path, project: Path) -> None:
+    settings(project / ".claude" / "settings.json", deny=["Bash(a *)", "Bash(sudo *)"])
+    verdict = evaluate(Subject("shell", "true; sudo id"), load_rules(project, home=home))
+    (match,) = verdict.matches
+    assert (match.source.path, match.source.line) == (".claude/settings.json", 5)
+    assert verdict.message == "denied by Bash(sudo *) in .claude/settings.json:5: `sudo id`"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("{", 1),
+        ('{\n "permissions": []\n}', 2),
+        ('{\n "permissions": {\n  "deny": "Bash"\n }\n}', 3),
+        ('{\n "permissions": {\n  "deny": [\n   1\n ]}\n}', 3),
+        ("[]", 1),
+        ("\ufeff\x00", 1),
+    ],
+)
+def test_a_bad_settings_file_is_an_error_that_names_file_and_line(
+    home: Path, project: Path, text: str, line: int
+) -> None:
+    path = project / ".claude" / "settings.json"
+    path.write_text(text)
+    with pytest.raises(RuleFileError) as caught:
+        load_rules(project, home=home)
+    assert (caught.value.path, caught.value.line) == (str(path), line)
+
+
+def test_a_file_that_cannot_be_decoded_is_an_error(home: Path, project: Path) -> None:
+    (project / ".claude" / "settings.json").write_bytes(b"\xff\xfe{}")
+    with pytest.raises(RuleFileError, match="cannot be read"):
+        load_rules(project, home=home)
+
+
+def test_a_folder_in_place_of_a_file_is_an_error(home: Path, project: Path) -> None:
+    (project / ".claude" / "settings.json").mkdir()
+    with pytest.raises(RuleFileError, match="cannot be read"):
+        load_rules(project, home=home)
+
+
+def test_rules_that_are_never_consulted_are_warned_about(home: Path, project: Path) -> None:
+    settings(project / ".claude" / "settings.json", deny=["Write(x)"])
+    (warning,) = load_rules(project, home=home).warnings
+    assert warning.startswith(".claude/settings.json:4: Write(x)")
+
+
+def test_our_own_rules_are_read_from_user_and_project(home: Path, project: Path) -> None:
+    user = home / ".config" / "ctxmode"
+    user.mkdir(parents=True)
+    (user / "policy.toml").write_text('[[rule]]\ndecision = "deny"\ncommands = ["a *"]\n')
+    (project / ".ctxmode" / "policy.toml").write_text(
+        '[[rule]]\ndecision = "ask"\ncommands = ["b *"]\n'
+    )
+    rules = load_rules(project, home=home)
+    assert rules.sources == ("~/.config/ctxmode/policy.toml", ".ctxmode/policy.toml")
+    assert [decision(f"{name} x", rules).word for name in "ab"] == ["deny", "ask"]
+
+
+def test_a_project_may_tighten_the_default_but_not_loosen_it(home: Path, project: Path) -> None:
+    path = project / ".ctxmode" / "policy.toml"
+    path.write_text('default = "ask"\n')
+    assert load_rules(project, home=home).default is Decision.ASK
+    user = home / ".config" / "ctxmode"
+    user.mkdir(parents=True)
+    (user / "policy.toml").write_text('default = "ask"\n')
+    path.write_text('default = "allow"\n')
+    assert load_rules(project, home=home).default is Decision.ASK
+
+
+def test_one_file_can_be_loaded_alone(tmp_path: Path) -> None:
+    path = tmp_path / "rules.json"
+    settings(path, deny=["Bash(x)"])
+    assert decision("x", load_file(path, project=None, home=tmp_path)) is Decision.DENY
+    with pytest.raises(RuleFileError, match="no such file"):
+        load_file(tmp_path / "missing.json", project=None, home=tmp_path)

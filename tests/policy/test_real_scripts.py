@@ -1,0 +1,75 @@
+"""Scripts that people really wrote: each gets a verdict, and without rules nothing is denied."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from policy import Rules, Subject, evaluate
+from policy.analysis import WORK_MAX, WORK_PER_BYTE
+
+SHARDS = 8
+SHELLS = (b"/sh", b"/bash", b"/dash", b"env bash", b"env sh")
+
+
+def scripts() -> Iterator[Path]:
+    """Every file below /usr whose first line names a shell."""
+    for folder, _, names in os.walk("/usr"):
+        for name in sorted(names):
+            path = Path(folder, name)
+            try:
+                if path.is_symlink() or not path.is_file():
+                    continue
+                with path.open("rb") as file:
+                    line = file.readline(80).rstrip()
+            except OSError:
+                continue
+            if line.startswith(b"#!") and line.split(b" -")[0].endswith(SHELLS):
+                yield path
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_every_installed_script_gets_a_verdict_and_none_is_denied_without_rules(
+    shard: int, record_property: pytest.FixtureRequest
+) -> None:
+    counts: Counter[str] = Counter()
+    for index, path in enumerate(sorted(scripts())):
+        if index % SHARDS != shard:
+            continue
+        data = path.read_bytes()
+        code = data.decode("utf-8", "surrogateescape")
+        verdict = evaluate(Subject("shell", code, cwd="/w", home="/home/u"), Rules())
+        assert verdict.allowed, path
+        assert verdict.work <= min(WORK_PER_BYTE * len(data), WORK_MAX), path
+        counts[verdict.coverage] += 1
+    record_property("coverage", dict(counts))
+    # What bash itself reads must be understood, with few exceptions.
+    assert counts["unparsed"] <= 0.1 * max(counts.total(), 10), counts
+
+
+WORKFLOW_LINES = (
+    "python -m pip install --upgrade pip",
+    'pip install -e ".[test]"',
+    "pytest -n auto --cov=${{ matrix.package }} tests/",
+    "npm ci && npm run build --if-present",
+    'echo "version=$(node -p "require(\'./package.json\').version")" >> "$GITHUB_OUTPUT"',
+    "git config user.name github-actions && git push origin HEAD:${{ github.head_ref }}",
+    "docker build --build-arg VERSION=${GITHUB_SHA::8} -t app:${GITHUB_REF##*/} .",
+    "cargo test --workspace --all-features -- --nocapture",
+    "go test -race -coverprofile=coverage.txt ./...",
+    'if [ -n "$(git status --porcelain)" ]; then git diff; exit 1; fi',
+    'for dir in packages/*/; do (cd "$dir" && npm test); done',
+    "tar -czf dist/app-${{ runner.os }}.tgz -C build .",
+    "set -euo pipefail\nmapfile -t files < <(git ls-files '*.sh')\nshellcheck \"${files[@]}\"",
+    "cat <<'EOF' > .npmrc\nregistry=https://example.com/\nEOF\n",
+)
+
+
+@pytest.mark.parametrize("code", WORKFLOW_LINES)
+def test_lines_of_real_workflows_get_a_verdict(code: str) -> None:
+    verdict = evaluate(Subject("shell", code, cwd="/w", home="/home/u"), Rules())
+    assert verdict.allowed
