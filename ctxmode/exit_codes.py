@@ -35,7 +35,7 @@ MEANINGS: dict[int, str] = {
     USAGE: "the request is malformed: unknown verb, option, language, limit or path",
     BUG: "a defect of this program; the message names a log file",
     117: "a rule sends this request to another tool; nothing ran",
-    118: "stopped: scratch space or file size limit",
+    118: "stopped: scratch space is full",
     119: "stopped: process limit",
     120: "stopped: output limit",
     121: "stopped: processor time limit",

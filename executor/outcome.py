@@ -10,8 +10,12 @@ from executor.model import Status
 
 # Why the supervisor ended a run by itself.
 SUPERVISOR_REASONS = {"cpu": Status.CPU_LIMIT, "memory": Status.MEMORY_LIMIT}
-# Signals by which the kernel enforces a limit.
-LIMIT_SIGNALS = {signal.SIGXCPU: Status.CPU_LIMIT, signal.SIGXFSZ: Status.DISK_LIMIT}
+# Signals by which the kernel enforces a limit. Any program can send them to itself, so they are
+# told as signals, with what they mean.
+LIMIT_SIGNALS = {
+    signal.SIGXCPU: "SIGXCPU, which the kernel sends at the limit of processor time",
+    signal.SIGXFSZ: "SIGXFSZ, which the kernel sends at the limit of a file's size",
+}
 
 
 def status_of(end: Exit, stopped: Status | None, consumed: Consumption | None) -> Status:
@@ -31,13 +35,16 @@ def status_of(end: Exit, stopped: Status | None, consumed: Consumption | None) -
 def _limit_met(end: Exit, consumed: Consumption | None) -> Status | None:
     if consumed and consumed.oom_kills:
         return Status.MEMORY_LIMIT
-    if end.signal in LIMIT_SIGNALS:
-        return LIMIT_SIGNALS[signal.Signals(end.signal)]
     if end.scratch_full:
         return Status.DISK_LIMIT
     if consumed and consumed.fork_refusals:
         return Status.PROCESS_LIMIT
     return None
+
+
+def meaning_of(end: Exit) -> str:
+    """What a reader may not know about the signal that ended a run; mostly nothing."""
+    return LIMIT_SIGNALS[signal.Signals(end.signal)] if end.signal in LIMIT_SIGNALS else ""
 
 
 def status_of_lost(stopped: Status | None, consumed: Consumption | None) -> Status:

@@ -59,11 +59,9 @@ class Placement:
     project: Path
     spawner: Spawner
     temporary: Path  # where tier B's cells have their folders
-
-    @property
-    def repository(self) -> tuple[str, ...]:
-        """Where a worktree's git data lies; git must find it there, and may not write it."""
-        return project_files.linked_repository(self.project)
+    # Where a worktree's git data lies, as found when the project was opened: what a run writes
+    # into a `.git` file later must not choose what the next one is shown.
+    repository: tuple[str, ...]
 
     def layout(self, profile: Profile) -> Layout:
         """The folders of one cell. Tier B has no file system of its own: its lie on the host.
@@ -162,6 +160,7 @@ class Machine:
     hierarchy: cgroup.Hierarchy | None
     why_no_cgroup: str
     temporary: Path
+    repository: tuple[str, ...] = ()
 
 
 @contextlib.asynccontextmanager
@@ -188,7 +187,12 @@ async def placed(
                     open_spawner(stage if tier == "A" else (), as_root=as_root)
                 )
                 placement = Placement(
-                    tier, Isolation(tier), machine.project, spawner, machine.temporary
+                    tier,
+                    Isolation(tier),
+                    machine.project,
+                    spawner,
+                    machine.temporary,
+                    machine.repository,
                 )
                 supervisor = await _try(placement)
             except SandboxError as error:

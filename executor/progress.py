@@ -124,7 +124,7 @@ class Progress:
             changed_files_omitted=end.changed_omitted if end else 0,
             undone_paths=tuple(map(readable, end.undone)) if end else (),
             phase=end.phase if end else "run",
-            message=self.failure,
+            message=self.failure or (outcome.meaning_of(end) if end else ""),
             profile=self.profile,
             session=self.session,
         )

@@ -163,7 +163,7 @@ def linked_repository(project: Path) -> tuple[str, ...]:
     found = [str(common)] if (common / "objects").is_dir() else []
     if not folder.is_relative_to(common):
         found.append(str(folder))
-    return tuple(found)
+    return tuple(path for path in found if not Path(path).is_relative_to(project))
 
 
 def is_secret(name: str) -> bool:

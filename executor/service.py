@@ -227,12 +227,13 @@ async def open_executor(
     found = await trio.to_thread.run_sync(_discover, search_path, project, home)
     binds = {bind for d in found.values() for c in d.candidates for bind in c.binds}
     shown = {path for profile in settings.profiles.values() for path in profile.read}
-    shown.update(project_files.linked_repository(project))
+    repository = await trio.to_thread.run_sync(project_files.linked_repository, project)
+    shown.update(repository)
     # A candidate's paths are mounted under the names that it gives, which may be links.
     stage = dict.fromkeys([str(project), *filter(os.path.exists, binds), *existing(sorted(shown))])
     with instance.join(state_dir / "instances") as here, _ground(here, state_dir) as ground:
         spools, hierarchy, why_no_cgroup = ground
-        machine = Machine(project, hierarchy, why_no_cgroup, here.temporary)
+        machine = Machine(project, hierarchy, why_no_cgroup, here.temporary, repository)
         async with (
             placed(machine, list(stage), as_root=is_real_root()) as placement,
             _runner(placement, hierarchy, spools, settings) as runner,

@@ -54,8 +54,8 @@ REFUSED = Consumption(1, oom_kills=0, fork_refusals=3)
         # ended by the kernel
         (KILLED, None, OOM, Status.MEMORY_LIMIT),
         (FAILED, None, OOM, Status.MEMORY_LIMIT),
-        (replace(KILLED, signal=24), None, None, Status.CPU_LIMIT),
-        (replace(KILLED, signal=25), None, None, Status.DISK_LIMIT),
+        (replace(KILLED, signal=24), None, None, Status.SIGNALLED),
+        (replace(KILLED, signal=25), None, None, Status.SIGNALLED),
         # failed because of a limit
         (replace(FAILED, scratch_full=True), None, QUIET, Status.DISK_LIMIT),
         (FAILED, None, REFUSED, Status.PROCESS_LIMIT),
