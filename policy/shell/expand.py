@@ -205,6 +205,14 @@ class Expander:
             return tuple(value or operands[0] for value in found) if operator[0] == ":" else found
         if found is None:
             return (_unknown(part.quoted),)
+        is_list = part.name in ("@", "*") or _joined_literal(part.subscript or ()) in ("@", "*")
+        if is_list:
+            names_itself = (state.name,) if part.name in ("@", "*") else ()
+            return [
+                _each_element(value, operator, operand, names_itself)
+                for value in found
+                for operand in operands
+            ]
         return [
             parameters.apply(value, operator, operand) for value in found for operand in operands
         ]
@@ -268,6 +276,25 @@ def _elements(items: tuple[str, ...], joined_by: str, *, quoted: bool) -> str:
     if not items and joined_by == "@":
         return _NOTHING
     return (_FIELD_BREAK if joined_by == "@" or not quoted else " ").join(items)
+
+
+def _each_element(value: str, operator: str, operand: str, before: tuple[str, ...]) -> str:
+    """An operator over `${array[@]}`: `:` takes a slice, any other applies to each element.
+
+    `before` is what stands at index 0 of `$@`, which has no place in its elements.
+    """
+    items = () if value == _NOTHING else tuple(value.split(_FIELD_BREAK))
+    if operator != ":":
+        changed = [parameters.apply(item, operator, operand) for item in items]
+        return _FIELD_BREAK.join(changed) or _NOTHING
+    bounds = re.fullmatch(r"\s*(-?\d+)\s*(?::\s*(\d+)\s*)?", operand)
+    if bounds is None or any(map(marks.splits, items)):
+        return marks.LIST
+    everything = before + items
+    start = int(bounds[1])
+    start = max(start + len(everything), 0) if start < 0 else start
+    end = start + int(bounds[2]) if bounds[2] else len(everything)
+    return _FIELD_BREAK.join(everything[start:end]) or _NOTHING
 
 
 def _spent(text: str, budget: Budget) -> str:

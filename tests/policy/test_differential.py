@@ -90,6 +90,7 @@ def covers(seen: tuple[str, ...], ran: tuple[str, ...]) -> bool:
         "".join(".*" if marks.has_hole(char) else re.escape(char) for char in word)
         for word in seen[1:]
     )
+    pattern = pattern.replace("/.*", "(?:/.*)?")  # a folder listed is also below itself
     return re.fullmatch(pattern, "\x1f".join(ran[1:]), re.DOTALL) is not None
 
 
