@@ -52,7 +52,7 @@ def hundred_lines(number: int) -> str:
         "log() {{ printf '%s\\n' \"$*\" >&2; }}\n"
         'build_{n}() {{\n  local dir=$1 out=${{2:-dist}}\n  mkdir -p "$out"\n'
         '  if [ -f "$dir/Makefile" ]; then\n    make -C "$dir" -j"$(nproc)"\n'
-        '  else\n    log "nothing to do in $dir"\n  fi\n}}\n'
+        '  else\n    log "nothing to do in $dir"\n  fi\n}}\nbuild_{n} src/{n} || exit 1\n'
     )
     return "".join(block.format(n=f"{number}_{index}") for index in range(10))
 

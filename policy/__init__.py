@@ -6,16 +6,40 @@
 A guard in front of the sandbox, not the boundary.
 """
 
-from policy.cases import CaseReport, run_cases
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
 from policy.decide import evaluate, evaluate_fetch, evaluate_read, evaluate_tool, evaluate_write
-from policy.explain import explain
 from policy.load import load_file, load_rules, real_path
 from policy.model import Decision, Match, Redirect, RuleFileError, Source, Subject, Verdict
 from policy.rules import Rule, Rules
 
+if TYPE_CHECKING:
+    from policy.cases import CaseReport, run_cases
+    from policy.explanation import Explanation, explain
+
+# What only people ask for is loaded when they do: a hook imports this at every tool call.
+_FOR_PEOPLE = {
+    "CaseReport": "policy.cases",
+    "run_cases": "policy.cases",
+    "Explanation": "policy.explanation",
+    "explain": "policy.explanation",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load what is not needed for a verdict at its first use."""
+    if name not in _FOR_PEOPLE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_FOR_PEOPLE[name]), name)
+
+
 __all__ = [
     "CaseReport",
     "Decision",
+    "Explanation",
     "Match",
     "Redirect",
     "Rule",

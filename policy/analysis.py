@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from policy import marks
 from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed, encoded
@@ -51,7 +51,7 @@ def analyse(subject: Subject) -> Analysis:
 
 def _screen_program(walker: Walker, language: str, code: str, state: State) -> bool:
     try:
-        walker.frame = replace(walker.frame, is_syntactic=False)
+        walker.frame = walker.frame._replace(is_syntactic=False)
         _screen(walker, language, code, state, walker.frame)
     except BudgetExceededError:
         walker.report_unparsed("it takes too many steps to follow", walker.frame)

@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from policy import marks
@@ -66,7 +65,7 @@ def screen(walker: Walker, language: str, code: str, state: State, frame: Frame)
     code = _HOLES.sub("__unknown__", code)
     if "needs_tag" in known.traits and "<?" not in code:
         code = f"<?php {code}"
-        frame = frame if frame.span else replace(frame, span=(0, len(encoded(walker.program))))
+        frame = frame if frame.span else frame._replace(span=(0, len(encoded(walker.program))))
     if "macros_are_calls" in known.traits:
         code = _MACRO.sub(r"\1 ", code)  # the grammar sees only tokens inside a macro
     walker.budget.spend(1 + len(code) // 32)
@@ -84,7 +83,7 @@ class Screening:
     ) -> None:
         self.walker = walker
         self.state = state
-        self.frame = replace(frame, is_syntactic=False, is_visible=False)
+        self.frame = frame._replace(is_syntactic=False, is_visible=False)
         self.tree: Tree = read_tree(language, code)
         self.names = Names(self.tree)
         known = Known(state.home, state.cwd, state.env)
@@ -146,9 +145,9 @@ class Screening:
         named = arguments.named if arguments is not None else {}
         source = next((named[key] for key in _INPUT_ARGUMENTS if key in named), None)
         if source is None:
-            return replace(frame, stdin=None)
+            return frame._replace(stdin=None)
         texts = self.folder.texts(source)
-        return replace(frame, stdin=texts[0] if len(texts) == 1 else marks.LIST)
+        return frame._replace(stdin=texts[0] if len(texts) == 1 else marks.LIST)
 
     def child_state(self, arguments: Arguments) -> State:
         """The state a started program sees: another folder where the call names one."""

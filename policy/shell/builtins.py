@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from policy import marks
@@ -272,7 +271,7 @@ def _getopts(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | No
 def _plain_call(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     """`builtin name args`: the same without functions of that name."""
     inner = frame.inside("builtin", frame.span or (0, 0), frame.text)
-    return _command(walker, argv, state, replace(inner, is_syntactic=frame.is_syntactic))
+    return _command(walker, argv, state, inner._replace(is_syntactic=frame.is_syntactic))
 
 
 BUILTINS: dict[str, Handler] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from policy.shell.options import Parsed, parse
@@ -36,7 +36,7 @@ class Call:
         inner = self.frame.inside(what or self.name, self.frame.span or (0, 0), self.frame.text)
         if self.name in _COMPAT_WRAPPERS:
             return inner
-        return replace(inner, is_syntactic=False)
+        return inner._replace(is_syntactic=False)
 
     def operands(self) -> tuple[str, ...]:
         """The operands, without their places."""
@@ -54,7 +54,7 @@ class Call:
 
     def run_text(self, text: str, what: str = "", stdin: str | None = None) -> str:
         """Run shell text."""
-        inner = replace(self.inside(what), stdin=stdin)
+        inner = self.inside(what)._replace(stdin=stdin)
         return self.walker.run_text(text, self.state.copy(), inner)
 
 

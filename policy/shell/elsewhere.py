@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from policy import marks
 from policy.shell.call import Call, Runner, index_of
 from policy.shell.options import parse
@@ -52,11 +50,11 @@ def _remote(call: Call) -> str | None:
     words = [word for _, word in parsed.operands][1:]
     state = call.state.copy()
     state.cwd, state.env, state.variables = marks.WORD, {}, {}
-    inner = replace(call.inside(), is_visible=False, is_syntactic=False)
+    inner = call.inside()._replace(is_visible=False, is_syntactic=False)
     if words:
         return call.walker.run_text(" ".join(words), state, inner)
     if call.frame.stdin is not None and not parsed.has("N"):
-        call.walker.run_text(call.frame.stdin, state, replace(inner, stdin=None))
+        call.walker.run_text(call.frame.stdin, state, inner._replace(stdin=None))
     return None
 
 
@@ -78,7 +76,7 @@ def _container(call: Call) -> str | None:
         return None
     state = call.state.copy()
     state.cwd, state.env, state.variables = marks.WORD, {}, {}
-    inner = replace(call.inside(), is_visible=False)
+    inner = call.inside()._replace(is_visible=False)
     return call.walker.command(tuple(words), state, inner)
 
 

@@ -37,7 +37,15 @@ Fields = tuple[str, ...]
 Substitute = Callable[[Substitution, State], str]
 RunTemplate = Callable[[str, State], str]
 
-_ALWAYS_UNKNOWN = frozenset("?$!-_") | {"RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID"}
+_ALWAYS_UNKNOWN = frozenset("?$!-_") | {
+    "OLDPWD",
+    "RANDOM",
+    "SECONDS",
+    "LINENO",
+    "UID",
+    "EUID",
+    "PPID",
+}
 _IFS = " \t\n"
 
 
@@ -205,17 +213,19 @@ class Expander:
             return tuple(value or operands[0] for value in found) if operator[0] == ":" else found
         if found is None:
             return (_unknown(part.quoted),)
+        return self._transformed(part, found, operands, state)
+
+    def _transformed(
+        self, part: Parameter, found: tuple[str, ...], operands: tuple[str, ...], state: State
+    ) -> list[str]:
+        """Operators that change a value, or each element of a list."""
         is_list = part.name in ("@", "*") or _joined_literal(part.subscript or ()) in ("@", "*")
-        if is_list:
-            names_itself = (state.name,) if part.name in ("@", "*") else ()
-            return [
-                _each_element(value, operator, operand, names_itself)
-                for value in found
-                for operand in operands
-            ]
-        return [
-            parameters.apply(value, operator, operand) for value in found for operand in operands
-        ]
+        if not is_list:
+            pairs = itertools.product(found, operands)
+            return [parameters.apply(value, part.operator, operand) for value, operand in pairs]
+        before = (state.name,) if part.name in ("@", "*") else ()
+        pairs = itertools.product(found, operands)
+        return [_each_element(value, part.operator, operand, before) for value, operand in pairs]
 
     def _value(
         self, name: str, subscript: Sequence[Part] | None, state: State, *, quoted: bool
@@ -223,8 +233,8 @@ class Expander:
         """Every value of a name; elements of `@` are kept apart by a break."""
         if name in ("@", "*", "#") or name.isdigit():
             return _of_parameters(name, state, quoted=quoted)
-        if name in ("PWD", "OLDPWD") and name not in state.variables:
-            return (state.cwd if name == "PWD" else marks.WORD,)
+        if name == "PWD" and name not in state.variables:
+            return (state.cwd,)
         if name in _ALWAYS_UNKNOWN:
             return (marks.WORD,)
         variable = state.lookup(name)

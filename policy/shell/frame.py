@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from policy.effects import Span
 from policy.shell.state import State
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
 RUN_DEPTH_MAX = 16  # programs that run programs, texts inside texts
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """Where the walk is.
 
     `span` is set inside text that does not stand in the subject as it is (the
@@ -40,8 +38,8 @@ class Frame:
         """The frame of a program or text that this one runs; too deep is an error."""
         if self.depth >= RUN_DEPTH_MAX:
             raise ShellSyntaxError(f"programs that run programs, {RUN_DEPTH_MAX} deep")
-        return replace(
-            self, span=span, nesting=(*self.nesting, what), depth=self.depth + 1, text=text
+        return self._replace(
+            span=span, nesting=(*self.nesting, what), depth=self.depth + 1, text=text
         )
 
 

@@ -23,6 +23,8 @@ _RESERVED = word_set(
 )
 _COMMAND_MAY_FOLLOW = _RESERVED - {"select", "case", "function"}
 
+# Most words: nothing in them or behind them that could be anything but a word.
+_PLAIN_WORD = re.compile(r"[A-Za-z_./:,%-][\w./:,%-]*(?=[ \t\n;|)])", re.ASCII)
 _QUOTING = re.compile(r"['\"\\]")
 
 
@@ -76,7 +78,11 @@ class _ListReader:
     def _read_token(self) -> None:
         cursor = self.cursor
         start = cursor.pos
-        if cursor.peek() == "\n":
+        if plain := _PLAIN_WORD.match(cursor.text, start):
+            raw = plain.group()
+            cursor.pos = plain.end()
+            self._add_word(raw, Word((Literal(raw, False),), start, cursor.pos))
+        elif cursor.peek() == "\n":
             self._read_newline()
         elif redirection := _REDIRECTION.match(cursor.text, start):
             self._read_redirection(redirection)
@@ -176,10 +182,13 @@ class _ListReader:
         word = read_word(cursor)
         if cursor.pos == start:
             raise ShellSyntaxError(f"unexpected {cursor.peek()!r}")
-        raw = cursor.text[start : cursor.pos].replace("\\\n", "")
-        if self._read_keyword(raw, start):
+        self._add_word(cursor.text[start : cursor.pos].replace("\\\n", ""), word)
+
+    def _add_word(self, raw: str, word: Word) -> None:
+        """Add a word, or what it means where it is reserved."""
+        if self._read_keyword(raw, word.start):
             return
-        self.tokens.append(Token("word", raw, start, cursor.pos, word=word))
+        self.tokens.append(Token("word", raw, word.start, word.end, word=word))
         names_function = len(self.tokens) > 1 and self.tokens[-2].text == "function"
         self.at_command = names_function or (self.at_command and word.assignment is not None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from policy import marks
@@ -51,7 +51,7 @@ class _Opening:
             text = self.walker.expander.text(item.target.parts, self.state)
             if item.fd in ("", "0"):
                 stdin = text + "\n" if item.operator == "<<<" else text
-                self.frame = replace(self.frame, stdin=stdin)
+                self.frame = self.frame._replace(stdin=stdin)
             return
         for fields in self.walker.expander.fields(item.target, self.state):
             for target in fields:
@@ -64,27 +64,27 @@ class _Opening:
 
     def _duplicate(self, item: Redirection, target: str) -> None:
         if item.operator == "<&" and item.fd in ("", "0") and target not in ("-", "0"):
-            self.frame = replace(self.frame, stdin=marks.LIST)
+            self.frame = self.frame._replace(stdin=marks.LIST)
         elif item.operator == ">&" and item.fd in ("", "1") and target == "-":
-            self.frame = replace(self.frame, is_visible=False)
+            self.frame = self.frame._replace(is_visible=False)
 
     def _read(self, item: Redirection, target: str) -> None:
         self._report(item, target, is_write=item.operator == "<>")
         if item.fd in ("", "0"):
             stdin = file_text(target, self.state, self.frame)
-            self.frame = replace(self.frame, stdin=stdin)
+            self.frame = self.frame._replace(stdin=stdin)
 
     def _write(self, item: Redirection, target: str) -> None:
         self._report(item, target, is_write=True)
         if item.fd in ("", "1") or item.operator.startswith("&"):
             self.targets.append((target, item.operator.endswith(">>")))
-            self.frame = replace(self.frame, is_visible=False)
+            self.frame = self.frame._replace(is_visible=False)
 
     def _report(self, item: Redirection, target: str, *, is_write: bool) -> None:
         frame = self.frame
         if frame.span is None:
             place = self.walker.place(item.start, item.end, frame)
-            frame = replace(frame, span=place.span, text=place.text)
+            frame = frame._replace(span=place.span, text=place.text)
         self.walker.report_file(target, self.state, frame, is_write=is_write, argv=self.argv)
 
 

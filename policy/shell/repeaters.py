@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from policy import marks
 from policy.shell.call import Call, Runner, index_of
@@ -30,9 +29,9 @@ def _xargs(call: Call) -> str | None:
     placeholder = next(
         parsed.values(("I", "replace")), "{}" if parsed.has("i", "replace") else None
     )
-    frame = replace(call.inside(), stdin=None)
+    frame = call.inside()._replace(stdin=None)
     if parsed.options:
-        frame = replace(frame, is_syntactic=False)
+        frame = frame._replace(is_syntactic=False)
     if placeholder is None:
         argv = (*(inner or ["echo"]), *words)
         return call.walker.command(argv, call.state.copy(), frame)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from policy import marks
@@ -78,7 +77,7 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
         permutes=False,
     )
     walker, state = call.walker, call.state.copy()
-    frame = replace(call.inside(), is_syntactic=False)
+    frame = call.inside()._replace(is_syntactic=False)
     operands = [word for _, word in parsed.operands]
     codes = list(parsed.values([*known.code, *known.code_long.split()]))
     if operands and known.eval_command == operands[0]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from policy import marks
 from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed, encoded
@@ -70,7 +69,7 @@ class Walker:
         except ShellSyntaxError as error:
             self.report_unparsed(str(error), frame)
             return marks.LIST
-        return self.walk(statement, state, replace(frame, source=source))
+        return self.walk(statement, state, frame._replace(source=source))
 
     def run_code(self, language: str, code: str, state: State, frame: Frame) -> None:
         """Screen a program in another language that this one starts."""
@@ -137,7 +136,7 @@ class Walker:
         output = frame.stdin
         for index, stage in enumerate(node.stages):
             is_visible = frame.is_visible and not any(map(_is_silent, node.stages[index + 1 :]))
-            inner = replace(frame, stdin=output, is_visible=is_visible)
+            inner = frame._replace(stdin=output, is_visible=is_visible)
             is_last = index == len(node.stages) - 1
             # `lastpipe` may keep the last stage's state, so it is not thrown away.
             output = self.walk(stage, state if is_last else state.copy(), inner)
@@ -216,7 +215,7 @@ class Walker:
             index += 1
         assignments = [word.assignment for word in node.words[:index] if word.assignment]
         lists = self.expander.argument_lists(node.words[index:], state)
-        frame = replace(frame, span=place.span, text=place.text)
+        frame = frame._replace(span=place.span, text=place.text)
         if index == len(node.words):
             frame, targets = redirect(self, node.redirections, state, frame, ())
             for assignment in assignments:
@@ -280,7 +279,7 @@ class Walker:
             return
         text = " ".join([state.aliases[argv[0]], *map(outputs.quoted, argv[1:])])
         inner = frame.inside("alias", self._here(frame).span, frame.text)
-        self.run_text(text, state, replace(inner, calls=(*inner.calls, f"alias {argv[0]}")))
+        self.run_text(text, state, inner._replace(calls=(*inner.calls, f"alias {argv[0]}")))
 
     def _call(
         self, function: tuple[Statement, str], argv: tuple[str, ...], state: State, frame: Frame
@@ -298,8 +297,7 @@ class Walker:
         self.budget.spend(1 + len(state.variables) // 8)
         outer, state.parameters = state.parameters, parameters
         in_place = frame.depth == 0 and source is self.program
-        inner = replace(
-            frame,
+        inner = frame._replace(
             source=source,
             span=None if in_place else frame.span,
             calls=(*frame.calls, argv[0]),
@@ -318,8 +316,7 @@ class Walker:
         span = frame.span or self.place(part.start, part.end, frame).span
         if frame.depth >= RUN_DEPTH_MAX:
             raise ShellSyntaxError(f"substitutions {RUN_DEPTH_MAX} deep")
-        inner = replace(
-            frame,
+        inner = frame._replace(
             nesting=(*frame.nesting, part.kind),
             depth=frame.depth + 1 if part.tokens is None else frame.depth,
             span=span if part.tokens is None else frame.span,
@@ -330,8 +327,8 @@ class Walker:
             output = self.walk(self._built(part.tokens), inner_state, inner)
         else:
             if part.kind == ">(":
-                inner = replace(inner, stdin=marks.LIST)
-            output = self.run_text(part.text, inner_state, replace(inner, span=span))
+                inner = inner._replace(stdin=marks.LIST)
+            output = self.run_text(part.text, inner_state, inner._replace(span=span))
         if part.kind in ("<(", ">("):
             path = f"/dev/fd/{63 + len(state.files)}"
             state.files[path] = output
@@ -390,10 +387,10 @@ def walk_program(walker: Walker, text: str, state: State) -> bool:
         statement = parse(text)
         walker.walk(statement, state, walker.frame)
     except ShellSyntaxError as error:
-        walker.report_unparsed(str(error), replace(walker.frame, text=text[:200]))
+        walker.report_unparsed(str(error), walker.frame._replace(text=text[:200]))
     except BudgetExceededError:
         why = f"it takes more than {walker.budget.limit} steps to follow"
-        walker.report_unparsed(why, replace(walker.frame, text=text[:200]))
+        walker.report_unparsed(why, walker.frame._replace(text=text[:200]))
     else:
         return True
     return False

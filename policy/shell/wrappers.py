@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from policy import marks
 from policy.shell.assignments import consider_variable
@@ -64,7 +63,7 @@ def _shell(call: Call) -> str | None:
     operands = tuple(word for _, word in parsed.operands)
     state = call.state.copy()
     state.functions, state.aliases = dict(call.state.functions), {}
-    inner = replace(call.inside(f"{call.name} -c"), is_syntactic=False)
+    inner = call.inside(f"{call.name} -c")._replace(is_syntactic=False)
     for startup in parsed.values(("rcfile", "init-file")):
         run_script_file(call.walker, startup, (), state.copy(), inner)
     text = next(parsed.values(("c", "command")), None)
@@ -77,7 +76,7 @@ def _shell(call: Call) -> str | None:
     if call.frame.stdin is None:
         return None
     state.parameters = operands
-    return call.walker.run_text(call.frame.stdin, state, replace(call.inside(), stdin=None))
+    return call.walker.run_text(call.frame.stdin, state, call.inside()._replace(stdin=None))
 
 
 def _shell_script(call: Call, operands: tuple[str, ...], state: State) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policy import Decision, Rules, Source, Subject, explain
-from policy.explain import underlined
+from policy.explanation import underlined
 from policy.rules import Rule
 
 
