@@ -41,10 +41,14 @@ def analyse(subject: Subject) -> Analysis:
     state = State(subject.env, subject.home, subject.cwd)
     if subject.surface == "sandbox":
         state.parameters = (marks.LIST,)
-    if subject.language in _SHELL_NAMES:
-        complete = walk_program(walker, code, state)
-    else:
-        complete = _screen_program(walker, subject.language, code, state)
+    try:
+        if subject.language in _SHELL_NAMES:
+            complete = walk_program(walker, code, state)
+        else:
+            complete = _screen_program(walker, subject.language, code, state)
+    except RecursionError:
+        walker.report_unparsed("it is nested too deep to follow", Frame(code, text=code[:120]))
+        complete = False
     effects = tuple(walker.effects)
     return Analysis(effects, _coverage(effects, complete), min(budget.spent, budget.limit))
 

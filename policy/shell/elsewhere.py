@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from policy import marks
 from policy.shell.call import Call, Runner, index_of
 from policy.shell.options import parse
@@ -64,7 +66,7 @@ def _container(call: Call) -> str | None:
     for value in call.parsed.values(("v", "volume")):
         call.walker.report_file(value.split(":")[0], call.state, call.frame, is_write=False)
     if verb is None:
-        return None
+        return _copy_between(call)
     parsed = parse(call.argv[verb:], call.program.short, call.program.long.split(), permutes=False)
     words = [word for _, word in parsed.operands][1:]
     if "--" in call.argv[verb:]:
@@ -78,6 +80,18 @@ def _container(call: Call) -> str | None:
     state.cwd, state.env, state.variables = marks.WORD, {}, {}
     inner = call.inside()._replace(is_visible=False)
     return call.walker.command(tuple(words), state, inner)
+
+
+def _copy_between(call: Call) -> str | None:
+    """`docker cp file box:path`: what is copied in is read here, what comes out is written."""
+    operands = call.operands()
+    if operands[:1] == ("cp",) and len(operands) == 3:
+        for path, is_write in ((operands[1], False), (operands[2], True)):
+            if not re.match(r"[\w.-]+(/[\w.-]+)?:", path):
+                call.walker.report_file(
+                    path, call.state, call.frame, is_write=is_write, argv=call.argv
+                )
+    return None
 
 
 RUNNERS: dict[str, Runner] = {

@@ -13,6 +13,20 @@ from collections.abc import Callable, Iterable, Sequence
 from policy import marks
 from policy.shell import parameters
 from policy.shell.braces import expand_braces
+from policy.shell.fields import (
+    FIXED,
+    IFS,
+    QUOTED,
+    SPLIT,
+    Fields,
+    Piece,
+    each_element,
+    elements,
+    field_separators,
+    globbed,
+    joined,
+    split,
+)
 from policy.shell.state import Budget, State, Variable
 from policy.shell.syntax import (
     Arithmetic,
@@ -27,13 +41,7 @@ from policy.shell.syntax import (
 
 PRODUCT_MAX = 64  # argument lists one command may have before what varies counts as unknown
 
-_FIELD_BREAK = "\ue01e"  # between the elements of "$@" and "${array[@]}"
-_NOTHING = "\ue01f"  # what "$@" is without parameters: not even an empty field
-_BRACKET = re.compile(r"\[(?:[!^]?\]?[^\]/]*)\]")
-_FIXED, _QUOTED, _SPLIT = range(3)  # how a piece of a word takes part in field splitting
 
-Piece = tuple[str, int]
-Fields = tuple[str, ...]
 Substitute = Callable[[Substitution, State], str]
 RunTemplate = Callable[[str, State], str]
 
@@ -46,7 +54,6 @@ _ALWAYS_UNKNOWN = frozenset("?$!-_") | {
     "EUID",
     "PPID",
 }
-_IFS = " \t\n"
 
 
 class Expander:
@@ -83,8 +90,8 @@ class Expander:
         lists: list[list[Fields]] = []
         for braced in expand_braces(tuple(parts), self.budget):
             pieces = self._pieces(braced, state, tilde=True)
-            separators = _field_separators(state)
-            lists.append([_split(choice, separators) for choice in pieces])
+            separators = field_separators(state)
+            lists.append([split(choice, separators) for choice in pieces])
         if len(lists) == 1:
             return _distinct(lists[0])
         total = 1
@@ -109,7 +116,7 @@ class Expander:
     def texts(self, parts: Sequence[Part], state: State) -> tuple[str, ...]:
         """Every text the parts may make where no splitting happens: values, bodies, targets."""
         choices = self._pieces(parts, state, tilde=True)
-        return tuple(dict.fromkeys(_joined(choice) for choice in choices))
+        return tuple(dict.fromkeys(joined(choice) for choice in choices))
 
     def text(self, parts: Sequence[Part], state: State) -> str:
         """The one text the parts make; unknown where there is more than one."""
@@ -133,26 +140,26 @@ class Expander:
         if kind is Literal:
             assert isinstance(part, Literal)
             if part.quoted:
-                return [(part.text, _QUOTED)]
+                return [(part.text, QUOTED)]
             text = _tilde(part.text, state) if is_first and part.text[:1] == "~" else part.text
-            return [(_globbed(text), _FIXED)]
+            return [(globbed(text), FIXED)]
         if isinstance(part, Parameter):
-            mode = _QUOTED if part.quoted else _SPLIT
+            mode = QUOTED if part.quoted else SPLIT
             return [(_spent(text, self.budget), mode) for text in self._parameter(part, state)]
         if isinstance(part, Substitution):
             return [self._substitution(part, state)]
         if isinstance(part, Arithmetic):
-            return [(self._arithmetic(part, state), _QUOTED if part.quoted else _SPLIT)]
+            return [(self._arithmetic(part, state), QUOTED if part.quoted else SPLIT)]
         assert isinstance(part, Pattern)
         self.texts(part.parts, state)
-        return [(marks.GLOB_ANY, _FIXED)]
+        return [(marks.GLOB_ANY, FIXED)]
 
     def _substitution(self, part: Substitution, state: State) -> Piece:
         output = self.substitute(part, state)
         if part.kind in ("<(", ">("):
-            return (output, _QUOTED)
+            return (output, QUOTED)
         output = _spent(output.rstrip("\n"), self.budget)
-        return (marks.as_one_word(output), _QUOTED) if part.quoted else (output, _SPLIT)
+        return (marks.as_one_word(output), QUOTED) if part.quoted else (output, SPLIT)
 
     def _arithmetic(self, part: Arithmetic, state: State) -> str:
         expression = marks.as_written(self.text(part.parts, state))
@@ -225,7 +232,7 @@ class Expander:
             return [parameters.apply(value, part.operator, operand) for value, operand in pairs]
         before = (state.name,) if part.name in ("@", "*") else ()
         pairs = itertools.product(found, operands)
-        return [_each_element(value, part.operator, operand, before) for value, operand in pairs]
+        return [each_element(value, part.operator, operand, before) for value, operand in pairs]
 
     def _value(
         self, name: str, subscript: Sequence[Part] | None, state: State, *, quoted: bool
@@ -239,7 +246,7 @@ class Expander:
             return (marks.WORD,)
         variable = state.lookup(name)
         if variable is None:
-            return {"HOME": (state.home,), "IFS": (_IFS,)}.get(name)
+            return {"HOME": (state.home,), "IFS": (IFS,)}.get(name)
         return self._element(variable, subscript, state, quoted=quoted)
 
     def _element(
@@ -251,7 +258,7 @@ class Expander:
             return tuple(map(marks.as_one_word, values)) if quoted else values
         if key in ("@", "*", marks.GLOB_STAR):
             joined_by = "@" if key == "@" else "*"
-            return (_elements(variable.items, joined_by, quoted=quoted),)
+            return (elements(variable.items, joined_by, quoted=quoted),)
         if re.fullmatch(r"-?\d+", key) and not any(map(marks.splits, variable.items)):
             index = int(key)
             in_range = -len(variable.items) <= index < len(variable.items)
@@ -270,7 +277,7 @@ def _of_parameters(name: str, state: State, *, quoted: bool) -> tuple[str, ...]:
     if name == "#":
         unknown = any(marks.splits(text) for text in state.parameters)
         return (marks.WORD if unknown else str(len(state.parameters)),)
-    return (_elements(state.parameters, name, quoted=quoted),)
+    return (elements(state.parameters, name, quoted=quoted),)
 
 
 def _positional(number: int, state: State) -> tuple[str, ...]:
@@ -282,31 +289,6 @@ def _positional(number: int, state: State) -> tuple[str, ...]:
     return (before[number - 1] if number <= len(before) else "",)
 
 
-def _elements(items: tuple[str, ...], joined_by: str, *, quoted: bool) -> str:
-    if not items and joined_by == "@":
-        return _NOTHING
-    return (_FIELD_BREAK if joined_by == "@" or not quoted else " ").join(items)
-
-
-def _each_element(value: str, operator: str, operand: str, before: tuple[str, ...]) -> str:
-    """An operator over `${array[@]}`: `:` takes a slice, any other applies to each element.
-
-    `before` is what stands at index 0 of `$@`, which has no place in its elements.
-    """
-    items = () if value == _NOTHING else tuple(value.split(_FIELD_BREAK))
-    if operator != ":":
-        changed = [parameters.apply(item, operator, operand) for item in items]
-        return _FIELD_BREAK.join(changed) or _NOTHING
-    bounds = re.fullmatch(r"\s*(-?\d+)\s*(?::\s*(\d+)\s*)?", operand)
-    if bounds is None or any(map(marks.splits, items)):
-        return marks.LIST
-    everything = before + items
-    start = int(bounds[1])
-    start = max(start + len(everything), 0) if start < 0 else start
-    end = start + int(bounds[2]) if bounds[2] else len(everything)
-    return _FIELD_BREAK.join(everything[start:end]) or _NOTHING
-
-
 def _spent(text: str, budget: Budget) -> str:
     budget.spend(1 + len(text) // 16)
     return text
@@ -314,19 +296,6 @@ def _spent(text: str, budget: Budget) -> str:
 
 def _is_plain(text: str) -> bool:
     return text.isalnum() or not any(char in "~{}*?[" for char in text)
-
-
-def _globbed(text: str) -> str:
-    """Unquoted text with its pattern characters marked as active."""
-    if not any(char in text for char in "*?["):
-        return text
-    text = _BRACKET.sub(_bracket, text)
-    return text.replace("*", marks.GLOB_STAR).replace("?", marks.GLOB_ONE)
-
-
-def _bracket(match: re.Match[str]) -> str:
-    members = match.group()[1:-1]
-    return members if len(members) == 1 else marks.GLOB_SET
 
 
 def _tilde(text: str, state: State) -> str:
@@ -338,53 +307,6 @@ def _tilde(text: str, state: State) -> str:
     if head == "~+":
         return state.cwd + slash + rest
     return f"/home/{head[1:]}{slash}{rest}" if head[1:].isalnum() else marks.WORD + slash + rest
-
-
-def _field_separators(state: State) -> str:
-    variable = state.variables.get("IFS")
-    if variable is None or len(variable.values) != 1 or not marks.is_known(variable.values[0]):
-        return _IFS
-    return variable.values[0]
-
-
-def _split(pieces: tuple[Piece, ...], separators: str) -> Fields:
-    """Field splitting: expansions outside quotes break at separators, quotes keep fields alive."""
-    fields: list[str] = []
-    current: str | None = None
-    for piece, mode in pieces:
-        text = _globbed(piece) if mode == _SPLIT else piece
-        if text == _NOTHING:
-            current = current or None
-            continue
-        if mode == _SPLIT:
-            chunks = (
-                re.split(f"[{re.escape(separators)}{_FIELD_BREAK}]", text) if separators else [text]
-            )
-            if len(chunks) == 1:
-                current = (current or "") + text if text else current
-                continue
-            for index, chunk in enumerate(chunks):
-                if index and current is not None:
-                    fields.append(current)
-                    current = None
-                if chunk:
-                    current = (current or "") + chunk
-            continue
-        if _FIELD_BREAK in text:
-            first, *rest = text.split(_FIELD_BREAK)
-            fields.append((current or "") + first)
-            fields.extend(rest[:-1])
-            current = rest[-1]
-        elif mode == _QUOTED or text:
-            current = (current or "") + text
-    if current is not None:
-        fields.append(current)
-    return tuple(fields)
-
-
-def _joined(pieces: tuple[Piece, ...]) -> str:
-    joined = "".join(text for text, _ in pieces)
-    return joined.replace(_FIELD_BREAK, " ").replace(_NOTHING, "")
 
 
 def _joined_literal(parts: Sequence[Part]) -> str:

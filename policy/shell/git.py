@@ -50,7 +50,8 @@ SUBCOMMANDS: dict[str, Subcommand] = {
     "send-pack": Subcommand("", "receive-pack exec", "receive-pack exec"),
     "archive": Subcommand("o", "exec remote output prefix format", "exec"),
     "difftool": Subcommand("tx", "extcmd tool", "x extcmd", reads=True),
-    "grep": Subcommand("efmOABC", "open-files-in-pager max-depth threads", "O open-files-in-pager"),
+    "grep": Subcommand("efmOABC", "open-files-in-pager max-depth threads", "O open-files-in-pager",
+                       reads=True),
     "submodule": Subcommand(),
     "bisect": Subcommand(),
     "filter-branch": Subcommand("d", "setup env-filter tree-filter index-filter parent-filter "

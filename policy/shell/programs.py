@@ -100,7 +100,7 @@ _WRAPPERS = _rows(
     ("nix-shell", Program("pA", "run command", "none", runs_options="run command")),
     ("env", Program("uCS", "unset chdir split-string", "env")),
     # Remote machines and containers
-    ("ssh", Program("BbcDEeFIiJLlmOopQRSWw", runs="remote", skip=1, reads_options="F i")),
+    ("ssh", Program("BbcDEeFIiJLlmOopQRSWw", runs="remote", skip=1, reads_options="F")),
     ("docker podman nerdctl kubectl oc lxc machinectl flatpak-spawn distrobox toolbox crictl",
      Program("eupvwlfnch", "env user workdir volume name namespace container file network "
              "env-file entrypoint publish mount platform context label host", "container",
@@ -195,9 +195,9 @@ _FILE_TOOLS = _rows(
                                runs_options="unzip-command")),
     ("unzip cpio ar", Program("dxIOFE", reads="first")),
     ("scp", Program("cFiJloPSD", reads="heads", writes="last", runs_options="S",
-                    reads_options="i F")),
+                    reads_options="F")),
     ("ssh-keygen", Program("abCEefFGgIiJjKlmMNnOPrRSsTtVWwYZz", reads_options="f")),
-    ("sftp", Program("bcDFiJloPRSsX", reads="", runs_options="S D", reads_options="i b F")),
+    ("sftp", Program("bcDFiJloPRSsX", reads="", runs_options="S D", reads_options="b F")),
     ("rsync", Program("efBTM", "rsh exclude include filter exclude-from include-from files-from "
         "rsync-path temp-dir backup-dir suffix chmod log-file password-file",
         reads="heads", writes="last", runs_options="e rsh rsync-path",

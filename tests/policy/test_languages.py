@@ -75,6 +75,12 @@ def test_text_that_is_no_program_gives_a_tree_all_the_same(name: str, code: str)
     analyse(Subject(name, code))
 
 
+@pytest.mark.parametrize("name", LANGUAGES)
+@pytest.mark.parametrize("code", ["(" * 3000, "f(" * 1500 + ")" * 1500, "a." * 3000, "[" * 3000])
+def test_nesting_without_bound_is_survived(name: str, code: str) -> None:
+    analyse(Subject(name, code))
+
+
 def test_other_names_of_a_language_mean_the_same() -> None:
     assert load_language("js") is not None
     assert load_language("C++") is not None

@@ -1,0 +1,102 @@
+"""Fields: how the pieces of an expanded word fall apart into arguments."""
+
+from __future__ import annotations
+
+import re
+
+from policy import marks
+from policy.shell import parameters
+from policy.shell.state import State
+
+FIELD_BREAK = "\ue01e"  # between the elements of "$@" and "${array[@]}"
+NOTHING = "\ue01f"  # what "$@" is without parameters: not even an empty field
+_BRACKET = re.compile(r"\[(?:[!^]?\]?[^\]/]*)\]")
+FIXED, QUOTED, SPLIT = range(3)  # how a piece of a word takes part in field splitting
+Piece = tuple[str, int]
+Fields = tuple[str, ...]
+IFS = " \t\n"
+
+
+def globbed(text: str) -> str:
+    """Unquoted text with its pattern characters marked as active."""
+    if not any(char in text for char in "*?["):
+        return text
+    text = _BRACKET.sub(_bracket, text)
+    return text.replace("*", marks.GLOB_STAR).replace("?", marks.GLOB_ONE)
+
+
+def _bracket(match: re.Match[str]) -> str:
+    members = match.group()[1:-1]
+    return members if len(members) == 1 else marks.GLOB_SET
+
+
+def field_separators(state: State) -> str:
+    variable = state.variables.get("IFS")
+    if variable is None or len(variable.values) != 1 or not marks.is_known(variable.values[0]):
+        return IFS
+    return variable.values[0]
+
+
+def split(pieces: tuple[Piece, ...], separators: str) -> Fields:
+    """Field splitting: expansions outside quotes break at separators, quotes keep fields alive."""
+    fields: list[str] = []
+    current: str | None = None
+    for piece, mode in pieces:
+        text = globbed(piece) if mode == SPLIT else piece
+        if text == NOTHING:
+            current = current or None
+            continue
+        if mode == SPLIT:
+            chunks = (
+                re.split(f"[{re.escape(separators)}{FIELD_BREAK}]", text) if separators else [text]
+            )
+            if len(chunks) == 1:
+                current = (current or "") + text if text else current
+                continue
+            for index, chunk in enumerate(chunks):
+                if index and current is not None:
+                    fields.append(current)
+                    current = None
+                if chunk:
+                    current = (current or "") + chunk
+            continue
+        if FIELD_BREAK in text:
+            first, *rest = text.split(FIELD_BREAK)
+            fields.append((current or "") + first)
+            fields.extend(rest[:-1])
+            current = rest[-1]
+        elif mode == QUOTED or text:
+            current = (current or "") + text
+    if current is not None:
+        fields.append(current)
+    return tuple(fields)
+
+
+def joined(pieces: tuple[Piece, ...]) -> str:
+    joined = "".join(text for text, _ in pieces)
+    return joined.replace(FIELD_BREAK, " ").replace(NOTHING, "")
+
+
+def each_element(value: str, operator: str, operand: str, before: tuple[str, ...]) -> str:
+    """An operator over `${array[@]}`: `:` takes a slice, any other applies to each element.
+
+    `before` is what stands at index 0 of `$@`, which has no place in its elements.
+    """
+    items = () if value == NOTHING else tuple(value.split(FIELD_BREAK))
+    if operator != ":":
+        changed = [parameters.apply(item, operator, operand) for item in items]
+        return FIELD_BREAK.join(changed) or NOTHING
+    bounds = re.fullmatch(r"\s*(-?\d+)\s*(?::\s*(\d+)\s*)?", operand)
+    if bounds is None or any(map(marks.splits, items)):
+        return marks.LIST
+    everything = before + items
+    start = int(bounds[1])
+    start = max(start + len(everything), 0) if start < 0 else start
+    end = start + int(bounds[2]) if bounds[2] else len(everything)
+    return FIELD_BREAK.join(everything[start:end]) or NOTHING
+
+
+def elements(items: tuple[str, ...], joined_by: str, *, quoted: bool) -> str:
+    if not items and joined_by == "@":
+        return NOTHING
+    return (FIELD_BREAK if joined_by == "@" or not quoted else " ").join(items)
