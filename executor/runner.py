@@ -140,11 +140,13 @@ class Runner:
                 end = await run.through(cell, without_cgroup=group is None)
                 consumed = group.consumption() if group else None
                 await progress.keep_artifacts(cell)
+                result = progress.result(status_of(progress, end, consumed), end, consumed)
+                if end is not None:  # its supervisor saw every process of the run dead
+                    result = await trio.to_thread.run_sync(_committed, result, layout)
         except SandboxError as error:
             progress.failure = str(error)
             return progress.result(Status.SANDBOX_ERROR)
-        result = progress.result(status_of(progress, end, consumed), end, consumed)
-        return await trio.to_thread.run_sync(_committed, result, layout)
+        return result
 
     @contextlib.asynccontextmanager
     async def cell(

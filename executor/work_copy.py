@@ -54,55 +54,84 @@ class WorkCopy:
             OSError: the project can't be written.
         """
         now = _states(self.folder)
-        protected = protected_paths(self.project)
         changed, undone, conflicts = [], [], []
-        for path in sorted(self.ours.keys() | now.keys()):
-            if self.ours.get(path) == now.get(path) or _same_folder(self.ours, now, path):
-                continue
-            if is_git_made_dangerous(path, self.theirs, now) or any(
-                path == p or path.startswith(f"{p}/") for p in protected
-            ):
+        for path in self._changed_paths(now):
+            if self._is_protected(path, now):
                 undone.append(path)
             elif not self._may_be_brought(path, now.get(path)):
                 conflicts.append(path)
+            elif path in now:
+                changed.append(self._write(path, now[path]))
+            elif self._delete(path):
+                changed.append(ChangedFile(path, "deleted"))
             else:
-                changed.append(self._bring_over(path, now.get(path)))
+                conflicts.append(path)
         # Names as text, whatever bytes a program chose.
-        named = tuple(replace(change, path=readable(change.path)) for change in changed)
-        return Commit(named, tuple(map(readable, undone)), tuple(map(readable, conflicts)))
+        named = sorted(
+            (replace(change, path=readable(change.path)) for change in changed),
+            key=lambda change: change.path,
+        )
+        return Commit(tuple(named), tuple(map(readable, undone)), tuple(map(readable, conflicts)))
+
+    def _changed_paths(self, now: dict[str, State]) -> list[str]:
+        """What is new or different, folders first; then what is gone, folders last."""
+        different = [
+            path
+            for path in sorted(now)
+            if self.ours.get(path) != now[path] and not _same_folder(self.ours, now, path)
+        ]
+        return different + sorted(self.ours.keys() - now.keys(), reverse=True)
+
+    def _is_protected(self, path: str, now: dict[str, State]) -> bool:
+        if is_git_made_dangerous(path, self.theirs, now):
+            return True
+        return any(path == p or path.startswith(f"{p}/") for p in protected_paths(self.project))
 
     def _may_be_brought(self, path: str, after: State | None) -> bool:
         """Whether the project is still as it was there, and what is written lands there.
 
         A symbolic link of the project on the way would lead it elsewhere.
         """
-        before = self.theirs.get(path)
+        before, there = self.theirs.get(path), _state(self.project / path)
+        if before and stat.S_ISDIR(before[0]):
+            # Its times change with what is in it.
+            unchanged = there is not None and stat.S_ISDIR(there[0])
+        else:
+            unchanged = there == before
         parent = (self.project / path).parent
         return (
-            _fit(before, after)
-            and _state(self.project / path) == before
+            unchanged
+            and _fit(before, after)
+            and parent.is_dir()
             and os.path.realpath(parent) == str(parent)
         )
 
-    def _bring_over(self, path: str, state: State | None) -> ChangedFile:
-        target, source = self.project / path, self.folder / path
-        existed = path in self.theirs
-        if state is None:
+    def _delete(self, path: str) -> bool:
+        """Whether it is gone; a folder into which someone else put something stays."""
+        target = self.project / path
+        try:
             if stat.S_ISDIR(self.theirs[path][0]):
-                shutil.rmtree(target, ignore_errors=True)
+                target.rmdir()
             else:
-                target.unlink(missing_ok=True)
-            return ChangedFile(path, "deleted")
-        if stat.S_ISDIR(state[0]):
+                target.unlink()
+        except OSError:
+            return False
+        return True
+
+    def _write(self, path: str, state: State) -> ChangedFile:
+        target, source = self.project / path, self.folder / path
+        change = "modified" if path in self.theirs else "created"
+        is_folder = stat.S_ISDIR(state[0])
+        if is_folder:
             target.mkdir(exist_ok=True)
-            size, name = None, f"{path}/"
         else:
             _replace(source, target)
-            size, name = state[1], path
         owner = self.project.stat()
         if os.geteuid() == 0:
             os.chown(target, owner.st_uid, owner.st_gid, follow_symlinks=False)
-        return ChangedFile(name, "modified" if existed else "created", size)
+        return ChangedFile(
+            f"{path}/" if is_folder else path, change, None if is_folder else state[1]
+        )
 
 
 def make(project: Path, folder: Path, owner: tuple[int, int]) -> WorkCopy:

@@ -56,6 +56,23 @@ def test_changes_arrive_and_are_listed(copied):
     assert (copied.project / ".env").read_text() == "SECRET\n"
 
 
+def test_a_removed_folder_goes_with_all_that_was_in_it(copied):
+    (copied.folder / "src" / "a.txt").unlink()
+    (copied.folder / "src").rmdir()
+    commit = copied.commit()
+    assert commit.changed == (ChangedFile("src", "deleted"), ChangedFile("src/a.txt", "deleted"))
+    assert not (copied.project / "src").exists()
+
+
+def test_a_removed_folder_stays_with_what_somebody_else_put_there(copied):
+    (copied.folder / "src" / "a.txt").unlink()
+    (copied.folder / "src").rmdir()
+    (copied.project / "src" / "of a person").touch()
+    commit = copied.commit()
+    assert (commit.changed, commit.conflicts) == ((ChangedFile("src/a.txt", "deleted"),), ("src",))
+    assert (copied.project / "src" / "of a person").exists()
+
+
 def test_what_can_not_take_the_others_place_is_left_for_a_person(copied):
     os.mkfifo(copied.folder / "fifo")
     (copied.folder / "b.txt").unlink()
