@@ -7,6 +7,7 @@ what it changed: protected paths never, and nothing that someone else changed me
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import stat
 from collections.abc import Iterator
@@ -203,7 +204,24 @@ def _fit(before: State | None, after: State | None) -> bool:
 
 
 def _replace(source: Path, target: Path) -> None:
-    """Put a file or link in place as a whole: no reader sees half of it."""
-    beside = target.with_name(f".{target.name}.ctxmode-new")
-    shutil.copy2(source, beside, follow_symlinks=False)
+    """Put a file or link in place as a whole: no reader sees half of it.
+
+    What is written on the way bears a name that no program can have put a link under before.
+    """
+    beside = target.with_name(f".{secrets.token_hex(8)}.ctxmode")
+    if source.is_symlink():
+        os.symlink(os.readlink(source), beside)
+    else:
+        _copy(source, beside)
     os.replace(beside, target)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Content and mode, following a link at neither end."""
+    reader = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    writer = os.open(
+        target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+    )
+    with open(reader, "rb") as content, open(writer, "wb") as out:
+        shutil.copyfileobj(content, out)
+        os.fchmod(writer, stat.S_IMODE(os.fstat(reader).st_mode) & 0o777)

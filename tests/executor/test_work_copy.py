@@ -111,6 +111,20 @@ def test_no_link_of_the_project_leads_what_is_written_elsewhere(copied, tmp_path
     assert list(outside.iterdir()) == []
 
 
+def test_no_link_planted_in_the_copy_leads_what_is_written_elsewhere(copied, tmp_path: Path):
+    outside = tmp_path / "outside"
+    outside.write_text("as it was\n")
+    for name in (".b.txt.ctxmode-new", ".b.txt.tmp", "b.txt~"):
+        (copied.folder / name).symlink_to(outside)
+    (copied.folder / "b.txt").write_text("evil\n")
+    (copied.folder / "src" / "a.txt").unlink()
+    (copied.folder / "src" / "a.txt").symlink_to(outside)
+    copied.commit()
+    assert outside.read_text() == "as it was\n"
+    assert (copied.project / "b.txt").read_text() == "evil\n"
+    assert (copied.project / "src" / "a.txt").readlink() == outside
+
+
 def test_a_large_project_is_refused(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(work_copy, "ENTRIES_MAX", 3)
     project, folder = tmp_path / "project", tmp_path / "copy"
