@@ -74,7 +74,9 @@ ALLOWED_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
 class Filter:
     """What a tier needs of its filter beyond the denylist."""
 
-    sockets: bool = True  # False: no socket() of any family (tier B has no network namespace)
+    # False in tier B, which has no namespace for either: no socket() of any family, and none of
+    # the System V objects, which would outlive the run.
+    sockets: bool = True
 
 
 @functools.cache
@@ -104,7 +106,8 @@ def program(spec: Filter) -> bytes:
 def _deny_sockets(rules: pyseccomp.SyscallFilter, spec: Filter) -> None:
     unsupported = pyseccomp.ERRNO(errno.EAFNOSUPPORT)
     if not spec.sockets:
-        _add(rules, pyseccomp.ERRNO(errno.EACCES), "socket")
+        for name in ("socket", "shmget", "semget", "msgget", "mq_open"):
+            _add(rules, pyseccomp.ERRNO(errno.EACCES), name)
         return
     for family in range(64):
         if family not in ALLOWED_FAMILIES:

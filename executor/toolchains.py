@@ -187,6 +187,8 @@ def job_of(
         "LOGNAME": "sandbox",
         "SHELL": "/bin/sh",
         "TERM": "dumb",
+        # The system's own is not shown, and git gives up on a file it may not read.
+        "GIT_CONFIG_NOSYSTEM": "1",
     } | dict(program.env)
     extra = more.pop("env", {})
     return Job(

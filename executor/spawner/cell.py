@@ -30,7 +30,10 @@ def supervise(control: socket.socket, cell: Description) -> None:
     Raises:
         StepError, OSError: the cell could not be made or the program not be started.
     """
-    prctl("pdeathsig", PR_SET_PDEATHSIG, signal.SIGKILL)  # the spawner's end is the cell's
+    if cell.data["tier"] == "A":
+        # The spawner's end is the cell's, whose namespace dies with this process. In tier B this
+        # process must outlive it, to end the program; it sees the closed socket.
+        prctl("pdeathsig", PR_SET_PDEATHSIG, signal.SIGKILL)
     os.setsid()
     handles, listeners = _make(cell)
     layers = {"landlock": max(landlock_abi(), 0), "copy_on_write": handles.copy_on_write}

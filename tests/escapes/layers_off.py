@@ -120,7 +120,7 @@ def edited(packed: bytes, kind: str, edits: tuple[Edit, ...]) -> bytes:
 
 
 # Tier B protects when it commits a copy, which is the server's own part.
-AT_COMMIT = {protection: (work_copy, "protected_paths", lambda _project: ())}
+AT_COMMIT = {protection: (work_copy.WorkCopy, "_is_protected", lambda *_: False)}
 
 
 @contextlib.contextmanager
@@ -132,14 +132,14 @@ def weakened(executor: Executor, edits: tuple[Edit, ...]) -> Iterator[None]:
     kept = []
     for edit in edits:
         if edit in AT_COMMIT:
-            module, name, weak = AT_COMMIT[edit]
-            kept.append((module, name, getattr(module, name)))
-            setattr(module, name, weak)
+            place, name, weak = AT_COMMIT[edit]
+            kept.append((place, name, getattr(place, name)))
+            setattr(place, name, weak)
     try:
         yield
     finally:
         runner.placement = whole
-        for module, name, strong in kept:
-            setattr(module, name, strong)
+        for place, name, strong in kept:
+            setattr(place, name, strong)
 
 
