@@ -154,6 +154,7 @@ def test_a_program_is_placed_with_the_whole_environment_that_it_will_see(toolcha
             "LOGNAME": "sandbox",
             "SHELL": "/bin/sh",
             "TERM": "dumb",
+            "GIT_CONFIG_NOSYSTEM": "1",
             "A": "1",
             "B": "2",
         },
