@@ -204,7 +204,7 @@ for name in ("d", "n" * 255):
         deep += 1
 print("deep", deep)
 """)
-FLOOD = shell("head -c 3000000 /dev/zero | tr '\\0' a; head -c 3000000 /dev/zero | tr '\\0' b >&2")
+FLOOD = shell("head -c 40000000 /dev/zero | tr '\\0' a; head -c 40000000 /dev/zero | tr '\\0' b >&2")
 LONG_LINE = shell("head -c 20000000 /dev/zero | tr '\\0' a")
 DEAF = shell("head -c 10000000 /dev/zero | tr '\\0' a; echo; echo finished")
 FILES = python("""
@@ -653,8 +653,8 @@ ATTACKS = (
             status=Status.OUTPUT_LIMIT,
             after=lambda _, result: _bounded(result, MIB),
             controls=(
-                Control((), limits=Limits(wall_s=20, output_bytes=8 * MIB), after=lambda _, r: (
-                    _counted(r, 3_000_015, 3_000_000))),
+                Control((), limits=Limits(wall_s=20, output_bytes=100 * MIB), after=lambda _, r: (
+                    _counted(r, 40_000_015, 40_000_000))),
             ),
         ),
         FLOOD,
@@ -777,7 +777,7 @@ def _is_empty(folder: Path) -> None:
 
 def _bounded(result: Result, limit: int) -> None:
     total = result.stdout.bytes_total + result.stderr.bytes_total
-    assert limit < total < 6_000_000
+    assert limit < total < 80_000_000
     for stream in (result.stdout, result.stderr):
         shown = len(stream.head.encode()) + len(stream.tail.encode())
         assert shown <= 4096

@@ -30,10 +30,11 @@ async def test_attack(attack: Attack, arena: Arena, record_property):
         with attack.setup(arena) if attack.setup else contextlib.nullcontext({}) as words:
             arena.words |= words
             await _attack(attack, expected, arena)
+            following = await arena.executor.run(Request("shell", "echo next"))
+            assert following.result.stdout.text == "next\n", following.result.message
             for control in expected.controls if isinstance(expected, Stopped) else ():
                 if control.where(arena):
                     await _control(attack, control, arena)
-        assert (await arena.executor.run(Request("shell", "echo next"))).result.stdout.text == "next\n"
 
 
 async def _attack(attack: Attack, expected: Stopped | NotStopped, arena: Arena) -> None:
