@@ -167,7 +167,9 @@ async def open_arena(
         "server": str(os.getpid()),
     }
     kept = dict(os.environ)
-    os.environ.update({name: value.replace("@canary@", canary) for name, value in server_env.items()})
+    os.environ.update(
+        {name: value.replace("@canary@", canary) for name, value in server_env.items()}
+    )
     try:
         async with open_executor(
             project=project, state_dir=state_dir, rules=None, home=home

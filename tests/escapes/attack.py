@@ -22,7 +22,7 @@ After = Callable[["Arena", Result], None]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """An attack program. `@word@` stands for a value of the arena, `NR.name` for a call's number."""
+    """An attack. `@word@` stands for a value of the arena, `NR.name` for a call's number."""
 
     language: str
     text: str
@@ -119,7 +119,7 @@ def shell(text: str) -> Program:
 
 
 def perl(text: str) -> Program:
-    return Program("perl", f"$| = 1; print \"{STARTED}\\n\";\n{text}")
+    return Program("perl", f'$| = 1; print "{STARTED}\\n";\n{text}')
 
 
 def c(text: str) -> Program:

@@ -194,7 +194,6 @@ attempt("mount binfmt_misc", kernel, NR.mount, b"x", b"/proc/sys/fs/binfmt_misc"
 """)
 
 CGROUPS = python("""
-print("own groups:", sorted({line.split(":")[2] for line in open("/proc/self/cgroup").read().split()}))
 attempt("list", os.listdir, "/sys/fs/cgroup")
 def write_limits():
     found = [os.path.join(folder, name) for folder, _, names in os.walk("/sys/fs/cgroup")
@@ -243,8 +242,9 @@ ATTACKS = (
                 Control(
                     ("^/proc/self/comm done$", "^/proc/self/oom_score_adj done$"), (off.landlock,)
                 ),
-                Control(("^/proc/sys/kernel/core_pattern done$",), outside="server",
-                        where=_is_root),
+                Control(
+                    ("^/proc/sys/kernel/core_pattern done$",), outside="server", where=_is_root
+                ),
             ),
         ),
         PROC_WRITES,
@@ -264,8 +264,9 @@ ATTACKS = (
             ),
             controls=(
                 Control(("^/sys/module done$",), outside="server"),
-                Control(("^/proc/sys/kernel/core_pattern done$",), outside="server",
-                        where=_is_root),
+                Control(
+                    ("^/proc/sys/kernel/core_pattern done$",), outside="server", where=_is_root
+                ),
             ),
         ),
         TAKEOVERS,
@@ -294,9 +295,7 @@ ATTACKS = (
         Stopped(
             "seccomp",
             ("^unshare EPERM$", "^clone EPERM$", "^clone3 ENOSYS$"),
-            controls=(
-                Control(("^unshare done$", "^clone done$", "^clone3 done$"), NO_FILTER),
-            ),
+            controls=(Control(("^unshare done$", "^clone done$", "^clone3 done$"), NO_FILTER),),
         ),
         NESTED,
         b=Stopped(
@@ -378,8 +377,11 @@ ATTACKS = (
             ),
             controls=(
                 Control(("^mknod fifo done$",)),
-                Control(("^mknod null done$", "^open what is there done$"), outside="server",
-                        where=_is_root),
+                Control(
+                    ("^mknod null done$", "^open what is there done$"),
+                    outside="server",
+                    where=_is_root,
+                ),
             ),
         ),
         DEVICES,
@@ -397,7 +399,7 @@ ATTACKS = (
     ),
     Attack(
         "A44",
-        "rare system calls: bpf, perf, keyrings, handles, modules, kexec, userfaultfd, personality …",
+        "rare system calls: bpf, perf, keyrings, handles, modules, kexec, userfaultfd …",
         Stopped(
             "seccomp",
             _each((*RARE_CALLS, *ROOTS_CALLS), "EPERM"),
@@ -437,8 +439,9 @@ ATTACKS = (
                 "^set monotonic EPERM$",
             ),
             controls=(
-                Control(("^clock_adjtime done$", "^set monotonic EINVAL$", "^read done$"),
-                        NO_FILTER),
+                Control(
+                    ("^clock_adjtime done$", "^set monotonic EINVAL$", "^read done$"), NO_FILTER
+                ),
             ),
         ),
         CLOCKS,
@@ -449,11 +452,12 @@ ATTACKS = (
         Stopped(
             "seccomp",
             _each(YOUNG_CALLS, "EPERM"),
-            controls=(
-                Control(("^statmount (?!EPERM)", "^open_tree_attr (?!EPERM)"), NO_FILTER),
-            ),
+            controls=(Control(("^statmount (?!EPERM)", "^open_tree_attr (?!EPERM)"), NO_FILTER),),
         ),
-        python("\n".join(f'attempt("{n}", kernel, {nr}, -1, 0, 0, 0, 0)'
-                         for n, nr in YOUNG_CALLS.items())),
+        python(
+            "\n".join(
+                f'attempt("{n}", kernel, {nr}, -1, 0, 0, 0, 0)' for n, nr in YOUNG_CALLS.items()
+            )
+        ),
     ),
 )

@@ -108,7 +108,7 @@ class WeakCell:
     def __getattr__(self, name: str) -> object:
         return getattr(self._cell, name)
 
-    async def run(self, packed: bytes, *more: Any, **named: Any) -> None:  # noqa: ANN401
+    async def run(self, packed: bytes, *more: Any, **named: Any) -> None:
         await self._cell.run(edited(packed, "run", self._edits), *more, **named)
 
 
@@ -141,5 +141,3 @@ def weakened(executor: Executor, edits: tuple[Edit, ...]) -> Iterator[None]:
         runner.placement = whole
         for place, name, strong in kept:
             setattr(place, name, strong)
-
-

@@ -1,7 +1,7 @@
 """The table of attacks by back end, from what test runs recorded: `python -m tests.escapes.matrix`.
 
-    pytest tests/escapes --matrix results.json                  (and again as other users)
-    python -m tests.escapes.matrix results.json SECURITY.md     (without a document: to stdout)
+    pytest tests/escapes --matrix root.json          (and again as other users, into other files)
+    python -m tests.escapes.matrix root.json … SECURITY.md    (without a document: to stdout)
 
 An outcome appears only if its test passed; where it failed the table says so.
 """
@@ -34,7 +34,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def _line(*cells: str) -> str:
-    return f"| {' | '.join(cell.replace('|', '∣') for cell in cells)} |"
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
 def _cell(row: Row | None) -> str:
@@ -66,15 +66,16 @@ def put_into(document: str, text: str) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    if len(arguments) not in (1, 2):
+    results = [Path(name) for name in arguments if name.endswith(".json")]
+    documents = [Path(name) for name in arguments if not name.endswith(".json")]
+    if not results or len(documents) > 1:
         print(__doc__, file=sys.stderr)
         return 2
-    text = table(json.loads(Path(arguments[0]).read_text()))
-    if len(arguments) == 1:
+    text = table([row for file in results for row in json.loads(file.read_text())])
+    if not documents:
         print(text)
-        return 0
-    document = Path(arguments[1])
-    document.write_text(put_into(document.read_text(), text))
+    for document in documents:
+        document.write_text(put_into(document.read_text(), text))
     return 0
 
 

@@ -1,5 +1,7 @@
 """Attacks on the network: out of an empty one, around an allowlist."""
 
+# ruff: noqa: E501 - programs in other languages keep their lines
+
 from __future__ import annotations
 
 import contextlib
@@ -222,7 +224,9 @@ def _asking(names: Sequence[str]) -> Program:
     return Program("python", text)
 
 
-async def _answers(arena: Arena, entries: Sequence[str], names: Sequence[str], address: str) -> Result:
+async def _answers(
+    arena: Arena, entries: Sequence[str], names: Sequence[str], address: str
+) -> Result:
     async def resolver(host: str, port: int) -> list[str]:
         return [address]
 
@@ -311,8 +315,11 @@ ATTACKS = (
             ),
             after=_nothing_arrived,
             controls=(
-                Control(("^tcp loopback done$", "^udp loopback done$"), outside="cell",
-                        after=_something_arrived),
+                Control(
+                    ("^tcp loopback done$", "^udp loopback done$"),
+                    outside="cell",
+                    after=_something_arrived,
+                ),
             ),
         ),
         Program("python", CONNECT),
@@ -327,8 +334,11 @@ ATTACKS = (
             after=_nothing_arrived,
             controls=(
                 Control(("^udp loopback done$", "^tcp loopback EACCES$"), NO_FILTER),
-                Control(("^tcp loopback done$", "^udp loopback done$"), outside="cell",
-                        after=_something_arrived),
+                Control(
+                    ("^tcp loopback done$", "^udp loopback done$"),
+                    outside="cell",
+                    after=_something_arrived,
+                ),
             ),
         ),
     ),
@@ -337,11 +347,19 @@ ATTACKS = (
         "carry data out in DNS queries",
         Stopped(
             "network namespace",
-            ("^lookup EHOSTUNREACH$", f"^by hand {FORBIDDEN}$",
-             "^resolver's configuration (ENOENT|EACCES)$"),
+            (
+                "^lookup EHOSTUNREACH$",
+                f"^by hand {FORBIDDEN}$",
+                "^resolver's configuration (ENOENT|EACCES)$",
+            ),
             after=_nothing_arrived,
-            controls=(Control(("^to the host done$", "^over tcp done$"), outside="cell",
-                              after=_something_arrived),),
+            controls=(
+                Control(
+                    ("^to the host done$", "^over tcp done$"),
+                    outside="cell",
+                    after=_something_arrived,
+                ),
+            ),
         ),
         DNS,
         setup=_listeners,
@@ -384,8 +402,12 @@ ATTACKS = (
         INTERFACES,
         b=Stopped(
             "seccomp refuses every socket",
-            (*(f"^{family} EACCES$" for family in FAMILIES), "^tun (ENOENT|EACCES)$",
-             "^take lo down EACCES$", "^bind to eth0 EACCES$"),
+            (
+                *(f"^{family} EACCES$" for family in FAMILIES),
+                "^tun (ENOENT|EACCES)$",
+                "^take lo down EACCES$",
+                "^bind to eth0 EACCES$",
+            ),
             controls=(Control(("^netlink done$", "^own pair done$"), NO_FILTER),),
         ),
     ),

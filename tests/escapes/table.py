@@ -1,10 +1,36 @@
 """Every attack, in the order of its number."""
 
-from tests.escapes import files, kernel, network, processes, protocol, resources
+from tests.escapes import (
+    artifacts,
+    files,
+    inherited,
+    kernel,
+    network,
+    processes,
+    protected,
+    protocol,
+    resources,
+    secrets,
+    space,
+    streams,
+)
 from tests.escapes.attack import Attack
 from tests.escapes.matrix import order
 
-THEMES = (files, kernel, network, processes, protocol, resources)
+THEMES = (
+    artifacts,
+    files,
+    inherited,
+    kernel,
+    network,
+    processes,
+    protected,
+    protocol,
+    resources,
+    secrets,
+    space,
+    streams,
+)
 ATTACKS: tuple[Attack, ...] = tuple(
     sorted((row for theme in THEMES for row in theme.ATTACKS), key=lambda row: order(row.id))
 )

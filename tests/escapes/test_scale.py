@@ -66,7 +66,9 @@ async def test_a_flood_of_a_gibibyte_is_counted_and_leaves_no_memory(arena: Aren
     assert shown + capped.stdout.bytes_omitted == capped.stdout.bytes_total
     assert resident_bytes() - memory < 32 * MIB
     # In blocks, so that the count is of what the program wrote and not of what was read.
-    whole = await arena.run(flood, limits=Limits(wall_s=60, output_bytes=2 << 30, file_bytes=2 << 30))
+    whole = await arena.run(
+        flood, limits=Limits(wall_s=60, output_bytes=2 << 30, file_bytes=2 << 30)
+    )
     assert whole.status is Status.OK
     assert whole.stdout.bytes_total == len("attack started\n") + (1 << 30)
     assert resident_bytes() - memory < 32 * MIB

@@ -1,0 +1,424 @@
+"""Attacks on paths that host tools obey later: hooks, configuration, repositories in disguise."""
+
+# ruff: noqa: E501 - programs in other languages keep their lines
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from executor import Result
+from tests.escapes import layers_off as off
+from tests.escapes.arena import Arena
+from tests.escapes.attack import (
+    Attack,
+    Control,
+    Stopped,
+    Words,
+    python,
+    shell,
+)
+from tests.escapes.secrets import _repository, _state
+from tests.escapes.server import in_a_server
+
+READ_ONLY_PROJECT = "the project is read-only (Landlock)"
+
+LINKS = python("""
+attempt("link a file outside", os.link, "@secret@", "stolen")
+attempt("link a system file", os.link, "/usr/bin/env", "env")
+attempt("link to its descriptor", os.link, "/proc/self/root@secret@", "stolen")
+def by_descriptor():
+    fd = os.open("/usr/bin/env", os.O_RDONLY)
+    os.link(f"/proc/self/fd/{fd}", "env", follow_symlinks=True)
+attempt("link a descriptor", by_descriptor)
+attempt("link the script", os.link, sys.argv[0], "script")
+attempt("link a protected file", os.link, ".mcp.json", "alias")
+os.chdir(os.environ["TMPDIR"])
+open("mine", "w").close()
+attempt("link one's own", os.link, "mine", "also mine")
+""")
+
+
+def _as_it_was(*but: str) -> Callable[[Arena, Result], None]:
+    """The project is as before, down to the last placeholder, but for these and what is below."""
+
+    def check(arena: Arena, _: Result) -> None:
+        before, now = json.loads(arena.words["before"]), _state(arena.project)
+        kept = {p: w for p, w in now.items() if p.split("/")[0] not in but}
+        assert kept == before
+
+    return check
+
+
+def _changed(*paths: str) -> Callable[[Arena, Result], None]:
+    """The control's proof: without the protection these paths do change."""
+
+    def check(arena: Arena, _: Result) -> None:
+        before, now = json.loads(arena.words["before"]), _state(arena.project)
+        for path in paths:
+            assert now.get(path) != before.get(path), f"{path} did not change"
+
+    return check
+
+
+def _hooks_stand(arena: Arena, _: Result) -> None:
+    before, now = json.loads(arena.words["before"]), _state(arena.project)
+    for path in before:
+        if path.startswith((".git/hooks", ".git/config")):
+            assert now.get(path) == before[path], f"{path} is not what it was"
+    assert ".git/hooks/pre-commit" not in now
+
+
+WRITE_PROTECTED = shell("""
+put() { mkdir -p "$(dirname "$1")" 2>/dev/null; echo evil 2>/dev/null > "$1" && echo "$1 written" || echo "$1 refused"; }
+for path in .git/hooks/pre-commit .git/config .git/config.worktree .git/info/attributes .gitmodules \\
+    .git/modules/x/config .bashrc .bash_profile .profile .zshrc .zshenv .gitconfig .ripgreprc .envrc \\
+    .mcp.json .claude/settings.json .cursor/mcp.json .vscode/tasks.json .vscode/settings.json \\
+    .idea/workspace.xml .husky/pre-commit .ctxmode/config.toml; do put $path; done
+git config core.fsmonitor evil 2>/dev/null && echo "git config written"
+git config core.hooksPath evil 2>/dev/null
+touch .git/config 2>/dev/null; rm -f .mcp.json 2>/dev/null; mv .vscode elsewhere 2>/dev/null
+ln -s /tmp/x .profile 2>/dev/null; ln .mcp.json linked 2>/dev/null; ln .git/config linked 2>/dev/null
+mkdir -p .idea/locked && chmod 000 .idea; mkdir -p .husky/_ && echo evil > .husky/_/h && chmod 555 .husky/_ .husky
+chmod 777 .mcp.json .git/hooks 2>/dev/null; : > .mcp.json 2>/dev/null
+mv .mcp.json b 2>/dev/null; mkdir t; echo x > t/settings.json; mv t .gemini 2>/dev/null
+mkdir t 2>/dev/null; echo x > t/pre-commit; mv -T t .git/hooks 2>/dev/null; rm -rf t
+echo done
+""")
+
+EXISTING = (".git/hooks/pre-commit", ".git/config", ".mcp.json", ".vscode/settings.json")
+
+RENAME_PARENT = shell("""
+mv .git moved 2>&1 | head -1; mkdir -p .git/hooks 2>/dev/null; echo evil > .git/hooks/pre-commit 2>/dev/null
+mv .git/hooks .git/h 2>&1 | head -1
+python3 - <<'end' || perl -e 'syscall(316, -100, ".git", -100, "other", 2)'
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+import os
+os.makedirs("other/hooks", exist_ok=True)
+open("other/hooks/pre-commit", "w").write("evil")
+print("exchange", libc.renameat2(-100, b".git", -100, b"other", 2), ctypes.get_errno())
+end
+rm -rf other
+echo done
+""")
+
+
+async def _worktrees_work_and_stay_protected(arena: Arena) -> None:
+    """`.git` as a file, `.git/hooks` as a link to somewhere and to nowhere, a submodule."""
+    project = arena.project
+    with _repository(arena):
+        pass
+    attack = shell("""
+    git status >/dev/null 2>&1; echo "status $?"
+    echo evil > .git/hooks/pre-commit; rm -rf .git/hooks; mkdir -p .git/hooks
+    echo evil > .git/hooks/pre-commit; rm -f .git; echo "gitdir: /tmp" > .git; mkdir -p .git/hooks
+    true
+    """)
+    for target in ("../shared", "/nowhere/at/all"):
+        hooks = project / ".git" / "hooks"
+        if hooks.is_symlink():
+            hooks.unlink()
+        else:
+            subprocess.run(["rm", "-r", str(hooks)], check=True)
+        (project / "shared").mkdir(exist_ok=True)
+        hooks.symlink_to(target)
+        (project / "shared" / "pre-commit").unlink(missing_ok=True)
+        before = _state(project)
+        result = await arena.run(attack, profile="build")
+        assert "status 0" in result.stdout.text
+        after = _state(project)
+        assert {p: w for p, w in after.items() if p != "shared/pre-commit"} == before
+    main = arena.tmp_path / "main"
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    subprocess.run([*git, "clone", "-q", str(project), str(main)], check=True)
+    subprocess.run(["find", str(project), "-mindepth", "1", "-delete"], check=True)
+    subprocess.run([*git, "-C", str(main), "worktree", "add", "-q", str(project)], check=True)
+    gitdir = (project / ".git").read_text()
+    said = await in_a_server(
+        arena,
+        "",
+        f"""
+        result = (await executor.run(Request("shell", {attack.text!r}, profile="build"))).result
+        print(result.status.value, result.stdout.text)
+        """,
+    )
+    assert "attack started" in said
+    assert "status 0" in said
+    assert (project / ".git").read_text() == gitdir
+    assert not (main / ".git" / "hooks" / "pre-commit").exists()
+
+
+def _outcome_of_git(project: Path, proof: Path) -> bool:
+    """Whether a person's `git status` in the project runs what a program planted."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(proof.parent),
+        "GIT_CONFIG_NOSYSTEM": "1",
+    }
+    for folder in (project, project / "sub"):
+        if folder.is_dir():
+            subprocess.run(["git", "status"], cwd=folder, env=environment, capture_output=True,
+                           check=False)  # fmt: skip
+    return proof.exists()
+
+
+@contextlib.contextmanager
+def _proof(arena: Arena) -> Iterator[Words]:
+    yield {"proof": str(arena.tmp_path / "proof"), "before": "{}"}
+
+
+def _git_runs_nothing(arena: Arena, _: Result) -> None:
+    assert not _outcome_of_git(arena.project, Path(arena.words["proof"])), (
+        "git ran a planted program"
+    )
+
+
+def _git_runs_it(arena: Arena, _: Result) -> None:
+    assert _outcome_of_git(arena.project, Path(arena.words["proof"]))
+
+
+GIT_FILE = shell("""
+export GIT_CONFIG_NOSYSTEM=1
+mkdir -p gd; git init -q --bare gd 2>/dev/null
+printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = @project@\\n\\tfsmonitor = "touch @proof@; false"\\n' > gd/config
+echo "gitdir: ./gd" > .git
+echo planted
+""")
+
+BARE = shell("""
+export GIT_CONFIG_NOSYSTEM=1
+git init -q --bare . 2>/dev/null
+printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = @project@\\n\\tfsmonitor = "touch @proof@; false"\\n' > config
+echo planted
+""")
+
+NEW_REPOSITORY = shell("""
+export GIT_CONFIG_NOSYSTEM=1
+git init -q . 2>/dev/null; git config core.fsmonitor 'touch @proof@; false' 2>/dev/null
+printf '#!/bin/sh\\ntouch @proof@\\n' > .git/hooks/post-index-change; chmod +x .git/hooks/post-index-change
+echo planted
+""")
+
+NESTED_REPOSITORY = shell("""
+export GIT_CONFIG_NOSYSTEM=1
+git init -q sub && cd sub && git config core.fsmonitor 'touch @proof@; false'
+printf '#!/bin/sh\\n' > .git/hooks/pre-commit
+echo planted
+""")
+
+
+def _nested_repository_is_undone(arena: Arena, result: Result) -> None:
+    assert "sub/.git" in result.undone_paths, result.undone_paths
+    assert not (arena.project / "sub" / ".git").exists()
+
+
+@contextlib.contextmanager
+def _with_subrepository(arena: Arena) -> Iterator[Words]:
+    """A repository that has another one checked out inside, as vendored code and submodules are."""
+    with _repository(arena) as words:
+        sub = arena.project / "sub"
+        subprocess.run(["git", "init", "-q", str(sub)], check=True)
+        yield {**words, "before": json.dumps(_state(arena.project)),
+               "proof": str(arena.tmp_path / "proof")}  # fmt: skip
+
+
+SUBREPOSITORY_HOOK = shell("""
+export GIT_CONFIG_NOSYSTEM=1
+cd sub
+git config core.fsmonitor 'touch @proof@; false'
+mv .git g 2>/dev/null && cp -r g .git && rm -rf g; printf 'evil' > .git/hooks/pre-commit
+echo planted
+""")
+
+GIT_CONTROL = Control(("^planted$",), (off.protection,), after=_git_runs_it, status=None)
+
+ATTACKS = (
+    Attack(
+        "A58",
+        "hard links to files outside",
+        Stopped(
+            "mount boundaries, absent files",
+            (
+                "^link a file outside ENOENT$",
+                "^link a system file (EXDEV|EPERM|EACCES)$",
+                "^link to its descriptor (ENOENT|EACCES|EXDEV)$",
+                "^link a descriptor E",
+                "^link the script (EXDEV|EPERM|EACCES|EROFS)$",
+                "^link a protected file (EXDEV|EPERM|EACCES)$",
+            ),
+            after=_as_it_was(),
+            controls=(Control(("^link one's own done$",)),),
+        ),
+        LINKS,
+        profile="build",
+        setup=_repository,
+        b=Stopped(
+            "Landlock; a copy is written to",
+            (
+                "^link a file outside E(XDEV|ACCES)$",
+                "^link a system file E",
+                "^link a descriptor E",
+            ),
+            after=_as_it_was("alias"),
+            controls=(Control(("^link one's own done$",)),),
+        ),
+    ),
+    Attack(
+        "A60",
+        "write paths that host tools obey: hooks, git and shell configuration, editors, agents",
+        Stopped(
+            "read-only binds, pinned ancestors, undone afterwards",
+            (
+                "^.git/hooks/pre-commit refused$",
+                "^.git/config refused$",
+                "^.mcp.json refused$",
+                "^.vscode/tasks.json refused$",
+                "^done$",
+            ),
+            after=_as_it_was(),
+            controls=(
+                Control(
+                    ("^.git/config written$", "^.mcp.json written$", "^done$"),
+                    (off.protection,),
+                    after=_changed(*EXISTING),
+                ),
+            ),
+        ),
+        WRITE_PROTECTED,
+        profile="build",
+        setup=_repository,
+        b=Stopped(
+            "a copy is written to; protected paths are not brought over",
+            ("^done$",),
+            after=_as_it_was("b", "elsewhere", "linked"),
+            controls=(Control(("^done$",), (off.protection,), after=_changed(*EXISTING[:2])),),
+        ),
+    ),
+    Attack(
+        "A60 analyze",
+        "the same under analyze",
+        Stopped(
+            "copy-on-write",
+            ("^done$",),
+            after=_as_it_was(),
+            controls=(
+                Control(
+                    ("^.git/config written$", "^done$"),
+                    (off.copy_on_write, off.protection),
+                    after=_changed(*EXISTING),
+                ),
+            ),
+        ),
+        WRITE_PROTECTED,
+        setup=_repository,
+        b=Stopped(
+            READ_ONLY_PROJECT,
+            (
+                "^.git/hooks/pre-commit refused$",
+                "^.git/config refused$",
+                "^.bashrc refused$",
+                "^done$",
+            ),
+            after=_as_it_was(),
+            controls=(
+                Control(
+                    ("^.git/config written$", "^done$"),
+                    (off.landlock,),
+                    after=_changed(*EXISTING[:3]),
+                ),
+            ),
+        ),
+    ),
+    Attack(
+        "A61",
+        "rename the parent of a protected path, or exchange it",
+        Stopped(
+            "ancestors are mount points",
+            ("busy", "^exchange -1 16$", "^done$"),
+            after=_as_it_was(),
+            controls=(Control(("^done$",), (off.protection,), after=_changed("moved")),),
+        ),
+        RENAME_PARENT,
+        profile="build",
+        setup=_repository,
+        b=Stopped(
+            "a copy is written to; protected paths are not brought over",
+            ("^done$",),
+            after=_hooks_stand,
+            controls=(Control(("^done$",), (off.protection,), after=_changed(".git/config")),),
+        ),
+    ),
+    Attack(
+        "A62",
+        ".git as a worktree's file, .git/hooks as a link",
+        Stopped("protected in every form, and every command works"),
+        scenario=_worktrees_work_and_stay_protected,
+    ),
+    Attack(
+        "A63",
+        "a new repository with hooks inside the project",
+        Stopped(
+            "undone afterwards, and listed",
+            ("^planted$",),
+            after=_nested_repository_is_undone,
+            controls=(Control(("^planted$",), (off.protection,), after=_git_runs_it),),
+        ),
+        NESTED_REPOSITORY,
+        profile="build",
+        setup=_proof,
+    ),
+    Attack(
+        "X12",
+        "a .git file that points at a repository with a command in its configuration",
+        Stopped(
+            "protected, existing or not",
+            ("^planted$",),
+            after=_git_runs_nothing,
+            controls=(GIT_CONTROL,),
+        ),
+        GIT_FILE,
+        profile="build",
+        setup=_proof,
+    ),
+    Attack(
+        "X13",
+        "the project itself made a bare repository with a command in its configuration",
+        Stopped(
+            "protected, existing or not",
+            ("^planted$",),
+            after=_git_runs_nothing,
+            controls=(GIT_CONTROL,),
+        ),
+        BARE,
+        profile="build",
+        setup=_proof,
+    ),
+    Attack(
+        "X14",
+        "a repository where there was none, with hooks and commands",
+        Stopped(
+            "undone afterwards", ("^planted$",), after=_git_runs_nothing, controls=(GIT_CONTROL,)
+        ),
+        NEW_REPOSITORY,
+        profile="build",
+        setup=_proof,
+    ),
+    Attack(
+        "X15",
+        "the hooks and configuration of a repository inside the project",
+        Stopped(
+            "protected at any depth",
+            ("^planted$",),
+            after=_git_runs_nothing,
+            controls=(GIT_CONTROL,),
+        ),
+        SUBREPOSITORY_HOOK,
+        profile="build",
+        setup=_with_subrepository,
+    ),
+)
