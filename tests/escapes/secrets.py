@@ -159,6 +159,17 @@ attempt("truncate", os.truncate, "@secret@", 0)
 attempt("missing", os.stat, "@home@/missing")
 """)
 
+
+@contextlib.contextmanager
+def _inode(_: Arena) -> Iterator[Words]:
+    yield {"inode": str(os.stat("/usr/bin/env").st_ino)}
+
+
+NOTHING_HIDES_INODES = NotStopped(
+    "inode numbers of what a cell is shown are the host's: they name nothing that can be opened",
+    ("^inode @inode@$", "^handle EPERM$"),
+)
+
 ATTACKS = (
     Attack(
         "A57",
@@ -276,5 +287,15 @@ ATTACKS = (
             "seen to exist, and their modes and times changed, though not their content",
             ("^look done$", "^mode done$", "^read EACCES$", "^truncate EACCES$"),
         ),
+    ),
+    Attack(
+        "X22",
+        "learn inode numbers of the host, and open files by them",
+        NOTHING_HIDES_INODES,
+        python("""
+print("inode", os.stat("/usr/bin/env").st_ino)
+attempt("handle", kernel, NR.open_by_handle_at, -100, struct.pack("=IiQ", 8, 1, 2), 0)
+"""),
+        setup=_inode,
     ),
 )

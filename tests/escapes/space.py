@@ -7,6 +7,7 @@ from pathlib import Path
 import trio
 
 from executor import Limits, Status
+from tests.escapes import layers_off as off
 from tests.escapes.arena import Arena
 from tests.escapes.attack import (
     Attack,
@@ -219,8 +220,14 @@ ATTACKS = (
         limits=MEMORY,
         rlimits=Stopped(
             "sampling of the whole tree",
-            status=(Status.MEMORY_LIMIT),
+            status=Status.MEMORY_LIMIT,
             controls=(Control(("^filled$",), limits=ROOMY),),
+        ),
+        b=Stopped(
+            "seccomp",
+            ("^shmget (EPERM|Permission denied)$",),
+            status=Status.NONZERO_EXIT,
+            controls=(Control(("^filled$",), (off.seccomp,), limits=ROOMY),),
         ),
     ),
     Attack(

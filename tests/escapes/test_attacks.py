@@ -46,7 +46,7 @@ async def _attack(attack: Attack, expected: Stopped | NotStopped, arena: Arena) 
     assert STARTED in said, said
     wanted = expected.status if isinstance(expected.status, tuple) else (expected.status,)
     assert result.status in wanted, f"{result.status} {result.message}\n{said}"
-    _shows(expected.why if isinstance(expected, Stopped) else expected.shows, said)
+    _shows(expected.why if isinstance(expected, Stopped) else expected.shows, said, arena)
     if isinstance(expected, Stopped):
         assert arena.canary not in said
     if expected.after:
@@ -71,7 +71,7 @@ async def _control(attack: Attack, control: Control, arena: Arena) -> None:
         if control.status is not None:
             assert result.status is control.status, f"{result.status} {result.message}\n{said}"
     assert STARTED in said, said
-    _shows(tuple(e.replace("@canary@", arena.canary) for e in control.shows), said)
+    _shows(control.shows, said, arena)
     if control.after:
         control.after(arena, result)
 
@@ -80,8 +80,10 @@ def _said(result: Result) -> str:
     return f"{result.stdout.text}\n{result.stderr.text}"
 
 
-def _shows(expressions: tuple[str, ...], said: str) -> None:
+def _shows(expressions: tuple[str, ...], said: str, arena: Arena) -> None:
     for expression in expressions:
+        for word, value in arena.words.items():
+            expression = expression.replace(f"@{word}@", re.escape(value))  # noqa: PLW2901 - word by word
         assert re.search(expression, said, re.MULTILINE), f"no {expression!r} in:\n{said}"
 
 
