@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,7 +42,11 @@ def _victim_lives(arena: Arena, _: Result) -> None:
 
 
 def _victim_was_hit(arena: Arena, _: Result) -> None:
-    state = Path(f"/proc/{arena.words['victim']}/stat").read_text().rpartition(")")[2].split()[0]
+    deadline = time.monotonic() + 10  # a signal sent is not yet a process ended
+    state = "S"
+    while state not in ("Z", "X") and time.monotonic() < deadline:
+        stat = Path(f"/proc/{arena.words['victim']}/stat").read_text()
+        state = stat.rpartition(")")[2].split()[0]
     assert state in ("Z", "X")
 
 
@@ -300,6 +305,7 @@ ATTACKS = (
             ),
             after=_victim_lives,
             controls=(Control(("^kill victim done$",), outside="cell", after=_victim_was_hit),),
+            by_b="Landlock's signal scope",
         ),
         KILL,
         setup=_victim,
