@@ -7,10 +7,14 @@ import importlib.machinery
 import importlib.util
 import pathlib
 import sys
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import tree_sitter
+
+PARSE_SECONDS_MAX = 2.0
+CHUNK_BYTES = 4096
 
 _PACKAGE = "tree_sitter_language_pack"
 
@@ -27,6 +31,24 @@ def parser(name: str) -> tree_sitter.Parser:
     import tree_sitter  # noqa: PLC0415 - loaded with the first program
 
     return tree_sitter.Parser(language(name))
+
+
+def parse(name: str, data: bytes) -> tree_sitter.Tree | None:
+    """Parse a text; None when that takes longer than `PARSE_SECONDS_MAX`.
+
+    The grammars recover from errors, on hostile text in quadratic time; the
+    binding has no timeout, but a text that ends early ends the parse.
+    """
+    deadline = time.monotonic() + PARSE_SECONDS_MAX
+    expired = False
+
+    def read(offset: int, _: object) -> bytes:
+        nonlocal expired
+        expired = expired or time.monotonic() > deadline
+        return b"" if expired else data[offset : offset + CHUNK_BYTES]
+
+    tree = parser(name).parse(read)
+    return None if expired else tree
 
 
 @functools.cache

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -17,6 +19,9 @@ _SCOPE = re.compile(
     r"|function|method|lambda|closure|def|sub|do)(_|$)"
 )
 _FUNCTION = re.compile(r"(function|method|lambda|closure|subroutine)")
+
+
+CANDIDATES_MAX = 64  # bindings of one name that are looked at for one use
 
 
 class Binding(NamedTuple):
@@ -41,7 +46,8 @@ class Names:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self.bindings: dict[str, list[Binding]] = {}
+        self.bindings: dict[str, list[Binding]] = {}  # in the order of the text
+        self.starts: dict[str, list[int]] = {}
         self.wildcards: list[str] = list(tree.language.wildcards)
         for node, role in tree.ordered:
             if collect := _COLLECTORS.get(role.name):
@@ -55,23 +61,29 @@ class Names:
         called later).
         """
         bindings = self.bindings.get(name, [])
-        before = [b for b in bindings if b.node.end_byte <= use.start_byte]
-        if not before:
-            return [
-                b for b in bindings if b.node.start_byte > use.start_byte or b.kind == "parameter"
-            ]
         chosen: list[Binding] = []
-        for binding in reversed(before):
+        for index in range(bisect.bisect_left(self.starts.get(name, []), use.start_byte), 0, -1):
+            binding = bindings[index - 1]
+            if binding.node.end_byte > use.start_byte:
+                continue
             if binding.kind == "parameter" and not _encloses(binding.node, use):
                 continue
             chosen.append(binding)
             if binding.kind != "append" and not _is_conditional(binding.node, use):
                 break
-        return chosen[::-1]
+            if len(chosen) >= CANDIDATES_MAX:
+                break
+        if chosen:
+            return chosen[::-1]
+        later = (b for b in bindings if b.node.start_byte > use.start_byte or b.kind == "parameter")
+        return list(itertools.islice(later, CANDIDATES_MAX))
 
     def add(self, name: str, binding: Binding) -> None:
         """Note a binding."""
-        self.bindings.setdefault(name, []).append(binding)
+        starts = self.starts.setdefault(name, [])
+        index = bisect.bisect_right(starts, binding.node.start_byte)
+        starts.insert(index, binding.node.start_byte)
+        self.bindings.setdefault(name, []).insert(index, binding)
 
     def name_of(self, node: Node) -> str:
         """The name a target has: its own text, or that of the identifier inside a declarator."""

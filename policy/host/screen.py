@@ -40,7 +40,7 @@ from policy.host.arguments import Arguments
 from policy.host.fold import Folder
 from policy.host.names import Names
 from policy.host.transforms import Known
-from policy.host.tree import Language, Role, Tree, load_language, read_tree, text_of
+from policy.host.tree import Role, Tree, load_language, read_tree, text_of
 from policy.shell.outputs import quoted
 from policy.shell.state import State
 
@@ -69,7 +69,11 @@ def screen(walker: Walker, language: str, code: str, state: State, frame: Frame)
     if "macros_are_calls" in known.traits:
         code = _MACRO.sub(r"\1 ", code)  # the grammar sees only tokens inside a macro
     walker.budget.spend(1 + len(code) // 32)
-    Screening(walker, known, code, state, frame).run()
+    tree = read_tree(known, code)
+    if tree is None:
+        walker.report_unparsed("it takes too long to parse", frame)
+        return
+    Screening(walker, tree, state, frame).run()
 
 
 RECIPES = starting.RECIPES | other_recipes.RECIPES
@@ -78,16 +82,14 @@ RECIPES = starting.RECIPES | other_recipes.RECIPES
 class Screening:
     """One program being screened."""
 
-    def __init__(
-        self, walker: Walker, language: Language, code: str, state: State, frame: Frame
-    ) -> None:
+    def __init__(self, walker: Walker, tree: Tree, state: State, frame: Frame) -> None:
         self.walker = walker
         self.state = state
         self.frame = frame._replace(is_syntactic=False, is_visible=False)
-        self.tree: Tree = read_tree(language, code)
-        self.names = Names(self.tree)
+        self.tree = tree
+        self.names = Names(tree)
         known = Known(state.home, state.cwd, state.env)
-        self.folder = Folder(self.tree, self.names, walker.budget, known)
+        self.folder = Folder(tree, self.names, walker.budget, known)
 
     def run(self) -> None:
         """Every call and every command literal, in the order of the text."""

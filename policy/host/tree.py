@@ -172,11 +172,14 @@ def _query(language: Language) -> Query:
     return Query(grammars.language(language.grammar), language.query)
 
 
-def read_tree(language: Language, code: str) -> Tree:
-    """Parse a program; the grammars recover from errors, so there is always a tree."""
+def read_tree(language: Language, code: str) -> Tree | None:
+    """Parse a program, whatever errors it has; None when that takes too long."""
     from tree_sitter import QueryCursor  # noqa: PLC0415 - loaded with the first program
 
-    root = grammars.parser(language.grammar).parse(code.encode("utf-8", "replace")).root_node
+    parsed = grammars.parse(language.grammar, code.encode("utf-8", "replace"))
+    if parsed is None:
+        return None
+    root = parsed.root_node
     found: dict[tuple[int, str], tuple[Node, dict[str, tuple[Node, ...]]]] = {}
     matches = QueryCursor(_query(language)).matches(root)
     for _, captures in sorted(matches, key=lambda match: match[0]):

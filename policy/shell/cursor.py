@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from policy.shell.syntax import Part, ShellSyntaxError, Token
 
 DEPTH_MAX = 24  # nested quotes and substitutions; people stay below 6
-RETRIES_MAX = 64
+RETRIES_MAX = 12  # each may read the rest of the text; scripts in use need one or two
 
 
 @dataclass(slots=True)

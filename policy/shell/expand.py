@@ -126,14 +126,18 @@ class Expander:
     def _pieces(
         self, parts: Sequence[Part], state: State, *, tilde: bool
     ) -> list[tuple[Piece, ...]]:
-        choices: list[tuple[Piece, ...]] = [()]
+        choices: list[list[Piece]] = [[]]
         for index, part in enumerate(parts):
             options = self._part(part, state, is_first=tilde and index == 0)
             if len(choices) * len(options) > PRODUCT_MAX:
                 options = [_unknown_piece(options)]
-            choices = [(*choice, option) for choice in choices for option in options]
+            if len(options) == 1:
+                for choice in choices:
+                    choice.append(options[0])
+            else:
+                choices = [[*choice, option] for choice in choices for option in options]
             self.budget.spend(len(choices))
-        return choices
+        return [tuple(choice) for choice in choices]
 
     def _part(self, part: Part, state: State, *, is_first: bool) -> list[Piece]:
         kind = type(part)

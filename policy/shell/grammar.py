@@ -35,7 +35,11 @@ from policy.wordlist import word_set
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+STAGES_MAX = 500  # in one pipeline; where one is broken off, the grammar takes quadratic time
 NESTING_MAX = 60  # statements inside statements; scripts in use stay below 12
+_PIPES = frozenset(("|", "|&"))
+_ENDS_PIPELINE = frozenset((";", "&", "&&", "||", "\n"))
+_OPENERS = word_set("{ ( if do case")
 _CLOSERS = word_set("} ) fi done esac")
 # Newlines are blanks after these and separators elsewhere. The grammar takes some that
 # separate for blanks (after a pipeline over several lines), so it is given semicolons.
@@ -55,11 +59,34 @@ def build(tokens: tuple[Token, ...]) -> Statement:
     """The statement that the tokens form; raises ShellSyntaxError."""
     if not tokens:
         return Sequence(())
-    tree = grammars.parser("bash").parse(_skeleton(tokens).encode())
+    _check_nesting(tokens)
+    tree = grammars.parse("bash", _skeleton(tokens).encode())
+    if tree is None:
+        raise ShellSyntaxError("it takes too long to parse")
     root = tree.root_node
     if root.has_error:
         raise ShellSyntaxError(f"syntax error near {_blamed(root, tokens)}")
     return _Builder(tokens).sequence(root.children)
+
+
+def _check_nesting(tokens: tuple[Token, ...]) -> None:
+    """Refuse what never closes before the grammar does, whose recovery from that is slow."""
+    depth = stages = 0
+    previous = ""
+    for token in tokens:
+        ends_pipeline = token.text in _ENDS_PIPELINE and previous not in _PIPES
+        stages = 0 if ends_pipeline else stages + (token.text in _PIPES)
+        if stages > STAGES_MAX:
+            raise ShellSyntaxError(f"a pipeline of more than {STAGES_MAX} stages")
+        previous = token.text
+        if token.kind in ("op", "reserved"):
+            depth += (token.text in _OPENERS) - (token.text in _CLOSERS)
+            if depth < 0:
+                raise ShellSyntaxError(f"unexpected {token.text!r}")
+            if depth > NESTING_MAX:
+                raise ShellSyntaxError(f"statements nested more than {NESTING_MAX} deep")
+    if depth:
+        raise ShellSyntaxError("a compound command without its end")
 
 
 def _skeleton(tokens: tuple[Token, ...]) -> str:

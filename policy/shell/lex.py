@@ -148,7 +148,8 @@ class _ListReader:
     def _read_operator(self, match: re.Match[str]) -> None:
         self.cursor.pos = match.end()
         text = match.group()
-        kind = "pattern_end" if text == ")" and self._in_pattern() else "op"
+        is_pattern = text in ("(", ")") and self._in_pattern()
+        kind = ("pattern_start" if text == "(" else "pattern_end") if is_pattern else "op"
         self._add(kind, text, match.start())
         if text == "(":
             if not self._in_pattern():

@@ -19,7 +19,7 @@ from policy.shell.programs import (
     SILENT_SINKS,
 )
 from policy.shell.redirections import redirect, store
-from policy.shell.state import Budget, BudgetExceededError, State, Variable
+from policy.shell.state import VALUE_MAX, Budget, BudgetExceededError, State, Variable
 from policy.shell.syntax import (
     Branch,
     Expression,
@@ -129,15 +129,21 @@ class Walker:
         return output
 
     def _sequence(self, node: StatementSequence, state: State, frame: Frame) -> str:
-        return "".join([self.walk(item, state, frame) for item in node.items])
+        printed = ""
+        for item in node.items:
+            output = self.walk(item, state, frame)
+            printed = printed + output if len(printed) + len(output) <= VALUE_MAX else marks.LIST
+        return printed
 
     def _pipeline(self, node: Pipeline, state: State, frame: Frame) -> str:
         """Each stage runs in a copy of the state, with the stage before it on stdin."""
         output = frame.stdin
-        for index, stage in enumerate(node.stages):
-            is_visible = frame.is_visible and not any(map(_is_silent, node.stages[index + 1 :]))
+        visible = [frame.is_visible]
+        for stage in reversed(node.stages[1:]):
+            visible.append(visible[-1] and not _is_silent(stage))
+        for stage, is_visible in zip(node.stages, reversed(visible), strict=True):
             inner = frame._replace(stdin=output, is_visible=is_visible)
-            is_last = index == len(node.stages) - 1
+            is_last = stage is node.stages[-1]
             # `lastpipe` may keep the last stage's state, so it is not thrown away.
             output = self.walk(stage, state if is_last else state.copy(), inner)
         return output or ""

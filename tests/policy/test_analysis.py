@@ -155,6 +155,12 @@ def test_a_program_too_large_to_read_is_unparsed() -> None:
         "while a; do " * 12 + "x=$x.$y; y=$x" + "; done" * 12,
         "echo {1..9999}{1..9999}",
         "$(" * 20 + ")" * 20,
+        "a | " * 5000,
+        "( " * 5000,
+        "".join(f"f{n}() {{ f{n + 1}; f{n + 1}; }};" for n in range(40)) + "f0",
+        "rm " + "*a" * 5000,
+        "$" * 5000,
+        "x=( << a",
         "for a in 1 2; do " * 20 + "$a" + "; done" * 20,
     ],
 )
