@@ -58,6 +58,13 @@ class Stopped:
     status: Status | tuple[Status, ...] = Status.OK
     after: After | None = None
     controls: tuple[Control, ...] = ()
+    by_rlimits: str = ""  # where the same holds without a control group, by another layer
+    by_b: str = ""  # and in tier B
+
+    def layer(self, column: str) -> str:
+        """What stops it in a back end."""
+        without = self.by_rlimits or self.by
+        return {"A": self.by, "A without cgroup": without, "B": self.by_b or without}[column]
 
 
 @dataclass(frozen=True, slots=True)

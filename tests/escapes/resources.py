@@ -252,6 +252,7 @@ ATTACKS = (
             ("^refused: can't start new thread$",),
             LIMITED,
             controls=(Control(("^all started$",), limits=Limits(wall_s=20, processes=400)),),
+            by_rlimits="RLIMIT_NPROC",
         ),
         THREAD_BOMB,
         limits=Limits(wall_s=5, processes=40),
@@ -269,6 +270,8 @@ ATTACKS = (
                     ("^all forked$",), limits=Limits(wall_s=20, processes=400), after=_nothing_left
                 ),
             ),
+            by_rlimits="RLIMIT_NPROC, pid namespace",
+            by_b="RLIMIT_NPROC, subreaper and kill loop",
         ),
         FORK_AND_DETACH,
         limits=Limits(wall_s=5, processes=40),

@@ -90,7 +90,7 @@ def _shows(expressions: tuple[str, ...], said: str, arena: Arena) -> None:
 def _row(attack: Attack, arena: Arena) -> dict[str, str]:
     expected = attack.expected(arena.column)
     what, note = {
-        Stopped: lambda e: ("stopped", e.by),
+        Stopped: lambda e: ("stopped", e.layer(arena.column)),
         NotStopped: lambda e: ("not stopped", e.note),
         NotApplicable: lambda e: ("not applicable", e.reason),
     }[type(expected)](expected)
