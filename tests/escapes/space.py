@@ -6,7 +6,7 @@ from pathlib import Path
 
 import trio
 
-from executor import Limits, Status
+from executor import Limits, Request, Status
 from tests.escapes import layers_off as off
 from tests.escapes.arena import Arena
 from tests.escapes.attack import (
@@ -142,6 +142,10 @@ async def _locked_folders_are_cleaned_up(arena: Arena) -> None:
     result = await arena.run(lock)
     assert "attack started" in result.stdout.text
     assert result.stdout.text.count("ermission denied") == 2  # the control: it is really locked
+    seen: list[bool] = []  # and where anything lies on the host, it is seen while the run lasts
+    request = Request("shell", "echo x; sleep 0.1")
+    await arena.executor.run(request, on_output=lambda *_: seen.append(bool(_host_folders(arena))))
+    assert seen == [arena.tier == "B"]
     assert (await arena.run(shell("echo next"))).stdout.text.endswith("next\n")
     with trio.move_on_after(10):
         while _host_folders() - before:  # noqa: ASYNC110 - nobody tells
