@@ -15,9 +15,7 @@ from policy.shell.frame import RUN_DEPTH_MAX, Frame, Screen
 from policy.shell.grammar import build, parse
 from policy.shell.heredocs import read_template
 from policy.shell.lex import read_list
-from policy.shell.programs import (
-    SILENT_SINKS,
-)
+from policy.shell.programs import SILENT_SINKS
 from policy.shell.redirections import redirect, store
 from policy.shell.state import VALUE_MAX, Budget, BudgetExceededError, State, Variable
 from policy.shell.syntax import (
@@ -33,9 +31,7 @@ from policy.shell.syntax import (
     Substitution,
     Token,
 )
-from policy.shell.syntax import (
-    Sequence as StatementSequence,
-)
+from policy.shell.syntax import Sequence as StatementSequence
 
 RECURSION_MAX = 3  # calls of one function inside itself before its arguments count as unknown
 _LOOP_PASSES = 2  # what still changes then may be anything
