@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -194,6 +195,18 @@ def end(pids: list[int]) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+
+
+def end_survivors(mark: str, within_s: float = 20) -> None:
+    """End the processes with `mark`, of which there is at least one.
+
+    One that is in the middle of an exec has no command line, so the first look may miss it.
+    """
+    deadline = time.monotonic() + within_s
+    while not (survivors := alive(mark)):
+        assert time.monotonic() < deadline, f"nothing called {mark} survived"
+        time.sleep(0.01)
+    end(survivors)
 
 
 async def gone(mark: str, within_s: float = 5) -> bool:

@@ -15,7 +15,7 @@ import trio
 
 from executor import Limits, Result, Status
 from tests.escapes import layers_off as off
-from tests.escapes.arena import Arena, alive, end, gone
+from tests.escapes.arena import Arena, alive, end, end_survivors, gone
 from tests.escapes.attack import (
     Attack,
     Control,
@@ -161,9 +161,7 @@ def _no_daemons(arena: Arena, _: Result) -> None:
 
 
 def _daemons_to_end(arena: Arena, _: Result) -> None:
-    survivors = alive(arena.words["mark"])
-    end(survivors)
-    assert survivors
+    end_survivors(arena.words["mark"])
 
 
 KILL_INIT = python("""

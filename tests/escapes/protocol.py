@@ -17,7 +17,7 @@ import kb
 from ctxmode.errors import ContextModeError
 from ctxmode.profiles import PROJECT_FILE, USER_FILE, load_profiles
 from executor import Limits, Request, Result, Status
-from tests.escapes.arena import Arena, alive, end, gone
+from tests.escapes.arena import Arena, alive, end_survivors, gone
 from tests.escapes.attack import Attack, Control, Program, Stopped, perl, python, shell
 from tests.escapes.server import CHECKOUT, in_a_server, server_program
 
@@ -142,11 +142,7 @@ async def _killing_the_server_ends_its_runs(arena: Arena) -> None:
         assert parent.stdout
         assert parent.stdout.readline() == b"up\n"
         parent.kill()
-    with trio.fail_after(20):
-        # In the middle of an exec a process has no command line.
-        while not (survivors := alive(arena.words["mark"])):  # noqa: ASYNC110 - nobody tells
-            await trio.sleep(0.01)
-    end(survivors)
+    end_survivors(arena.words["mark"])
 
 
 async def _two_hundred_calls_are_answered(arena: Arena) -> None:
