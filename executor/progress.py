@@ -13,8 +13,9 @@ import trio
 
 from executor import artifacts, outcome
 from executor.artifacts import readable
+from executor.box import Box
 from executor.capture import READ_BYTES, Capture
-from executor.cells import Cell, Exit
+from executor.cells import Exit
 from executor.cgroup import Consumption
 from executor.model import Artifact, ChangedFile, Connection, Isolation, Result, Status, Usage
 
@@ -52,7 +53,7 @@ class Progress:
     session: str | None = None
     label: str = ""  # what it is called while it runs
     started_at: float = field(default_factory=time.monotonic)
-    cell: Cell | None = None
+    cell: Box | None = None
 
     @property
     def elapsed_s(self) -> float:
@@ -85,7 +86,7 @@ class Progress:
         if self.cell:
             await self.cell.stop()
 
-    async def keep_artifacts(self, cell: Cell) -> None:
+    async def keep_artifacts(self, cell: Box) -> None:
         """Copy the files that the cell handed over, if it did.
 
         Raises:

@@ -8,12 +8,15 @@ import os
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 import trio
 
 from executor import cgroup, network
+from executor.box import Box, Meter, Place
 from executor.capture import READ_BYTES, Capture
 from executor.cells import Cell, Exit
 from executor.description import RunSpec, anonymous_file, pack_cell, pack_run
@@ -61,18 +64,30 @@ class Job:
         )
 
 
+class OpenBox(Protocol):
+    """Makes the box of a job, and what counts its consumption."""
+
+    def __call__(
+        self, number: int, job: Job, layout: Layout, *, session: bool = False
+    ) -> AbstractAsyncContextManager[tuple[Box, Meter | None]]: ...
+
+
 class Runner:
-    """Places jobs. Its clean-up runs behind the answers, in `clean_up`."""
+    """Places jobs. Its clean-up runs behind the answers, in `clean_up`.
+
+    `box` makes cells of the spawner, until another back end is put in its place.
+    """
 
     def __init__(
         self,
-        placement: Placement,
+        placement: Place,
         hierarchy: cgroup.Hierarchy | None,
         spool_folder: Path,
         inline_bytes: int,
         concurrency: int,
     ) -> None:
         self.placement = placement
+        self.box: OpenBox = self._cell
         self._hierarchy = hierarchy
         self._spools = spool_folder
         self._inline_bytes = inline_bytes
@@ -136,7 +151,7 @@ class Runner:
         run = _Run(job, progress)
         consumed = None
         try:
-            async with self.cell(progress.number, job, layout) as (cell, group):
+            async with self.box(progress.number, job, layout) as (cell, group):
                 end = await run.through(cell, without_cgroup=group is None)
                 consumed = group.consumption() if group else None
                 await progress.keep_artifacts(cell)
@@ -149,24 +164,24 @@ class Runner:
         return result
 
     @contextlib.asynccontextmanager
-    async def cell(
+    async def _cell(
         self, number: int, job: Job, layout: Layout, *, session: bool = False
-    ) -> AsyncIterator[tuple[Cell, cgroup.Group | None]]:
+    ) -> AsyncIterator[tuple[Box, Meter | None]]:
         """A ready cell in its control group; on the way out it is ended and handed to clean-up.
 
         Raises:
             SandboxError: it could not be made.
         """
         remains = _Remains(layout)
+        placement = self.placement
+        assert isinstance(placement, Placement)
         try:
             if self._hierarchy:
                 remains.group = await trio.to_thread.run_sync(
                     cgroup.make_group, self._hierarchy, str(number), job.limits
                 )
-            spec = self.placement.cell(job.profile, job.limits, job.binds, layout, session=session)
-            remains.cell = await self.placement.spawner.start_cell(
-                pack_cell(spec), self.placement.tier
-            )
+            spec = placement.cell(job.profile, job.limits, job.binds, layout, session=session)
+            remains.cell = await placement.spawner.start_cell(pack_cell(spec), placement.tier)
             if remains.group:
                 with contextlib.suppress(ProcessLookupError):  # `ready` will say why it died
                     await trio.to_thread.run_sync(remains.group.add, remains.cell.pid)
@@ -215,7 +230,7 @@ class _Run:
         self.job = job
         self._progress = progress
 
-    async def through(self, cell: Cell, *, without_cgroup: bool) -> Exit | None:
+    async def through(self, cell: Box, *, without_cgroup: bool) -> Exit | None:
         """Until the program has ended and its output is collected.
 
         None if the program could not be started or its cell was lost: see the progress.
@@ -239,7 +254,7 @@ class _Run:
             outside.cancel_scope.cancel()
         return end
 
-    async def _start(self, cell: Cell, without_cgroup: bool) -> dict[str, int]:
+    async def _start(self, cell: Box, without_cgroup: bool) -> dict[str, int]:
         """Hand the run over; the reading ends of its output pipes by name."""
         job = self.job
         stdin = _stdin(job.stdin)
@@ -271,7 +286,7 @@ class _Run:
                 progress.take_rest(name, reader, output_bytes)
                 raise
 
-    async def _end(self, cell: Cell) -> Exit | None:
+    async def _end(self, cell: Box) -> Exit | None:
         """The run's end, brought about at its deadline."""
         progress = self._progress
         try:
@@ -289,7 +304,7 @@ class _Run:
             raise
         return None
 
-    async def _leave_in_order(self, cell: Cell) -> None:
+    async def _leave_in_order(self, cell: Box) -> None:
         """Let the supervisor put protected paths back, which killing it would leave as they are."""
         with trio.CancelScope(shield=True), trio.move_on_after(STOP_S_MAX):
             await cell.stop()

@@ -11,8 +11,9 @@ from typing import Any
 
 import trio
 
-from executor import cgroup, network, project_files
-from executor.cells import Cell, Exit
+from executor import network, project_files
+from executor.box import Box, Meter
+from executor.cells import Exit
 from executor.description import pack_asked, pack_guarded, pack_run
 from executor.errors import RequestError, SandboxError
 from executor.interpreter import Channel, Program
@@ -71,8 +72,8 @@ class Session:
         self._limits = first.limits
         if not first.limits_given:
             self._limits = replace(first.limits, cpu_s=CPU_S_MAX)
-        self._cell: Cell | None = None
-        self._group: cgroup.Group | None = None
+        self._cell: Box | None = None
+        self._group: Meter | None = None
         self._stack = contextlib.AsyncExitStack()
         self._channels: dict[str, Channel] = {}
         self._ended: list[Channel] = []  # to be closed once all their output is read
@@ -159,7 +160,7 @@ class Session:
         if placement.tier != "A":
             self._grants = await trio.to_thread.run_sync(self._granted)
         job = Job((), "/", {}, self._limits, binds=self._binds, profile=profile)
-        opened = self._runner.cell(number, job, self._layout, session=True)
+        opened = self._runner.box(number, job, self._layout, session=True)
         cell, self._group = await self._stack.enter_async_context(opened)
         self._cell = cell
         return cell.take_fds()
@@ -191,7 +192,7 @@ class Session:
             self.over = ENDINGS.get(status, turn.failure or "its supervisor was lost")
         return progress.result(status, end, consumed)
 
-    async def _begin(self, cell: Cell, progress: Progress) -> None:
+    async def _begin(self, cell: Box, progress: Progress) -> None:
         """Wake the box up, the project being guarded as it is now."""
         project = self._runner.placement.project
         guarded = await trio.to_thread.run_sync(
@@ -217,7 +218,7 @@ class Session:
         reason = "asked" if turn.ended is not None and not report["reason"] else report["reason"]
         return Exit(**{**fate, **report, "reason": reason})
 
-    async def _channel(self, cell: Cell, call: Call, progress: Progress) -> Channel:
+    async def _channel(self, cell: Box, call: Call, progress: Progress) -> Channel:
         """The interpreter for this call, or a run of its own."""
         channel = self._channels.get(call.interpreter)
         if channel is not None:
@@ -234,7 +235,7 @@ class Session:
             self._channels[call.interpreter] = channel
         return channel
 
-    async def _start(self, cell: Cell, call: Call, job: Job) -> Channel:
+    async def _start(self, cell: Box, call: Call, job: Job) -> Channel:
         names = ("stdout", "stderr", "answers") if call.program else ("stdout", "stderr")
         ours, theirs = {}, {"stdin": os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)}
         for name in names:

@@ -7,8 +7,8 @@ from typing import Any
 
 import trio
 
+from executor.box import Box
 from executor.capture import READ_BYTES
-from executor.cells import Cell
 from executor.interpreter import Channel, ForgedAnswerError, Program
 from executor.model import Limits, Status
 from executor.progress import Progress
@@ -25,7 +25,7 @@ class Turn:
 
     def __init__(
         self,
-        cell: Cell,
+        cell: Box,
         channel: Channel,
         limits: Limits,
         progress: Progress,

@@ -1,0 +1,61 @@
+"""What the server asks of a sandbox: the face that cells and containers share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from executor.cells import Exit
+    from executor.cgroup import Consumption
+    from executor.model import Isolation
+    from executor.placement import Layout
+    from executor.profile import Profile
+
+
+class Box(Protocol):
+    """One sandbox, from its making until everything in it is gone. See `executor.cells.Cell`."""
+
+    handed_over: Mapping[str, Any]
+
+    @property
+    def owner(self) -> tuple[int, int]:
+        """Uid and gid on this host of whoever is to own the ends of pipes."""
+
+    async def run(self, packed: bytes, stdio: Sequence[int]) -> None: ...
+
+    async def order(self, name: bytes, packed: bytes, fds: Sequence[int] = ()) -> None: ...
+
+    async def stop(self) -> None: ...
+
+    async def exit(self) -> Exit: ...
+
+    async def message(self) -> Mapping[str, Any]: ...
+
+    def take_fds(self) -> list[int]: ...
+
+
+class Meter(Protocol):
+    """What counts a box's consumption."""
+
+    def consumption(self) -> Consumption: ...
+
+
+class Place(Protocol):
+    """Where runs are placed: the tier in use, and the folders of a box in it."""
+
+    @property
+    def tier(self) -> str: ...
+
+    @property
+    def isolation(self) -> Isolation: ...
+
+    @property
+    def project(self) -> Path: ...
+
+    @property
+    def temporary(self) -> Path:
+        """A folder of the host for what has to lie there while a run lasts."""
+
+    def layout(self, profile: Profile) -> Layout: ...
