@@ -30,6 +30,14 @@ class Mark(NamedTuple):
     identifiers: tuple[str, ...] = ()
 
 
+class SearchWords(NamedTuple):
+    """What a chunk is found by besides its text: parts of identifiers, and the words that typing
+    mistakes are corrected against."""
+
+    terms: str
+    vocabulary: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """One piece of a source.
@@ -37,7 +45,8 @@ class Chunk:
     `text` is exactly the source's bytes [`start_byte`, `end_byte`) decoded as UTF-8, where bytes
     that are not UTF-8 appear as U+FFFD; `raw` then holds those bytes and is None otherwise.
     Chunks of a source tile it: each starts where the one before ended. Lines count from 1, are
-    ended by a line feed, and `end_line` is the line of the last byte.
+    ended by a line feed, and `end_line` is the line of the last byte. `search_words` are those of
+    exactly this text where they are known already: `replace` them with None where you replace it.
     """
 
     title: tuple[str, ...]
@@ -50,6 +59,7 @@ class Chunk:
     end_line: int
     identifiers: tuple[str, ...] = ()
     raw: bytes | None = None
+    search_words: SearchWords | None = None
 
     @property
     def title_text(self) -> str:

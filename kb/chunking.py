@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
+from kb import workers
 from kb.chunk import ChunkedDocument, Mark
-from kb.chunkers import CHUNKERS, CONTINUED, Chunker
+from kb.chunkers import CHUNKERS, CONTINUED, Chunker, code, text
 from kb.detect import Detected, detect
 from kb.packing import pack
 
@@ -33,7 +35,36 @@ def chunk(
 def chunk_part(
     data: bytes, detected: Detected, *, base_byte: int = 0, base_line: int = 1
 ) -> ChunkedDocument:
-    """The chunks of one part of a source, which begins at `base_byte` on line `base_line`."""
+    """The chunks of one part of a source, which begins at `base_byte` on line `base_line`.
+
+    What a parser is needed for is parsed in a process of its own, since no grammar is trusted to
+    end; where that process dies, the source is cut as text, and a note says so.
+    """
+    if not (detected.kind == "code" and code.parsed(data, detected.language)):
+        return chunk_here(data, detected, base_byte=base_byte, base_line=base_line)
+    return chunk_in_worker(data, detected, base_byte=base_byte, base_line=base_line)
+
+
+def chunk_in_worker(
+    data: bytes, detected: Detected, *, base_byte: int = 0, base_line: int = 1
+) -> ChunkedDocument:
+    """The same in a worker whatever the kind, so that other work can go on here."""
+    try:
+        return workers.chunk(data, detected, base_byte=base_byte, base_line=base_line)
+    except workers.WorkerDiedError as error:
+        document = _packed(data, text.marks(data), detected, base_byte, base_line)
+        note = f"{detected.kind}: chunking {detected.language or 'it'} failed: {error}; cut as text"
+        return replace(document, notes=(note,))
+
+
+def chunk_here(
+    data: bytes, detected: Detected, *, base_byte: int = 0, base_line: int = 1
+) -> ChunkedDocument:
+    """The same in this process, which then is at the mercy of the parser.
+
+    Raises:
+        ValueError: the kind is none of `CHUNKERS`.
+    """
     try:
         chunker = CHUNKERS[detected.kind]
     except KeyError:
@@ -43,17 +74,22 @@ def chunk_part(
         chunker = CONTINUED.get(detected.kind, chunker)
     notes: list[str] = []
     marks = _guarded(chunker, data, detected, notes)
-    chunks = tuple(
-        pack(
-            data,
-            marks,
-            kind=detected.kind,
-            language=detected.language,
-            base_byte=base_byte,
-            base_line=base_line,
-        )
+    document = _packed(data, marks, detected, base_byte, base_line)
+    return replace(document, notes=tuple(notes))
+
+
+def _packed(
+    data: bytes, marks: Iterable[Mark], detected: Detected, base_byte: int, base_line: int
+) -> ChunkedDocument:
+    chunks = pack(
+        data,
+        marks,
+        kind=detected.kind,
+        language=detected.language,
+        base_byte=base_byte,
+        base_line=base_line,
     )
-    return ChunkedDocument(detected.kind, detected.language, chunks, tuple(notes))
+    return ChunkedDocument(detected.kind, detected.language, tuple(chunks))
 
 
 def _guarded(chunker: Chunker, data: bytes, detected: Detected, notes: list[str]) -> Iterator[Mark]:

@@ -59,10 +59,10 @@ def pack(  # noqa: PLR0913 - where the part stands is four numbers and names
     for group in _grouped(data, _pieces(data, marks)):
         newlines = data.count(b"\n", group.start, group.end)
         ends_line = data[group.end - 1] == 0x0A
-        raw = data[group.start : group.end]
-        text = raw.decode("utf-8", "replace")
+        source = data[group.start : group.end]
+        text, raw = text_and_raw(source)
         yield Chunk(
-            title=_title(group, raw),
+            title=_title(group, source),
             text=text,
             kind=kind,
             language=next((m.language for m in group.marks if m.language), language),
@@ -71,9 +71,15 @@ def pack(  # noqa: PLR0913 - where the part stands is four numbers and names
             start_line=line,
             end_line=line + newlines - ends_line,
             identifiers=tuple(dict.fromkeys(n for m in group.marks for n in m.identifiers)),
-            raw=raw if "\ufffd" in text and text.encode() != raw else None,
+            raw=raw,
         )
         line += newlines
+
+
+def text_and_raw(source: bytes) -> tuple[str, bytes | None]:
+    """The text of a chunk's bytes, and those bytes where the text does not tell them."""
+    text = source.decode("utf-8", "replace")
+    return text, source if "\ufffd" in text and text.encode() != source else None
 
 
 def _pieces(data: bytes, marks: Iterable[Mark]) -> Iterator[_Piece]:

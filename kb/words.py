@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from kb.chunk import Chunk, ChunkedDocument, SearchWords
 
 # Only at the start of a run and never giving back, so that a long run is read but once.
 _MIXED_CASE = re.compile(
@@ -31,6 +34,26 @@ def index_terms(text: str, identifiers: Iterable[str] = ()) -> str:
         terms.update(dict.fromkeys(pairs(text)))
     terms.update(dict.fromkeys(identifiers))
     return " ".join(terms)
+
+
+def search_words(chunk: Chunk) -> SearchWords:
+    """What `chunk` is found by besides its text."""
+    return chunk.search_words or SearchWords(
+        index_terms(chunk.text, chunk.identifiers), tuple(vocabulary(chunk.text))
+    )
+
+
+def with_search_words(document: ChunkedDocument) -> ChunkedDocument:
+    """The document with the words of its chunks, each chunk's vocabulary without what an earlier
+    one's has, for it is the document's that counts."""
+    seen: set[str] = set()
+    chunks = []
+    for chunk in document.chunks:
+        found = vocabulary(chunk.text) - seen
+        seen |= found
+        terms = index_terms(chunk.text, chunk.identifiers)
+        chunks.append(replace(chunk, search_words=SearchWords(terms, tuple(found))))
+    return replace(document, chunks=tuple(chunks))
 
 
 def parts(identifier: str) -> list[str]:

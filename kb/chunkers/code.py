@@ -41,11 +41,16 @@ class _Definition(NamedTuple):
     name: str
 
 
+def parsed(data: bytes, language: str | None) -> bool:
+    """Whether a parser is put to it; what it is too much for is cut by lines alone."""
+    if language not in grammars.QUERIES or len(data) > PARSE_BYTES:
+        return False
+    return max(map(len, data.split(b"\n"))) <= PARSE_LINE_BYTES
+
+
 def marks(data: bytes, language: str | None) -> Iterator[Mark]:
     """A mark where a definition starts, and one where it ends and its surroundings go on."""
-    if language not in grammars.QUERIES or len(data) > PARSE_BYTES:
-        return
-    if max(map(len, data.split(b"\n"))) > PARSE_LINE_BYTES:
+    if language is None or not parsed(data, language):
         return
     enclosing: list[_Definition] = []
     for definition in _definitions(data, language):

@@ -1,0 +1,14 @@
+"""Entry of a chunking worker: `python -I -S …/workers/__main__.py PATHS`, a socket as its input."""
+
+import json
+import socket
+import sys
+
+# The same modules as in the process that asks, wherever it found them.
+sys.path.extend(json.loads(sys.argv[1]))
+
+from kb.workers.serve import serve
+
+if __name__ == "__main__":
+    with socket.socket(fileno=0) as connection:
+        serve(connection)

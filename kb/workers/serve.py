@@ -1,0 +1,57 @@
+"""A worker's life: read a source, chunk it, answer; end with the connection, or when idle long.
+
+What holds a parser to its time is the kernel: a timer of processor time whose signal ends the
+process wherever it is, so that not even a scanner in an endless loop survives the program that
+asked for it.
+"""
+
+from __future__ import annotations
+
+import resource
+import signal
+import socket
+
+from kb import words
+from kb.chunking import chunk_here
+from kb.detect import Detected
+from kb.workers.wire import decode_job, encode_document, receive, send
+
+IDLE_S = 300.0
+BASE_S = 5.0
+S_PER_BYTE = 5e-6
+"""Processor time for one source, some 20 times what real ones take."""
+
+MEMORY_BYTES = 2 * 1024**3
+"""A syntax tree takes some fifty times its source, which is bounded: 100 MB."""
+
+
+def serve(connection: socket.socket) -> None:
+    """Answer until the other side closes or asks nothing for IDLE_S."""
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    connection.settimeout(IDLE_S)
+    while True:
+        try:
+            header, data = receive(connection), receive(connection)
+        except (EOFError, OSError):
+            return
+        signal.setitimer(signal.ITIMER_PROF, allowed_s(len(data)))
+        reply = _chunked(header, data)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        send(connection, reply)
+
+
+def allowed_s(size: int) -> float:
+    """Processor time that chunking `size` bytes may take."""
+    return BASE_S + S_PER_BYTE * size
+
+
+def _chunked(header: bytes, data: bytes) -> bytes:
+    job = decode_job(header)
+    document = chunk_here(
+        data,
+        Detected(job.kind, job.language, "said"),
+        base_byte=job.base_byte,
+        base_line=job.base_line,
+    )
+    return encode_document(words.with_search_words(document))

@@ -1,0 +1,127 @@
+"""What goes between this process and a chunking worker: JSON and bytes in frames of known length.
+
+A worker never sends text back: it says where chunks begin and end, and the text is cut here from
+the bytes that were sent. JSON, because a worker may have been taken over by what it parsed.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from kb.chunk import Chunk, ChunkedDocument, SearchWords
+from kb.detect import Detected
+from kb.packing import text_and_raw
+
+_LENGTH = struct.Struct(">Q")
+_READ_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Where `data`, which travels beside it, stands in its source, and what it is."""
+
+    kind: str
+    language: str | None
+    base_byte: int
+    base_line: int
+
+
+def send(connection: socket.socket, *frames: bytes) -> None:
+    """Send whole frames.
+
+    Raises:
+        OSError: the other side is gone, or took nothing within the connection's time limit.
+    """
+    for frame in frames:
+        connection.sendall(_LENGTH.pack(len(frame)))
+        connection.sendall(frame)
+
+
+def receive(connection: socket.socket) -> bytes:
+    """One whole frame.
+
+    Raises:
+        EOFError: the other side is gone.
+        OSError: nothing came within the connection's time limit.
+    """
+    (length,) = _LENGTH.unpack(_exactly(connection, _LENGTH.size))
+    return _exactly(connection, length)
+
+
+def _exactly(connection: socket.socket, length: int) -> bytes:
+    data = bytearray()
+    while len(data) < length:
+        part = connection.recv(min(length - len(data), _READ_BYTES))
+        if not part:
+            raise EOFError("the other side closed the connection")
+        data += part
+    return bytes(data)
+
+
+def encode_job(job: Job) -> bytes:
+    return json.dumps(asdict(job)).encode()
+
+
+def decode_job(frame: bytes) -> Job:
+    return Job(**json.loads(frame))
+
+
+def encode_document(document: ChunkedDocument) -> bytes:
+    """The document without its text, every chunk with its words."""
+    rows = [
+        (
+            chunk.title,
+            chunk.language,
+            chunk.end_byte - chunk.start_byte,
+            chunk.start_line,
+            chunk.end_line,
+            chunk.identifiers,
+            chunk.search_words and (chunk.search_words.terms, chunk.search_words.vocabulary),
+        )
+        for chunk in document.chunks
+    ]
+    return json.dumps({"chunks": rows, "notes": document.notes}).encode()
+
+
+def decode_document(frame: bytes, data: bytes, detected: Detected, base: int) -> ChunkedDocument:
+    """The document that `frame` tells of `data`, which begins at byte `base` of its source.
+
+    Raises:
+        ValueError: the frame does not tile `data`; a worker that is well never sends such.
+    """
+    reply: dict[str, Any] = json.loads(frame)
+    chunks = []
+    position = 0
+    for row in reply["chunks"]:
+        chunk = _chunk(row, data, position, detected.kind, base)
+        position += chunk.end_byte - chunk.start_byte
+        chunks.append(chunk)
+    if position != len(data):
+        raise ValueError(f"{position} of {len(data)} bytes came back")
+    notes = tuple(map(str, reply["notes"]))
+    return ChunkedDocument(detected.kind, detected.language, tuple(chunks), notes)
+
+
+def _chunk(row: Sequence[Any], data: bytes, start: int, kind: str, base: int) -> Chunk:
+    title, language, size, start_line, end_line, identifiers, search_words = row
+    if not 0 < size <= len(data) - start:
+        raise ValueError(f"a chunk of {size} bytes at {start} of {len(data)}")
+    text, raw = text_and_raw(data[start : start + size])
+    return Chunk(
+        title=tuple(title),
+        text=text,
+        kind=kind,
+        language=language,
+        start_byte=base + start,
+        end_byte=base + start + size,
+        start_line=start_line,
+        end_line=end_line,
+        identifiers=tuple(identifiers),
+        raw=raw,
+        search_words=search_words and SearchWords(search_words[0], tuple(search_words[1])),
+    )
