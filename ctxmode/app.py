@@ -80,16 +80,18 @@ class App:
         with translated():
             return await self._backgrounds.start(request)
 
-    async def background(self, handle: str, *, wait_s: float, stop: bool) -> Background[Answer]:
+    async def background(
+        self, handle: str, *, wait_s: float, stop: bool, owner: str = ""
+    ) -> Background[Answer]:
         """How a program in the background stands, after `wait_s` or at its end; `stop` ends it."""
         with translated():
             if stop:
-                return await self._backgrounds.stop(handle)
-            return await self._backgrounds.look(handle, wait_s)
+                return await self._backgrounds.stop(handle, owner)
+            return await self._backgrounds.look(handle, wait_s, owner)
 
-    def backgrounds(self) -> tuple[Background[Answer], ...]:
-        """All programs in the background that are still known."""
-        return self._backgrounds.all()
+    def backgrounds(self, owner: str = "") -> tuple[Background[Answer], ...]:
+        """All programs in the background that are still known, of one owner."""
+        return self._backgrounds.all(owner)
 
     async def batch(self, request: BatchRequest) -> BatchAnswer:
         """Run the commands, then ask the queries of what they printed."""

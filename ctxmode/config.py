@@ -20,7 +20,8 @@ PROJECT_MARKS = (".git", ".ctxmode")
 class Config:
     """What is fixed for the life of the process. All paths are absolute and real.
 
-    `database_dir` of None is a folder below `data_dir`.
+    `database_dir` of None is a folder below `data_dir`. `project_is_given` tells a project that
+    was named from one that was found from the working folder.
     """
 
     project: Path
@@ -30,6 +31,7 @@ class Config:
     config_home: Path = field(
         default_factory=lambda: Path(platformdirs.user_config_dir()).absolute()
     )
+    project_is_given: bool = True
 
     @property
     def database(self) -> Path:
@@ -64,7 +66,7 @@ def load_config(
     given = project or environ.get("CONTEXT_MODE_PROJECT_DIR")
     here = (cwd or Path.cwd()).resolve()
     root = _existing_folder(given, here) if given else find_project(here, home)
-    return Config(root, home, _data_dir(environ))
+    return Config(root, home, _data_dir(environ), project_is_given=bool(given))
 
 
 def find_project(here: Path, home: Path) -> Path:

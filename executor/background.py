@@ -96,24 +96,24 @@ class Backgrounds(Generic[T]):
         self._forget_oldest()
         return _view(entry)
 
-    async def look(self, handle: str, wait_s: float = 0) -> Background[T]:
+    async def look(self, handle: str, wait_s: float = 0, owner: str = "") -> Background[T]:
         """How a run stands, or stands once it has ended or `wait_s` are over.
 
         Raises:
             RequestError: there is no such run.
         """
-        entry = self._entry(handle)
+        entry = self._entry(handle, owner)
         with trio.move_on_after(wait_s):
             await entry.done.wait()
         return _view(entry)
 
-    async def stop(self, handle: str) -> Background[T]:
+    async def stop(self, handle: str, owner: str = "") -> Background[T]:
         """End a run; what it printed is kept.
 
         Raises:
             RequestError: there is no such run.
         """
-        entry = self._entry(handle)
+        entry = self._entry(handle, owner)
         if not entry.done.is_set():
             if entry.progress:
                 await entry.progress.stop(Status.CANCELLED)
@@ -123,9 +123,13 @@ class Backgrounds(Generic[T]):
             await entry.done.wait()
         return _view(entry)
 
-    def all(self) -> tuple[Background[T], ...]:
-        """Every run that is still known, in the order in which they were started."""
-        return tuple(_view(entry) for entry in self._entries.values() if entry.begun.is_set())
+    def all(self, owner: str = "") -> tuple[Background[T], ...]:
+        """Every run of this owner that is still known, in the order in which they were started."""
+        return tuple(
+            _view(entry)
+            for entry in self._entries.values()
+            if entry.begun.is_set() and entry.request.owner == owner
+        )
 
     async def serve(self) -> None:
         """Carry out what is started, until cancelled; then end it."""
@@ -144,10 +148,10 @@ class Backgrounds(Generic[T]):
             entry.begun.set()
             entry.done.set()
 
-    def _entry(self, handle: str) -> _Entry[T]:
+    def _entry(self, handle: str, owner: str) -> _Entry[T]:
         entry = self._entries.get(handle)
-        if entry is None:
-            known = ", ".join(self._entries) or "none"
+        if entry is None or entry.request.owner != owner:
+            known = ", ".join(one.id for one in self.all(owner)) or "none"
             raise RequestError(f"no run in the background is called {handle!r}", f"known: {known}")
         return entry
 

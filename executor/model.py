@@ -68,7 +68,8 @@ class Request:
     `path` is relative to `cwd` or absolute. `bind_file` is a file whose content the program
     receives as FILE_CONTENT. `stdin` is what the program reads; none means end of file at once.
     `artifacts` are patterns of files to hand back, relative to `cwd`. `session` names the box that
-    the program shares with the calls before and after it; `fresh` empties it first.
+    the program shares with the calls before and after it; `fresh` empties it first. `owner` is
+    who asks, where one server has several clients: what one owner named is not another's.
     `limits` of None are the defaults; `timeout_s` overrides their wall time.
     """
 
@@ -89,6 +90,7 @@ class Request:
     background: bool = False
     session: str | None = None
     fresh: bool = False
+    owner: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """A form that JSON carries and `from_json` restores exactly."""

@@ -116,7 +116,8 @@ class Executor:
                 observe=observe,
             )
         else:
-            completed = await self._in_session(request.session, checked, chosen, on_output)
+            name = f"{request.owner} {request.session}" if request.owner else request.session
+            completed = await self._in_session(name, checked, chosen, on_output)
         result = replace(completed.result, verdict=verdict, toolchain=chosen.toolchain.name)
         return replace(completed, result=result)
 

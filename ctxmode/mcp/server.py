@@ -7,55 +7,41 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import mcp.types as wire
 import trio
-from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from pydantic import ValidationError
 
 from ctxmode import __version__, bugs
-from ctxmode.app import App, open_app
 from ctxmode.config import Config
 from ctxmode.errors import ContextModeError, sole
 from ctxmode.mcp import arguments
+from ctxmode.mcp.conversation import Context, Conversation
+from ctxmode.mcp.projects import Projects, open_projects
 from ctxmode.mcp.stdio import exchange_is_over, stdio_streams
-from ctxmode.mcp.tools import BY_NAME, TOOLS, Reply, Tool
+from ctxmode.mcp.tools import BY_NAME, TOOLS, Call, Reply, Tool
 
 INSTRUCTIONS = """\
 Run code where the data is and bring back only the answer: ctx_execute for anything that may \
 print much, ctx_search for what was kept of it."""
 
-Opened = App | ContextModeError
-"""The project, or why it could not be opened, which is then the answer to every call."""
 
-Context = ServerRequestContext[Opened]
-
-
-def build_server(config: Config) -> Server[Opened]:
-    """The server of one project; opens its App when a conversation starts."""
-
-    @asynccontextmanager
-    async def lifespan(_: Server[Opened]) -> AsyncIterator[Opened]:
-        async with AsyncExitStack() as stack:
-            opened: Opened
-            try:
-                opened = await stack.enter_async_context(open_app(config))
-            except ContextModeError as error:
-                opened = error
-            yield opened
-
-    return Server(
+def build_server(config: Config) -> Server[Projects]:
+    """A server whose calls are about the project of `config`, or that their client names."""
+    server: Server[Projects] = Server(
         "context-mode",
         version=__version__,
         instructions=INSTRUCTIONS,
-        lifespan=lifespan,
+        lifespan=lambda _: open_projects(config),
         on_list_tools=_list_tools,
         on_call_tool=_call_tool,
     )
+    server.add_notification_handler(
+        "notifications/roots/list_changed", wire.NotificationParams, _roots_changed
+    )
+    return server
 
 
 async def serve_stdio(config: Config) -> None:
@@ -99,17 +85,27 @@ async def _call_tool(context: Context, params: wire.CallToolRequestParams) -> wi
         given = tool.arguments.model_validate(params.arguments or {})
     except ValidationError as error:
         return _failed(arguments.explain(tool.name, tool.arguments, error))
-    app = context.lifespan_context
-    if isinstance(app, ContextModeError):
-        return _failed(f"{app}\nMend it, then start this server again.")
-    return await _carried_out(tool, given, app)
+    return await _carried_out(tool, given, Conversation(context))
 
 
-async def _carried_out(tool: Tool, given: Any, app: App) -> wire.CallToolResult:  # noqa: ANN401
+async def _roots_changed(context: Context, params: wire.NotificationParams) -> None:
+    del params
+    context.lifespan_context.root = None
+
+
+async def _carried_out(
+    tool: Tool,
+    given: Any,  # noqa: ANN401 - each tool's own arguments
+    conversation: Conversation,
+) -> wire.CallToolResult:
     deadline_s = tool.deadline_s(given)
     try:
         with trio.fail_after(deadline_s):
-            return _answered(await tool.call(app, given))
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(conversation.show_progress)
+                reply = await tool.call(Call(await conversation.app(), conversation), given)
+                nursery.cancel_scope.cancel()
+        return _answered(reply)
     except trio.TooSlowError:
         return _failed(f"{tool.name} was stopped after {deadline_s:.0f} s. Ask for less at once.")
     except Exception as raised:

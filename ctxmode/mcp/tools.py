@@ -18,6 +18,7 @@ from ctxmode.app import App
 from ctxmode.batch import BatchCommand, BatchRequest
 from ctxmode.indexing import IndexRequest
 from ctxmode.mcp import arguments, images, structured
+from ctxmode.mcp.conversation import Conversation
 from ctxmode.searching import SearchRequest
 from executor import Background
 from executor.keep import Answer
@@ -43,6 +44,18 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """What a call is carried out on: the open project, and the client that asked."""
+
+    app: App
+    conversation: Conversation
+
+    async def execute(self, request: Request) -> Answer:
+        """Run a program, with its output in the progress display."""
+        return await self.app.execute(request, on_output=self.conversation.take_output)
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """One row. `deadline_s` tells the longest that a call with these arguments may take."""
 
@@ -50,7 +63,7 @@ class Tool:
     description: str
     arguments: type[BaseModel]
     annotations: ToolAnnotations
-    call: Callable[[App, Any], Awaitable[Reply]]
+    call: Callable[[Call, Any], Awaitable[Reply]]
     deadline_s: Callable[[Any], float]
 
 
@@ -62,7 +75,7 @@ def _run_deadline(given: Any) -> float:  # noqa: ANN401 - any arguments with a t
     return (_seconds(given.timeout) or Limits().wall_s) + ANSWER_GRACE_S
 
 
-async def _execute(app: App, given: arguments.Execute) -> Reply:
+async def _execute(call: Call, given: arguments.Execute) -> Reply:
     request = Request(
         given.language,
         code=given.code,
@@ -74,13 +87,14 @@ async def _execute(app: App, given: arguments.Execute) -> Reply:
         background=given.background,
         session=given.session,
         fresh=given.fresh,
+        owner=call.conversation.owner,
     )
     if given.background:
-        return _background_reply(await app.start(request))
-    return _run_reply(await app.execute(request))
+        return _background_reply(await call.app.start(request))
+    return _run_reply(await call.execute(request))
 
 
-async def _execute_file(app: App, given: arguments.ExecuteFile) -> Reply:
+async def _execute_file(call: Call, given: arguments.ExecuteFile) -> Reply:
     request = Request(
         given.language,
         code=given.code,
@@ -88,7 +102,7 @@ async def _execute_file(app: App, given: arguments.ExecuteFile) -> Reply:
         timeout_s=_seconds(given.timeout),
         intent=given.intent,
     )
-    return _run_reply(await app.execute(request))
+    return _run_reply(await call.execute(request))
 
 
 def _run_reply(answer: Answer) -> Reply:
@@ -100,13 +114,16 @@ def _run_reply(answer: Answer) -> Reply:
     )
 
 
-async def _background(app: App, given: arguments.Background) -> Reply:
+async def _background(call: Call, given: arguments.Background) -> Reply:
     if given.handle is None:
-        known = app.backgrounds()
+        known = call.app.backgrounds(call.conversation.owner)
         listed = [structured.background(one, with_output=False) for one in known]
         return Reply(render.backgrounds_text(known), {"background": listed})
     wait_s = _seconds(given.wait) or 0
-    return _background_reply(await app.background(given.handle, wait_s=wait_s, stop=given.stop))
+    owner = call.conversation.owner
+    return _background_reply(
+        await call.app.background(given.handle, wait_s=wait_s, stop=given.stop, owner=owner)
+    )
 
 
 def _background_reply(background: Background[Answer]) -> Reply:
@@ -119,7 +136,7 @@ def _background_reply(background: Background[Answer]) -> Reply:
     )
 
 
-async def _batch(app: App, given: arguments.Batch) -> Reply:
+async def _batch(call: Call, given: arguments.Batch) -> Reply:
     request = BatchRequest(
         commands=tuple(BatchCommand(c.label, c.command) for c in given.commands),
         queries=tuple(given.queries),
@@ -128,11 +145,11 @@ async def _batch(app: App, given: arguments.Batch) -> Reply:
         cwd=given.cwd,
         scope=given.query_scope,
     )
-    answer = await app.batch(request)
+    answer = await call.app.batch(request)
     return Reply(render.batch_text(answer), structured.batch(answer))
 
 
-async def _index(app: App, given: arguments.Index) -> Reply:
+async def _index(call: Call, given: arguments.Index) -> Reply:
     request = IndexRequest(
         content=None if given.content is None else given.content.encode("utf-8"),
         path=given.path,
@@ -145,11 +162,11 @@ async def _index(app: App, given: arguments.Index) -> Reply:
         respect_gitignore=given.respectGitignore,
         follow_symlinks=given.followSymlinks,
     )
-    answer = await app.index(request)
+    answer = await call.app.index(request)
     return Reply(render.index_text(answer), answer.to_json())
 
 
-async def _search(app: App, given: arguments.Search) -> Reply:
+async def _search(call: Call, given: arguments.Search) -> Reply:
     request = SearchRequest(
         tuple(given.queries),
         given.limit,
@@ -158,13 +175,13 @@ async def _search(app: App, given: arguments.Search) -> Reply:
         given.sort,
         budget_bytes=SEARCH_BYTES_MAX,
     )
-    answer = await app.search(request)
+    answer = await call.app.search(request)
     return Reply(render.search_text(answer), structured.search(answer))
 
 
-async def _doctor(app: App, given: arguments.Doctor) -> Reply:
+async def _doctor(call: Call, given: arguments.Doctor) -> Reply:
     del given
-    diagnosis = await app.doctor()
+    diagnosis = await call.app.doctor()
     return Reply(render.doctor_text(diagnosis), diagnosis.to_json())
 
 

@@ -1,0 +1,112 @@
+"""One call's view of the client that made it: who it is, its project, its progress display."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import mcp.types as wire
+import trio
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
+
+from ctxmode.app import App
+from ctxmode.errors import UsageError
+from ctxmode.mcp.projects import Projects
+
+ROOTS_S_MAX = 5.0
+PROGRESS_EVERY_S = 1.0
+LINE_CHARS_MAX = 120
+
+Context = ServerRequestContext[Projects]
+
+
+class Conversation:
+    """What a tool may ask of, and tell to, the client whose call it carries out."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._note = ""
+
+    @property
+    def owner(self) -> str:
+        """Tells clients of one server apart; empty over stdio, which has one client only."""
+        request = self._context.request
+        if request is None:
+            return ""
+        who = getattr(request.scope.get("user"), "display_name", "")
+        conversation = request.headers.get("mcp-session-id", "")
+        return hashlib.sha256(f"{who}\n{conversation}".encode()).hexdigest()[:12]
+
+    async def app(self) -> App:
+        """The project that this call is about, open.
+
+        Raises:
+            ContextModeError: it can't be opened.
+        """
+        projects: Projects = self._context.lifespan_context
+        request = self._context.request
+        if request is not None:
+            return await projects.app(request.scope.get("ctxmode.project"))
+        if projects.config.project_is_given:
+            return await projects.app()
+        if projects.root is None:
+            projects.root = (await self._ask_root(),)
+        return await projects.app(*projects.root)
+
+    async def _ask_root(self) -> Path | None:
+        """The first folder that the client says it works in, if it says so."""
+        capabilities = self._context.session.client_capabilities
+        if capabilities is None or capabilities.roots is None:
+            return None
+        with trio.move_on_after(ROOTS_S_MAX):
+            try:
+                answer = await self._context.session.send_request(
+                    wire.ListRootsRequest(), wire.ListRootsResult
+                )
+            except (MCPError, ValidationError):
+                return None
+            folders = [_folder(str(root.uri)) for root in answer.roots]
+            return await trio.to_thread.run_sync(_first_existing, folders)
+        return None
+
+    def take_output(self, stream: str, chunk: bytes) -> None:
+        """Remember the latest line of a program's output, for the progress display."""
+        del stream
+        if line := chunk.rstrip().rpartition(b"\n")[2]:
+            self._note = line[:LINE_CHARS_MAX].decode("utf-8", "replace")
+
+    async def show_progress(self) -> None:
+        """Tell how long the call has been going on and what was last printed, until cancelled.
+
+        Nothing is sent in the first second, nor to a client that did not ask for progress.
+        """
+        started = trio.current_time()
+        while True:
+            await trio.sleep(PROGRESS_EVERY_S)
+            elapsed = trio.current_time() - started
+            await self._context.session.report_progress(
+                round(elapsed, 1), message=self._note or f"{elapsed:.0f} s"
+            )
+
+
+def _folder(uri: str) -> Path | None:
+    parts = urlsplit(uri)
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+        return None
+    return Path(unquote(parts.path))
+
+
+def _first_existing(folders: list[Path | None]) -> Path | None:
+    given = [folder for folder in folders if folder is not None]
+    for folder in given:
+        if folder.is_dir():
+            return folder.resolve()
+    if given:
+        raise UsageError(
+            f"the client's root {given[0]} is not a folder here",
+            "Start the server with --project, or set CONTEXT_MODE_PROJECT_DIR.",
+        )
+    return None

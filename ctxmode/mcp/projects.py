@@ -1,0 +1,81 @@
+"""The projects that a server has open: each is opened when it is first asked for, then kept.
+
+So `initialize` is answered before any sandbox is tried, and a project that could not be opened
+is tried again by the next call, when what was wrong may be mended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import trio
+
+from ctxmode.app import App, open_app
+from ctxmode.config import Config
+from ctxmode.errors import ContextModeError, UsageError, sole
+
+OPEN_MAX = 16
+"""How many projects one server holds open: each has a sandbox and a database of its own."""
+
+
+class Projects:
+    """Made by `open_projects` only."""
+
+    def __init__(self, config: Config, nursery: trio.Nursery) -> None:
+        self.config = config
+        self._nursery = nursery
+        self._open: dict[Path, App] = {}
+        self._opening: dict[Path, trio.Lock] = {}
+        # What the client of a server over stdio said it works in; None: it was not asked yet.
+        self.root: tuple[Path | None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    async def app(self, folder: Path | None = None) -> App:
+        """The project in `folder`, a real path; None is the one that the server was started for.
+
+        Raises:
+            ContextModeError: it can't be opened; the next call tries again.
+        """
+        folder = folder or self.config.project
+        async with self._opening.setdefault(folder, trio.Lock()):
+            if folder not in self._open:
+                if len(self._open) >= OPEN_MAX:
+                    raise UsageError(
+                        f"this server has {OPEN_MAX} projects open", "Start another server."
+                    )
+                opened = await self._nursery.start(self._hold, replace(self.config, project=folder))
+                if isinstance(opened, Exception):
+                    raise opened
+                self._open[folder] = opened
+            return self._open[folder]
+
+    async def _hold(
+        self, config: Config, task_status: trio.TaskStatus[App | ContextModeError]
+    ) -> None:
+        """Keep a project open until the server ends, in a task of its own."""
+        opened = False
+        try:
+            async with open_app(config) as app:
+                task_status.started(app)
+                opened = True
+                await trio.sleep_forever()
+        except Exception as raised:
+            error = sole(raised)
+            if opened or not isinstance(error, ContextModeError):
+                raise
+            task_status.started(error)
+
+
+@asynccontextmanager
+async def open_projects(config: Config) -> AsyncIterator[Projects]:
+    """No project is open yet; on the way out all are closed, which ends their runs."""
+    async with trio.open_nursery() as nursery:
+        try:
+            yield Projects(config, nursery)
+        finally:
+            nursery.cancel_scope.cancel()
