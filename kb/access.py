@@ -10,18 +10,21 @@ from pathlib import Path
 
 from kb.connection import connect, prepare
 from kb.errors import StoreReadOnlyError, translated
+from kb.redaction import FindSecrets
 
 
 class Access:
     """Two connections to one file: writes wait for each other, reads never wait for a write."""
 
-    def __init__(self, path: Path, *, create: bool) -> None:
-        """Open the file, making or migrating it where needed.
+    def __init__(self, path: Path, *, create: bool, redact: FindSecrets | None = None) -> None:
+        """Open the file, making or migrating it where needed. `redact` finds what must not be
+        stored; None stores everything.
 
         Raises:
             StoreError: it cannot be opened.
         """
         self.path = path
+        self.redact = redact
         read_only, self.notices = prepare(path, create=create)
         self._write_lock = threading.Lock()
         self._read_lock = threading.Lock()

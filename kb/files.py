@@ -12,7 +12,7 @@ _CURRENT = "SELECT id FROM source WHERE path = ? AND superseded_by IS NULL"
 def is_current(db: sqlite3.Connection, path: str, mtime_ns: int, size: int, inode: int) -> bool:
     """Whether the file's status is the one that was indexed."""
     row = db.execute(
-        f"{_CURRENT} AND mtime_ns = ? AND bytes_total = ? AND inode = ?",
+        f"{_CURRENT} AND mtime_ns = ? AND file_size = ? AND inode = ?",
         (path, mtime_ns, size, inode),
     ).fetchone()
     return row is not None

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kb import pending, reading, writing
+from kb import pending, reading, redaction, writing
 from kb.access import Access
-from kb.chunk import ChunkedDocument
+from kb.chunk import Chunk
 from kb.chunking import chunk_part
+from kb.conversion import Converted, convert
 from kb.detect import Detected, detect
 from kb.errors import UnknownSourceError
-from kb.model import Indexed
+from kb.model import Indexed, Origin
 
 MIN_SLICE_BYTES = 8192
 """A slice must be longer than any chunk, so that it ends where one may end."""
@@ -34,6 +37,7 @@ class About:
     inode: int | None = None
     ttl_s: float | None = None
     pinned: bool = False
+    base_url: str | None = None
 
     def detected(self, beginning: bytes) -> Detected:
         return detect(
@@ -44,9 +48,21 @@ class About:
             language=self.language,
         )
 
-    def new_source(
-        self, detected: Detected, size: int, sha256: bytes | None = None
-    ) -> writing.NewSource:
+    def text(self, data: bytes) -> Converted:
+        """What is kept of `data`: of a run, every byte of it."""
+        if self.origin == Origin.RUN:
+            detected = self.detected(data)
+            return Converted(data, detected, detected)
+        return convert(
+            data,
+            name=self.name,
+            media_type=self.media_type,
+            kind=self.kind,
+            language=self.language,
+            base_url=self.base_url,
+        )
+
+    def new_source(self, detected: Detected, size: int) -> writing.NewSource:
         return writing.NewSource(
             label=_storable(self.label),
             kind=detected.kind,
@@ -57,10 +73,18 @@ class About:
             path=self.path,
             mtime_ns=self.mtime_ns,
             inode=self.inode,
-            sha256=sha256,
             ttl_s=self.ttl_s,
             pinned=self.pinned,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """One part of a source, ready to be stored: secrets are out, and counted where they begin."""
+
+    chunks: tuple[Chunk, ...]
+    notes: tuple[str, ...]
+    redactions: int
 
 
 def _storable(text: str) -> str:
@@ -70,13 +94,19 @@ def _storable(text: str) -> str:
 
 def add(access: Access, about: About, data: bytes) -> Indexed:
     """Chunk `data`, then store it in one transaction."""
-    detected = about.detected(data)
-    document = chunk_part(data, detected)
-    new = about.new_source(detected, len(data), hashlib.sha256(data).digest())
+    text = about.text(data)
+    part = pending.Part(text.data, 0, 1)
+    cut = _cut(part, text.chunked_as, redaction.spans(access.redact, text.data))
+    new = replace(
+        about.new_source(text.detected, len(text.data)),
+        sha256=hashlib.sha256(data).digest(),
+        file_size=None if about.path is None else len(data),
+        converted="; ".join(text.steps) or None,
+    )
     with access.writing() as db:
         source_id, version = writing.insert_source(db, new)
-        writing.insert_chunks(db, source_id, document.chunks)
-    return _indexed(new, source_id, version, [document])
+        _store(db, source_id, cut)
+    return _indexed(new, source_id, version, [cut])
 
 
 def add_spool(
@@ -87,36 +117,61 @@ def add_spool(
     head, tail = pending.head_and_tail(spool, head_bytes, tail_bytes)
     detected = about.detected(head.data)
     parts = [head] if tail is None else [head, tail]
-    documents = [
-        chunk_part(part.data, detected, base_byte=part.start, base_line=part.line) for part in parts
-    ]
+    cuts = [_cut(part, detected, _secrets_of(access, part, spool)) for part in parts]
     new = about.new_source(detected, parts[-1].end)
     with access.writing() as db:
         source_id, version = writing.insert_source(db, new)
-        for document in documents:
-            writing.insert_chunks(db, source_id, document.chunks)
+        for cut in cuts:
+            _store(db, source_id, cut)
         if tail is not None:
             pending.enqueue(db, source_id, spool.absolute(), head, tail)
     if tail is None:
         spool.unlink(missing_ok=True)
-    return _indexed(new, source_id, version, documents)
+    return _indexed(new, source_id, version, cuts)
 
 
-def _indexed(
-    new: writing.NewSource, source_id: int, version: int, documents: list[ChunkedDocument]
-) -> Indexed:
-    done = sum(c.end_byte - c.start_byte for document in documents for c in document.chunks)
+def _secrets_of(access: Access, part: pending.Part, spool: Path) -> tuple[redaction.Span, ...]:
+    """The secrets that lie in a part of a file or reach into it."""
+    if access.redact is None:
+        return ()
+    start = max(part.start - redaction.CONTEXT_BYTES, 0)
+    with spool.open("rb") as stream:
+        stream.seek(start)
+        data = stream.read(part.end - start + redaction.CONTEXT_BYTES)
+    found = redaction.spans(access.redact, data, base_byte=start)
+    return tuple(span for span in found if span.end > part.start and span.start < part.end)
+
+
+def _cut(part: pending.Part, detected: Detected, secrets: Sequence[redaction.Span]) -> _Cut:
+    blanked = redaction.blanked(part.data, secrets, base_byte=part.start)
+    document = chunk_part(blanked, detected, base_byte=part.start, base_line=part.line)
+    return _Cut(
+        tuple(redaction.marked(document.chunks, secrets)),
+        document.notes,
+        sum(part.start <= secret.start < part.end for secret in secrets),
+    )
+
+
+def _store(db: sqlite3.Connection, source_id: int, cut: _Cut) -> None:
+    writing.insert_chunks(db, source_id, cut.chunks)
+    writing.count_redactions(db, source_id, cut.redactions)
+
+
+def _indexed(new: writing.NewSource, source_id: int, version: int, cuts: list[_Cut]) -> Indexed:
+    done = sum(c.end_byte - c.start_byte for cut in cuts for c in cut.chunks)
     return Indexed(
         source_id=source_id,
         label=new.label,
         version=version,
         kind=new.kind,
         language=new.language,
-        chunks=sum(len(document) for document in documents),
+        chunks=sum(len(cut.chunks) for cut in cuts),
         bytes_indexed=done,
         bytes_total=new.bytes_total,
         complete=done == new.bytes_total,
-        notes=tuple(note for document in documents for note in document.notes),
+        notes=tuple(note for cut in cuts for note in cut.notes),
+        converted=new.converted,
+        redactions=sum(cut.redactions for cut in cuts),
     )
 
 
@@ -130,6 +185,7 @@ def index_next(access: Access, limit: int) -> int | None:
     limit = max(limit, MIN_SLICE_BYTES)
     try:
         part = pending.read_slice(queued, limit)
+        secrets = _secrets_of(access, part, queued.spool)
     except OSError:
         with access.writing() as db:
             pending.drop(db, queued)
@@ -139,12 +195,11 @@ def index_next(access: Access, limit: int) -> int | None:
             source = reading.source(db, queued.source_id)
     except UnknownSourceError:  # purged meanwhile, and its row of the queue with it
         return limit
-    detected = Detected(source.kind, source.language, "stored")
-    document = chunk_part(part.data, detected, base_byte=part.start, base_line=part.line)
+    cut = _cut(part, Detected(source.kind, source.language, "stored"), secrets)
     with access.writing() as db:
         if pending.next_queued(db) != queued:  # another process was faster
             return limit
-        writing.insert_chunks(db, queued.source_id, document.chunks)
+        _store(db, queued.source_id, cut)
         last = pending.advance(db, queued, part)
     if last:
         queued.spool.unlink(missing_ok=True)

@@ -18,7 +18,8 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """What became of one addition. `bytes_indexed` < `bytes_total` while some of it is queued."""
+    """What became of one addition. `bytes_indexed` < `bytes_total` while some of it is queued;
+    `converted` says what was done to it before, `redactions` how many secrets were taken out."""
 
     source_id: int
     label: str
@@ -30,6 +31,8 @@ class Indexed:
     bytes_total: int
     complete: bool
     notes: tuple[str, ...] = ()
+    converted: str | None = None
+    redactions: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,9 @@ class Progress:
 @dataclass(frozen=True, slots=True)
 class Source:
     """One version of one label. `superseded_by` is the id of the next version, times are seconds
-    since the epoch, `path` is the file it was read from."""
+    since the epoch, `path` is the file it was read from. All bytes and lines are those of the text
+    that was stored, which `converted` (such as `HTML to Markdown`) tells from the source's own;
+    `redactions` counts the secrets that were taken out of it."""
 
     id: int
     label: str
@@ -64,6 +69,8 @@ class Source:
     expires_at: float | None
     pinned: bool
     superseded_by: int | None
+    converted: str | None = None
+    redactions: int = 0
 
     @property
     def complete(self) -> bool:

@@ -97,10 +97,19 @@ def create_vocabulary(db: sqlite3.Connection) -> None:
         )""")
 
 
+def add_conversions_and_redactions(db: sqlite3.Connection) -> None:
+    """What was done to a source's bytes before they were stored, and how large its file is."""
+    db.execute("ALTER TABLE source ADD COLUMN file_size INTEGER")
+    db.execute("ALTER TABLE source ADD COLUMN converted TEXT")
+    db.execute("ALTER TABLE source ADD COLUMN redactions INTEGER NOT NULL DEFAULT 0")
+    db.execute("UPDATE source SET file_size = bytes_total WHERE path IS NOT NULL")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_sources_and_chunks,
     create_full_text_index,
     create_vocabulary,
+    add_conversions_and_redactions,
 )
 
 

@@ -13,6 +13,7 @@ from kb.errors import translated
 from kb.filetypes import canonical_language
 from kb.filters import Filters
 from kb.model import Check, Hit, Indexed, Progress, Purged, QueryResult, Source, Stats
+from kb.redaction import FindSecrets
 from kb.search import search
 
 
@@ -36,18 +37,19 @@ class Store:
         return self._access.notices
 
     @classmethod
-    def open(cls, path: Path, *, create: bool = True) -> Store:
+    def open(cls, path: Path, *, create: bool = True, redact: FindSecrets | None = None) -> Store:
         """Open the file, making or migrating it where needed.
 
         A damaged file is renamed, never deleted, and `notices` says so; a read-only one can be
-        searched but not added to.
+        searched but not added to. `redact` finds the secrets in whatever is added: they are
+        replaced by their kind before anything is stored, and counted in `Source.redactions`.
 
         Raises:
             StoreUnavailableError: there is no such file and `create` is false, or it cannot be
                 opened.
             StoreError: SQLite refuses it for another reason.
         """
-        return cls(Access(path, create=create))
+        return cls(Access(path, create=create, redact=redact))
 
     def __enter__(self) -> Store:
         return self
@@ -80,12 +82,14 @@ class Store:
         inode: int | None = None,
         ttl_s: float | None = None,
         pinned: bool = False,
+        base_url: str | None = None,
     ) -> Indexed:
         """Index `data` wholly as the next version of `label`.
 
         An older version is superseded: kept, but no longer searched by default. `name` (such as a
         file name) and `media_type` help to tell the kind where it is not said. `ttl_s` is how many
-        seconds it stays findable.
+        seconds it stays findable. HTML becomes Markdown, with links resolved against `base_url`,
+        and UTF-16 becomes UTF-8, except where the origin is a run, whose output is kept as it is.
 
         Raises:
             ValueError: an unknown `kind`.
@@ -104,6 +108,7 @@ class Store:
             inode=inode,
             ttl_s=ttl_s,
             pinned=pinned,
+            base_url=base_url,
         )
         return indexing.add(self._access, about, data)
 

@@ -1,0 +1,144 @@
+"""HTML as Markdown: what a page says, with its headings, code blocks and tables kept.
+
+Left out is what no reader looks for: scripts, styles, navigation and footers. Lines of code come
+out as they stand in the page, under their language where the page tells it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from html import unescape
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+MAX_HTML_BYTES = 32 * 1024 * 1024
+"""Larger documents are kept as they are: a tree of them would take a gigabyte of memory."""
+
+MAX_DEPTH = 500
+"""Nesting beyond this is no page that a person wrote, and costs the parser quadratic time."""
+
+MIN_KEPT = 0.6
+"""The share of a page's letters and digits that its Markdown must have to be taken for it."""
+
+_LEFT_OUT = (
+    "script, style, noscript, template, svg, nav, footer, [role=navigation], a.headerlink,"
+    " a.anchor, a.anchorjs-link, td.linenos, td.gutter, td.blob-num, span.linenos"
+)
+_LANGUAGE = re.compile(
+    r"(?:^|\s)(?:language|lang|highlight-source|highlight|brush:|sourceCode)[-\s]?([a-z][\w+#-]*)",
+    re.IGNORECASE,
+)
+_NO_LANGUAGES = frozenset({"default", "none", "notranslate", "text", "plain", "plaintext"})
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
+_MARKUP = re.compile(r"(?is)<(script|style)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)|<[^<>]*>")
+# Elements that never hold others, or that authors leave open and the next one of them closes.
+_FLAT_NAMES = """
+area base br col embed hr img input link meta param source track wbr
+p li dt dd td th tr tbody thead tfoot option
+"""
+_FLAT = frozenset(_FLAT_NAMES.split())
+
+
+def to_markdown(html: str, *, base_url: str | None = None) -> str:
+    """The page as Markdown; relative links are resolved against `base_url` where it is given.
+
+    Never raises for anything the page holds: one that no parser makes sense of becomes its text.
+    """
+    if _too_deep(html):
+        return _bare_text(html)
+    tree = _parser()(html)
+    for node in tree.css(_LEFT_OUT):
+        node.decompose()
+    _free_code(tree)
+    written = _written(tree.html or "", base_url)
+    body = tree.body
+    text = body.text(separator="\n", strip=True) if body is not None else ""
+    return written if _letters(written) >= MIN_KEPT * _letters(text) else text + "\n"
+
+
+def title_of(html: str) -> str | None:
+    """What the page calls itself, or None."""
+    found = re.search(r"(?is)<title[^<>]*>([^<]{1,600})", html)
+    return " ".join(unescape(found.group(1)).split()) or None if found else None
+
+
+def _too_deep(html: str) -> bool:
+    depth = 0
+    for closing, name in _TAG.findall(html):
+        if name.lower() in _FLAT:
+            continue
+        depth = max(0, depth - 1) if closing else depth + 1
+        if depth > MAX_DEPTH:
+            return True
+    return False
+
+
+def _bare_text(html: str) -> str:
+    return unescape(_MARKUP.sub(" ", html))
+
+
+def _free_code(tree: LexborHTMLParser) -> None:
+    """Take code out of tables, which have no room for lines, and note each block's language."""
+    for table in tree.css("table"):
+        if table.css_first("pre") is not None and table.css_first("th") is None:
+            for cell in table.css("tbody, tr, td"):
+                cell.unwrap()
+            table.unwrap()
+    for block in tree.css("pre"):
+        language = _language(block)
+        if language is not None and block.css_first("code[class^=language-]") is None:
+            block.attrs["class"] = f"language-{language}"
+
+
+def _language(block: LexborNode) -> str | None:
+    """The language that the block, the code in it, or what stands around it, names."""
+    inner = block.css_first("code")
+    around: list[LexborNode | None] = [inner, block, block.parent]
+    around.append(block.parent.parent if block.parent is not None else None)
+    for node in around:
+        if node is None:
+            continue
+        named = node.attributes.get("data-lang") or node.attributes.get("data-language")
+        found = _LANGUAGE.search(node.attributes.get("class") or "")
+        language = named or (found.group(1) if found else None)
+        if language and language.lower() not in _NO_LANGUAGES:
+            return re.sub(r"[^\w+#-]", "", language).lower() or None
+    return None
+
+
+def _written(html: str, base_url: str | None) -> str:
+    converter, options = _converter()
+    given = options(base_url)
+    try:
+        content = converter.convert(html, given).content
+    except converter.ConversionError:
+        return ""
+    return str(content or "")
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalnum, text))
+
+
+@cache
+def _parser() -> type[LexborHTMLParser]:
+    return import_module("selectolax.lexbor").LexborHTMLParser  # type: ignore[no-any-return]
+
+
+@cache
+def _converter() -> tuple[Any, Any]:
+    """The converting library, loaded where there is HTML, and its options by base URL."""
+    library = import_module("html_to_markdown")
+
+    def options(base_url: str | None) -> object:
+        return library.ConversionOptions(
+            preprocessing=library.PreprocessingOptions(enabled=False),
+            extract_metadata=False,
+            base_url=base_url,
+        )
+
+    return library, options

@@ -1,0 +1,100 @@
+"""Secrets never enter the store: they are blanked before anything reads the text, and named where
+they stood.
+
+Blanks are as long as what they cover, so that chunks keep the byte ranges of the source itself, and
+neither a title nor a word of the vocabulary can hold a part of a secret.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from kb.chunk import Chunk
+
+CONTEXT_BYTES = 8192
+"""How far around a part of a larger source a secret that crosses its edge is looked for."""
+
+_BLANK = b"x"
+_LINE_ENDS = b"\r\n"
+
+
+class Secret(Protocol):
+    """Where a secret stands, in bytes, and of which kind it is."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+
+
+FindSecrets = Callable[[bytes], Sequence[Secret]]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A secret's bytes in a source."""
+
+    start: int
+    end: int
+    kind: str
+
+    @property
+    def mark(self) -> str:
+        return f"[REDACTED:{self.kind}]"
+
+
+def spans(find: FindSecrets | None, data: bytes, *, base_byte: int = 0) -> tuple[Span, ...]:
+    """The secrets in `data`, which begins at `base_byte` of its source; in order, none overlap."""
+    if find is None:
+        return ()
+    found = sorted((s.start, s.end, s.kind) for s in find(data) if s.end > s.start)
+    apart: list[Span] = []
+    for start, end, kind in found:
+        start += base_byte  # noqa: PLW2901
+        if apart and start < apart[-1].end:
+            start = apart[-1].end  # noqa: PLW2901
+        if start < end + base_byte:
+            apart.append(Span(start, end + base_byte, kind))
+    return tuple(apart)
+
+
+def blanked(data: bytes, secrets: Sequence[Span], *, base_byte: int = 0) -> bytes:
+    """`data` with every secret overwritten; line ends stay where they are."""
+    if not secrets:
+        return data
+    text = bytearray(data)
+    for secret in secrets:
+        start, end = max(secret.start - base_byte, 0), min(secret.end - base_byte, len(data))
+        covered = text[start:end]
+        text[start:end] = bytes(byte if byte in _LINE_ENDS else _BLANK[0] for byte in covered)
+    return bytes(text)
+
+
+def marked(chunks: Sequence[Chunk], secrets: Sequence[Span]) -> Iterator[Chunk]:
+    """The chunks of blanked text with each blank replaced by what it stands for."""
+    ends = [secret.end for secret in secrets]
+    for chunk in chunks:
+        at = bisect_left(ends, chunk.start_byte + 1)
+        inside = []
+        while at < len(secrets) and secrets[at].start < chunk.end_byte:
+            inside.append(secrets[at])
+            at += 1
+        yield _marked(chunk, inside) if inside else chunk
+
+
+def _marked(chunk: Chunk, secrets: Sequence[Span]) -> Chunk:
+    data = chunk.raw if chunk.raw is not None else chunk.text.encode()
+    pieces = []
+    position = 0
+    for secret in secrets:
+        start = max(secret.start - chunk.start_byte, 0)
+        pieces += [data[position:start], secret.mark.encode()]
+        position = min(secret.end - chunk.start_byte, len(data))
+    raw = b"".join([*pieces, data[position:]])
+    text = raw.decode("utf-8", "replace")
+    return replace(chunk, text=text, raw=None if chunk.raw is None else raw, search_words=None)
