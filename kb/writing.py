@@ -32,7 +32,9 @@ class NewSource:
     path: str | None = None
     mtime_ns: int | None = None
     inode: int | None = None
+    file_size: int | None = None
     sha256: bytes | None = None
+    converted: str | None = None
     ttl_s: float | None = None
     pinned: bool = False
 
@@ -49,8 +51,8 @@ def insert_source(db: sqlite3.Connection, new: NewSource) -> tuple[int, int]:
     now = time.time()
     cursor = db.execute(
         "INSERT INTO source (label, version, kind, language, origin, session, path, mtime_ns,"
-        " inode, sha256, bytes_total, bytes_indexed, indexed_at, expires_at, pinned)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
+        " inode, file_size, sha256, converted, bytes_total, bytes_indexed, indexed_at, expires_at,"
+        " pinned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
         (
             new.label,
             version,
@@ -61,7 +63,9 @@ def insert_source(db: sqlite3.Connection, new: NewSource) -> tuple[int, int]:
             new.path,
             new.mtime_ns,
             new.inode,
+            new.file_size,
             new.sha256,
+            new.converted,
             new.bytes_total,
             now,
             None if new.ttl_s is None else now + new.ttl_s,
@@ -96,6 +100,12 @@ def insert_chunks(db: sqlite3.Connection, source_id: int, chunks: Sequence[Chunk
         (sum(chunk.end_byte - chunk.start_byte for chunk in chunks), source_id),
     )
     insert_words(db, set().union(*(words.search_words(chunk).vocabulary for chunk in chunks)))
+
+
+def count_redactions(db: sqlite3.Connection, source_id: int, count: int) -> None:
+    """Add to how many secrets were taken out of a source."""
+    if count:
+        db.execute("UPDATE source SET redactions = redactions + ? WHERE id = ?", (count, source_id))
 
 
 def insert_words(db: sqlite3.Connection, vocabulary: Iterable[str]) -> None:
