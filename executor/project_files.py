@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from executor.profile import ProjectAccess
+from policy.secrets import is_secret_name
 
-# Files of a project that hold secrets, by name at any depth.
-SECRET_NAMES = (
-    ".env",
-    ".env.*",
-    ".npmrc",
-    ".pypirc",
-    ".netrc",
-    ".git-credentials",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "*.keystore",
-    "*.kdbx",
-    "id_rsa",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ed25519",
-    "credentials.json",
-    "service-account*.json",
-)
-NOT_SECRET_NAMES = (".env.example", ".env.sample", ".env.template", ".env.dist")
 # Installed packages and version control: large, and what lies there is not the project's own.
 NOT_SEARCHED = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
 ENTRIES_MAX = 200_000
@@ -166,13 +144,6 @@ def linked_repository(project: Path) -> tuple[str, ...]:
     return tuple(path for path in found if not Path(path).is_relative_to(project))
 
 
-def is_secret(name: str) -> bool:
-    """Whether a file of this name is kept from programs."""
-    if name in NOT_SECRET_NAMES:
-        return False
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in SECRET_NAMES)
-
-
 def find_secrets(project: Path) -> Iterator[str]:
     """Absolute paths of the project's secret files, as far as the search may go."""
     seen = 0
@@ -181,7 +152,7 @@ def find_secrets(project: Path) -> Iterator[str]:
         seen += len(files) + len(folders)
         if seen > ENTRIES_MAX:
             return
-        for name in filter(is_secret, files):
+        for name in filter(is_secret_name, files):
             # The file that a link of such a name leads to is the secret, whatever it is called.
             path = os.path.realpath(os.path.join(folder, name))
             if path.startswith(f"{project}/") and os.path.isfile(path):

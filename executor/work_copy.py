@@ -20,9 +20,9 @@ from executor.model import MIB, ChangedFile
 from executor.project_files import (
     find_secrets,
     is_git_made_dangerous,
-    is_secret,
     protected_paths,
 )
+from policy.secrets import is_secret_name
 
 BYTES_MAX = 256 * MIB
 ENTRIES_MAX = 20_000
@@ -169,7 +169,7 @@ def make(project: Path, folder: Path, owner: tuple[int, int]) -> WorkCopy:
 def _walk(top: Path) -> Iterator[tuple[str, os.stat_result]]:
     """Every entry but those that bear a secret's name, folders before what is in them."""
     for folder, folders, files in os.walk(top):
-        for name in sorted(folders) + sorted(n for n in files if not is_secret(n)):
+        for name in sorted(folders) + sorted(n for n in files if not is_secret_name(n)):
             full = os.path.join(folder, name)
             yield os.path.relpath(full, top), os.lstat(full)
 

@@ -14,7 +14,6 @@ from executor.project_files import (
     Guarded,
     find_secrets,
     guarded,
-    is_secret,
     linked_repository,
     readable,
 )
@@ -32,31 +31,6 @@ def lay_out(project: Path, *names: str) -> None:
         path = project / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir() if name.endswith("/") else path.write_text("x")
-
-
-@pytest.mark.parametrize(
-    ("name", "secret"),
-    [
-        (".env", True),
-        (".env.production", True),
-        (".env.example", False),
-        (".env.template", False),
-        (".envrc", False),
-        ("env", False),
-        ("server.pem", True),
-        ("server.pem.txt", False),
-        ("private.key", True),
-        ("keyboard.py", False),
-        ("id_ed25519", True),
-        ("id_ed25519.pub", False),
-        (".npmrc", True),
-        ("service-account-prod.json", True),
-        ("credentials.json", True),
-        ("README.md", False),
-    ],
-)
-def test_secrets_are_known_by_name(name, secret):
-    assert is_secret(name) is secret
 
 
 def test_secrets_are_found_at_any_depth_but_not_in_installed_packages(project: Path):

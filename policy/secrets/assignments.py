@@ -1,0 +1,176 @@
+"""Values given to names that say "secret": settings, YAML, JSON, XML, code, command lines.
+
+Only the value is the secret. A name alone proves little, so the value must look like one: not an
+expression, a type, a reference to where the secret is kept, a placeholder, or prose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from policy.secrets.placeholders import is_placeholder
+from policy.secrets.telling_names import has_keyword, names
+
+VALUE_BYTES_MAX = 4096
+LINE_START_BYTES_MAX = 100
+
+# The name's own end, a type annotation if any, the sign, a string prefix, and the quote.
+_SEPARATOR = re.compile(
+    rb"""(?:\\?["'`]?\]?)(?:[ ]{0,4}:[ ]{0,4}[A-Za-z_][\w.\[\]|]{0,40}[ ]{0,4}(?==))?[ \t]{0,40}+"""
+    rb"""(?P<sign>=>|:=|\?=|=(?!=)|:(?!:)|>(?=[^\s<>]{1,400}</)|,(?=[ \t]{0,8}["']))"""
+    rb"""(?P<gap>[ \t]{0,40}+)(?:[bBrRuUfF]{1,2}(?=["']))?(?P<quote>\\?"{1,3}|\\?'{1,3}|`)?"""
+)
+_OPTION_GAP = re.compile(rb"[ \t]{1,8}[\"']?")
+_WORD = re.compile(rb"[^\s\"'`,;<]{1,512}+")
+_SETTING = re.compile(rb"[^\s\"'`;]{1,4096}+")
+_LINE = re.compile(rb"[^\r\n]{1,4096}+")
+_LINE_START = re.compile(
+    rb"[ \t]{0,80}(?:export |set |setenv |ENV |ARG |declare -x |- |\+|> ?|[0-9]{1,6}[:|] ?)?"
+    rb"[ \t]{0,8}"
+)
+_CODE = re.compile(rb"[(){}\[\]<>|\\]|->|::|&&|=")
+_IDENTIFIER = re.compile(rb"[A-Za-z_$][\w$]*+(?:[.][A-Za-z_$][\w$]*+)*+[.]?\Z")
+# What stands behind a colon or sign and is a type, a kind, a state, and no value.
+_NO_VALUES = frozenset(
+    b"string str bytes text int integer number any none null nil true false yes no bool boolean"
+    b" undefined required optional varchar char object void unknown default password secret token"
+    b" username user key value hash binary data file stdin prompt keyring basic bearer digest oauth"
+    b" oauth2 enabled disabled always never inherit empty unset missing invalid valid present"
+    b" absent test".split()
+)
+
+
+def find_assignments(data: bytes) -> Iterator[tuple[str, int, int]]:
+    """Kind, start and end of each value that a telling name is given."""
+    for kind, start, end in names(data):
+        if value := _value_behind(data, start, end, kind):
+            yield kind, *value
+
+
+def _value_behind(data: bytes, start: int, end: int, kind: str) -> tuple[int, int] | None:
+    is_option = b"--" in data[max(start - 2, 0) : start + 2]
+    separator = _SEPARATOR.match(data, end)
+    if separator is None:
+        gap = _OPTION_GAP.match(data, end) if is_option else None
+        return _option_value(data, gap.end()) if gap else None
+    if separator["quote"]:
+        return _quoted(data, separator, kind)
+    begins_line = _begins_line(data, start)
+    if separator["sign"] == b":" and separator["gap"] and begins_line:
+        return _of_line(data, separator.end(), kind)
+    if separator["sign"] == b"=" and begins_line:
+        return _setting(data, start, separator, kind)
+    may_be_plain = (is_option and separator["sign"] == b"=") or (
+        kind == "password" and separator["sign"] == b">"
+    )
+    return _word(data, separator.end(), may_be_plain=may_be_plain)
+
+
+def _begins_line(data: bytes, start: int) -> bool:
+    """Whether only what may open a setting stands before it on its line."""
+    earliest = max(start - LINE_START_BYTES_MAX, 0)
+    line = max(data.rfind(b"\n", earliest, start), data.rfind(b"\r", earliest, start)) + 1
+    if line == 0 and earliest > 0:
+        return False
+    return _LINE_START.fullmatch(data, line, start) is not None
+
+
+def _quoted(data: bytes, separator: re.Match[bytes], kind: str) -> tuple[int, int] | None:
+    """A text in quotes, on one line unless the quotes are triple."""
+    quote, start = separator["quote"], separator.end()
+    last = start + VALUE_BYTES_MAX
+    end = data.find(quote, start, last)
+    while end > start and data[end - 1] == 0x5C and len(quote) == 1:  # an escaped quote
+        end = data.find(quote, end + 1, last)
+    if end < 0 or (len(quote) < 3 and data.find(b"\n", start, end) >= 0):
+        return None
+    value = data[start:end]
+    if not _may_be_secret(value) or (b" " in value and not _is_mixed(value)):
+        return None
+    # After a comma stands an argument or a message.
+    is_password = kind == "password" and separator["sign"] != b","
+    return (start, end) if is_password or _is_random(value) else None
+
+
+def _of_line(data: bytes, at: int, kind: str) -> tuple[int, int] | None:
+    """`password: hunter2` of YAML, to the end of its line or to a comment."""
+    line = _LINE.match(data, at)
+    if line is None:
+        return None
+    value = line[0].partition(b" #")[0].rstrip()
+    if not _may_be_secret(value) or b" " in value or _CODE.search(value):
+        return None
+    if value.endswith((b",", b";")):
+        return None
+    is_password = kind == "password" and (
+        _has_digit(value) or value.islower() or not _IDENTIFIER.match(value)
+    )
+    return (at, at + len(value)) if is_password or _is_random(value) else None
+
+
+def _setting(
+    data: bytes, start: int, separator: re.Match[bytes], kind: str
+) -> tuple[int, int] | None:
+    """`NAME=value` of an environment, `db.password = value` of properties."""
+    match = _SETTING.match(data, separator.end())
+    if match is None or match[0].endswith(b","):
+        return None
+    value = match[0]
+    if _CODE.search(value.rstrip(b"=")) or not _may_be_secret(value):
+        return None
+    if data[start : start + 1].isupper() and not separator["gap"]:
+        return match.span()
+    is_name = _IDENTIFIER.match(value) and (b"." in value or has_keyword(value))
+    is_password = kind == "password" and not is_name and _has_digit(value) and len(value) >= 6
+    return match.span() if is_password or (_is_random(value) and not is_name) else None
+
+
+def _word(data: bytes, at: int, *, may_be_plain: bool) -> tuple[int, int] | None:
+    """A value in the midst of a line: `--password=value`, `?token=value`, `<password>value<`."""
+    match = _WORD.match(data, at)
+    if match is None:
+        return None
+    value = match[0].partition(b"&")[0].rstrip(b")]}>.")
+    if _CODE.search(value.rstrip(b"=")) or not _may_be_secret(value):
+        return None
+    if not may_be_plain and not (_is_random(value) and not _is_dotted(value)):
+        return None
+    return at, at + len(value)
+
+
+def _option_value(data: bytes, at: int) -> tuple[int, int] | None:
+    """`--password hunter2`: what follows an option could be any word, so it must be odd."""
+    match = _WORD.match(data, at)
+    if match is None or match[0].startswith(b"-") or not _may_be_secret(match[0]):
+        return None
+    value = match[0]
+    is_odd = _has_digit(value) and not value.isdigit() and len(value) >= 6
+    return match.span() if is_odd and not _CODE.search(value) else None
+
+
+def _may_be_secret(value: bytes) -> bool:
+    """Not too short, and neither a placeholder nor a type nor the name of a secret."""
+    if len(value) < 4 or value.lower() in _NO_VALUES or is_placeholder(value):
+        return False
+    return _has_digit(value) or not has_keyword(value)
+
+
+def _has_digit(value: bytes) -> bool:
+    return any(0x30 <= byte <= 0x39 for byte in value)
+
+
+def _is_dotted(value: bytes) -> bool:
+    return b"." in value and _IDENTIFIER.match(value) is not None
+
+
+def _is_mixed(value: bytes) -> bool:
+    """Whether a text with spaces is a passphrase and not a sentence: digits, capitals, length."""
+    return _has_digit(value) and any(0x41 <= byte <= 0x5A for byte in value) and len(value) >= 12
+
+
+def _is_random(value: bytes) -> bool:
+    """Whether it looks made by a machine, or by somebody who follows a password's rules."""
+    if b" " in value or len(value) < 8 or not _has_digit(value):
+        return False
+    return not value.isdigit() and len(set(value)) >= 6

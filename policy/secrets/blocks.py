@@ -1,0 +1,89 @@
+"""Private keys in their armour, passwords in URLs, credentials in HTTP headers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from policy.secrets.placeholders import is_filler, is_placeholder
+
+# RFC 7468 (PKCS #8, PKCS #1, SEC 1), RFC 9580 (PGP), PROTOCOL.key of OpenSSH. What stands between
+# two lines of the body may be written out (`\n` in JSON), quoted, commented or indented.
+_ARMOUR = re.compile(rb"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
+_BETWEEN = rb"""(?:[\s"'+,>#*|\\/;]|(?<=\\)[nrt]){1,80}"""
+_HEADERS = rb"(?:" + _BETWEEN + rb"[A-Z][A-Za-z-]{1,30}:[^\r\n\\]{0,200}){0,8}"
+_BODY = re.compile(
+    _HEADERS + rb"(?P<body>" + _BETWEEN + rb"[A-Za-z0-9+/=]{32,}+"
+    rb"(?:" + _BETWEEN + rb"[A-Za-z0-9+/=]{24,}+)*+"
+    rb"(?:" + _BETWEEN + rb"[A-Za-z0-9+/=]{1,200}+(?=" + _BETWEEN + rb"-----END |"
+    + _BETWEEN + rb"=[A-Za-z0-9+/]{4}))?"
+    rb"(?:" + _BETWEEN + rb"=[A-Za-z0-9+/]{4})?)"
+)  # fmt: skip
+
+# The last @ of the authority ends the password, as people write them unencoded.
+_AUTHORITY = re.compile(rb"""://([^\s/?#"'`<>\\:@]{0,256}+):([^\s/"'`<>\\]{1,512}+)""")
+_COMMON_EXAMPLES = frozenset(b"pass passwd password pwd secret pw token user username".split())
+
+# RFC 9110, 11.6: Authorization, Proxy-Authorization; the schemes of RFC 6750 and RFC 7617.
+_SCHEME = re.compile(
+    rb"(?P<scheme>bearer|basic|token)[ \t]{1,8}(?P<value>[A-Za-z0-9._~+/-]{8,4096}+={0,2})",
+    re.IGNORECASE,
+)
+_HEADER = re.compile(
+    rb"""(?:authorization|x-api-key|x-auth-token|private-token)["']?\s{0,4}[:=,]\s{0,4}["']?""",
+    re.IGNORECASE,
+)
+_HEADER_NAMES = (b"authorization", b"x-api-key", b"x-auth-token", b"private-token")
+_HEADER_VALUE = re.compile(rb"[A-Za-z0-9._~+/-]{16,4096}+={0,2}")
+_BEARER = re.compile(rb"\bbearer[ \t]{1,8}(?P<value>[A-Za-z0-9._~+/-]{16,4096}+={0,2})", re.I)
+
+
+def find_private_keys(data: bytes) -> Iterator[tuple[str, int, int]]:
+    """The body of each private key, armour left standing; also of one that is cut off."""
+    at = 0
+    while (at := data.find(b"-----BEGIN ", at)) >= 0:
+        armour = _ARMOUR.match(data, at)
+        at += len(b"-----BEGIN ")
+        if armour and (key := _BODY.match(data, armour.end())):
+            begin = key.end("body") - len(key["body"].lstrip(b"\r\n\t \"'+,>#*|;/"))
+            yield "private-key", begin, key.end("body")
+            at = key.end("body")
+
+
+def find_url_passwords(data: bytes) -> Iterator[tuple[str, int, int]]:
+    """The password of every `scheme://user:password@host`."""
+    at = 0
+    while (at := data.find(b"://", at)) >= 0:
+        match = _AUTHORITY.match(data, at)
+        at += len(b"://")
+        if match is None:
+            continue
+        password, sign, host = match[2].rpartition(b"@")
+        if (
+            sign
+            and host[:1].isalnum() | (host[:1] in (b"[", b"$", b"{", b"%"))
+            and not (is_placeholder(password) or password.lower() in _COMMON_EXAMPLES)
+        ):
+            yield "url-password", match.start(2), match.start(2) + len(password)
+
+
+def find_header_credentials(data: bytes) -> Iterator[tuple[str, int, int]]:
+    """What authorises in HTTP headers, in whatever notation they are written."""
+    lowered = data.lower()
+    headers = _HEADER.finditer(data) if any(name in lowered for name in _HEADER_NAMES) else ()
+    for header in headers:
+        match = _SCHEME.match(data, header.end())
+        if match is None and header[0][:1].lower() != b"a":
+            match = _HEADER_VALUE.match(data, header.end())
+            span = match.span() if match else None
+        else:
+            span = match.span("value") if match else None
+        if span and _is_credential(data[slice(*span)]):
+            yield "http-credential", *span
+    for match in _BEARER.finditer(data) if b"bearer" in lowered else ():
+        if _is_credential(match["value"]) and any(48 <= byte < 58 for byte in match["value"]):
+            yield "http-credential", *match.span("value")
+
+
+def _is_credential(value: bytes) -> bool:
+    return not is_placeholder(value) and not is_filler(value)

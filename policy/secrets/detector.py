@@ -1,0 +1,109 @@
+"""Finds secrets by all means at once, and replaces them by what kind they are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import AnyStr, Generic
+
+from policy.secrets.assignments import find_assignments
+from policy.secrets.blocks import find_header_credentials, find_private_keys, find_url_passwords
+from policy.secrets.tokens import find_tokens
+
+Finder = Callable[[bytes], Iterator[tuple[str, int, int]]]
+
+FINDERS: tuple[Finder, ...] = (
+    find_private_keys,
+    find_tokens,
+    find_url_passwords,
+    find_header_credentials,
+    find_assignments,
+)
+"""In order of how much they know: where two find the same text, the first names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """One secret: the value alone, without the name it is given to."""
+
+    kind: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted(Generic[AnyStr]):
+    """A text without its secrets; `secrets` has their places in the text as it was."""
+
+    text: AnyStr
+    secrets: tuple[Secret, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many secrets were replaced."""
+        return len(self.secrets)
+
+    @property
+    def kinds(self) -> Mapping[str, int]:
+        """How many of each kind."""
+        return Counter(secret.kind for secret in self.secrets)
+
+
+def find_secrets(text: str | bytes) -> tuple[Secret, ...]:
+    """The secrets of a text in order, none overlapping another.
+
+    Ranges are bytes of bytes, and characters of str.
+    """
+    if isinstance(text, bytes):
+        return _found(text)
+    data = text.encode("utf-8", "surrogatepass")
+    found = _found(data)
+    return found if len(data) == len(text) else tuple(_in_characters(data, found))
+
+
+def redact(text: AnyStr) -> Redacted[AnyStr]:
+    """The text with `[REDACTED:kind]` in place of each secret. Redacting again changes nothing."""
+    secrets = find_secrets(text)
+    if not secrets:
+        return Redacted(text)
+    pieces, at = [], 0
+    for secret in secrets:
+        pieces += [text[at : secret.start], _mark(secret.kind, text)]
+        at = secret.end
+    pieces.append(text[at:])
+    return Redacted(text[:0].join(pieces), secrets)
+
+
+def _mark(kind: str, like: AnyStr) -> AnyStr:
+    mark = f"[REDACTED:{kind}]"
+    return mark if isinstance(like, str) else mark.encode()
+
+
+def _found(data: bytes) -> tuple[Secret, ...]:
+    ranked = [
+        (start, rank, end, kind)
+        for rank, finder in enumerate(FINDERS)
+        for kind, start, end in finder(data)
+        if start < end
+    ]
+    kept: list[Secret] = []
+    for start, _, end, kind in sorted(ranked):
+        if kept and start < kept[-1].end:
+            first = kept[-1]
+            kept[-1] = Secret(first.kind, first.start, max(first.end, end))
+        else:
+            kept.append(Secret(kind, start, end))
+    return tuple(kept)
+
+
+def _in_characters(data: bytes, secrets: tuple[Secret, ...]) -> Iterator[Secret]:
+    """The same ranges, counted in characters."""
+    characters, at = 0, 0
+    for secret in secrets:
+        places = []
+        for offset in (secret.start, secret.end):
+            characters += len(data[at:offset].decode("utf-8", "surrogatepass"))
+            at = offset
+            places.append(characters)
+        yield Secret(secret.kind, *places)

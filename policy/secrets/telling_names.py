@@ -1,0 +1,86 @@
+"""Which names say that their value is secret: `API_TOKEN` and `clientSecret`, not `max_tokens`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from policy.wordlist import word_set
+
+# What is searched for, in lower case; the whole name is then taken apart.
+KEYWORDS = tuple(
+    word.encode()
+    for stem in word_set(
+        """passw passphrase pwd secret token credential api_key access_key private_key auth_key
+        signing_key encryption_key master_key account_key license_key session_key webhook_key
+        jwt_key key_data"""
+    )
+    for word in {stem, stem.replace("_", "-"), stem.replace("_", "")}
+)
+NAME_BYTES_MAX = 80
+_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+_TAIL = re.compile(rb"[A-Za-z0-9_.-]{0,80}+")
+_WORDS = re.compile(rb"[A-Z]{1,80}(?![a-z])|[A-Z]?[a-z]++|[0-9]++")
+
+_PASSWORDS = word_set("password passwd passphrase pwd passwort passcode")
+_SECRETS = word_set("secret secrets token credential credentials apikey")
+# `…_key` names a secret only with one of these before it.
+_KEY_KINDS = word_set(
+    """api access secret private auth signing encryption master account license session webhook
+    jwt client admin service storage shared"""
+)
+# What may follow the telling word and leave it telling: API_TOKEN_PROD, secret_key_base.
+_SUFFIXES = word_set(
+    """prod production dev development staging live test default base value new old primary
+    secondary main root raw plain data string str text"""
+)
+
+
+def names(data: bytes) -> Iterator[tuple[str, int, int]]:
+    """Kind, start and end of each telling name."""
+    at = 0
+    for keyword_start, keyword_end in _keywords(data.lower()):
+        if keyword_start < at:
+            continue
+        earliest = max(at, keyword_start - NAME_BYTES_MAX)
+        before = data[earliest:keyword_start]
+        start = earliest + len(before.rstrip(_CHARACTERS))
+        tail = _TAIL.match(data, keyword_end)
+        at = tail.end() if tail else keyword_end
+        if kind := kind_of(data[start:at]):
+            yield kind, start, at
+
+
+def _keywords(lowered: bytes) -> list[tuple[int, int]]:
+    """Where each keyword stands, in order. Plain searches are many times faster than one regex."""
+    found = []
+    for word in KEYWORDS:
+        at = lowered.find(word)
+        while at >= 0:
+            found.append((at, at + len(word)))
+            at = lowered.find(word, at + len(word))
+    return sorted(found)
+
+
+def has_keyword(value: bytes) -> bool:
+    """Whether a value speaks of secrets itself."""
+    lowered = value.lower()
+    return any(word in lowered for word in KEYWORDS)
+
+
+def kind_of(name: bytes) -> str:
+    """What a name says it holds: `password`, `secret`, `token`, `key`; empty if nothing secret."""
+    last = name.rstrip(b".-").rpartition(b".")[2]
+    words = [word.decode().lower() for word in _WORDS.findall(last)]
+    while words and (words[-1].isdigit() or words[-1] in _SUFFIXES):
+        words.pop()
+    if not words:
+        return ""
+    tail, before = words[-1], words[-2] if len(words) > 1 else ""
+    if tail in _PASSWORDS or tail.endswith(("password", "passwd")):
+        return "password"
+    if tail == "key":
+        return "key" if before in _KEY_KINDS else ""
+    if tail in _SECRETS:
+        return {"apikey": "key", "token": "token"}.get(tail, "secret")
+    return ""

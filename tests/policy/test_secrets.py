@@ -1,0 +1,193 @@
+"""The detector finds what is secret, all of it and nothing else, in linear time."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policy.secrets import (
+    Secret,
+    assignments,
+    blocks,
+    find_secrets,
+    is_secret_name,
+    placeholders,
+    redact,
+    telling_names,
+)
+from policy.secrets.tokens import TOKEN_FORMS
+from tests.policy.secret_corpus import NEGATIVES, POSITIVES, PRIVATE_KEYS
+
+
+def test_the_corpus_is_large():
+    assert len(POSITIVES) + len(PRIVATE_KEYS) >= 80
+    assert len(NEGATIVES) >= 80
+
+
+@pytest.mark.parametrize(("kind", "before", "secret", "after"), POSITIVES)
+def test_a_secret_is_found_with_its_kind_and_exactly(kind, before, secret, after):
+    text = before + secret + after
+    assert redact(text).text == f"{before}[REDACTED:{kind}]{after}"
+    in_bytes = redact(text.encode())
+    assert in_bytes.text == f"{before}[REDACTED:{kind}]{after}".encode()
+    assert in_bytes.count == 1
+
+
+@pytest.mark.parametrize("text", NEGATIVES)
+def test_what_is_no_secret_is_left_alone(text):
+    assert redact(text).text == text
+
+
+@pytest.mark.parametrize("block", PRIVATE_KEYS)
+@pytest.mark.parametrize("is_cut_off", [False, True])
+def test_a_private_key_loses_its_whole_body_and_keeps_its_armour(block, is_cut_off):
+    head, tail = block.index("KEY"), block.index("-----END")
+    text = f"before\n{block[:tail] if is_cut_off else block}\nafter the key"
+    redacted = redact(text)
+    assert redacted.kinds == {"private-key": 1}
+    assert block[:head] in redacted.text
+    assert redacted.text.endswith("after the key")
+    assert not re.search(r"[A-Za-z0-9+/]{20}", redacted.text.replace("REDACTED:private-key", ""))
+
+
+def test_a_private_key_with_headers_loses_its_body():
+    body = "\n".join("Ab7+" * 16 for _ in range(3))
+    text = (
+        "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00FF\n\n"
+        f"{body}\n-----END RSA PRIVATE KEY-----\n"
+    )
+    assert "Ab7+Ab7+" not in redact(text).text
+
+
+def test_several_secrets_of_one_text_are_all_found_in_order():
+    texts = [before + secret + after for _, before, secret, after in POSITIVES]
+    found = find_secrets("\n\n".join(texts))
+    assert len(found) >= len(POSITIVES)
+    assert list(found) == sorted(found, key=lambda secret: secret.start)
+    assert all(one.end <= two.start for one, two in itertools.pairwise(found))
+
+
+def test_ranges_are_characters_of_str_and_bytes_of_bytes():
+    text = "ä password: hunter2\nö: ü\npassword: hünter2\n"
+    for given_text in (text, text.encode()):
+        values = [given_text[s.start : s.end] for s in find_secrets(given_text)]
+        assert values == [v if isinstance(given_text, str) else v.encode() for v in ("hünter2",)]
+
+
+def test_bytes_that_are_no_text_are_searched_all_the_same():
+    assert find_secrets(b"\xff\xfe\x00\npassword=hunter2\n\xff") == (Secret("password", 13, 20),)
+
+
+@given(st.lists(st.sampled_from([b + s + a for _, b, s, a in POSITIVES] + list(NEGATIVES))))
+def test_redacting_again_changes_nothing(texts):
+    once = redact("\n".join(texts)).text
+    assert redact(once).text == once
+
+
+@given(st.one_of(st.text(), st.binary()))
+def test_no_text_upsets_it_and_what_is_no_secret_stays(text):
+    redacted = redact(text)
+    at = 0
+    for secret in redacted.secrets:
+        assert at <= secret.start < secret.end <= len(text)
+        at = secret.end
+    if not redacted.secrets:
+        assert redacted.text == text
+
+
+HOSTILE = (
+    "-----BEGIN PRIVATE KEY-----\n",
+    "-----BEGIN PRIVATE KEY-----\n" + "A" * 40 + "\n",
+    "://a:b",
+    "://a:b@",
+    "eyJ-",
+    "eyJabcdefghij.",
+    "password=",
+    "password: ",
+    "--password=",
+    "pwd='",
+    'token="\\"',
+    "secret`",
+    "token" * 3,
+    "a.b-c_password",
+    "sk-",
+    "Bearer ",
+    "sig=%",
+    "authorization: basic ",
+    "AIza",
+    " " * 30 + "pwd" + " " * 30,
+    "<password>",
+    "x" * 20,
+)
+
+
+def test_hostile_text_of_a_megabyte_is_soon_read():
+    """Work that grew with the square of the length would take hours; the deadline is generous."""
+    code = (
+        "import sys, json\n"
+        "from policy.secrets import find_secrets\n"
+        "for unit in json.load(sys.stdin):\n"
+        "    find_secrets((unit * (1_000_000 // len(unit))).encode())\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code], input=json.dumps(HOSTILE), text=True, check=True, timeout=300
+    )
+
+
+def expressions() -> list[tuple[str, str]]:
+    found = []
+    for module in (assignments, blocks, placeholders, telling_names):
+        for name, value in vars(module).items():
+            if isinstance(value, re.Pattern):
+                found.append((f"{module.__name__}.{name}", value.pattern.decode()))
+    return found + [(form.kind, form.expression.decode()) for form in TOKEN_FORMS]
+
+
+@pytest.mark.parametrize(("name", "expression"), expressions())
+def test_no_expression_gives_back_what_an_unbounded_repetition_took(name, expression):
+    without_sets = re.sub(r"\\.|\[\^?\]?(?:\\.|[^\]])*\]", "x", expression)
+    repetitions = re.findall(r"(?:[*+?]|\{[\d,]+\})[+?]?", without_sets)
+    unbounded = [r for r in repetitions if re.match(r"[*+]|\{\d+,\}", r)]
+    assert all(repetition.endswith("+") and len(repetition) > 1 for repetition in unbounded)
+
+
+def test_each_form_of_token_names_its_source():
+    assert all(form.source and form.anchors for form in TOKEN_FORMS)
+
+
+@pytest.mark.parametrize(
+    ("path", "secret"),
+    [
+        (".env", True),
+        ("deep/down/.env.production.local", True),
+        (".env.example", False),
+        ("kubeconfig", True),
+        ("/home/user/.pgpass", True),
+        ("password_reset.py", False),
+        ("id_ed25519.pub", False),
+        ("tls.key/", True),
+        ("docs/keys.md", False),
+        (".env.production", True),
+        (".env.template", False),
+        (".envrc", False),
+        ("env", False),
+        ("server.pem", True),
+        ("server.pem.txt", False),
+        ("private.key", True),
+        ("keyboard.py", False),
+        ("id_ed25519", True),
+        (".npmrc", True),
+        ("service-account-prod.json", True),
+        ("credentials.json", True),
+        ("README.md", False),
+    ],
+)
+def test_files_of_secrets_are_known_by_name(path, secret):
+    assert is_secret_name(path) is secret
