@@ -242,6 +242,7 @@ class Result:
     profile: str = "analyze"
     toolchain: str | None = None
     session: str | None = None  # in a session: what became of it
+    compiled: str | None = None  # "now", "kept" from an earlier run; None beside the run, or not
 
     @property
     def ok(self) -> bool:

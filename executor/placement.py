@@ -19,6 +19,7 @@ from executor.errors import SandboxError, SandboxUnavailableError
 from executor.layers import REMEDIES, Findings, layers
 from executor.model import Isolation, Limits
 from executor.profile import ANALYZE, Profile, ProjectAccess
+from executor.project_files import Guarded
 from executor.removal import remove
 from executor.work_copy import WorkCopy
 from runtimes import Step
@@ -58,7 +59,7 @@ class Placement:
     isolation: Isolation
     project: Path
     spawner: Spawner
-    temporary: Path  # where tier B's cells have their folders
+    temporary: Path  # where tier B's cells have their folders, and others what they are shown
     # Where a worktree's git data lies, as found when the project was opened: what a run writes
     # into a `.git` file later must not choose what the next one is shown.
     repository: tuple[str, ...]
@@ -125,6 +126,16 @@ class Placement:
             readable=self._readable(layout),
             listen=profile.network.listen,
             session=session,
+        )
+
+    def without_project(self, spec: CellSpec, stand_in: str) -> CellSpec:
+        """The same cell with a folder of `temporary`, read-only, in the place of the project."""
+        return replace(
+            spec,
+            project_source=f"{self.spawner.source(str(self.temporary))}/{stand_in}",
+            access=ProjectAccess.READ_ONLY,
+            binds=tuple(bind for bind in spec.binds if bind[1] not in self.repository),
+            guarded=Guarded(),
         )
 
     def _readable(self, layout: Layout) -> tuple[tuple[str, str], ...]:

@@ -49,6 +49,8 @@ class Job:
     artifacts: tuple[str, ...] = ()
     profile: Profile = ANALYZE
     label: str = ""  # what it is called while it runs
+    stand_in: str | None = None  # a folder of `temporary` that is shown in the project's place
+    diagnosis: bytes = b""  # what an earlier compilation said, told again on stderr
 
     def spec(self, *, without_cgroup: bool) -> RunSpec:
         """The same for the spawner."""
@@ -148,6 +150,8 @@ class Runner:
 
     async def _run(self, job: Job, progress: Progress, layout: Layout) -> Result:
         progress.label = job.label
+        if job.diagnosis:
+            progress.take("stderr", job.diagnosis)
         run = _Run(job, progress)
         consumed = None
         try:
@@ -181,6 +185,8 @@ class Runner:
                     cgroup.make_group, self._hierarchy, str(number), job.limits
                 )
             spec = placement.cell(job.profile, job.limits, job.binds, layout, session=session)
+            if job.stand_in is not None:
+                spec = placement.without_project(spec, job.stand_in)
             remains.cell = await placement.spawner.start_cell(pack_cell(spec), placement.tier)
             if remains.group:
                 with contextlib.suppress(ProcessLookupError):  # `ready` will say why it died

@@ -6,7 +6,6 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,10 @@ import trio
 import policy
 import runtimes
 from executor import cgroup, control, instance, project_files
+from executor.compiled import CompiledStore
+from executor.compiling import Compiler
 from executor.errors import RequestError
-from executor.jobs import job, session_call
+from executor.jobs import session_call
 from executor.model import Isolation, Request, Result, Status
 from executor.placement import Machine, Placement, placed
 from executor.profile import PROFILES, Profile, ProjectAccess
@@ -61,13 +62,19 @@ class Executor:
     """Runs requests for one project. Made by `open_executor` only."""
 
     def __init__(
-        self, terms: Terms, runner: Runner, toolchains: Toolchains, sessions: Sessions
+        self,
+        terms: Terms,
+        runner: Runner,
+        toolchains: Toolchains,
+        sessions: Sessions,
+        compiler: Compiler,
     ) -> None:
         self.project = terms.project
         self._terms = terms
         self._runner = runner
         self._toolchains = toolchains
         self._sessions = sessions
+        self._compiler = compiler
 
     @property
     def isolation(self) -> Isolation:
@@ -107,14 +114,8 @@ class Executor:
         if isinstance(chosen, LanguageReport):
             raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
         if request.session is None:
-            make_job = partial(job, checked, chosen)
-            completed = await self._runner.run(
-                make_job,
-                on_output,
-                profile=checked.profile,
-                waits=not request.background,
-                observe=observe,
-            )
+            version = self._toolchains.version(chosen)
+            completed = await self._compiler.run(checked, chosen, version, on_output, observe)
         else:
             name = f"{request.owner} {request.session}" if request.owner else request.session
             completed = await self._in_session(name, checked, chosen, on_output)
@@ -234,6 +235,9 @@ async def open_executor(
     stage = dict.fromkeys([str(project), *filter(os.path.exists, binds), *existing(sorted(shown))])
     with instance.join(state_dir / "instances") as here, _ground(here, state_dir) as ground:
         spools, hierarchy, why_no_cgroup = ground
+        # Staged as a whole: cells are shown what is put there later.
+        here.temporary.mkdir(mode=0o711)
+        stage[str(here.temporary)] = None
         machine = Machine(project, hierarchy, why_no_cgroup, here.temporary, repository)
         async with (
             placed(machine, list(stage), as_root=is_real_root()) as placement,
@@ -244,7 +248,8 @@ async def open_executor(
             await nursery.start(control.serve, here.socket, runner)
             toolchains = Toolchains(runner, found, state_dir / "probes.json", str(project))
             terms = Terms(project, home, rules, settings.profiles)
-            yield Executor(terms, runner, toolchains, sessions)
+            compiler = Compiler(runner, CompiledStore(state_dir / "compiled"), project)
+            yield Executor(terms, runner, toolchains, sessions, compiler)
             nursery.cancel_scope.cancel()
 
 

@@ -86,6 +86,10 @@ class Toolchains:
             start_ms=chosen.start_ms,
         )
 
+    def version(self, candidate: runtimes.Candidate) -> str | None:
+        """What a proven toolchain said of itself."""
+        return self._answers[_key(candidate)].version
+
     def forget(self) -> None:
         """Let every probe run again."""
         self._answers.clear()

@@ -1,6 +1,7 @@
 """Which languages exist, how each is started, compiled and probed. Data first."""
 
 from runtimes.choice import choose
+from runtimes.compile_inputs import heeds, reaches
 from runtimes.discovery import Discovery, candidates, discover, missing
 from runtimes.driving import driver, driver_program
 from runtimes.install import debian_packages, hint, install_script, npm_packages
@@ -26,6 +27,7 @@ __all__ = [
     "discover",
     "driver",
     "driver_program",
+    "heeds",
     "hint",
     "install_script",
     "language",
@@ -34,5 +36,6 @@ __all__ = [
     "npm_packages",
     "parse_version",
     "prepare",
+    "reaches",
     "version_argv",
 ]

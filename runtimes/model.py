@@ -72,6 +72,21 @@ class HomeLibrary:
     value: str = "{paths}"
 
 
+@dataclass(frozen=True, slots=True)
+class CompileInputs:
+    """What tells that compiling depends on more than the source text and the toolchain.
+
+    `reaches` is a pattern of source text that may read further files, or the time. `beside` are
+    globs of files that compiling takes notice of, in the working folder, the source's, or those
+    above. `complete` says that nothing else in a project can matter: what doesn't compile without
+    the project doesn't compile with it.
+    """
+
+    reaches: str = r"(?!)"
+    beside: tuple[str, ...] = ()
+    complete: bool = True
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Toolchain:
     """One way to run a language. Templates hold `{placeholders}`; see `runtimes.program`.
@@ -84,6 +99,7 @@ class Toolchain:
     globs (from an executable's real folder) of a native program that an npm launcher wraps. `wrap`
     and `source_name` override the language's. `products` are what compiling leaves, the first of
     them is `{out}`. `project_environment` looks for virtual environments of the project.
+    `inputs` says when its products may be kept for the next run of the same source; None is never.
     `caches` are the folders below the scratch directory that it fills as it works and that another
     run may be shown, read-only, at the same path.
     `version` are the arguments that make the first executable say its version. A row is itself
@@ -104,6 +120,7 @@ class Toolchain:
     wrap: Callable[[str], Source] | None = None
     source_name: str = ""
     products: tuple[str, ...] = ("program",)
+    inputs: CompileInputs | None = None
     caches: tuple[str, ...] = ()
     project_environment: bool = False
     version: tuple[str, ...] = ("--version",)

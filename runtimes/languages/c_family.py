@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from runtimes import lexing
-from runtimes.model import FileBinding, Language, Packages, Source, Toolchain
+from runtimes.model import CompileInputs, FileBinding, Language, Packages, Source, Toolchain
 
 # For C it declares without including anything, so that the program's own feature macros count.
 _HEADER = """\
@@ -102,6 +102,12 @@ def _includes(*names: str) -> str:
     return "".join(f"#include <{name}>\n" for name in names)
 
 
+# Includes of anything but a header by its plain name, tests for one, the assembler's own, the time.
+_INPUTS = CompileInputs(
+    r"#\s*include(?!\s*<\w)|#\s*(?:include_next|import|embed)|include[^\n]*\.\."
+    r"|__has_|__DATE__|__TIME|(?<!\w)\.inc(?:bin|lude)"
+)
+
 _GCC = Toolchain(
     name="gcc",
     executables={"cc": ("gcc", "cc")},
@@ -111,6 +117,7 @@ _GCC = Toolchain(
     ),
     run=("{out}", "{args}"),
     bind=_BIND,
+    inputs=_INPUTS,
 )
 _CLANG = Toolchain(
     name="clang",
@@ -118,6 +125,7 @@ _CLANG = Toolchain(
     compile=_GCC.compile,
     run=_GCC.run,
     bind=_GCC.bind,
+    inputs=_INPUTS,
 )
 
 C = Language(
@@ -154,6 +162,7 @@ _GPP = Toolchain(
     ),
     run=("{out}", "{args}"),
     bind=_BIND,
+    inputs=_INPUTS,
 )
 _CLANGPP = Toolchain(
     name="clang++",
@@ -161,6 +170,7 @@ _CLANGPP = Toolchain(
     compile=_GPP.compile,
     run=_GPP.run,
     bind=_GPP.bind,
+    inputs=_INPUTS,
 )
 
 CPP = Language(

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from runtimes import lexing
-from runtimes.model import FileBinding, Language, Packages, Source, Toolchain
+from runtimes.model import CompileInputs, FileBinding, Language, Packages, Source, Toolchain
 
 _CLASS = (
     "static class FileContentBinding { "
@@ -148,6 +148,7 @@ _MONO = Toolchain(
     reads=("/etc/mono",),
     rank=2,
     products=("program.exe", "program.exe.mdb"),
+    inputs=CompileInputs(beside=("*.dll", "*.rsp")),  # references are looked up here first
     wrap=wrap_for_mono,
 )
 

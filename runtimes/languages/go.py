@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 
 from runtimes import lexing
-from runtimes.model import FileBinding, HomeLibrary, Language, Packages, Source, Toolchain
+from runtimes.model import (
+    CompileInputs,
+    FileBinding,
+    HomeLibrary,
+    Language,
+    Packages,
+    Source,
+    Toolchain,
+)
 
 # Package-level variables are initialised before any init function and before main.
 _BIND = """\
@@ -103,6 +111,8 @@ _GO = Toolchain(
         "GOTELEMETRY": "off",
         "CGO_ENABLED": "0",
     },
+    # A module's go.mod chooses the language version and the packages.
+    inputs=CompileInputs(r'//go:embed|\bimport\s*"C"', beside=("go.mod", "go.work")),
     caches=(".go-build",),
 )
 

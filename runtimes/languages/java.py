@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from runtimes import lexing
-from runtimes.model import FileBinding, Language, Packages, Source, Toolchain
+from runtimes.model import CompileInputs, FileBinding, Language, Packages, Source, Toolchain
 
 # In a package of its own, because Java imports nothing from the unnamed one.
 _BIND = """\
@@ -106,6 +106,8 @@ _JDK = Toolchain(
     ),
     bind=("{job}/FileContent.java",),
     products=("classes",),
+    # A class of the project may shadow one that is imported, or be asked for by any name.
+    inputs=CompileInputs(beside=("*.java", "*.class"), complete=False),
     reads=("/etc/java-*-openjdk",),
 )
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 from runtimes import lexing
-from runtimes.model import FileBinding, Language, Packages, Source, Toolchain
+from runtimes.model import CompileInputs, FileBinding, Language, Packages, Source, Toolchain
 
 # A static that reads the file when it is first looked at, and is then a str wherever one is
 # expected; nothing newer than Rust 1.60 is used.
@@ -133,6 +133,7 @@ _RUSTC = Toolchain(
     ),
     run=("{out}", "{args}"),
     env={"RUST_BACKTRACE": "0"},
+    inputs=CompileInputs(r"\binclude\w*!|\bpath\s*=|\bmod\s+\w+\s*;|\bextern\s+crate\b"),
 )
 
 RUST = Language(

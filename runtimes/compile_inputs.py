@@ -1,0 +1,24 @@
+"""Whether compiling a source depends on more than its text: see `CompileInputs`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from runtimes.model import CompileInputs
+
+
+def reaches(inputs: CompileInputs, text: str) -> bool:
+    """Whether a source text may reach for further files, or the time."""
+    return re.search(inputs.reaches, text) is not None
+
+
+def heeds(inputs: CompileInputs, folders: Iterable[Path], *, except_for: str | None) -> bool:
+    """Whether one of the folders holds a file that compiling takes notice of."""
+    return any(
+        str(path) != except_for
+        for folder in folders
+        for pattern in inputs.beside
+        for path in folder.glob(pattern)
+    )

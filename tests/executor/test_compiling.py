@@ -1,0 +1,177 @@
+"""A kept program is one that compiling anew would give; whatever might differ is compiled anew."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from executor import open_executor
+from executor.model import Request, Status
+
+pytestmark = pytest.mark.tier_a
+
+PROGRAMS = {
+    "c": 'printf("%d\\n", 6 * 7);',
+    "cpp": "cout << 6 * 7 << endl;",
+    "go": "fmt.Println(6 * 7)",
+    "rust": 'println!("{}", 6 * 7);',
+    "java": "System.out.println(6 * 7);",
+    "csharp": "Console.WriteLine(6 * 7);",
+}
+READS_ARGUMENT = "#include <stdio.h>\nint main(int c, char **v) { puts(v[1]); return 3; }\n"
+
+
+@pytest.fixture(autouse=True)
+async def _needs_namespaces(executor):
+    if executor.isolation.tier != "A":
+        pytest.skip("not applicable: programs are kept in tier A only")
+
+
+@pytest.mark.parametrize("language", PROGRAMS)
+async def test_the_second_run_is_from_what_the_first_left(run_or_skip, language):
+    code = PROGRAMS[language] + "\n// kept\n"
+    first = await run_or_skip(language, code)
+    second = await run_or_skip(language, code)
+    assert (first.stdout.text, second.stdout.text) == ("42\n", "42\n")
+    assert (first.compiled, second.compiled) == ("now", "kept")
+
+
+async def test_arguments_stdin_and_exit_codes_are_each_runs_own(run):
+    results = [await run("c", READS_ARGUMENT, args=(word,)) for word in ("one", "two")]
+    assert [r.stdout.text for r in results] == ["one\n", "two\n"]
+    assert [r.exit_code for r in results] == [3, 3]
+    assert results[1].compiled == "kept"
+
+
+async def test_warnings_are_told_every_time(run):
+    code = '#warning "mind the gap"\nint main(void) { return 0; }\n'
+    results = [await run("c", code) for _ in range(2)]
+    assert results[1].compiled == "kept"
+    assert "mind the gap" in results[0].stderr.text
+    assert results[0].stderr == results[1].stderr
+
+
+async def test_a_program_that_does_not_compile_is_told_as_ever(run):
+    for _ in range(2):
+        result = await run("c", "int main(void) { return nothing; }\n")
+        assert (result.status, result.phase) == (Status.NONZERO_EXIT, "compile")
+        assert "nothing" in result.stderr.text
+        assert (result.profile, result.artifacts, result.changed_files) == ("analyze", (), ())
+
+
+async def test_a_program_that_changes_its_own_binary_harms_nobody(run):
+    code = (
+        "#include <stdio.h>\n#include <unistd.h>\n#include <string.h>\n"
+        "int main(int c, char **v) {\n"
+        '  puts("honest");\n'
+        "  remove(v[0]);\n"
+        '  FILE *f = fopen(v[0], "w");\n'
+        '  if (f) { fputs("#!/bin/sh\\necho poisoned\\n", f); fclose(f); }\n'
+        "  return 0;\n}\n"
+    )
+    results = [await run("c", code) for _ in range(3)]
+    assert [r.stdout.text for r in results] == ["honest\n"] * 3
+    assert results[2].compiled == "kept"
+
+
+@pytest.mark.parametrize(
+    "include",
+    ['#include "{}"', "#include <{}>", '#define WHERE "{}"\n#include WHERE'],
+    ids=["quoted", "angled", "computed"],
+)
+async def test_a_header_of_the_project_is_read_anew(run, project: Path, include):
+    header = project / "answer.h"
+    code = include.format(header) + "\n#include <stdio.h>\n"
+    code += 'int main(void) { printf("%d\\n", ANSWER); return 0; }\n'
+    for answer in (41, 42):
+        header.write_text(f"#define ANSWER {answer}\n")
+        result = await run("c", code)
+        assert (result.stdout.text, result.compiled) == (f"{answer}\n", None)
+
+
+async def test_a_script_is_kept_by_what_it_says_not_by_its_name(run, project: Path):
+    script = project / "sub" / "say.c"
+    script.parent.mkdir()
+    seen = []
+    for word in ("one", "one", "two"):
+        script.write_text(f'#include <stdio.h>\nint main(void) {{ puts("{word}"); return 0; }}\n')
+        result = await run("c", path=str(script), cwd=str(script.parent))
+        seen.append((result.stdout.text, result.compiled))
+    assert seen == [("one\n", "now"), ("one\n", "kept"), ("two\n", "now")]
+
+
+async def test_a_scripts_own_headers_are_read_anew(run, project: Path):
+    script, header = project / "say.c", project / "say.h"
+    script.write_text('#include <stdio.h>\n#include "say.h"\nint main() { puts(WORD); }\n')
+    for word in ("one", "two"):
+        header.write_text(f'#define WORD "{word}"\n')
+        result = await run("c", path=str(script))
+        assert (result.stdout.text, result.compiled) == (f"{word}\n", None)
+
+
+async def test_a_class_of_the_project_is_compiled_anew(run_or_skip, project: Path):
+    folder = project / "words"
+    folder.mkdir()
+    code = "System.out.println(words.Word.TEXT);"
+    for word in ("one", "two"):
+        source = (
+            f'package words; public class Word {{ public static final String TEXT = "{word}"; }}'
+        )
+        (folder / "Word.java").write_text(source)
+        result = await run_or_skip("java", code)
+        assert (result.stdout.text, result.compiled) == (f"{word}\n", None)
+
+
+async def test_a_go_module_decides_for_itself(run_or_skip, project: Path):
+    (project / "go.mod").write_text("module example.org/m\n\ngo 1.18\n")
+    assert (await run_or_skip("go", "fmt.Println(1)")).compiled is None
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'puts(__DATE__ " " __TIME__);',
+        '#if __has_include("x.h")\n#endif\nputs("x");',
+        'asm(".incbin \\"/etc/hostname\\"");',
+    ],
+)
+async def test_what_may_reach_further_is_not_kept(run, code):
+    await run("c", code)
+    assert (await run("c", code)).compiled is None
+
+
+async def test_the_requests_own_variables_never_meet_the_compiler_of_a_kept_program(run):
+    code = PROGRAMS["c"] + "// variables"
+    assert (await run("c", code, env={"CPATH": "/nowhere"})).compiled is None
+    assert (await run("c", code)).compiled == "now"
+
+
+async def test_the_compiler_of_a_kept_program_sees_nothing_of_the_project(run, project: Path):
+    (project / "secret.h").write_text("#define SECRET 1\n")
+    here = os.fspath(project)
+    # Spelled so that no pattern finds it: the cell itself has to hold.
+    code = f'#inc\\\nlude "{here}/secret.h"\nint main(void) {{ return SECRET; }}\n'
+    result = await run("c", code)
+    assert (result.status, result.phase) == (Status.NONZERO_EXIT, "compile")
+    assert "No such file" in result.stderr.text
+
+
+async def test_compiling_takes_from_the_time_of_the_run(run):
+    code = "int main(void) { for (;;) ; }\n// time"
+    result = await run("c", code, timeout_s=1.5)
+    assert (result.status, result.phase) == (Status.TIMED_OUT, "run")
+
+
+async def test_another_server_of_the_user_finds_what_one_kept(tmp_path: Path, state_dir: Path):
+    request = Request("c", PROGRAMS["c"] + "// another server")
+    seen = []
+    for name in ("one", "two"):
+        project = tmp_path / name
+        project.mkdir()
+        async with open_executor(
+            project=project, state_dir=state_dir, rules=None, home=Path.home()
+        ) as executor:
+            seen.append((await executor.run(request)).result.compiled)
+    assert seen == ["now", "kept"]
