@@ -6,7 +6,13 @@ from kb.chunk import CAP_BYTES, TARGET_BYTES, Chunk, ChunkedDocument
 from kb.chunkers import CHUNKERS
 from kb.chunking import chunk
 from kb.connection import fts5_available
-from kb.directory import DirectoryReport, index_file, index_paths
+from kb.directory import (
+    DirectoryProgress,
+    DirectoryReport,
+    index_file,
+    index_paths,
+    index_selection,
+)
 from kb.errors import (
     StoreBusyError,
     StoreCorruptError,
@@ -31,7 +37,8 @@ from kb.model import (
 )
 from kb.store import Store
 from kb.tokens import estimate_tokens
-from kb.walking import Skipped
+from kb.walking import Selection, Skipped
+from kb.watching import watch
 
 __all__ = [
     "CAP_BYTES",
@@ -41,6 +48,7 @@ __all__ = [
     "Chunk",
     "ChunkedDocument",
     "Correction",
+    "DirectoryProgress",
     "DirectoryReport",
     "Hit",
     "Indexed",
@@ -49,6 +57,7 @@ __all__ = [
     "Purged",
     "QueryResult",
     "SearchState",
+    "Selection",
     "Skipped",
     "Source",
     "Stats",
@@ -65,4 +74,6 @@ __all__ = [
     "fts5_available",
     "index_file",
     "index_paths",
+    "index_selection",
+    "watch",
 ]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from kb.decoding import is_binary
+from kb.files import FileState
 from kb.model import Indexed
 from kb.store import Store
-from kb.walking import MAX_FILE_BYTES, Selection, Skipped, Walk
+from kb.walking import MAX_FILE_BYTES, Entry, Selection, Skipped, Walk
 
 MAX_SINGLE_FILE_BYTES = 256 * 1024 * 1024
 """A file that is named by itself may be larger than one met in a folder."""
@@ -22,7 +25,8 @@ class DirectoryReport:
     """What indexing a folder did; paths are relative to `root`.
 
     `unchanged` counts files left as they were indexed before, `removed` lists those that are gone
-    from the disk and so from the store, `truncated` says that `max_files` left something out.
+    from the disk and so from the store, `renamed` those that were found under another path, as
+    old and new one; `truncated` says that `max_files` left something out.
     """
 
     root: Path
@@ -33,6 +37,26 @@ class DirectoryReport:
     chunks: int
     bytes_indexed: int
     truncated: bool
+    renamed: tuple[tuple[str, str], ...] = ()
+    redactions: int = 0
+
+    @property
+    def changed(self) -> bool:
+        """Whether the store holds anything else than before."""
+        return bool(self.indexed or self.removed or self.renamed)
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryProgress:
+    """How far a pass is: files looked at, files indexed, bytes indexed, and the current path."""
+
+    files: int
+    indexed: int
+    bytes_indexed: int
+    path: str
+
+
+OnProgress = Callable[[DirectoryProgress], None]
 
 
 def index_paths(  # noqa: PLR0913 - the selection is the interface
@@ -49,12 +73,46 @@ def index_paths(  # noqa: PLR0913 - the selection is the interface
     follow_symlinks: bool = False,
     allowed: Callable[[Path], str | None] | None = None,
     session: str | None = None,
+    on_progress: OnProgress | None = None,
 ) -> DirectoryReport:
     """Index the text files below `root` that are new or changed since the last time.
 
     `include` and `exclude` are glob patterns over paths relative to `root`; `extensions` come with
     or without a dot. `allowed` gives the reason why a path may not be read, or None. A link that
-    leads out of `root` is never followed.
+    leads out of `root` is never followed. A file that only moved keeps its chunks; one that is gone
+    is forgotten. `on_progress` is called after each file, in this thread.
+
+    Raises:
+        NotADirectoryError: `root` is no folder.
+        StoreError: a file could not be stored; those before it were.
+    """
+    wanted = frozenset(extension.lstrip(".").lower() for extension in extensions)
+    selection = Selection(
+        include,
+        exclude,
+        wanted,
+        max_depth,
+        max_file_bytes,
+        respect_gitignore,
+        follow_symlinks,
+        allowed,
+    )
+    return index_selection(
+        store, root, selection, max_files=max_files, session=session, on_progress=on_progress
+    )
+
+
+def index_selection(  # noqa: PLR0913
+    store: Store,
+    root: Path,
+    selection: Selection,
+    *,
+    only: Collection[Path] | None = None,
+    max_files: int | None = None,
+    session: str | None = None,
+    on_progress: OnProgress | None = None,
+) -> DirectoryReport:
+    """The same for a selection; `only` narrows the pass to some paths and what is below them.
 
     Raises:
         NotADirectoryError: `root` is no folder.
@@ -63,42 +121,16 @@ def index_paths(  # noqa: PLR0913 - the selection is the interface
     root = root.resolve()
     if not root.is_dir():
         raise NotADirectoryError(f"{root} is not a folder: index it as a file")
-    wanted = frozenset(extension.lstrip(".").lower() for extension in extensions)
-    walk = Walk(
-        root,
-        Selection(
-            include,
-            exclude,
-            wanted,
-            max_depth,
-            max_file_bytes,
-            respect_gitignore,
-            follow_symlinks,
-            allowed,
-        ),
-    )
-    added: list[Indexed] = []
-    unchanged = 0
+    one_pass = _Pass(store, Walk(root, selection, only), session)
     truncated = False
-    for path in walk.files():
-        if max_files is not None and len(added) + unchanged >= max_files:
+    for entry in one_pass.walk.files():
+        if max_files is not None and one_pass.taken >= max_files:
             truncated = True
             break
-        outcome = _index_file(store, walk, path, session)
-        if isinstance(outcome, Indexed):
-            added.append(outcome)
-        else:
-            unchanged += outcome
-    return DirectoryReport(
-        root=root,
-        indexed=tuple(indexed.label for indexed in added),
-        unchanged=unchanged,
-        removed=_forget_missing(store, root),
-        skipped=tuple(walk.skipped),
-        chunks=sum(indexed.chunks for indexed in added),
-        bytes_indexed=sum(indexed.bytes_indexed for indexed in added),
-        truncated=truncated,
-    )
+        one_pass.take(entry)
+        if on_progress is not None:
+            on_progress(one_pass.progress(entry))
+    return one_pass.report(one_pass.forget_missing(), truncated=truncated)
 
 
 def index_file(store: Store, path: Path, root: Path | None = None) -> Indexed | None:
@@ -111,50 +143,127 @@ def index_file(store: Store, path: Path, root: Path | None = None) -> Indexed | 
         StoreError: it could not be stored.
     """
     path = path.resolve(strict=True)
-    walk = Walk((root or Path("/")).resolve(), Selection(max_file_bytes=MAX_SINGLE_FILE_BYTES))
-    outcome = _index_file(store, walk, path, None)
+    root = (root or Path("/")).resolve()
+    walk = Walk(root, Selection(max_file_bytes=MAX_SINGLE_FILE_BYTES), [path])
+    one_pass = _Pass(store, walk, None)
+    one_pass.take(Entry(path, str(path.relative_to(root)), path.stat()))
     if walk.skipped:
         raise ValueError(f"{path}: {walk.skipped[0].reason}")
-    return outcome if isinstance(outcome, Indexed) else None
+    return one_pass.added[0] if one_pass.added else None
 
 
-def _index_file(store: Store, walk: Walk, path: Path, session: str | None) -> Indexed | bool:
-    """What was added; else whether the file is unchanged (and not skipped)."""
-    follow = 0 if walk.selection.follow_symlinks else os.O_NOFOLLOW
-    try:
-        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | follow), "rb") as file:
-            status = os.fstat(file.fileno())
-            if store.is_current(str(path), status.st_mtime_ns, status.st_size, status.st_ino):
-                return True
-            data = file.read(walk.selection.max_file_bytes + 1)
-    except OSError as error:
-        walk.skip(path, f"unreadable: {error.strerror}")
-        return False
-    if len(data) > walk.selection.max_file_bytes:
-        walk.skip(path, "grew while it was read")
-        return False
-    if b"\0" in data[:_BINARY_SAMPLE]:
-        walk.skip(path, "binary")
-        return False
-    if store.touch(str(path), data, status.st_mtime_ns, status.st_ino):
-        return True
-    return store.add(
-        store.file_label(str(path), str(path.relative_to(walk.root))),
-        data,
-        name=path.name,
-        origin="file",
-        session=session,
-        path=str(path),
-        mtime_ns=status.st_mtime_ns,
-        inode=status.st_ino,
-    )
+@dataclass(slots=True)
+class _Pass:
+    """One pass over a folder, or over some of its paths, and what has come of it so far."""
 
+    store: Store
+    walk: Walk
+    session: str | None
+    added: list[Indexed] = field(default_factory=list)
+    renamed: list[tuple[str, str]] = field(default_factory=list)
+    unchanged: int = 0
+    bytes_indexed: int = 0
+    _known: dict[str, FileState] = field(default_factory=dict)
 
-def _forget_missing(store: Store, root: Path) -> tuple[str, ...]:
-    """Forget the files below `root` that are gone from the disk."""
-    removed = []
-    for source_id, path in store.files(root):
-        if not os.path.lexists(path):
-            store.forget(source_id)
-            removed.append(str(Path(path).relative_to(root)))
-    return tuple(removed)
+    def __post_init__(self) -> None:
+        for path in self.walk.only or [self.walk.root]:
+            self._known |= self.store.files(path)
+
+    @property
+    def taken(self) -> int:
+        return len(self.added) + len(self.renamed) + self.unchanged
+
+    def take(self, entry: Entry) -> None:
+        """Index the file unless the store has it as it is."""
+        known = self._known.get(str(entry.path))
+        if known is not None and known.unchanged(entry.status):
+            self.unchanged += 1
+            return
+        data, status = self._read(entry)
+        if data is None:
+            return
+        digest = hashlib.sha256(data).digest()
+        if known is not None and known.sha256 == digest:
+            self.store.touch(known.source_id, status.st_mtime_ns, status.st_ino)
+            self.unchanged += 1
+        elif known is None and (moved := self._moved(entry, digest, status)):
+            self.renamed.append((self._relative(moved.path), entry.relative))
+            del self._known[moved.path]
+        else:
+            self._add(entry, data, status)
+
+    def _read(self, entry: Entry) -> tuple[bytes | None, os.stat_result]:
+        """The file's bytes and status as of one moment; None where it is passed over."""
+        selection = self.walk.selection
+        follow = 0 if selection.follow_symlinks else os.O_NOFOLLOW
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | follow
+        try:
+            with open(os.open(entry.path, flags), "rb") as file:
+                status = os.fstat(file.fileno())
+                data = file.read(selection.max_file_bytes + 1)
+        except OSError as error:
+            self.walk.skip(entry.path, f"unreadable: {error.strerror}")
+            return None, entry.status
+        if len(data) > selection.max_file_bytes:
+            self.walk.skip(entry.path, f"over {selection.max_file_bytes} bytes")
+            return None, status
+        if is_binary(data[:_BINARY_SAMPLE]):
+            self.walk.skip(entry.path, "binary")
+            return None, status
+        return data, status
+
+    def _moved(self, entry: Entry, digest: bytes, status: os.stat_result) -> FileState | None:
+        """The file of this content that was moved here; its source goes by the new name now. With
+        another suffix it may be of another kind, so that it is indexed anew."""
+        moved = self.store.moved_file(digest, status.st_size) if status.st_size else None
+        if moved is None or Path(moved.path).suffix != entry.path.suffix:
+            return None
+        if moved.path not in self._known and not self._within(moved.path):
+            return None
+        label = self.store.file_label(str(entry.path), entry.relative)
+        self.store.rename_file(moved.source_id, label, str(entry.path), status)
+        return moved
+
+    def _within(self, path: str) -> bool:
+        return Path(path).is_relative_to(self.walk.root)
+
+    def _relative(self, path: str) -> str:
+        return str(Path(path).relative_to(self.walk.root))
+
+    def _add(self, entry: Entry, data: bytes, status: os.stat_result) -> None:
+        indexed = self.store.add(
+            self.store.file_label(str(entry.path), entry.relative),
+            data,
+            name=entry.path.name,
+            origin="file",
+            session=self.session,
+            path=str(entry.path),
+            mtime_ns=status.st_mtime_ns,
+            inode=status.st_ino,
+        )
+        self.added.append(indexed)
+        self.bytes_indexed += indexed.bytes_indexed
+
+    def forget_missing(self) -> tuple[str, ...]:
+        """Forget the files that are gone from the disk."""
+        gone = [state for path, state in self._known.items() if not os.path.lexists(path)]
+        for state in gone:
+            self.store.forget(state.source_id)
+        return tuple(sorted(self._relative(state.path) for state in gone))
+
+    def progress(self, entry: Entry) -> DirectoryProgress:
+        return DirectoryProgress(self.taken, len(self.added), self.bytes_indexed, entry.relative)
+
+    def report(self, removed: tuple[str, ...], *, truncated: bool) -> DirectoryReport:
+        return DirectoryReport(
+            root=self.walk.root,
+            indexed=tuple(indexed.label for indexed in self.added),
+            unchanged=self.unchanged,
+            removed=removed,
+            skipped=tuple(self.walk.skipped),
+            chunks=sum(indexed.chunks for indexed in self.added),
+            bytes_indexed=self.bytes_indexed,
+            truncated=truncated,
+            renamed=tuple(self.renamed),
+            redactions=sum(indexed.redactions for indexed in self.added),
+        )

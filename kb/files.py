@@ -2,30 +2,71 @@
 
 from __future__ import annotations
 
-import hashlib
+import os
 import sqlite3
+from dataclasses import dataclass
 from pathlib import Path
 
-_CURRENT = "SELECT id FROM source WHERE path = ? AND superseded_by IS NULL"
+from kb import writing
 
 
-def is_current(db: sqlite3.Connection, path: str, mtime_ns: int, size: int, inode: int) -> bool:
-    """Whether the file's status is the one that was indexed."""
-    row = db.execute(
-        f"{_CURRENT} AND mtime_ns = ? AND file_size = ? AND inode = ?",
-        (path, mtime_ns, size, inode),
-    ).fetchone()
-    return row is not None
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """A file as it was indexed; `size` is that on the disk."""
+
+    source_id: int
+    path: str
+    mtime_ns: int
+    size: int
+    inode: int
+    sha256: bytes
+
+    def unchanged(self, status: os.stat_result) -> bool:
+        """Whether the file's status is the one that was indexed."""
+        now = (status.st_mtime_ns, status.st_size, status.st_ino)
+        return now == (self.mtime_ns, self.size, self.inode)
 
 
-def touch(db: sqlite3.Connection, path: str, data: bytes, mtime_ns: int, inode: int) -> bool:
-    """Note a new status where the content is still the indexed one; whether it was."""
-    cursor = db.execute(
-        "UPDATE source SET mtime_ns = ?, inode = ?"
-        " WHERE path = ? AND superseded_by IS NULL AND sha256 = ?",
-        (mtime_ns, inode, path, hashlib.sha256(data).digest()),
+_STATE = (
+    "SELECT id, path, mtime_ns, file_size, inode, sha256 FROM source"
+    " WHERE superseded_by IS NULL AND inode IS NOT NULL AND "
+)
+
+
+def below(db: sqlite3.Connection, root: Path) -> dict[str, FileState]:
+    """Every file at or below a path that is indexed, by its path."""
+    prefix = str(root).rstrip("/")
+    rows = db.execute(
+        f"{_STATE} (path = ? OR path >= ? AND path < ?)", (prefix, f"{prefix}/", f"{prefix}0")
     )
-    return cursor.rowcount > 0
+    return {row[1]: FileState(*row) for row in rows}
+
+
+def moved(db: sqlite3.Connection, sha256: bytes, size: int) -> FileState | None:
+    """A file with this content that is no longer where it was indexed."""
+    rows = db.execute(f"{_STATE} sha256 = ? AND file_size = ?", (sha256, size))
+    states = (FileState(*row) for row in rows)
+    return next((state for state in states if not os.path.lexists(state.path)), None)
+
+
+def touch(db: sqlite3.Connection, source_id: int, mtime_ns: int, inode: int) -> None:
+    """Note a new status of a file whose content is still the indexed one."""
+    db.execute(
+        "UPDATE source SET mtime_ns = ?, inode = ? WHERE id = ?", (mtime_ns, inode, source_id)
+    )
+
+
+def rename(
+    db: sqlite3.Connection, source_id: int, label: str, path: str, status: os.stat_result
+) -> None:
+    """The source goes by another label and path from here on; its chunks stay as they are."""
+    row = db.execute("SELECT max(version) FROM source WHERE label = ?", (label,)).fetchone()
+    writing.unindex(db, source_id)
+    db.execute(
+        "UPDATE source SET label = ?, version = ?, path = ?, mtime_ns = ?, inode = ? WHERE id = ?",
+        (label, (row[0] or 0) + 1, path, status.st_mtime_ns, status.st_ino, source_id),
+    )
+    writing.index_whole(db, source_id)
 
 
 def label(db: sqlite3.Connection, path: str, wanted: str) -> str:
@@ -35,13 +76,3 @@ def label(db: sqlite3.Connection, path: str, wanted: str) -> str:
         (wanted, path),
     ).fetchone()
     return path if row else wanted
-
-
-def below(db: sqlite3.Connection, root: Path) -> list[tuple[int, str]]:
-    """Id and path of every current file source below a folder."""
-    prefix = str(root).rstrip("/") + "/"
-    rows = db.execute(
-        "SELECT id, path FROM source WHERE path >= ? AND path < ? AND superseded_by IS NULL",
-        (prefix, prefix[:-1] + "0"),
-    )
-    return rows.fetchall()

@@ -103,6 +103,7 @@ def add_conversions_and_redactions(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE source ADD COLUMN converted TEXT")
     db.execute("ALTER TABLE source ADD COLUMN redactions INTEGER NOT NULL DEFAULT 0")
     db.execute("UPDATE source SET file_size = bytes_total WHERE path IS NOT NULL")
+    db.execute("CREATE INDEX source_content ON source (sha256) WHERE inode IS NOT NULL")
 
 
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from types import TracebackType
 from kb import files, indexing, pending, purging, reading, terms, writing
 from kb.access import Access
 from kb.errors import translated
+from kb.files import FileState
 from kb.filetypes import canonical_language
 from kb.filters import Filters
 from kb.model import Check, Hit, Indexed, Progress, Purged, QueryResult, Source, Stats
@@ -168,20 +170,25 @@ class Store:
             budget -= done
         return self.progress()
 
-    def is_current(self, path: str, mtime_ns: int, size: int, inode: int) -> bool:
-        """Whether the file at `path` is indexed with exactly this status."""
+    def files(self, path: Path) -> dict[str, FileState]:
+        """Every indexed file at or below `path`, by its path."""
         with self._access.reading() as db:
-            return files.is_current(db, path, mtime_ns, size, inode)
+            return files.below(db, path)
 
-    def touch(self, path: str, data: bytes, mtime_ns: int, inode: int) -> bool:
-        """Whether `data` is what is indexed of `path`; its new status is noted then."""
+    def moved_file(self, sha256: bytes, size: int) -> FileState | None:
+        """An indexed file with this content that is no longer where it was indexed."""
+        with self._access.reading() as db:
+            return files.moved(db, sha256, size)
+
+    def touch(self, source_id: int, mtime_ns: int, inode: int) -> None:
+        """Note a new status of a file whose content is still the indexed one."""
         with self._access.writing() as db:
-            return files.touch(db, path, data, mtime_ns, inode)
+            files.touch(db, source_id, mtime_ns, inode)
 
-    def files(self, root: Path) -> list[tuple[int, str]]:
-        """Source id and path of every indexed file below `root`."""
-        with self._access.reading() as db:
-            return files.below(db, root)
+    def rename_file(self, source_id: int, label: str, path: str, status: os.stat_result) -> None:
+        """The file goes by another label and path from here on; its chunks stay as they are."""
+        with self._access.writing() as db:
+            files.rename(db, source_id, label, path, status)
 
     def file_label(self, path: str, wanted: str) -> str:
         """`wanted` as the label of the file at `path`, or the path where another file has it."""

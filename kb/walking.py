@@ -5,13 +5,12 @@ from __future__ import annotations
 import fnmatch
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+from kb.ignoring import Ignores, above
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 """Larger files are rarely what a person wrote; index one by itself where it is wanted."""
@@ -46,16 +45,9 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class _Folder:
-    """A folder still to be read, and the ignore files that hold for it, outermost first."""
+class Entry:
+    """A path below the root, and what the system says of it."""
 
-    path: Path
-    depth: int
-    ignores: tuple[tuple[Path, GitIgnoreSpec], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
     path: Path
     relative: str
     status: os.stat_result
@@ -65,90 +57,114 @@ class _Entry:
         return stat.S_ISDIR(self.status.st_mode)
 
 
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A folder still to be read. Where not all of it is asked for, `names` has the entries."""
+
+    path: Path
+    depth: int
+    ignores: Ignores
+    names: frozenset[str] | None = None
+
+
 @dataclass(slots=True)
 class Walk:
     """One pass over the files below `root` that `selection` means, folder by folder, by name.
 
-    `skipped` fills as it goes. A link out of `root` is never followed, and no folder read twice.
+    `only` narrows it to some paths and what lies below them. `skipped` fills as it goes. A link out
+    of `root` is never followed, and no folder read twice.
     """
 
     root: Path
     selection: Selection
+    only: Collection[Path] | None = None
     skipped: list[Skipped] = field(default_factory=list)
     _seen: set[tuple[int, int]] = field(default_factory=set)
 
-    def files(self) -> Iterator[Path]:
-        """The paths of the regular files that are meant."""
-        waiting = [_Folder(self.root, 0)]
+    def files(self) -> Iterator[Entry]:
+        """The regular files that are meant."""
+        steps = None if self.only is None else _steps(self.root, self.only)
+        ignores = above(self.root) if self.selection.respect_gitignore else Ignores()
+        waiting = [_Folder(self.root, 0, ignores, _names(steps, self.root))]
         while waiting:
             folder = waiting.pop()
-            try:
-                names = sorted(os.listdir(folder.path))
-            except OSError as error:
-                self.skip(folder.path, f"unreadable: {error.strerror}")
-                continue
             if self.selection.respect_gitignore:
-                ignores = (*folder.ignores, *_ignore_files(folder.path))
-                folder = _Folder(folder.path, folder.depth, ignores)
+                ignores = folder.ignores.within(folder.path)
             below = []
-            for name in names:
-                entry = self._entry(folder.path / name)
-                if entry is None or not self._meant(entry, folder):
+            for entry in self._entries(folder):
+                if not self._meant(entry, ignores, folder.depth):
                     continue
                 if entry.is_folder:
-                    below.append(_Folder(entry.path, folder.depth + 1, folder.ignores))
+                    part = None if folder.names is None else _names(steps, entry.path)
+                    below.append(_Folder(entry.path, folder.depth + 1, ignores, part))
                 else:
-                    yield entry.path
+                    yield entry
             waiting.extend(reversed(below))
 
     def skip(self, path: Path, reason: str) -> None:
         self.skipped.append(Skipped(str(path.relative_to(self.root)), reason))
 
-    def _entry(self, path: Path) -> _Entry | None:
+    def _entries(self, folder: _Folder) -> Iterator[Entry]:
+        try:
+            listed = sorted(os.listdir(folder.path) if folder.names is None else folder.names)
+        except OSError as error:
+            self.skip(folder.path, f"unreadable: {error.strerror}")
+            return
+        for name in listed:
+            path = folder.path / name
+            if folder.names is not None and not os.path.lexists(path):
+                continue  # asked for because it is gone
+            entry = self._entry(path)
+            if entry is not None:
+                yield entry
+
+    def _entry(self, path: Path) -> Entry | None:
         """The path with its status; None for one that cannot or must not be followed."""
         try:
-            if path.is_symlink():
+            status = os.lstat(path)
+            if stat.S_ISLNK(status.st_mode):
                 if not self.selection.follow_symlinks:
                     self.skip(path, "a symbolic link")
                     return None
                 if not path.resolve(strict=True).is_relative_to(self.root):
                     self.skip(path, "a symbolic link that leads out of the folder")
                     return None
-            return _Entry(path, path.relative_to(self.root).as_posix(), path.stat())
+                status = path.stat()
+            return Entry(path, path.relative_to(self.root).as_posix(), status)
         except OSError as error:
             self.skip(path, f"unreadable: {error.strerror}")
             return None
 
-    def _meant(self, entry: _Entry, folder: _Folder) -> bool:
+    def _meant(self, entry: Entry, ignores: Ignores, depth: int) -> bool:
         """Whether the selection means the entry; if not, the reason is noted, except for what
         `include` and `extensions` simply do not name."""
         if not entry.is_folder and not self._named(entry):
             return False
-        reason = self._general_reason(entry, folder)
+        reason = self._general_reason(entry, ignores)
         if reason is None and entry.is_folder:
-            reason = self._folder_reason(entry, folder.depth)
+            reason = self._folder_reason(entry, depth)
         elif reason is None:
             reason = self._file_reason(entry)
         if reason is not None:
             self.skip(entry.path, reason)
         return reason is None
 
-    def _named(self, entry: _Entry) -> bool:
+    def _named(self, entry: Entry) -> bool:
         include, extensions = self.selection.include, self.selection.extensions
         if include and not any(_matches(entry.relative, pattern) for pattern in include):
             return False
         return not extensions or entry.path.suffix.lstrip(".").lower() in extensions
 
-    def _general_reason(self, entry: _Entry, folder: _Folder) -> str | None:
+    def _general_reason(self, entry: Entry, ignores: Ignores) -> str | None:
         if entry.is_folder and entry.path.name in _ALWAYS_LEFT_OUT:
             return "always left out"
         if any(_matches(entry.relative, pattern) for pattern in self.selection.exclude):
             return "excluded"
-        if _ignored(entry, folder.ignores):
+        if ignores.match(str(entry.path), is_folder=entry.is_folder):
             return "ignored by .gitignore"
         return self.selection.allowed(entry.path) if self.selection.allowed else None
 
-    def _folder_reason(self, entry: _Entry, depth: int) -> str | None:
+    def _folder_reason(self, entry: Entry, depth: int) -> str | None:
         limit = self.selection.max_depth
         if limit is not None and depth >= limit:
             return f"deeper than {limit}"
@@ -158,7 +174,7 @@ class Walk:
         self._seen.add(identity)
         return None
 
-    def _file_reason(self, entry: _Entry) -> str | None:
+    def _file_reason(self, entry: Entry) -> str | None:
         if not stat.S_ISREG(entry.status.st_mode):
             return "not a regular file"
         if entry.status.st_size > self.selection.max_file_bytes:
@@ -166,28 +182,25 @@ class Walk:
         return None
 
 
+def _steps(root: Path, paths: Collection[Path]) -> dict[Path, set[str]]:
+    """Which entries of which folders lead to the paths."""
+    steps: defaultdict[Path, set[str]] = defaultdict(set)
+    for path in paths:
+        if path == root or not path.is_relative_to(root):
+            continue
+        for folder in (path, *path.parents):
+            if folder == root:
+                break
+            steps[folder.parent].add(folder.name)
+    return steps
+
+
+def _names(steps: dict[Path, set[str]] | None, folder: Path) -> frozenset[str] | None:
+    """The entries of a folder that are asked for; None, which is all, where no path goes on."""
+    return None if steps is None or folder not in steps else frozenset(steps[folder])
+
+
 def _matches(relative: str, pattern: str) -> bool:
     if fnmatch.fnmatchcase(relative, pattern):
         return True
     return "/" not in pattern and fnmatch.fnmatchcase(relative.rsplit("/", 1)[-1], pattern)
-
-
-def _ignore_files(folder: Path) -> Iterator[tuple[Path, GitIgnoreSpec]]:
-    for name in (".git/info/exclude", ".gitignore"):
-        try:
-            lines = (folder / name).read_text("utf-8", "replace").splitlines()
-        except OSError:
-            continue
-        from pathspec import GitIgnoreSpec  # noqa: PLC0415 - only where there is something to read
-
-        yield folder, GitIgnoreSpec.from_lines(lines)
-
-
-def _ignored(entry: _Entry, ignores: tuple[tuple[Path, GitIgnoreSpec], ...]) -> bool:
-    """The innermost file that says anything about the path decides, as git does."""
-    for folder, spec in reversed(ignores):
-        relative = entry.path.relative_to(folder).as_posix() + ("/" if entry.is_folder else "")
-        verdict = spec.check_file(relative).include
-        if verdict is not None:
-            return verdict
-    return False

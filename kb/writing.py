@@ -139,11 +139,18 @@ def supersede(db: sqlite3.Connection, old_id: int, new_id: int) -> None:
     """Move the older version's chunks out of the index that search reads, into the history's."""
     unindex(db, old_id)
     db.execute("UPDATE source SET superseded_by = ? WHERE id = ?", (new_id, old_id))
-    db.execute(
-        f"INSERT INTO history_fts (rowid, {_COLUMNS})"
-        f" SELECT id, {_COLUMNS} FROM superseded_chunk WHERE source_id = ?",
-        (old_id,),
-    )
+    index_whole(db, old_id)
+
+
+def index_whole(db: sqlite3.Connection, source_id: int) -> None:
+    """Put all of a source's chunks into the full-text index that they belong to; the opposite of
+    `unindex`."""
+    for table, view in _INDEXES:
+        db.execute(
+            f"INSERT INTO {table} (rowid, {_COLUMNS})"
+            f" SELECT id, {_COLUMNS} FROM {view} WHERE source_id = ?",
+            (source_id,),
+        )
 
 
 def rebuild_indexes(db: sqlite3.Connection) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from kb import Store, index_paths
+from kb.directory import index_selection
+from kb.walking import Selection
 
 
 @pytest.fixture
@@ -114,3 +116,105 @@ def test_equal_names_below_two_roots_do_not_supersede_each_other(
         (tmp_path / name / "a.txt").write_text(f"in {name}")
         index_paths(store, tmp_path / name)
     assert {source.label for source in store.sources()} == {"a.txt", str(tmp_path / "two/a.txt")}
+
+
+def write(root: Path, **files: str) -> None:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("ignores", "left"),
+    [
+        ({".gitignore": "*.log\n!keep.log\n"}, {"a/keep.log", "a/x.txt", "keep.log"}),
+        ({".gitignore": "*.log\n", "a/.gitignore": "!keep.log\n"}, {"a/keep.log", "a/x.txt"}),
+        ({".gitignore": "a/\n!a/keep.log\n"}, {"keep.log", "other.log"}),
+        ({".gitignore": "/keep.log\n"}, {"a/keep.log", "a/x.txt", "other.log"}),
+        ({".gitignore": "a/*\n!a/x.txt\n"}, {"a/x.txt", "keep.log", "other.log"}),
+        ({".gitignore": "**/x.txt\n"}, {"a/keep.log", "keep.log", "other.log"}),
+        ({".git/info/exclude": "*.log\n"}, {"a/x.txt"}),
+        (
+            {".git/info/exclude": "*.log\n", ".gitignore": "!keep.log\n"},
+            {"a/keep.log", "a/x.txt", "keep.log"},
+        ),
+    ],
+)
+def test_nested_and_negated_ignores_hold_as_in_git(store: Store, tmp_path: Path, ignores, left):
+    root = tmp_path / "project"
+    write(root, **{"a/keep.log": "k", "a/x.txt": "x", "keep.log": "kk", "other.log": "o"})
+    write(root, **ignores)
+    indexed = {label for label in index_paths(store, root).indexed if ".git" not in label}
+    assert indexed == left
+
+
+def test_the_repository_above_a_folder_is_heeded(store: Store, tmp_path: Path) -> None:
+    top = tmp_path / "repo"
+    write(top, **{".git/HEAD": "ref", ".gitignore": "*.log\nout/\n", "sub/a.log": "a"})
+    write(top, **{"sub/b.txt": "b", "sub/out/c.txt": "c", "out/d.txt": "d", "out/e.log": "e"})
+    assert index_paths(store, top / "sub").indexed == ("b.txt",)
+    assert index_paths(store, top / "out").indexed == ("d.txt", "e.log")  # named, so meant
+
+
+def test_a_renamed_file_keeps_its_chunks_and_goes_by_its_new_name(store: Store, root: Path) -> None:
+    index_paths(store, root)
+    before = {source.label: source.id for source in store.sources()}
+    (root / "src" / "main.py").rename(root / "src" / "app.py")
+    report = index_paths(store, root)
+    assert (report.renamed, report.indexed, report.removed) == (
+        (("src/main.py", "src/app.py"),), (), ()
+    )  # fmt: skip
+    (hit,) = store.search("penguins source:app.py")[0].hits
+    assert hit.source_id == before["src/main.py"]
+    assert store.search("penguins", source="main.py")[0].hits == ()
+    assert store.search("app")[0].hits[0].source == "src/app.py"  # by its new label
+    assert store.check().ok
+    assert index_paths(store, root).unchanged == len(before)
+
+
+def test_a_moved_folder_is_followed(store: Store, root: Path) -> None:
+    index_paths(store, root)
+    (root / "a").rename(root / "z")
+    report = index_paths(store, root)
+    assert report.renamed == (("a/b/c/deep.txt", "z/b/c/deep.txt"),)
+    assert report.removed == ()
+
+
+def test_another_suffix_is_another_kind_and_indexed_anew(store: Store, root: Path) -> None:
+    index_paths(store, root)
+    (root / "readme.md").rename(root / "readme.txt")
+    report = index_paths(store, root)
+    assert (report.indexed, report.removed) == (("readme.txt",), ("readme.md",))
+    assert store.search("walruses")[0].hits[0].kind == "text"
+
+
+def test_a_copy_is_a_source_of_its_own(store: Store, root: Path) -> None:
+    index_paths(store, root)
+    (root / "copy.md").write_bytes((root / "readme.md").read_bytes())
+    assert index_paths(store, root).indexed == ("copy.md",)
+
+
+def test_utf16_is_text_and_progress_is_told_file_by_file(store: Store, tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    write(root, **{"a.txt": "one", "b.txt": "two"})
+    (root / "wide.txt").write_bytes("the walrus".encode("utf-16"))
+    seen: list = []
+    index_paths(store, root, on_progress=seen.append)
+    assert [(step.files, step.path) for step in seen] == [
+        (1, "a.txt"), (2, "b.txt"), (3, "wide.txt"),
+    ]  # fmt: skip
+    assert store.search("walrus")[0].hits
+
+
+def test_a_pass_over_some_paths_leaves_the_rest_alone(store: Store, root: Path) -> None:
+    index_paths(store, root)
+    (root / "readme.md").write_text("# changed\n")
+    (root / "src" / "main.py").write_text("changed = 1\n")
+    (root / "a/b/c/deep.txt").unlink()
+    (root / "src" / "generated.py").write_text("y = 2\n")
+    paths = {root / "src" / "main.py", root / "a", root / "src" / "generated.py", root / "gone"}
+    report = index_selection(store, root, Selection(), only=paths)
+    assert (report.indexed, report.removed) == (("src/main.py",), ("a/b/c/deep.txt",))
+    assert reasons(report) == {"src/generated.py": "ignored by .gitignore"}
+    assert index_paths(store, root).indexed == ("readme.md",)
