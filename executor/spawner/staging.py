@@ -47,7 +47,7 @@ def stage(paths: Sequence[str], uid: int, gid: int) -> tuple[dict[str, str], dic
     refused: dict[str, str] = {}
     for path in paths:
         try:
-            trees[path] = _mapped(path, uid, gid)
+            trees[path] = mapped(path, uid, gid)
         except StepError as error:
             refused[path] = str(error)
             trees[path] = open_tree(path)
@@ -64,7 +64,7 @@ def stage(paths: Sequence[str], uid: int, gid: int) -> tuple[dict[str, str], dic
     return staged, refused
 
 
-def _mapped(path: str, uid: int, gid: int) -> int:
+def mapped(path: str, uid: int, gid: int) -> int:
     """A detached copy of the mount in which the owner of `path` is `uid`, and all others stay.
 
     Raises:
