@@ -12,7 +12,7 @@ from policy.domain_patterns import host_of, match_domain
 from policy.effects import Command, Download, Effect, FileAccess, OpaqueExec, Place, Unparsed
 from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
 from policy.path_patterns import match_path
-from policy.rules import Rule, Rules
+from policy.rules import ADDRESS_RULE, Rule, Rules
 
 RealPath = Callable[[str], str]
 
@@ -67,10 +67,19 @@ def evaluate_write(path: str, rules: Rules, *, real_path: RealPath | None = None
     return _evaluate_file(path, rules, real_path, is_write=True)
 
 
-def evaluate_fetch(url: str, rules: Rules) -> Verdict:
-    """May this address be fetched?"""
+def evaluate_fetch(url: str, rules: Rules, *, allow_private: bool = False) -> Verdict:
+    """May this address be fetched?
+
+    To be asked again at every redirect, and with `check_address` once the name is resolved. With
+    `allow_private` it may be of this machine or of a private network.
+    """
+    from policy.addresses import check_url  # noqa: PLC0415 - only who fetches pays for its tables
+
     place = Place((0, len(url.encode("utf-8", "replace"))), url)
     effect = Download(url, False, (), place)
+    if refused := check_url(url, allow_private=allow_private).refused:
+        match = _match(ADDRESS_RULE, "domain", effect, refused)
+        return _verdict((match,), Analysis((effect,), "full", 0), rules)
     matches = tuple(_download_matches(effect, rules, "sandbox"))
     return _verdict(matches, Analysis((effect,), "full", 0), rules)
 

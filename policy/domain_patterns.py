@@ -5,16 +5,24 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
+# A name in ASCII whose last label is no number: it has no other spelling.
+_PLAIN = re.compile(r"(?:[a-z0-9_-]+\.)*[a-z_][a-z0-9_-]*")
+
 
 def host_of(url: str) -> str:
-    """The host of a URL, in lower case, without a trailing dot; empty when there is none."""
+    """The host of a URL in the spelling that is connected to; empty when there is none."""
     if "://" not in url:
         url = f"http://{url}"
     try:
         host = urlsplit(url).hostname or ""
     except ValueError:
         return ""
-    return host.removesuffix(".").lower()
+    host = host.removesuffix(".").lower()
+    if _PLAIN.fullmatch(host):
+        return host
+    from policy.addresses import plain_host  # noqa: PLC0415 - few hosts need its tables
+
+    return plain_host(host) or host
 
 
 def match_domain(spec: str, host: str) -> bool:

@@ -73,3 +73,14 @@ DEFAULT_RULES = (
         redirect=RedirectTo("ctx_fetch_and_index", {"url": "{url}"}),
     ),
 )
+
+# Not in the list above, because no file can loosen it: see policy/addresses.py.
+ADDRESS_RULE = Rule(
+    id="default.address",
+    kind="fetch",
+    text="addresses that may be fetched",
+    spec="*",
+    decision=Decision.DENY,
+    source=Source("shipped defaults"),
+    advice="Fetch a page of the internet, over http or https and without credentials in its URL.",
+)

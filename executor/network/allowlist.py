@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from dataclasses import dataclass
 
@@ -105,21 +104,3 @@ def _is_name(host: str) -> bool:
         return False
     last = host.rpartition(".")[2]
     return not re.fullmatch(r"[0-9]+|0x[0-9a-f]*", last)
-
-
-def is_public(address: str) -> bool:
-    """Whether an address is out on the internet: not this machine, its networks or its cloud's.
-
-    Addresses that carry another one inside (mapped, NAT64, 6to4, Teredo) count as what they carry.
-    """
-    try:
-        parsed = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return False
-    if isinstance(parsed, ipaddress.IPv6Address):
-        inner = parsed.ipv4_mapped or parsed.sixtofour or (parsed.teredo or (None, None))[1]
-        if parsed in ipaddress.ip_network("64:ff9b::/96"):
-            inner = ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)
-        if inner is not None:
-            return is_public(str(inner))
-    return parsed.is_global and not parsed.is_multicast

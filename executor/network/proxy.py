@@ -17,7 +17,8 @@ import trio
 
 from executor.model import Connection
 from executor.network import tls
-from executor.network.allowlist import Allowlist, is_public
+from executor.network.allowlist import Allowlist
+from policy.addresses import is_public_address
 
 HEAD_S_MAX = 10.0
 CONNECT_S_MAX = 10.0
@@ -45,7 +46,7 @@ class Gate:
 
     allowlist: Allowlist
     resolver: Resolve = resolve
-    address_allowed: Callable[[str], bool] = is_public
+    address_allowed: Callable[[str], bool] = is_public_address
     connections: list[Connection] = field(default_factory=list)
     unreported: int = 0
 

@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from executor import Request, Settings, Status, network, open_executor
-from executor.network import allowlist, tls
+from executor.network import tls
 from executor.profile import ANALYZE, Profile, ProjectAccess
 
 ENTRIES = ("api.example.com", "*.example.org", "db.example.net:5432", "localhost:8080")
@@ -86,34 +86,6 @@ def test_an_empty_list_allows_nothing():
 def test_a_loose_entry_is_an_error_that_says_what_to_write(entry):
     with pytest.raises(ValueError, match=r"write|port"):
         network.parse((entry,))
-
-
-@pytest.mark.parametrize(
-    ("address", "public"),
-    [
-        ("93.184.216.34", True),
-        ("2606:2800:220:1:248:1893:25c8:1946", True),
-        ("127.0.0.1", False),
-        ("10.1.2.3", False),
-        ("192.168.1.1", False),
-        ("172.16.0.1", False),
-        ("100.64.0.1", False),
-        ("169.254.169.254", False),
-        ("0.0.0.0", False),
-        ("255.255.255.255", False),
-        ("224.0.0.1", False),
-        ("::1", False),
-        ("::", False),
-        ("fe80::1%eth0", False),
-        ("fc00::1", False),
-        ("::ffff:127.0.0.1", False),
-        ("64:ff9b::7f00:1", False),
-        ("2002:7f00:1::", False),
-        ("nonsense", False),
-    ],
-)
-def test_private_addresses_are_told_from_public_ones(address, public):
-    assert allowlist.is_public(address) is public
 
 
 def client_hello(name: str | None) -> bytes:

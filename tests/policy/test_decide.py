@@ -132,6 +132,22 @@ def test_fetches_and_shell_downloads_obey_domain_rules() -> None:
     assert evaluate(shell("curl -o f https://a.evil.com"), some).decision is Decision.DENY
 
 
+def test_an_address_is_refused_whatever_the_rules_allow() -> None:
+    everything = rules("allow WebFetch")
+    verdict = evaluate_fetch("http://2852039166/latest/", everything, allow_private=True)
+    assert verdict.decision is Decision.DENY
+    assert "metadata" in verdict.message
+    assert evaluate_fetch("http://127.0.0.1:8000/", everything).decision is Decision.DENY
+    assert evaluate_fetch("http://127.0.0.1:8000/", everything, allow_private=True).allowed
+
+
+def test_a_rule_about_a_domain_holds_for_every_spelling_of_it() -> None:
+    some = rules("deny WebFetch(domain:evil.com)", "deny WebFetch(domain:127.0.0.1)")
+    for url in ("https://EVIL.com./", "https://\uff45vil.com/", "http://2130706433/"):
+        verdict = evaluate_fetch(url, some, allow_private=True)
+        assert verdict.decision is Decision.DENY, url
+
+
 def test_tools_can_be_ruled_by_name() -> None:
     some = rules("deny mcp__github", "ask mcp__db__drop*")
     assert evaluate_tool("mcp__github__merge", some).decision is Decision.DENY
