@@ -12,7 +12,7 @@ from policy.host.names import Binding, Names
 from policy.host.references import REFERENCES
 from policy.host.tree import Role, Tree, text_of
 from policy.shell.ansi import unescape
-from policy.shell.state import Budget
+from policy.shell.state import VALUE_MAX, Budget
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -33,6 +33,8 @@ class Folder:
         self.budget = budget
         self.known = known
         self.depth = 0
+        self.folded: dict[int, list[Value]] = {}
+        self.referred: dict[int, list[str]] = {}
         self.reader = ArgumentReader(tree)
         self.calls_by_name: dict[str, list[Node]] = {}
         for node, role in tree.of("call"):
@@ -46,19 +48,21 @@ class Folder:
         """Every value an expression may have."""
         if node is None:
             return [UNKNOWN]
+        if node.id in self.folded:
+            return self.folded[node.id]
         self.budget.spend()
         if self.depth >= DEPTH_MAX:
             return [UNKNOWN]
         self.depth += 1
         role = self.tree.role(node)
         fold = _FOLDS.get(role.name) if role is not None else None
-        if role is None or fold is None:
-            found = [self._plain(node)]
-        else:
-            found = list(fold(self, node, role))
+        found = [self._plain(node)] if role is None or fold is None else fold(self, node, role)
+        distinct = list(dict.fromkeys(map(_limited, found))) or [UNKNOWN]
         self.depth -= 1
-        distinct = list(dict.fromkeys(found)) or [UNKNOWN]
-        return distinct if len(distinct) <= ALTERNATIVES_MAX else [UNKNOWN]
+        result = distinct if len(distinct) <= ALTERNATIVES_MAX else [UNKNOWN]
+        if self.depth <= DEPTH_MAX // 2:  # deeper results may be cut short
+            self.folded[node.id] = result
+        return result
 
     def texts(self, node: Node | None) -> list[str]:
         """Every text an expression may have; a list counts as its words."""
@@ -287,13 +291,18 @@ class Folder:
         """The dotted names an expression may stand for, as the sink tables spell them."""
         if node is None or self.depth >= DEPTH_MAX:
             return []
+        if node.id in self.referred:
+            return self.referred[node.id]
         self.budget.spend()
         self.depth += 1
         role = self.tree.role(node)
         resolve = REFERENCES.get(role.name) if role is not None else None
         found = list(resolve(self, node, role)) if role is not None and resolve else []
         self.depth -= 1
-        return list(dict.fromkeys(found))[:ALTERNATIVES_MAX]
+        result = list(dict.fromkeys(found))[:ALTERNATIVES_MAX]
+        if self.depth <= DEPTH_MAX // 2:
+            self.referred[node.id] = result
+        return result
 
     def callees(self, call: Role) -> list[str]:
         """The dotted names of what a call calls."""
@@ -324,6 +333,11 @@ _FOLDS = {
     "index": Folder._member,
     "call": Folder._call,
 }
+
+
+def _limited(value: Value) -> Value:
+    """The value, unless it has grown beyond what any command line holds."""
+    return value if len(value) <= VALUE_MAX else marks.LIST
 
 
 def _as_list(value: Value) -> tuple[str, ...]:
