@@ -1,4 +1,4 @@
-"""Rooms import only downwards: ctxmode > executor > policy, kb, runtimes."""
+"""Rooms import only downwards: ctxmode > executor > policy, kb, runtimes, images."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 BELOW = {
-    "ctxmode": {"executor", "policy", "kb", "runtimes"},
-    "executor": {"policy", "kb", "runtimes"},
+    "ctxmode": {"executor", "policy", "kb", "runtimes", "images"},
+    "executor": {"policy", "kb", "runtimes", "images"},
     "policy": set(),
     "kb": set(),
     "runtimes": set(),
+    "images": set(),
 }
 IMPORTING_CALLS = {"import_module", "__import__"}
 
@@ -49,6 +50,7 @@ def test_a_module_imports_no_room_beside_or_above_its_own(module: Path, root: Pa
         ("kb", "from executor import run"),
         ("kb", "import policy.model"),
         ("policy", "def f():\n    import runtimes"),
+        ("images", "import runtimes"),
         ("runtimes", "import importlib\nimportlib.import_module('kb.store')"),
         ("executor", "from ctxmode.app import App"),
     ],

@@ -1,0 +1,9 @@
+# Elixir on the Erlang virtual machine.
+ARG BASE
+FROM ${BASE} AS installed
+COPY build /build
+RUN /build/install elixir python3
+RUN /build/finish
+
+FROM scratch
+COPY --from=installed / /

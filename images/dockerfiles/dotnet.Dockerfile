@@ -1,0 +1,9 @@
+# C#, by Mono: Debian has no other .NET.
+ARG BASE
+FROM ${BASE} AS installed
+COPY build /build
+RUN /build/install mono-mcs mono-runtime python3
+RUN /build/finish
+
+FROM scratch
+COPY --from=installed / /

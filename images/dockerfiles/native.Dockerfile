@@ -1,0 +1,9 @@
+# Compiled languages: Go, Rust, C, C++.
+ARG BASE
+FROM ${BASE} AS installed
+COPY build /build
+RUN /build/install g++ gcc golang-go libc6-dev python3 rustc
+RUN /build/finish
+
+FROM scratch
+COPY --from=installed / /

@@ -1,0 +1,9 @@
+# Scripting languages: Python, shell, Ruby, PHP, Perl, Lua.
+ARG BASE
+FROM ${BASE} AS installed
+COPY build /build
+RUN /build/install bash lua5.4 perl php-cli python3 ruby
+RUN /build/finish
+
+FROM scratch
+COPY --from=installed / /

@@ -1,0 +1,16 @@
+# JavaScript and TypeScript: node, bun, deno, and node with tsx.
+ARG BASE
+FROM ${BASE} AS packages
+COPY build /build
+RUN /build/install ca-certificates nodejs npm
+RUN /build/install-npm bun deno tsx
+
+FROM ${BASE} AS installed
+COPY build /build
+RUN /build/install nodejs python3
+COPY --from=packages /usr/local/lib/node_modules /usr/local/lib/node_modules
+COPY --from=packages /usr/local/bin /usr/local/bin
+RUN /build/finish
+
+FROM scratch
+COPY --from=installed / /
