@@ -1,23 +1,109 @@
-"""Serve agents over stdio (Model Context Protocol) until stdin ends.
+"""Serve agents (Model Context Protocol): over stdio until stdin ends, or over HTTP with --http.
 
 Register it with an agent as the command `context-mode serve`. Everything but the protocol
-goes to stderr.
+goes to stderr. Over HTTP a bearer token is required: the one in --token-file, in
+CONTEXT_MODE_TOKEN, or one that is made at the first start and kept; stderr says where.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 from ctxmode import exit_codes, launch
-from ctxmode.config import load_config
-from ctxmode.mcp.server import serve_stdio
+from ctxmode.config import Config, load_config, prepare_storage
+from ctxmode.errors import UsageError
+
+HTTP_OPTIONS = (
+    *("host", "port", "token_file", "allow_host", "allow_origin", "also", "certificate", "key"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    del parser
+    """What `serve` takes."""
+    parser.add_argument("--tools", metavar="NAMES", help="serve only these tools, parted by commas")
+    parser.add_argument("--http", action="store_true", help="serve Streamable HTTP, not stdio")
+    http = parser.add_argument_group("with --http")
+    http.add_argument("--host", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
+    http.add_argument("--port", metavar="N", type=int, help="default: 8765; 0 takes a free one")
+    http.add_argument("--token-file", metavar="FILE", help="one token a line, or NAME and TOKEN")
+    http.add_argument("--allow-host", metavar="NAME", action="append", help="a further Host name")
+    http.add_argument(
+        "--allow-origin", metavar="ORIGIN", action="append", help="pages that may ask"
+    )
+    http.add_argument(
+        "--also", metavar="DIR", action="append", help="a further project, at /FOLDER-NAME/mcp"
+    )
+    http.add_argument("--certificate", metavar="FILE", help="PEM; makes it HTTPS")
+    http.add_argument("--key", metavar="FILE", help="PEM; the certificate's key")
 
 
 def run(args: argparse.Namespace) -> int:
-    launch.run(partial(serve_stdio, load_config(args.project)))
+    """Serve until the other side, or a signal, ends it."""
+    config = load_config(args.project)
+    tools = _chosen(args.tools)
+    if args.http:
+        _serve_http(args, config, tools)
+    else:
+        for name in HTTP_OPTIONS:
+            if getattr(args, name) is not None:
+                option = name.replace("_", "-")
+                raise UsageError(f"--{option} belongs to --http", "Add --http, or leave it out.")
+        from ctxmode.mcp.server import serve_stdio  # noqa: PLC0415 - a usage error is quicker
+
+        launch.run(partial(serve_stdio, config, tools))
     return exit_codes.OK
+
+
+def _chosen(given: str | None) -> tuple[str, ...]:
+    from ctxmode.mcp.tools import BY_NAME  # noqa: PLC0415 - a usage error is quicker
+
+    if given is None:
+        return tuple(BY_NAME)
+    names = tuple(name.strip() for name in given.split(",") if name.strip())
+    unknown = [name for name in names if name not in BY_NAME]
+    if unknown or not names:
+        wrong = ", ".join(unknown) or "none"
+        raise UsageError(f"--tools names {wrong}", f"Tools: {', '.join(BY_NAME)}.")
+    return names
+
+
+def _serve_http(args: argparse.Namespace, config: Config, tools: tuple[str, ...]) -> None:
+    from ctxmode.mcp.http import serving, tokens  # noqa: PLC0415 - only who serves HTTP pays
+
+    prepare_storage(config)
+    if (args.certificate is None) != (args.key is None):
+        raise UsageError("--certificate and --key belong together", "Give both.")
+    default = serving.Address()
+    address = serving.Address(
+        args.host or default.host,
+        default.port if args.port is None else args.port,
+        args.certificate and Path(args.certificate),
+        args.key and Path(args.key),
+    )
+    file = Path(args.token_file) if args.token_file else None
+    site = serving.Site(
+        config,
+        tokens.load_tokens(file, os.environ, config.state_dir / "http-token"),
+        frozenset(args.allow_host or ()),
+        frozenset(args.allow_origin or ()),
+        _others(args.also or ()),
+        tools,
+    )
+    launch.run(partial(serving.serve_http, site, address))
+
+
+def _others(given: Sequence[str]) -> dict[str, Path]:
+    folders: dict[str, Path] = {}
+    for text in given:
+        folder = load_config(text).project
+        if folder.name in folders or not folder.name:
+            raise UsageError(
+                f"--also {text}: there is a project called {folder.name!r} already",
+                "Give each folder a name of its own, since its URL is made from that.",
+            )
+        folders[folder.name] = folder
+    return folders

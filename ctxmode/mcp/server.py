@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import mcp.types as wire
@@ -28,15 +29,22 @@ Run code where the data is and bring back only the answer: ctx_execute for anyth
 print much, ctx_search for what was kept of it."""
 
 
-def build_server(config: Config) -> Server[Projects]:
+Observe = Callable[[str, str, float], None]
+"""Told of each call that was answered: the tool, "ok" or "error", and the seconds it took."""
+
+
+def build_server(
+    config: Config, tools: Sequence[str] = tuple(BY_NAME), observe: Observe | None = None
+) -> Server[Projects]:
     """A server whose calls are about the project of `config`, or that their client names."""
+    desk = _Desk({name: BY_NAME[name] for name in tools}, observe)
     server: Server[Projects] = Server(
         "context-mode",
         version=__version__,
         instructions=INSTRUCTIONS,
         lifespan=lambda _: open_projects(config),
-        on_list_tools=_list_tools,
-        on_call_tool=_call_tool,
+        on_list_tools=desk.list_tools,
+        on_call_tool=desk.call_tool,
     )
     server.add_notification_handler(
         "notifications/roots/list_changed", wire.NotificationParams, _roots_changed
@@ -44,10 +52,10 @@ def build_server(config: Config) -> Server[Projects]:
     return server
 
 
-async def serve_stdio(config: Config) -> None:
+async def serve_stdio(config: Config, tools: Sequence[str] = tuple(BY_NAME)) -> None:
     """Serve one agent on stdin and stdout until stdin ends."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    server = build_server(config)
+    server = build_server(config, tools)
     try:
         async with stdio_streams() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
@@ -57,7 +65,7 @@ async def serve_stdio(config: Config) -> None:
             raise others from None
 
 
-def tool_list() -> list[wire.Tool]:
+def tool_list(tools: Iterable[Tool] = TOOLS) -> list[wire.Tool]:
     """The tools as `tools/list` shows them."""
     return [
         wire.Tool(
@@ -66,26 +74,44 @@ def tool_list() -> list[wire.Tool]:
             input_schema=arguments.input_schema(tool.arguments),
             annotations=tool.annotations,
         )
-        for tool in TOOLS
+        for tool in tools
     ]
 
 
-async def _list_tools(
-    context: Context, params: wire.PaginatedRequestParams | None
-) -> wire.ListToolsResult:
-    del context, params
-    return wire.ListToolsResult(tools=tool_list())
+class _Desk:
+    """Where the calls of one server's tools come in."""
 
+    def __init__(self, tools: Mapping[str, Tool], observe: Observe | None) -> None:
+        self._tools = tools
+        self._observe = observe
 
-async def _call_tool(context: Context, params: wire.CallToolRequestParams) -> wire.CallToolResult:
-    tool = BY_NAME.get(params.name)
-    if tool is None:
-        return _failed(f"There is no tool {params.name!r}. Tools: {', '.join(BY_NAME)}.")
-    try:
-        given = tool.arguments.model_validate(params.arguments or {})
-    except ValidationError as error:
-        return _failed(arguments.explain(tool.name, tool.arguments, error))
-    return await _carried_out(tool, given, Conversation(context))
+    async def list_tools(
+        self, context: Context, params: wire.PaginatedRequestParams | None
+    ) -> wire.ListToolsResult:
+        del context, params
+        return wire.ListToolsResult(tools=tool_list(self._tools.values()))
+
+    async def call_tool(
+        self, context: Context, params: wire.CallToolRequestParams
+    ) -> wire.CallToolResult:
+        tool = self._tools.get(params.name)
+        if tool is None:
+            return _failed(f"There is no tool {params.name!r}. Tools: {', '.join(self._tools)}.")
+        started = trio.current_time()
+        result = await self._answer(tool, params.arguments or {}, context)
+        if self._observe:
+            outcome = "error" if result.is_error else "ok"
+            self._observe(tool.name, outcome, trio.current_time() - started)
+        return result
+
+    async def _answer(
+        self, tool: Tool, given: Mapping[str, Any], context: Context
+    ) -> wire.CallToolResult:
+        try:
+            valid = tool.arguments.model_validate(given)
+        except ValidationError as error:
+            return _failed(arguments.explain(tool.name, tool.arguments, error))
+        return await _carried_out(tool, valid, Conversation(context))
 
 
 async def _roots_changed(context: Context, params: wire.NotificationParams) -> None:

@@ -1,0 +1,116 @@
+"""In front of every HTTP request: Host, Origin, bearer token, and a deadline for the body.
+
+Host is checked because a name that an attacker controls may resolve to the loopback address
+(DNS rebinding), Origin because a browser sends requests for any page; both as the Streamable
+HTTP section of the Model Context Protocol demands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import trio
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ctxmode.mcp.http.tokens import Tokens
+
+BODY_S_MAX = 30.0
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+OPEN_PATHS = ("/healthz",)
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Who may come in. `hosts` are names without a port, `origins` whole origins."""
+
+    tokens: Tokens
+    hosts: frozenset[str]
+    origins: frozenset[str] = frozenset()
+
+    def admits_host(self, given: str) -> bool:
+        """Whether requests to this Host, with a port or without, are meant for this server."""
+        return _without_port(given).lower() in self.hosts
+
+    def admits_origin(self, given: str) -> bool:
+        """Whether a page of this origin may ask: one that was named, or one of this machine."""
+        scheme, _, rest = given.partition("://")
+        local = scheme in ("http", "https") and _without_port(rest).lower() in LOOPBACK
+        return given in self.origins or local
+
+
+def _without_port(given: str) -> str:
+    head, colon, port = given.rpartition(":")
+    return head if colon and port.isdigit() else given
+
+
+class Gate:
+    """ASGI: lets in what `admission` admits, and answers the rest itself."""
+
+    def __init__(self, app: ASGIApp, admission: Admission) -> None:
+        self._app = app
+        self._admission = admission
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] == "lifespan":
+            await _agree(receive, send)
+            return
+        if scope["type"] != "http":
+            return  # websockets are not served
+        headers = Headers(scope=scope)
+        if refusal := self._refusal(scope, headers):
+            await refusal(scope, receive, send)
+            return
+        await self._app(scope, _hasty(receive), send)
+
+    def _refusal(self, scope: Scope, headers: Headers) -> JSONResponse | None:
+        if not self._admission.admits_host(headers.get("host", "")):
+            return _refused(421, "this Host is not served here; --allow-host NAME adds one")
+        origin = headers.get("origin")
+        if origin is not None and not self._admission.admits_origin(origin):
+            return _refused(403, "this Origin may not ask; --allow-origin ORIGIN adds one")
+        if scope["path"] in OPEN_PATHS:
+            return None
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        name = self._admission.tokens.name_of(token.strip()) if scheme.lower() == "bearer" else None
+        if name is None:
+            answer = _refused(401, "a bearer token is required: Authorization: Bearer TOKEN")
+            answer.headers["WWW-Authenticate"] = 'Bearer realm="context-mode"'
+            return answer
+        access = AccessToken(token="", client_id=name, scopes=[])
+        scope["user"] = AuthenticatedUser(access)
+        return None
+
+
+async def _agree(receive: Receive, send: Send) -> None:
+    """What lives as long as the server is opened around it, so start and end need nothing."""
+    for stage in ("startup", "shutdown"):
+        await receive()
+        await send({"type": f"lifespan.{stage}.complete"})
+
+
+def _refused(status: int, reason: str) -> JSONResponse:
+    return JSONResponse({"error": reason}, status)
+
+
+def _hasty(receive: Receive) -> Receive:
+    """Gives up on a body that does not come within its time."""
+    deadline = trio.current_time() + BODY_S_MAX
+    complete = False
+
+    async def received() -> Message:
+        nonlocal complete
+        if complete:
+            return await receive()
+        with trio.move_on_at(deadline):
+            message = await receive()
+            complete = message["type"] != "http.request" or not message.get("more_body", False)
+            return message
+        complete = True
+        return {"type": "http.disconnect"}
+
+    return received

@@ -1,0 +1,150 @@
+"""Streamable HTTP on hypercorn's trio worker: one endpoint a project, health, and metrics."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import hypercorn.trio
+from hypercorn.config import Config as Hypercorn
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from ctxmode.config import Config, prepare_storage
+from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.mcp.http.gate import LOOPBACK, Admission, Gate
+from ctxmode.mcp.http.metrics import Metrics
+from ctxmode.mcp.http.tokens import Tokens
+from ctxmode.mcp.server import build_server
+from ctxmode.mcp.tools import BY_NAME
+
+BODY_BYTES_MAX = 8 * 1024 * 1024
+CONVERSATIONS_MAX = 256
+IDLE_S_MAX = 30 * 60.0
+PORT_MAX = 65_535
+ENDPOINT = "mcp"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to listen. `certificate` and `key` are files of PEM; without them it is plain HTTP."""
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    certificate: Path | None = None
+    key: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What is served to whom. `others` are projects besides the first, by their names in URLs."""
+
+    config: Config
+    tokens: Tokens
+    hosts: frozenset[str] = frozenset()
+    origins: frozenset[str] = frozenset()
+    others: Mapping[str, Path] = field(default_factory=dict)
+    tools: tuple[str, ...] = tuple(BY_NAME)
+
+
+async def serve_http(site: Site, address: Address) -> None:
+    """Serve until cancelled.
+
+    Raises:
+        ContextModeError: the address can't be listened on, or storage can't be written.
+    """
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    prepare_storage(site.config)
+    listener = _listen(address)
+    port = listener.getsockname()[1]
+    settings = Hypercorn()
+    settings.bind = [f"fd://{listener.detach()}"]
+    if address.certificate and address.key:
+        settings.certfile, settings.keyfile = str(address.certificate), str(address.key)
+    settings.errorlog = logging.getLogger("hypercorn.error")
+    settings.include_server_header = False
+    admission = Admission(
+        site.tokens,
+        frozenset({*LOOPBACK, _bracketed(address.host), *(h.lower() for h in site.hosts)}),
+        site.origins,
+    )
+    endpoints = Endpoints(site)
+    _announce(site, address, port)
+    async with endpoints.conversations.run():
+        gate: Any = Gate(endpoints, admission)  # starlette and hypercorn type ASGI differently
+        await hypercorn.trio.serve(gate, settings, mode="asgi")
+
+
+class Endpoints:
+    """ASGI: the table of paths behind the gate."""
+
+    def __init__(self, site: Site) -> None:
+        self._folders = {f"/{ENDPOINT}": site.config.project} | {
+            f"/{name}/{ENDPOINT}": folder for name, folder in site.others.items()
+        }
+        self._metrics = Metrics()
+        server = build_server(site.config, site.tools, self._metrics.observe)
+        self.conversations = StreamableHTTPSessionManager(
+            server,
+            session_idle_timeout=IDLE_S_MAX,
+            max_request_body_size=BODY_BYTES_MAX,
+            max_sessions=CONVERSATIONS_MAX,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request that the gate let in."""
+        path = scope["path"].rstrip("/")
+        if path in self._folders:
+            scope["ctxmode.project"] = self._folders[path]
+            await self.conversations.handle_request(scope, receive, send)
+        elif path == "/healthz":
+            await JSONResponse({"status": "ok"})(scope, receive, send)
+        elif path == "/metrics":
+            await Response(self._metrics.text(), media_type="text/plain; version=0.0.4")(
+                scope, receive, send
+            )
+        else:
+            served = ", ".join((*self._folders, "/healthz", "/metrics"))
+            await JSONResponse({"error": f"there is only {served}"}, 404)(scope, receive, send)
+
+
+def _listen(address: Address) -> socket.socket:
+    if not 0 <= address.port <= PORT_MAX:
+        raise UsageError(f"there is no port {address.port}", f"Ports are 0 to {PORT_MAX}.")
+    try:
+        found = socket.getaddrinfo(
+            address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        family, kind, protocol, _, place = found[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(place)
+        listener.listen()
+    except OSError as error:
+        raise ContextModeError(
+            f"cannot listen on {address.host} port {address.port}: {error.strerror}",
+            "Choose another with --host and --port; port 0 takes a free one.",
+        ) from error
+    return listener
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host.lower()
+
+
+def _announce(site: Site, address: Address, port: int) -> None:
+    scheme = "https" if address.certificate else "http"
+    base = f"{scheme}://{_bracketed(address.host)}:{port}"
+    lines = [f"serving {site.config.project} at {base}/{ENDPOINT}"]
+    lines += [f"serving {f} at {base}/{name}/{ENDPOINT}" for name, f in site.others.items()]
+    lines.append(f"bearer tokens: {site.tokens.source}")
+    if address.certificate is None and _bracketed(address.host) not in LOOPBACK:
+        lines.append("warning: without --certificate and --key, tokens travel unencrypted")
+    sys.stderr.write("".join(f"context-mode: {line}\n" for line in lines))
+    sys.stderr.flush()

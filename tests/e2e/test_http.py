@@ -1,0 +1,265 @@
+"""The server over Streamable HTTP: real sockets, the SDK's client, and clients that misbehave."""
+
+import contextlib
+import json
+import random
+import re
+import socket
+import subprocess
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import httpx2
+import pytest
+import trio
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+
+TOKEN = "a-token-of-enough-letters"
+OTHER = "another-token-of-enough-letters"
+START_S_MAX = 60
+ALL_S_MAX = 110
+HEADERS = {
+    "Authorization": f"Bearer {TOKEN}",
+    "Accept": "application/json, text/event-stream",
+    "Content-Type": "application/json",
+}
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+
+
+@dataclass(frozen=True)
+class Served:
+    url: str
+    pid: int
+
+    @property
+    def address(self):
+        host, port = re.fullmatch(r"http://([\d.]+):(\d+)/mcp", self.url).groups()
+        return host, int(port)
+
+
+@asynccontextmanager
+async def served(place, *options):
+    """A server of its own in another process; it must end in good order when asked to."""
+    tokens = place.data.parent / "tokens"
+    tokens.write_text(f"ada {TOKEN}\nbob {OTHER}\n")
+    tokens.chmod(0o600)
+    process = subprocess.Popen(
+        [*place.command, "serve", "--http", "--port", "0", "--token-file", tokens, *options],
+        cwd=place.project, env=place.environment, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        with trio.fail_after(START_S_MAX):
+            line = await trio.to_thread.run_sync(process.stderr.readline, abandon_on_cancel=True)
+        with trio.fail_after(ALL_S_MAX):
+            yield Served(re.search(r" at (http://\S+)$", line)[1], process.pid)
+    finally:
+        process.terminate()
+        _, rest = process.communicate(timeout=30)
+    assert process.returncode == 128 + 15, rest
+    assert "Traceback" not in rest
+
+
+@asynccontextmanager
+async def connected(url, token=TOKEN, mode="auto"):
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=60) as http,
+        Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+    ):
+        yield client
+
+
+def text(result) -> str:
+    return result.content[0].text
+
+
+async def remember(client, code):
+    arguments = {"language": "python", "code": code, "session": "mine"}
+    return await client.call_tool("ctx_execute", arguments)
+
+
+async def test_tools_work_as_over_a_pipe(place):
+    async with served(place) as server, connected(server.url) as client:
+        assert "ctx_execute" in {tool.name for tool in (await client.list_tools()).tools}
+        result = await client.call_tool("ctx_execute", {"language": "shell", "code": "wc -l *.log"})
+        assert text(result).startswith("2000 app.log\n")
+        assert result.structured_content["exit_code"] == 0
+
+
+async def test_one_token_holder_does_not_see_what_another_named(place):
+    async with served(place) as server, connected(server.url) as ada:
+        await remember(ada, "secret = 'of ada'")
+        again = await remember(ada, "print(secret)")
+        job = {"language": "shell", "code": "sleep 60", "background": True, "timeout": 60_000}
+        handle = (await ada.call_tool("ctx_execute", job)).structured_content["handle"]
+        async with connected(server.url, OTHER) as bob:
+            other = await remember(bob, "print(secret)")
+            known = await bob.call_tool("ctx_background", {})
+            stolen = await bob.call_tool("ctx_background", {"handle": handle, "stop": True})
+        still = await ada.call_tool("ctx_background", {"handle": handle})
+    assert text(again).startswith("of ada\n")
+    assert "NameError" in text(other)
+    assert known.structured_content == {"background": []}
+    assert stolen.is_error
+    assert still.structured_content["running"]
+
+
+async def test_each_project_has_an_address_of_its_own(place, tmp_path):
+    other = tmp_path / "second"
+    other.mkdir()
+    (other / "only-here.txt").write_text("x")
+    async with served(place, "--also", other) as server:
+        url = server.url.replace("/mcp", "/second/mcp")
+        async with connected(server.url) as first, connected(url) as second:
+            listing = {"language": "shell", "code": "ls"}
+            here = text(await first.call_tool("ctx_execute", listing))
+            there = text(await second.call_tool("ctx_execute", listing))
+        async with httpx2.AsyncClient(headers=HEADERS) as http:
+            missing = await http.post(server.url.replace("/mcp", "/third/mcp"), json=PING)
+    assert "app.log" in here
+    assert "app.log" not in there
+    assert there.startswith("only-here.txt\n")
+    assert missing.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"Authorization": ""}, 401),
+        ({"Authorization": f"Bearer {TOKEN[:-1]}"}, 401),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Host": "evil.example"}, 421),
+    ],
+)
+async def test_who_may_not_come_in_is_told_why(place, change, status):
+    async with served(place) as server, httpx2.AsyncClient(headers=HEADERS | change) as http:
+        answer = await http.post(server.url, json=PING)
+    assert answer.status_code == status
+    assert answer.json()["error"]
+
+
+async def test_health_is_open_and_metrics_are_not(place):
+    async with served(place) as server:
+        async with connected(server.url) as client:
+            await client.call_tool("ctx_execute", {"language": "shell", "code": "true"})
+        async with httpx2.AsyncClient() as http:
+            health = await http.get(server.url.replace("/mcp", "/healthz"))
+            closed = await http.get(server.url.replace("/mcp", "/metrics"))
+            token = {"Authorization": f"Bearer {TOKEN}"}
+            metrics = await http.get(server.url.replace("/mcp", "/metrics"), headers=token)
+    assert health.json() == {"status": "ok"}
+    assert closed.status_code == 401
+    assert 'ctxmode_tool_calls_total{outcome="ok",tool="ctx_execute"} 1.0' in metrics.text
+
+
+async def test_a_body_of_ten_megabytes_is_refused_and_the_next_call_served(place):
+    async with served(place) as server, httpx2.AsyncClient(headers=HEADERS, timeout=60) as http:
+        large = await http.post(server.url, content=b"[" + b" " * 10_000_000)
+        async with connected(server.url) as client:
+            assert (await client.list_tools()).tools
+    assert large.status_code == 413
+
+
+async def test_clients_that_send_slowly_or_nothing_hold_nobody_up(place):
+    async with served(place) as server:
+        with contextlib.ExitStack() as stack:
+            for head in (b"", b"POST /mcp HT", b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n"):
+                for _ in range(20):
+                    slow = stack.enter_context(socket.create_connection(server.address, 10))
+                    slow.sendall(head)
+            async with connected(server.url) as client:
+                result = await client.call_tool(
+                    "ctx_execute", {"language": "shell", "code": "echo served"}
+                )
+    assert text(result).startswith("served\n")
+
+
+async def test_a_hundred_clients_at_once_are_served(place):
+    async with served(place) as server:
+        answers = []
+
+        async def one(number):
+            async with connected(server.url) as client:
+                code = {"language": "shell", "code": f"echo {number}"}
+                answers.append(text(await client.call_tool("ctx_execute", code)).splitlines()[0])
+
+        async with trio.open_nursery() as nursery:
+            for number in range(100):
+                nursery.start_soon(one, number)
+    assert sorted(answers, key=int) == [str(number) for number in range(100)]
+
+
+def fuzzed(generator):
+    """Something like a message: a good one with parts replaced, or bytes."""
+    junk = [None, True, -1, 1e400, "", "\udcff", "x" * 5000, [], {}, [[]], {"a": {"b": []}}]
+    message = {
+        "jsonrpc": generator.choice(["2.0", "1.0", 2, None]),
+        "id": generator.choice([1, "a", None, 1.5, -(2**70), [], {}]),
+        "method": generator.choice(
+            ["ping", "initialize", "tools/list", "tools/call", "resources/read", "x/y", "", 7, None]
+        ),
+        "params": {
+            "name": generator.choice(["ctx_search", "ctx_index", "nothing", *junk]),
+            "arguments": {
+                generator.choice(["queries", "path", "content", ""]): generator.choice(junk)
+            },
+            "protocolVersion": generator.choice(["2025-06-18", "1", *junk]),
+            "_meta": generator.choice([{"progressToken": 1}, *junk]),
+        },
+    }
+    for name in generator.sample(sorted(message), generator.randrange(3)):
+        message[name] = generator.choice(junk)
+    body = json.dumps(message).encode()
+    match generator.randrange(4):
+        case 0:
+            return body[: generator.randrange(len(body))]
+        case 1:
+            at = generator.randrange(len(body))
+            return body[:at] + generator.randbytes(3) + body[at + 1 :]
+        case _:
+            return body
+
+
+async def test_no_body_brings_it_down_and_none_is_left_unanswered(place):
+    generator = random.Random(20)
+    bodies = [fuzzed(generator) for _ in range(1500)]
+    statuses = []
+    async with served(place) as server:
+
+        async def send(mine):
+            async with httpx2.AsyncClient(headers=HEADERS, timeout=60) as http:
+                for body in mine:
+                    version = generator.choice([{}, {"MCP-Protocol-Version": "2025-06-18"}])
+                    statuses.append(await http.post(server.url, content=body, headers=version))
+
+        async with trio.open_nursery() as nursery:
+            for number in range(4):
+                nursery.start_soon(send, bodies[number::4])
+        async with connected(server.url) as client:
+            assert (await client.list_tools()).tools
+    assert len(statuses) == len(bodies)
+    assert {answer.status_code for answer in statuses} <= {200, 202, 400, 404, 406}
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--port", "99999"], "there is no port 99999"),
+        (["--host", "192.0.2.1"], "cannot listen"),
+        (["--token-file", "/nowhere"], "/nowhere"),
+        (["--certificate", "x.pem"], "belong together"),
+        (["--also", "/nowhere"], "/nowhere"),
+    ],
+)
+def test_what_cannot_be_served_is_told_and_ends(place, options, problem):
+    done = place.run("serve", "--http", "--port", "0", *options)
+    assert done.returncode in (1, 2)
+    assert problem.encode() in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_options_of_http_are_not_taken_silently_without_it(place):
+    done = place.run("serve", "--port", "1")
+    assert done.returncode == 2
+    assert b"--port belongs to --http" in done.stderr
