@@ -59,3 +59,6 @@ class Place(Protocol):
         """A folder of the host for what has to lie there while a run lasts."""
 
     def layout(self, profile: Profile) -> Layout: ...
+
+    def share(self, language: str, other: str) -> bool:
+        """Whether one box can serve programs of both languages."""

@@ -71,6 +71,8 @@ class Compiler:
         self._impure: set[str] = set()  # what was tried, and does need the project
         # What programs of the project may write, no server may trust.
         self._may_keep = not store.folder.is_relative_to(project)
+        # Its keys are of this machine's compilers and packages, which no container has.
+        self._may_keep = self._may_keep and runner.placement.tier != "C"
 
     async def run(
         self,

@@ -80,6 +80,7 @@ def session_call(checked: Checked, candidate: runtimes.Candidate) -> Call:
         cwd=checked.cwd,
         label=label(checked),
         limits_given=request.limits is not None,
+        language=checked.language.name,
     )
 
 

@@ -38,10 +38,11 @@ class Layout:
     project: str = ""
     host_folder: str | None = None
     work_copy: WorkCopy | None = None
+    is_in_place: bool = False  # the copy is shown where the project lies
 
     def inside(self, path: str) -> str:
         """Where the program finds a path of the project."""
-        if self.work_copy is None:
+        if self.work_copy is None or self.is_in_place:
             return path
         return os.path.normpath(self.work_copy.folder / os.path.relpath(path, self.project))
 
@@ -88,6 +89,11 @@ class Placement:
         except BaseException:
             layout.remove()
             raise
+
+    def share(self, language: str, other: str) -> bool:
+        """Whether one box can serve programs of both languages: every one can, here."""
+        del language, other
+        return True
 
     def cell(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
@@ -72,6 +73,17 @@ def guarded(project: Path, access: ProjectAccess) -> Guarded:
         protected=tuple(path for path in covered if path not in secrets),
         watched=tuple(path for path in paths if path not in covered),
     )
+
+
+def identities(project: Path, access: ProjectAccess) -> tuple[tuple[str, int, int], ...]:
+    """What tells the guarded files that exist from others that take their names."""
+    found = guarded(project, access)
+    told = []
+    for name in (*found.secrets, *found.protected):
+        with contextlib.suppress(OSError):
+            info = os.lstat(project / name)
+            told.append((name, info.st_dev, info.st_ino))
+    return tuple(told)
 
 
 def protected_paths(project: Path) -> tuple[str, ...]:

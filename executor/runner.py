@@ -49,6 +49,7 @@ class Job:
     artifacts: tuple[str, ...] = ()
     profile: Profile = ANALYZE
     label: str = ""  # what it is called while it runs
+    language: str = ""  # by the name of its row
     stand_in: str | None = None  # a folder of `temporary` that is shown in the project's place
     diagnosis: bytes = b""  # what an earlier compilation said, told again on stderr
 

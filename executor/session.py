@@ -55,6 +55,7 @@ class Call:
     cwd: str = "/"
     label: str = ""
     limits_given: bool = False
+    language: str = ""  # by the name of its row
 
 
 class Session:
@@ -69,6 +70,7 @@ class Session:
         self.scope = trio.CancelScope()  # of what serves it from outside
         self._runner = runner
         self._binds = binds
+        self._language = first.language
         self._limits = first.limits
         if not first.limits_given:
             self._limits = replace(first.limits, cpu_s=CPU_S_MAX)
@@ -94,6 +96,11 @@ class Session:
             raise RequestError(f"the session has profile {own}, the call asks for {given}", hint)
         if call.limits_given and _of_the_box(call.limits) != _of_the_box(self._limits):
             raise RequestError("the limits of a session that runs can't be changed", hint)
+        if not self._runner.placement.share(self._language, call.language):
+            own, given = self._language, call.language
+            raise RequestError(
+                f"the session's container has {own}, and {given} is in another", hint
+            )
         channel = self._channels.get(call.interpreter)
         if channel and call.env and dict(call.env) != dict(channel.env):
             raise RequestError("the environment of a running interpreter can't be changed", hint)
@@ -102,7 +109,7 @@ class Session:
         """Whether it may see too much or too little of the project as it is by now.
 
         With namespaces, what is new is guarded before each call. Landlock's grants stay as they
-        were when a program started.
+        were when a program started, and a container's mounts as they were when it did.
         """
         if self._runner.placement.tier == "A" or self._calls == 0:
             return False
@@ -159,15 +166,20 @@ class Session:
         self._layout = await trio.to_thread.run_sync(placement.layout, profile)
         if placement.tier != "A":
             self._grants = await trio.to_thread.run_sync(self._granted)
-        job = Job((), "/", {}, self._limits, binds=self._binds, profile=profile)
+        job = Job(
+            (), "/", {}, self._limits, binds=self._binds, profile=profile, language=self._language
+        )
         opened = self._runner.box(number, job, self._layout, session=True)
         cell, self._group = await self._stack.enter_async_context(opened)
         self._cell = cell
         return cell.take_fds()
 
     def _granted(self) -> object:
-        """Tier B: what may be read of the project, and which files exactly that is."""
-        grants = project_files.readable(self._runner.placement.project)
+        """What may be read of the project, or not, and which files exactly that is."""
+        project = self._runner.placement.project
+        if self._runner.placement.tier == "C":
+            return project_files.identities(project, live(self.profile).project)
+        grants = project_files.readable(project)
         return [(grant, os.stat(grant[0]).st_ino) for grant in grants if os.path.exists(grant[0])]
 
     async def _serve(self, call: Call, progress: Progress) -> Result:

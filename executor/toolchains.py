@@ -205,6 +205,7 @@ def job_of(
         files={f"{layout.job}/{name}": content for name, content in program.files.items()},
         links={f"{layout.job}/{name}": target for name, target in program.links.items()},
         binds=candidate.binds,
+        language=candidate.language.name,
         **more,
     )
 
