@@ -20,6 +20,7 @@ from ctxmode.config import Config
 from ctxmode.errors import ContextModeError, sole
 from ctxmode.mcp import arguments
 from ctxmode.mcp.conversation import Context, Conversation
+from ctxmode.mcp.output_schemas import OUTPUT_SCHEMAS
 from ctxmode.mcp.projects import Projects, open_projects
 from ctxmode.mcp.stdio import exchange_is_over, stdio_streams
 from ctxmode.mcp.tools import BY_NAME, TOOLS, Call, Reply, Tool
@@ -72,6 +73,7 @@ def tool_list(tools: Iterable[Tool] = TOOLS) -> list[wire.Tool]:
             name=tool.name,
             description=tool.description,
             input_schema=arguments.input_schema(tool.arguments),
+            output_schema=OUTPUT_SCHEMAS[tool.name],
             annotations=tool.annotations,
         )
         for tool in tools

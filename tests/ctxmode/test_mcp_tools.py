@@ -3,6 +3,7 @@
 import re
 
 import kb
+from ctxmode.mcp.output_schemas import OUTPUT_SCHEMAS
 from ctxmode.mcp.server import tool_list
 from ctxmode.mcp.tools import TOOLS
 
@@ -59,3 +60,9 @@ def test_examples_are_valid_arguments():
 def test_tools_that_only_read_say_so():
     reading = {tool.name for tool in TOOLS if tool.annotations.read_only_hint}
     assert reading == {"ctx_search", "ctx_doctor"}
+
+
+def test_every_tool_tells_the_shape_of_its_data():
+    assert set(OUTPUT_SCHEMAS) == {tool.name for tool in TOOLS}
+    for tool in tool_list():
+        assert tool.output_schema["type"] == "object", tool.name

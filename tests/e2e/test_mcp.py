@@ -7,6 +7,7 @@ import pytest
 import trio
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.types import ListRootsResult, Root
 
 ALL_S_MAX = 110
 
@@ -248,3 +249,66 @@ print(path)
     _, picture = result.content
     assert (picture.type, picture.mime_type) == ("image", "image/png")
     assert result.structured_content["artifacts"][0]["name"] == "/tmp/dot.png"
+
+
+async def test_a_call_that_lasts_tells_its_progress_with_the_last_line(place):
+    seen = []
+
+    async def note(progress, total, message):
+        seen.append((progress, message))
+
+    code = {"language": "shell", "code": "echo first; echo second; sleep 2.5"}
+    async with connected(place) as client:
+        await client.call_tool("ctx_execute", code, progress_callback=note)
+        quick = {"language": "shell", "code": "true"}
+        count = len(seen)
+        await client.call_tool("ctx_execute", quick, progress_callback=note)
+    assert count == len(seen)
+    assert {message for _, message in seen} == {"second"}
+    assert [progress for progress, _ in seen] == sorted(progress for progress, _ in seen)
+
+
+@pytest.mark.filterwarnings("ignore:The roots capability is deprecated")
+@pytest.mark.parametrize("given", [True, False])
+async def test_the_client_s_root_is_the_project_unless_one_was_given(place, tmp_path, given):
+    root = tmp_path / "a root"
+    root.mkdir()
+    (root / "only-here.txt").write_text("x")
+
+    async def roots(context):
+        return ListRootsResult(roots=[Root(uri=root.as_uri())])
+
+    environment = dict(place.environment)
+    if not given:
+        del environment["CONTEXT_MODE_PROJECT_DIR"]
+    command, *arguments = place.command
+    server = StdioServerParameters(
+        command=command, args=[*arguments, "serve"], env=environment, cwd=place.project
+    )
+    with trio.fail_after(ALL_S_MAX):
+        async with Client(stdio_client(server), list_roots_callback=roots, mode="legacy") as client:
+            result = await client.call_tool("ctx_execute", {"language": "shell", "code": "ls"})
+    assert ("only-here.txt" in text(result)) is not given
+    assert ("app.log" in text(result)) is given
+
+
+async def test_tools_that_were_not_chosen_are_not_there(place):
+    command, *arguments = place.command
+    server = StdioServerParameters(
+        command=command,
+        args=[*arguments, "serve", "--tools", "ctx_search, ctx_index"],
+        env=place.environment,
+        cwd=place.project,
+    )
+    with trio.fail_after(ALL_S_MAX):
+        async with Client(stdio_client(server)) as client:
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            refused = await client.call_tool("ctx_execute", {"language": "shell", "code": "ls"})
+    assert sorted(names) == ["ctx_index", "ctx_search"]
+    assert refused.is_error
+
+
+def test_a_tool_that_does_not_exist_cannot_be_chosen(place):
+    done = place.run("serve", "--tools", "ctx_serach")
+    assert done.returncode == 2
+    assert b"ctx_search" in done.stderr
