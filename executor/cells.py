@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ SPAWNER = Path(__file__).parent / "spawner" / "__main__.py"
 UNPRIVILEGED_ID = 65_432
 MESSAGE_BYTES_MAX = 1 << 20
 FDS_MAX = 253  # what the kernel lets one message carry (SCM_MAX_FD)
+WRITE_BYTES = 1 << 20
 START_S_MAX = 10.0
 FAREWELL_S_MAX = 2.0
 
@@ -46,6 +47,22 @@ class Exit:
     undone: Sequence[str]  # protected paths that the run had made, and that were taken out again
 
 
+class LostError(SandboxError):
+    """A program that was held for its run was gone when the run came; nothing was started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stdio:
+    """The server's ends of a run's streams, made before the run is known."""
+
+    readers: Mapping[str, int]
+    stdin: int | None  # a file in memory; None if there is nothing to read
+
+    def close(self) -> None:
+        for fd in (*self.readers.values(), *(() if self.stdin is None else (self.stdin,))):
+            os.close(fd)
+
+
 class Cell:
     """One sandbox, from its making until everything in it is gone."""
 
@@ -59,6 +76,7 @@ class Cell:
         self.handed_over: Mapping[str, Any] = {}  # names behind the artifacts' descriptors
         self._early: list[Mapping[str, Any]] = []
         self._fds: list[int] = []
+        self.stdio: Stdio | None = None  # of a program that is held here for its run
 
     async def started(self) -> None:
         """Until the cell's first process exists; `pid` is its number on the host.
@@ -87,6 +105,36 @@ class Cell:
         if "ready" not in message:
             raise SandboxError(str(message.get("error", "the cell ended before it was ready")))
         self.layers = message["ready"]
+
+    async def hold(self, packed: bytes, stdio: Sequence[int]) -> int:
+        """Start a program with these descriptors that waits for its run; the memory that it takes.
+
+        Raises:
+            SandboxError: it does not come to wait.
+        """
+        await self.order(b"hold", packed, stdio)
+        message = await self._receive()
+        if "held" not in message:
+            raise SandboxError(str(message.get("error", "the cell ended")))
+        return int(message["held"])
+
+    async def release(self, packed: bytes, stdin: bytes) -> None:
+        """Let the program that is held here go on as this run.
+
+        Raises:
+            SandboxError: the cell died.
+        """
+        if self.stdio and self.stdio.stdin is not None:
+            for start in range(0, len(stdin), WRITE_BYTES):
+                os.pwrite(self.stdio.stdin, stdin[start : start + WRITE_BYTES], start)
+        await self.order(b"run", packed)
+
+    def take_readers(self) -> Mapping[str, int]:
+        """The reading ends of the held program's outputs, by name; the caller closes them."""
+        assert self.stdio is not None
+        readers = self.stdio.readers
+        self.stdio = replace(self.stdio, readers={})
+        return readers
 
     async def run(self, packed: bytes, stdio: Sequence[int]) -> None:
         """Start the run with these as its descriptors from 0 on; they stay the caller's.
@@ -119,9 +167,12 @@ class Cell:
         """How the run ended.
 
         Raises:
+            LostError: the program that was held for this run had ended before.
             SandboxError: the program could not be started, or the supervisor itself was killed.
         """
         message = await self.message()
+        if "lost" in message:
+            raise LostError(message["lost"])
         if "exit" not in message:
             raise SandboxError(str(message.get("error", "the cell's supervisor was killed")))
         return Exit(**message["exit"])
@@ -148,6 +199,9 @@ class Cell:
         self._control.close()
         for fd in self.take_fds():
             os.close(fd)
+        if self.stdio:
+            self.stdio.close()
+            self.stdio = None
 
     async def ended(self) -> None:
         """Until the supervisor, and with it everything in the cell, is dead."""

@@ -20,15 +20,24 @@ class Files:
     controllers: tuple[str, ...]
     memory_max: str
     memory_swap_max: str
+    memory_now: str
     memory_peak: str
     oom_events: str
 
 
-V2 = Files(("memory", "pids"), "memory.max", "memory.swap.max", "memory.peak", "memory.events")
+V2 = Files(
+    ("memory", "pids"),
+    "memory.max",
+    "memory.swap.max",
+    "memory.current",
+    "memory.peak",
+    "memory.events",
+)
 V1 = Files(
     ("memory", "pids"),
     "memory.limit_in_bytes",
     "memory.memsw.limit_in_bytes",
+    "memory.usage_in_bytes",
     "memory.max_usage_in_bytes",
     "memory.oom_control",
 )
@@ -71,6 +80,10 @@ class Group:
         """Move a process in, before it starts any other."""
         for folder in set(self.folders.values()):
             (folder / "cgroup.procs").write_text(str(pid))
+
+    def memory_bytes(self) -> int | None:
+        """What its processes hold at the moment."""
+        return _number(self.folders["memory"] / self.hierarchy.files.memory_now)
 
     def consumption(self) -> Consumption:
         files = self.hierarchy.files

@@ -7,18 +7,20 @@ import os
 import resource
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from executor import rootfs
 from executor.model import MIB, Limits
 from executor.profile import ProjectAccess
 from executor.project_files import Guarded
-from runtimes import Step
+from runtimes import Ahead, Step
 
 READ_ONLY, NOSUID, NODEV = 0x1, 0x2, 0x4  # MOUNT_ATTR_* of mount_setattr(2)
 ROOT_BYTES = 16 * MIB
 JOB_BYTES = 64 * MIB
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,7 @@ def _tier_b_access(spec: CellSpec) -> list[tuple[str, str]]:
     return [*system, *etc, *binds, *devices, (spec.job, "r"), (spec.scratch, "rw"), *spec.readable]
 
 
-def pack_run(spec: RunSpec) -> bytes:
+def pack_run(spec: RunSpec, more: Mapping[str, Any] = NOTHING) -> bytes:
     """The description of a run."""
     packed = _Packed()
     return packed.pack(
@@ -163,8 +165,33 @@ def pack_run(spec: RunSpec) -> bytes:
             "rlimits": _rlimits(spec),
             "cpu_s": spec.limits.cpu_s,
             "memory_bytes": spec.limits.memory_bytes if spec.without_cgroup else None,
+            **more,
         }
     )
+
+
+def pack_hold(spec: RunSpec, ahead: Ahead | None) -> bytes:
+    """The description of a program that is to wait for its run: what of the run is known by then.
+
+    An interpreter that can be started ahead has a gate to wait at; any other program waits for
+    its exec.
+    """
+    if ahead is None:
+        return pack_run(replace(spec, files={}, links={}), {"waiting": None})
+    job = ahead.job_dir
+    started = replace(
+        spec,
+        steps=ahead.steps,
+        env={**spec.env, **ahead.env},
+        files={f"{job}/{name}": content for name, content in ahead.files.items()},
+        links={},
+    )
+    waiting = {
+        "gate": f"{job}/{ahead.gate}",
+        "only_ahead": [f"{job}/{name}" for name in ahead.only_ahead],
+        "environment": "".join(f"{name}={spec.env[name]}\n" for name in ahead.env),
+    }
+    return pack_run(started, {"waiting": waiting})
 
 
 def pack_guarded(guarded: Guarded) -> bytes:

@@ -17,6 +17,7 @@ from executor.removal import remove
 # Held only while an instance is being made or others are being swept: between making a lock file
 # and locking it, it would look like a dead server's.
 REGISTRY_LOCK = "registry.lock"
+NOTES = (".sock", ".warm")  # what lies beside a lock: see `control` and `budget`
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ def join(folder: Path) -> Iterator[Instance]:
         yield Instance(identity, folder, lock)
     finally:
         path.unlink(missing_ok=True)
-        (folder / f"{identity}.sock").unlink(missing_ok=True)
+        for kind in NOTES:
+            path.with_suffix(kind).unlink(missing_ok=True)
         os.close(lock)
 
 
@@ -82,7 +84,8 @@ def sweep(folder: Path) -> list[str]:
             for left in json.loads(path.read_bytes() or b"[]"):
                 if left.endswith(path.stem):  # whatever a note says, only what bears the id
                     _remove(Path(left))
-            path.with_suffix(".sock").unlink(missing_ok=True)
+            for kind in NOTES:
+                path.with_suffix(kind).unlink(missing_ok=True)
             path.unlink()
             swept.append(path.stem)
         except (BlockingIOError, ValueError):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,23 +14,22 @@ from typing import Protocol
 
 import trio
 
-from executor import cgroup, network
+from executor import network
 from executor.box import Box, Meter, Place
 from executor.capture import READ_BYTES, Capture
-from executor.cells import Cell, Exit
-from executor.description import RunSpec, anonymous_file, pack_cell, pack_run
+from executor.cells import Cell, Exit, LostError
+from executor.description import RunSpec, pack_run
 from executor.errors import SandboxError
 from executor.layers import for_run
 from executor.model import Limits, Result, Status
-from executor.placement import Layout, Placement
+from executor.pipes import pipe, to_read
+from executor.placement import Layout
 from executor.profile import ANALYZE, Profile, ProjectAccess
 from executor.progress import Completed, Observe, OnOutput, Progress, status_of
-from runtimes import Step
+from runtimes import Ahead, Step
 
 DRAIN_S_MAX = 0.2  # how long output may still come once the program has ended
 STOP_S_MAX = 1.0  # how long the supervisor may take to end a run and report
-BURIAL_S_MAX = 10.0
-PIPE_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +49,8 @@ class Job:
     label: str = ""  # what it is called while it runs
     language: str = ""  # by the name of its row
     stand_in: str | None = None  # a folder of `temporary` that is shown in the project's place
+    ahead: Ahead | None = None  # how its interpreter is started before its text is known
+    warm: bool = True  # whether it may run where something has waited for it
     diagnosis: bytes = b""  # what an earlier compilation said, told again on stderr
 
     def spec(self, *, without_cgroup: bool) -> RunSpec:
@@ -76,28 +76,23 @@ class OpenBox(Protocol):
 
 
 class Runner:
-    """Places jobs. Its clean-up runs behind the answers, in `clean_up`.
-
-    `box` makes cells of the spawner, until another back end is put in its place.
-    """
+    """Places jobs: in the boxes that `box` makes, of the spawner's or of another back end."""
 
     def __init__(
         self,
         placement: Place,
-        hierarchy: cgroup.Hierarchy | None,
+        box: OpenBox,
         spool_folder: Path,
         inline_bytes: int,
         concurrency: int,
     ) -> None:
         self.placement = placement
-        self.box: OpenBox = self._cell
-        self._hierarchy = hierarchy
+        self.box = box
         self._spools = spool_folder
         self._inline_bytes = inline_bytes
         self.slots = trio.CapacityLimiter(concurrency)
         self._last = 0  # the number of the latest run
         self.running: dict[int, Progress] = {}
-        self._dead, self._to_bury = trio.open_memory_channel[_Remains](1 << 16)
 
     async def run(
         self,
@@ -158,6 +153,9 @@ class Runner:
         try:
             async with self.box(progress.number, job, layout) as (cell, group):
                 end = await run.through(cell, without_cgroup=group is None)
+                if run.lost:
+                    again = replace(job, warm=False, diagnosis=b"")
+                    return await self._run(again, progress, layout)
                 consumed = group.consumption() if group else None
                 await progress.keep_artifacts(cell)
                 result = progress.result(status_of(progress, end, consumed), end, consumed)
@@ -168,73 +166,13 @@ class Runner:
             return progress.result(Status.SANDBOX_ERROR)
         return result
 
-    @contextlib.asynccontextmanager
-    async def _cell(
-        self, number: int, job: Job, layout: Layout, *, session: bool = False
-    ) -> AsyncIterator[tuple[Box, Meter | None]]:
-        """A ready cell in its control group; on the way out it is ended and handed to clean-up.
-
-        Raises:
-            SandboxError: it could not be made.
-        """
-        remains = _Remains(layout)
-        placement = self.placement
-        assert isinstance(placement, Placement)
-        try:
-            if self._hierarchy:
-                remains.group = await trio.to_thread.run_sync(
-                    cgroup.make_group, self._hierarchy, str(number), job.limits
-                )
-            spec = placement.cell(job.profile, job.limits, job.binds, layout, session=session)
-            if job.stand_in is not None:
-                spec = placement.without_project(spec, job.stand_in)
-            remains.cell = await placement.spawner.start_cell(pack_cell(spec), placement.tier)
-            if remains.group:
-                with contextlib.suppress(ProcessLookupError):  # `ready` will say why it died
-                    await trio.to_thread.run_sync(remains.group.add, remains.cell.pid)
-            await remains.cell.ready()
-            yield remains.cell, remains.group
-        except OSError as error:
-            raise SandboxError(f"control group: {error}") from error
-        finally:
-            if remains.cell:
-                remains.cell.end()
-            self._dead.send_nowait(remains)
-
-    async def clean_up(self) -> None:
-        """Take away what ended runs left on the host, for as long as the runner is in use."""
-        async for remains in self._to_bury:
-            with trio.CancelScope(shield=True), trio.move_on_after(BURIAL_S_MAX):
-                await _bury(remains)
-
-    def close(self) -> None:
-        """No more runs; `clean_up` ends when it has caught up."""
-        self._dead.close()
-
-
-@dataclass(slots=True)
-class _Remains:
-    """What a run leaves on the host."""
-
-    layout: Layout
-    cell: Cell | None = None
-    group: cgroup.Group | None = None
-
-
-async def _bury(remains: _Remains) -> None:
-    if remains.cell:
-        await remains.cell.ended()
-    while remains.group and not remains.group.remove():  # noqa: ASYNC110 - the kernel tells nobody
-        await trio.sleep(0.01)
-    if remains.layout.host_folder:
-        await trio.to_thread.run_sync(remains.layout.remove)
-
 
 class _Run:
     """One run in a ready cell: feed it, drain it, stop it at its limits."""
 
     def __init__(self, job: Job, progress: Progress) -> None:
         self.job = job
+        self.lost = False  # what was held for this run was gone: nothing has been started
         self._progress = progress
 
     async def through(self, cell: Box, *, without_cgroup: bool) -> Exit | None:
@@ -264,13 +202,17 @@ class _Run:
     async def _start(self, cell: Box, without_cgroup: bool) -> dict[str, int]:
         """Hand the run over; the reading ends of its output pipes by name."""
         job = self.job
-        stdin = _stdin(job.stdin)
+        packed = pack_run(job.spec(without_cgroup=without_cgroup))
+        if isinstance(cell, Cell) and cell.stdio:
+            await cell.release(packed, job.stdin or b"")
+            return dict(cell.take_readers())
+        stdin = to_read(job.stdin)
         readers, writers = {}, []
         for name in self._progress.outputs:
             readers[name], writer = pipe(cell.owner)
             writers.append(writer)
         try:
-            await cell.run(pack_run(job.spec(without_cgroup=without_cgroup)), (stdin, *writers))
+            await cell.run(packed, (stdin, *writers))
         except BaseException:
             for reader in readers.values():
                 os.close(reader)
@@ -303,6 +245,8 @@ class _Run:
             with trio.move_on_after(STOP_S_MAX):
                 return await cell.exit()
             progress.failure = "the supervisor did not report in time and was killed"
+        except LostError:
+            self.lost = True
         except SandboxError as error:
             progress.failure = str(error)
         except trio.Cancelled:
@@ -319,12 +263,6 @@ class _Run:
                 await cell.exit()
 
 
-def _stdin(content: bytes | None) -> int:
-    if content is None:
-        return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    return anonymous_file(content)
-
-
 def open_network(listeners: Sequence[int], gate: network.Gate, outside: trio.Nursery) -> None:
     """Serve the sockets that listen inside a cell, in the order of the profile's ports."""
     for port, fd in zip(gate.allowlist.listen, listeners, strict=True):
@@ -333,18 +271,6 @@ def open_network(listeners: Sequence[int], gate: network.Gate, outside: trio.Nur
             outside.start_soon(network.serve, listener, gate)
         else:
             outside.start_soon(network.forward, listener, port, gate)
-
-
-def pipe(owner: tuple[int, int]) -> tuple[int, int]:
-    """A pipe with room for bursts, as far as the user's allowance goes.
-
-    It is the program's own, who may open it by name, as in `echo >/dev/stderr`.
-    """
-    reader, writer = os.pipe2(os.O_CLOEXEC)
-    os.fchown(writer, *owner)
-    with contextlib.suppress(OSError):
-        fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-    return reader, writer
 
 
 def _committed(result: Result, layout: Layout) -> Result:

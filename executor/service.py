@@ -14,18 +14,21 @@ import trio
 import policy
 import runtimes
 from executor import cgroup, control, instance, project_files
+from executor.budget import Budget
 from executor.compiled import CompiledStore
 from executor.compiling import Compiler
 from executor.errors import RequestError
 from executor.jobs import session_call
-from executor.model import Isolation, Request, Result, Status
-from executor.placement import Machine, Placement, placed
+from executor.model import MIB, Isolation, Request, Result, Status
+from executor.placement import Machine, placed
+from executor.pool import PoolState
 from executor.profile import PROFILES, Profile, ProjectAccess
 from executor.progress import Completed, Observe, OnOutput
 from executor.removal import remove
 from executor.request import Checked, check
 from executor.runner import Runner
 from executor.sessions import SessionLimits, Sessions, open_sessions
+from executor.supply import Supply, open_supply
 from executor.toolchains import LanguageReport, Toolchains
 
 
@@ -35,13 +38,16 @@ class Settings:
 
     `inline_bytes` is how much of each stream a result holds; `concurrency` how many programs run
     at once, None meaning twice the processors; `profiles` are all that requests may name;
-    `sessions` bounds what lives on between calls.
+    `sessions` bounds what lives on between calls; with `warm` programs are made to wait for their
+    runs, which may take `warm_bytes` of memory in all servers of the user together.
     """
 
     inline_bytes: int = 4096
     concurrency: int | None = None
     profiles: Mapping[str, Profile] = field(default_factory=lambda: PROFILES)
     sessions: SessionLimits = field(default_factory=SessionLimits)
+    warm: bool = True
+    warm_bytes: int = 512 * MIB
 
 
 # Asked before every run, so that a rule written while a server runs holds from then on.
@@ -58,23 +64,28 @@ class Terms:
     profiles: Mapping[str, Profile]
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an executor is put together from."""
+
+    runner: Runner
+    supply: Supply
+    toolchains: Toolchains
+    sessions: Sessions
+    compiler: Compiler
+
+
 class Executor:
     """Runs requests for one project. Made by `open_executor` only."""
 
-    def __init__(
-        self,
-        terms: Terms,
-        runner: Runner,
-        toolchains: Toolchains,
-        sessions: Sessions,
-        compiler: Compiler,
-    ) -> None:
+    def __init__(self, terms: Terms, parts: Parts) -> None:
         self.project = terms.project
         self._terms = terms
-        self._runner = runner
-        self._toolchains = toolchains
-        self._sessions = sessions
-        self._compiler = compiler
+        self._runner = parts.runner
+        self._supply = parts.supply
+        self._toolchains = parts.toolchains
+        self._sessions = parts.sessions
+        self._compiler = parts.compiler
 
     @property
     def isolation(self) -> Isolation:
@@ -85,6 +96,11 @@ class Executor:
     def sessions(self) -> tuple[str, ...]:
         """The names of the sessions that live, the one used longest ago first."""
         return self._sessions.names
+
+    @property
+    def pools(self) -> tuple[PoolState, ...]:
+        """What waits ahead of its use, by kind, the one used last first."""
+        return self._supply.pool.state if self._supply.pool else ()
 
     async def run(
         self,
@@ -238,19 +254,24 @@ async def open_executor(
         # Staged as a whole: cells are shown what is put there later.
         here.temporary.mkdir(mode=0o711)
         stage[str(here.temporary)] = None
+        budget = Budget(here.folder, here.id, settings.warm_bytes) if settings.warm else None
         machine = Machine(project, hierarchy, why_no_cgroup, here.temporary, repository)
+        concurrency = settings.concurrency or 2 * (os.cpu_count() or 1)
         async with (
             placed(machine, list(stage), as_root=is_real_root()) as placement,
-            _runner(placement, hierarchy, spools, settings) as runner,
-            open_sessions(runner, tuple(sorted(binds)), settings.sessions) as sessions,
-            trio.open_nursery() as nursery,
+            open_supply(placement, hierarchy, budget) as supply,
         ):
-            await nursery.start(control.serve, here.socket, runner)
-            toolchains = Toolchains(runner, found, state_dir / "probes.json", str(project))
-            terms = Terms(project, home, rules, settings.profiles)
-            compiler = Compiler(runner, CompiledStore(state_dir / "compiled"), project)
-            yield Executor(terms, runner, toolchains, sessions, compiler)
-            nursery.cancel_scope.cancel()
+            runner = Runner(placement, supply.open, spools, settings.inline_bytes, concurrency)
+            async with (
+                open_sessions(runner, tuple(sorted(binds)), settings.sessions) as sessions,
+                trio.open_nursery() as nursery,
+            ):
+                await nursery.start(control.serve, here.socket, runner)
+                toolchains = Toolchains(runner, found, state_dir / "probes.json", str(project))
+                terms = Terms(project, home, rules, settings.profiles)
+                compiler = Compiler(runner, CompiledStore(state_dir / "compiled"), project)
+                yield Executor(terms, Parts(runner, supply, toolchains, sessions, compiler))
+                nursery.cancel_scope.cancel()
 
 
 @contextlib.contextmanager
@@ -270,20 +291,6 @@ def _ground(
             cgroup.remove_hierarchy(hierarchy)
         for folder in (spools, here.temporary):
             remove(folder)
-
-
-@contextlib.asynccontextmanager
-async def _runner(
-    placement: Placement, hierarchy: cgroup.Hierarchy | None, spools: Path, settings: Settings
-) -> AsyncIterator[Runner]:
-    concurrency = settings.concurrency or 2 * (os.cpu_count() or 1)
-    runner = Runner(placement, hierarchy, spools, settings.inline_bytes, concurrency)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(runner.clean_up)
-        try:
-            yield runner
-        finally:
-            runner.close()
 
 
 def _discover(search_path: list[str], project: Path, home: Path) -> dict[str, runtimes.Discovery]:

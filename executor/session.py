@@ -19,10 +19,11 @@ from executor.errors import RequestError, SandboxError
 from executor.interpreter import Channel, Program
 from executor.layers import for_session
 from executor.model import Limits, Result, Status
+from executor.pipes import pipe
 from executor.placement import Layout
 from executor.profile import Profile, ProjectAccess
 from executor.progress import Progress, status_of
-from executor.runner import Job, Runner, pipe
+from executor.runner import Job, Runner
 from executor.turn import FAREWELL_S_MAX, Turn
 
 CPU_S_MAX = 3600.0  # of all calls together, unless the first one says otherwise

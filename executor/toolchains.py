@@ -160,7 +160,7 @@ class Toolchains:
             scratch_dir=layout.scratch,
             cwd=self._cwd,
         )
-        return job_of(program, candidate, layout, cwd=self._cwd, limits=PROBE_LIMITS)
+        return job_of(program, candidate, layout, cwd=self._cwd, limits=PROBE_LIMITS, warm=False)
 
     async def _version(self, candidate: runtimes.Candidate) -> str | None:
         """What the toolchain says of itself; a hang or nonsense is no version."""
@@ -168,7 +168,9 @@ class Toolchains:
 
         def make_job(layout: Layout) -> Job:
             program = runtimes.Program({}, (runtimes.Step(argv, "run"),), dict(candidate.env))
-            return job_of(program, candidate, layout, cwd=self._cwd, limits=PROBE_LIMITS)
+            return job_of(
+                program, candidate, layout, cwd=self._cwd, limits=PROBE_LIMITS, warm=False
+            )
 
         result = (await self._runner.run(make_job)).result
         return runtimes.parse_version(result.stdout.text + result.stderr.text)
@@ -206,6 +208,7 @@ def job_of(
         links={f"{layout.job}/{name}": target for name, target in program.links.items()},
         binds=candidate.binds,
         language=candidate.language.name,
+        ahead=program.ahead,
         **more,
     )
 

@@ -87,6 +87,26 @@ class CompileInputs:
     complete: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How a toolchain's interpreter is started before it has a program, and waits for it.
+
+    It waits for the end of a FIFO, `gate` in the job directory, which it reads by the help of
+    `file` (a name in `runtimes/drivers`, where it says how), placed at `place`. A gate that is
+    `{source}` stands in place of the program's text, and needs no help. `run` replaces the
+    toolchain's template, `env` variables that must not have their value yet. What is opened before
+    the wait, and read behind it, is `opened`: an empty file in the program's place. What is not
+    called as the program's own files are is gone before the program starts.
+    """
+
+    file: str = ""
+    place: str = ""
+    gate: str = ".ahead/gate"
+    run: tuple[str, ...] | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    opened: bool = False
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Toolchain:
     """One way to run a language. Templates hold `{placeholders}`; see `runtimes.program`.
@@ -102,6 +122,7 @@ class Toolchain:
     `inputs` says when its products may be kept for the next run of the same source; None is never.
     `caches` are the folders below the scratch directory that it fills as it works and that another
     run may be shown, read-only, at the same path.
+    An interpreter with `waiting` can be started ahead of its program.
     `version` are the arguments that make the first executable say its version. A row is itself
     and nothing else, so it compares by identity.
     """
@@ -123,6 +144,7 @@ class Toolchain:
     inputs: CompileInputs | None = None
     caches: tuple[str, ...] = ()
     project_environment: bool = False
+    waiting: Waiting | None = None
     version: tuple[str, ...] = ("--version",)
 
 
@@ -233,13 +255,30 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Ahead:
+    """What to place and to start so that an interpreter waits for one certain program's text.
+
+    `env` are the variables that have another value until then; `gate` is the FIFO and `only_ahead`
+    is what has to be gone before the program starts. Names are in the job directory.
+    """
+
+    job_dir: str
+    steps: tuple[Step, ...]
+    env: Mapping[str, str]
+    files: Mapping[str, bytes]
+    gate: str
+    only_ahead: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """What to place and what to start.
 
     `files` and `links` (name -> target) go into the job directory, which is read-only at run time.
     `products` are the paths below the scratch directory that the compile steps write and the run
     step needs: the unit of a compile cache. `caches` are folders there that the toolchain itself
-    keeps; what the row's `warm_up` leaves in them may be shown to later runs, read-only.
+    keeps; what the row's `warm_up` leaves in them may be shown to later runs, read-only. `ahead` is
+    how to start its interpreter before the text is known, where that makes no other difference.
     """
 
     files: Mapping[str, bytes]
@@ -248,6 +287,7 @@ class Program:
     links: Mapping[str, str] = field(default_factory=dict)
     products: tuple[str, ...] = ()
     caches: tuple[str, ...] = ()
+    ahead: Ahead | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from runtimes.model import Candidate, Program, Source, Step
+from runtimes.model import Ahead, Candidate, Program, Source, Step
+from runtimes.waiting import ahead
 
 _BASE_ENV: Final = {"LANG": "C.UTF-8", "NO_COLOR": "1"}
 _PLACEHOLDER: Final = re.compile(r"\{([a-z_]+(?:\.folder|\.root)?)\}")
@@ -91,6 +92,27 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
         links=project.links,
         products=products if toolchain.compile else (),
         caches=tuple(f"{scratch_dir}/{name}" for name in toolchain.caches),
+        ahead=_ahead(candidate, source, values, groups) if source and code is not None else None,
+    )
+
+
+def _ahead(
+    candidate: Candidate,
+    source: Source,
+    values: Mapping[str, str],
+    groups: Mapping[str, Sequence[str]],
+) -> Ahead | None:
+    """How to start the interpreter ahead of the program, but for a project's own: what such a one
+    reads to start may change until then. The variables' lines must stay lines."""
+    waiting = candidate.toolchain.waiting
+    if waiting is None or candidate.project_specific or "\n" in values["cwd"]:
+        return None
+    return ahead(
+        waiting,
+        _expand(waiting.run or candidate.toolchain.run, values, groups),
+        job_dir=values["job"],
+        source=source.name,
+        env={name: _fill(text, values) for name, text in waiting.env.items()},
     )
 
 

@@ -7,9 +7,10 @@ import os
 import signal
 import socket
 import struct
+from functools import partial
 from typing import Any
 
-from . import artifacts, project, session, tree
+from . import artifacts, holding, project, session, tree
 from .confine import Confinement, landlock_abi
 from .kernel import (
     PR_SET_CHILD_SUBREAPER,
@@ -44,22 +45,40 @@ def supervise(control: socket.socket, cell: Description) -> None:
         session.serve(control, cell, handles)
         return
     message, fds, _, _ = socket.recv_fds(control, 64, RUN_FDS)
-    if message != b"run" or len(fds) != RUN_FDS:
+    held = None
+    if message == b"hold":
+        held = holding.Held(Description(fds[0]), fds[1:], partial(_confinement, cell))
+        send(control, {"held": held.resident_bytes()})
+        message, fds, _, _ = socket.recv_fds(control, 64, RUN_FDS)
+    if message != b"run" or len(fds) != (1 if held else RUN_FDS):
         return  # the server is gone or has changed its mind
-    run = Description(fds[0])
-    tree.place_files(run)
+    _run(control, cell, handles, Description(fds[0]), held or fds[1:])
+
+
+def _run(
+    control: socket.socket,
+    cell: Description,
+    handles: tree.Handles,
+    run: Description,
+    by: holding.Held | list[int],
+) -> None:
+    """One run, by the program that is held for it or one that gets these descriptors."""
+    if isinstance(by, holding.Held):
+        if not by.is_alive():
+            send(control, {"lost": "it ended while it waited"})
+            return
+        supervisor, stdio = by.release(control, run), by.stdio
+        _guard_again(cell.data)
+    else:
+        tree.place_files(run)
+        supervisor, stdio = Supervisor(control, run.data, _confinement(cell, run.data), by), by
     if cell.data["tier"] == "A":
         tree.make_read_only(cell.data["job"])
     before = project.look(cell.data)
-    confinement = Confinement(
-        cell.data["access"],
-        cell.data["deny_tcp"],
-        run.data["rlimits"],
-        cell.blob(cell.data["seccomp"]),
-    )
-    supervisor = Supervisor(control, run.data, confinement, fds[1:])
+    if isinstance(by, holding.Held):
+        by.go(run)
     phase, status = supervisor.run_steps()
-    for fd in fds[1:]:
+    for fd in stdio:
         os.close(fd)  # when the program's copies are gone too, the server sees end of file
     supervisor.population.end_all()
     report = _report(supervisor, phase, status)
@@ -67,6 +86,24 @@ def supervise(control: socket.socket, cell: Description) -> None:
     report["scratch_full"] = tree.is_full(handles.scratch)
     artifacts.hand_over(control, cell.data, run.data)
     send(control, {"exit": report})
+
+
+def _confinement(cell: Description, run: dict[str, Any]) -> Confinement:
+    return Confinement(
+        cell.data["access"],
+        cell.data["deny_tcp"],
+        run["rlimits"],
+        cell.blob(cell.data["seccomp"]),
+    )
+
+
+def _guard_again(cell: dict[str, Any]) -> None:
+    """Mask a project that is bound as it is anew.
+
+    A host program that replaced a file by renaming took the mount away with the old one.
+    """
+    if cell["project"]["mode"] != "cow":
+        tree.hide("", cell["project"], tree.mount_points())
 
 
 def _make(cell: Description) -> tuple[tree.Handles, list[socket.socket]]:

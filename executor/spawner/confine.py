@@ -53,22 +53,34 @@ class Confinement:
     seccomp: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The supervisor's and a process's way to each other until exec closes it.
+
+    A process that `waits` reads one byte there when all that holds for it is in force.
+    """
+
+    fd: int
+    waits: bool = False
+
+
 def enter_program(
     argv: Sequence[str],
     run: dict[str, Any],
     confinement: Confinement,
     stdio: Sequence[int],
-    error_pipe: int,
+    line: Line,
 ) -> NoReturn:
     """Become the program, with `stdio` as its descriptors from 0 on.
 
-    What goes wrong before exec is written to the error pipe.
+    What goes wrong before exec is written to the line.
     """
+    end = line.fd
     try:
         _reset_signals()
         os.setsid()
         os.umask(0o022)
-        error_pipe = _arrange_descriptors(stdio, error_pipe)
+        end = _arrange_descriptors(stdio, end)
         _prefer_as_oom_victim()
         os.chdir(run["cwd"])
         _set_rlimits(confinement.rlimits)
@@ -77,21 +89,23 @@ def enter_program(
             _restrict(confinement)
         _drop_capabilities()
         _install_filter(confinement.seccomp)
+        if line.waits and not os.read(end, 1):
+            os._exit(0)  # the supervisor is gone
         os.execve(argv[0], list(argv), run["env"])  # noqa: S606 - no shell is the point
     except OSError as error:
         named = error.filename or argv[0]
-        os.write(error_pipe, f"{named}: {error.strerror}".encode(errors="replace"))
+        os.write(end, f"{named}: {error.strerror}".encode(errors="replace"))
     except StepError as error:
-        os.write(error_pipe, str(error).encode(errors="replace"))
+        os.write(end, str(error).encode(errors="replace"))
     finally:
         os._exit(126)
 
 
-def _arrange_descriptors(stdio: Sequence[int], error_pipe: int) -> int:
-    """Put `stdio` at 0 and up, and the error pipe behind it, where exec closes it."""
+def _arrange_descriptors(stdio: Sequence[int], line: int) -> int:
+    """Put `stdio` at 0 and up, and the line behind it, where exec closes it."""
     first_free = len(stdio)
     # Away from all targets first: one source may stand where another one belongs.
-    moved = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, first_free) for fd in (*stdio, error_pipe)]
+    moved = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, first_free) for fd in (*stdio, line)]
     for target, source in enumerate(moved[:-1]):
         os.dup2(source, target)
     if moved[-1] != first_free:

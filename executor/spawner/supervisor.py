@@ -8,11 +8,43 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from .confine import Confinement, enter_program
+from .confine import Confinement, Line, enter_program
 from .kernel import StepError
 from .population import END_S_MAX, Population
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A process on its way to become a program. On the line it says why it could not."""
+
+    pid: int
+    line: socket.socket
+    waits: bool  # for a word on the line
+
+    def arrive(self) -> int:
+        """The pid, once the process has become the program.
+
+        Raises:
+            StepError: it could not.
+        """
+        with self.line:
+            if self.waits:
+                self.line.send(b"g")
+            failure = self.line.recv(4096)
+        if failure:
+            raise StepError(failure.decode(errors="replace"))
+        return self.pid
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What lives already when a run begins: the process of its first step."""
+
+    population: Population
+    pid: int
 
 
 class Supervisor:
@@ -24,13 +56,15 @@ class Supervisor:
         run: dict[str, Any],
         confinement: Confinement,
         stdio: Sequence[int],
+        ahead: Ahead | None = None,
     ) -> None:
         self._control = control
         self._run = run
         self._confinement = confinement
         self._stdio = tuple(stdio)
-        self.population = Population()
+        self.population = ahead.population if ahead else Population()
         self.reason: str | None = None  # why the run was ended from here
+        self._first = ahead.pid if ahead else 0
 
     def run_steps(self) -> tuple[str, int]:
         """(phase, wait status) of the step that decided the run.
@@ -41,7 +75,8 @@ class Supervisor:
         steps = self._run["steps"]
         for step in steps:
             last = step is steps[-1]
-            main = start(step, self._run, self._confinement, self._stdio, last=last)
+            main = self._first or start(step, self._run, self._confinement, self._stdio, last=last)
+            self._first = 0  # only the first step can be there already
             status = self._watch(main)
             if last or status != 0 or self.reason:
                 return step["phase"], status
@@ -88,20 +123,29 @@ def start(
     Raises:
         StepError: the program could not be started.
     """
-    reader, writer = os.pipe2(os.O_CLOEXEC)
+    return launch(step, run, confinement, stdio, last=last).arrive()
+
+
+def launch(  # noqa: PLR0913 - as `start`
+    step: dict[str, Any],
+    run: dict[str, Any],
+    confinement: Confinement,
+    stdio: Sequence[int],
+    *,
+    last: bool,
+    waits: bool = False,
+) -> Launched:
+    """A step's process, which takes on its confinement and then `waits` for a word, or doesn't."""
+    ours, theirs = socket.socketpair()
     if not last:  # a compiler reads nothing, and all it says is diagnosis
         stdio = (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), stdio[2], stdio[2])
     pid = os.fork()
     if pid == 0:
-        enter_program(step["argv"], run, confinement, stdio, writer)
-    os.close(writer)
+        enter_program(step["argv"], run, confinement, stdio, Line(theirs.fileno(), waits))
+    theirs.close()
     if not last:
         os.close(stdio[0])
-    failure = os.read(reader, 4096)
-    os.close(reader)
-    if failure:
-        raise StepError(failure.decode(errors="replace"))
-    return pid
+    return Launched(pid, ours, waits)
 
 
 def exceeded(population: Population, run: dict[str, Any]) -> str | None:

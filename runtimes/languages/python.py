@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.model import Driver, FileBinding, HomeLibrary, Language, Packages, Toolchain
+from runtimes.model import Driver, FileBinding, HomeLibrary, Language, Packages, Toolchain, Waiting
 
 # Runs the program as __main__ in a namespace that already has the names. Compiling it here, apart,
 # keeps its line numbers, its first-line rules (`from __future__`, coding comments) and its name in
@@ -44,6 +44,8 @@ _PYTHON = Toolchain(
     # Debian's interpreter has its site configuration in /etc.
     reads=("/etc/python3*",),
     project_environment=True,
+    # The site configuration is imported last of all before the program is opened.
+    waiting=Waiting("wait.py", ".ahead/sitecustomize.py", env={"PYTHONPATH": "{job}/.ahead"}),
 )
 
 PYTHON = Language(

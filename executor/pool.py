@@ -1,0 +1,233 @@
+"""What is made ahead of its use and serves one use: kept by what it is for, within a budget.
+
+How many of a kind are kept follows its recent use. They are made when nothing else is to be done,
+and given up when they grow old, when the machine needs its memory, or when what they show has
+changed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+import trio
+
+from executor import pressure
+from executor.budget import Budget
+from executor.errors import SandboxError
+
+AGE_S_MAX = 600.0  # of what waits, and of a use that still counts
+PEAK_S = 60.0  # as many are kept as were in use at once within such a time
+USES_MIN = 2  # what is used once may never be used again
+KINDS_MAX = 64
+LOOK_S = 5.0  # between two looks at age and memory
+RETRY_S = 60.0  # after one could not be made
+GUESS_BYTES = 24 << 20  # what one takes before the first of its kind is measured
+
+
+class Member(Protocol):
+    """One that waits."""
+
+    bytes: int
+    made_at: float
+    fresh: Hashable  # what it shows, as it was when it was made
+
+
+class Kind(Protocol):
+    """What one is for. All of a key are interchangeable."""
+
+    @property
+    def key(self) -> Hashable: ...
+
+    @property
+    def label(self) -> str: ...
+
+
+M = TypeVar("M", bound=Member)
+K = TypeVar("K", bound=Kind)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolState:
+    """What is kept of one kind, and how often one was there when it was wanted."""
+
+    label: str
+    waiting: int
+    bytes: int
+    hits: int
+    misses: int
+
+
+@dataclass(slots=True, eq=False)
+class _Stock(Generic[K, M]):
+    kind: K
+    members: list[M] = field(default_factory=list)
+    uses: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=256))
+    in_use: int = 0
+    making: int = 0
+    awaited: int = 0  # how many of those being made somebody waits for
+    arrived: trio.Event = field(default_factory=trio.Event)
+    bytes_each: int = GUESS_BYTES
+    not_before: float = 0.0
+    hits: int = 0
+    misses: int = 0
+
+    def used_at(self) -> float:
+        return self.uses[-1][0] if self.uses else float("-inf")
+
+    def wanted(self, now: float) -> int:
+        """How many should wait."""
+        recent = [at for at, _ in self.uses if at > now - AGE_S_MAX]
+        if len(recent) < USES_MIN or now < self.not_before:
+            return 0
+        return max((many for at, many in self.uses if at > now - PEAK_S), default=1)
+
+
+class Pool(Generic[K, M]):
+    """`make` and `bury` are the maker's; `is_busy` says that now is no time for making."""
+
+    def __init__(
+        self,
+        make: Callable[[K], Awaitable[M]],
+        bury: Callable[[M], None],
+        is_busy: Callable[[], bool],
+        budget: Budget,
+    ) -> None:
+        self._make = make
+        self._bury = bury
+        self._is_busy = is_busy
+        self._budget = budget
+        self._stocks: dict[Hashable, _Stock[K, M]] = {}
+        self._stir = trio.Event()
+
+    @property
+    def state(self) -> tuple[PoolState, ...]:
+        """All kinds that are kept, the one used last first."""
+        stocks = sorted(self._stocks.values(), key=_Stock.used_at, reverse=True)
+        return tuple(
+            PoolState(
+                stock.kind.label,
+                len(stock.members),
+                sum(member.bytes for member in stock.members),
+                stock.hits,
+                stock.misses,
+            )
+            for stock in stocks
+        )
+
+    async def take(self, kind: K, fresh: Hashable) -> M | None:
+        """One that waits and still shows what is `fresh`; None if there is none, or none coming."""
+        stock = self._stocks.get(kind.key)
+        if stock is None:
+            return None
+        while True:
+            while stock.members:
+                member = stock.members.pop()
+                if member.fresh == fresh:
+                    stock.hits += 1
+                    return member
+                self._bury(member)
+            if stock.making <= stock.awaited:
+                stock.misses += 1
+                return None
+            stock.awaited += 1
+            try:
+                await stock.arrived.wait()
+            finally:
+                stock.awaited -= 1
+
+    @contextmanager
+    def use(self, kind: K) -> Iterator[None]:
+        """While one of this kind is in use, waiting before or not. Afterwards others are made."""
+        stock = self._stocks.setdefault(kind.key, _Stock(kind))
+        stock.in_use += 1
+        stock.uses.append((trio.current_time(), stock.in_use))
+        try:
+            yield
+        finally:
+            stock.in_use -= 1
+            self._stir.set()
+
+    async def tend(self) -> None:
+        """Make what is wanted and give up what is not, until cancelled; then give up all."""
+        try:
+            async with trio.open_nursery() as nursery:
+                while True:
+                    self._stir = trio.Event()
+                    self._give_up()
+                    for stock in self._to_fill():
+                        stock.making += 1
+                        nursery.start_soon(self._fill, stock)
+                    with trio.move_on_after(LOOK_S if self._stocks else float("inf")):
+                        await self._stir.wait()
+        finally:
+            self._empty()
+
+    def _to_fill(self) -> Iterator[_Stock[K, M]]:
+        """What to make now, one at a time: the kind used last comes first."""
+        now = trio.current_time()
+        if self._is_busy() or any(stock.making for stock in self._stocks.values()):
+            return
+        for stock in sorted(self._stocks.values(), key=_Stock.used_at, reverse=True):
+            if len(stock.members) < stock.wanted(now) and self._afford(stock):
+                yield stock
+                return
+
+    def _afford(self, wanted: _Stock[K, M]) -> bool:
+        """Whether there is memory for one more, if need be in place of what was used before it."""
+        if pressure.is_short():
+            return False
+        others = sorted(self._stocks.values(), key=_Stock.used_at)
+        while not self._budget.claim(self._bytes() + wanted.bytes_each):
+            victim = next((s for s in others if s.members and s.used_at() < wanted.used_at()), None)
+            if victim is None:
+                return False
+            self._bury(victim.members.pop(0))
+        return True
+
+    async def _fill(self, stock: _Stock[K, M]) -> None:
+        try:
+            member = await self._make(stock.kind)
+        except (SandboxError, OSError):
+            stock.not_before = trio.current_time() + RETRY_S
+        else:
+            stock.bytes_each = member.bytes
+            stock.members.append(member)
+            self._budget.claim(self._bytes())
+        finally:
+            stock.making -= 1
+            stock.arrived.set()
+            stock.arrived = trio.Event()
+            self._stir.set()
+
+    def _give_up(self) -> None:
+        """What is old, what nobody wants any more, and all when memory is short."""
+        now = trio.current_time()
+        short = any(stock.members for stock in self._stocks.values()) and pressure.is_short()
+        for key, stock in list(self._stocks.items()):
+            wanted = 0 if short else stock.wanted(now)
+            old = [member for member in stock.members if member.made_at < now - AGE_S_MAX]
+            for member in old:
+                stock.members.remove(member)
+                self._bury(member)
+            while len(stock.members) > wanted:
+                self._bury(stock.members.pop(0))
+            if stock.used_at() < now - AGE_S_MAX and not (stock.in_use or stock.making):
+                del self._stocks[key]
+        for stock in sorted(self._stocks.values(), key=_Stock.used_at)[:-KINDS_MAX]:
+            if not (stock.in_use or stock.making):
+                self._stocks.pop(stock.kind.key)
+                for member in stock.members:
+                    self._bury(member)
+
+    def _empty(self) -> None:
+        for stock in self._stocks.values():
+            while stock.members:
+                self._bury(stock.members.pop())
+        self._budget.claim(0)
+
+    def _bytes(self) -> int:
+        return sum(member.bytes for stock in self._stocks.values() for member in stock.members)

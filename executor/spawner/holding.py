@@ -1,0 +1,120 @@
+"""A program made ready ahead of its run: its process exists, confined, and waits.
+
+Either just short of exec, for the supervisor's word; or started, because it takes long to start:
+then it has opened a FIFO, its gate, and reads from it. Where the gate stands in place of the
+program's own source, that is what it reads; else which variables of its environment to change.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import tree
+from .confine import Confinement
+from .kernel import StepError
+from .population import Population
+from .supervisor import Ahead, Launched, Supervisor, launch
+from .wire import Description
+
+GATE_S_MAX = 30.0
+TICK_S = 0.003
+
+Confine = Callable[[dict[str, Any]], Confinement]
+
+
+class Held:
+    """A program that waits for its run."""
+
+    def __init__(self, run: Description, stdio: Sequence[int], confine: Confine) -> None:
+        """Start it.
+
+        Raises:
+            StepError, OSError: it could not be started, or does not come to wait.
+        """
+        self.stdio = stdio
+        self._confine = confine
+        self._waiting: dict[str, Any] | None = run.data["waiting"]
+        self._population = Population()
+        tree.place_files(run)
+        if self._waiting:
+            os.mkfifo(self._waiting["gate"], 0o600)
+        steps = run.data["steps"]
+        self._launched: Launched = launch(
+            *(steps[0], run.data, confine(run.data), stdio),
+            last=len(steps) == 1,
+            waits=self._waiting is None,
+        )
+        self._gate = -1
+        if self._waiting:
+            self._launched.arrive()
+            self._gate = self._opened(self._waiting["gate"])
+
+    def release(self, control: socket.socket, run: Description) -> Supervisor:
+        """Put the run's files in place; the supervisor of what it is from now on."""
+        if self._waiting:
+            for path in (self._waiting["gate"], *self._waiting["only_ahead"]):
+                _remove(path)
+        tree.place_files(run)
+        ahead = Ahead(self._population, self._launched.pid)
+        return Supervisor(control, run.data, self._confine(run.data), self.stdio, ahead)
+
+    def go(self, run: Description) -> None:
+        """Let it go: everything else is done.
+
+        Raises:
+            StepError: it could not become the program.
+        """
+        if self._waiting is None:
+            self._launched.arrive()
+            return
+        message = self._waiting["environment"].encode()
+        for path, _, *blob in run.data["files"]:
+            if path == self._waiting["gate"]:
+                message = run.blob((blob[0], blob[1]))
+        _write_all(self._gate, message)
+
+    def resident_bytes(self) -> int:
+        """The memory of what waits."""
+        return self._population.measure()[1]
+
+    def _opened(self, gate: str) -> int:
+        """The writing end, once the program has the other open."""
+        deadline = time.monotonic() + GATE_S_MAX
+        while time.monotonic() < deadline:
+            if not self.is_alive():
+                raise StepError("the interpreter ended instead of waiting")
+            try:
+                return os.open(gate, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            except OSError:  # nobody reads there yet
+                time.sleep(TICK_S)
+        raise StepError(f"the interpreter did not come to wait within {GATE_S_MAX:g} s")
+
+    def is_alive(self) -> bool:
+        """Whether it waits still."""
+        pid = self._launched.pid
+        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+
+def _remove(path: str) -> None:
+    if os.path.isdir(path):
+        shutil.rmtree(path)
+    else:
+        os.unlink(path)
+
+
+def _write_all(fd: int, content: bytes) -> None:
+    """All of it, as fast as it is read; a reader that has ended needs no more."""
+    os.set_blocking(fd, True)
+    try:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+    except BrokenPipeError:
+        return
+    finally:
+        os.close(fd)

@@ -1,0 +1,140 @@
+"""Cells for runs: one where something waits for just this run, or one that is made for it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+import trio
+
+from executor import cgroup
+from executor.budget import Budget
+from executor.cells import Cell
+from executor.description import CellSpec, pack_cell
+from executor.errors import SandboxError
+from executor.making import Maker, Remains, bury
+from executor.placement import Layout, Placement
+from executor.pool import Pool
+from executor.warmth import Kind, Waiting, WaitingRoom, kind_of
+
+if TYPE_CHECKING:
+    from executor.runner import Job
+
+BURIAL_S_MAX = 10.0
+
+
+class Supply:
+    """The cells of one server. Without a budget nothing waits ahead of its use."""
+
+    def __init__(
+        self, placement: Placement, hierarchy: cgroup.Hierarchy | None, budget: Budget | None
+    ) -> None:
+        self._placement = placement
+        self._maker = Maker(placement.spawner, placement.tier, hierarchy)
+        self._room = WaitingRoom(self._maker)
+        self._dead, self._to_bury = trio.open_memory_channel[Remains](1 << 16)
+        self._tending = trio.CancelScope()
+        self._in_use = 0
+        self.pool: Pool[Kind, Waiting] | None = None
+        if budget is not None and placement.tier == "A":
+            self.pool = Pool(self._make, self._discard, self._is_busy, budget)
+
+    @contextlib.asynccontextmanager
+    async def open(
+        self, number: int, job: Job, layout: Layout, *, session: bool = False
+    ) -> AsyncIterator[tuple[Cell, cgroup.Group | None]]:
+        """A ready cell in its control group; on the way out it is ended and handed to clean-up.
+
+        Raises:
+            SandboxError: it could not be made.
+        """
+        placement = self._placement
+        spec = placement.cell(job.profile, job.limits, job.binds, layout, session=session)
+        if job.stand_in is not None:
+            spec = placement.without_project(spec, job.stand_in)
+        packed = pack_cell(spec)
+        remains = Remains(layout)
+        self._in_use += 1
+        try:
+            async with self._waiting(job, spec, packed) as waiting:
+                if waiting is not None:
+                    remains = waiting.remains
+                    yield waiting.cell, remains.group
+                else:
+                    cell = await self._maker.make(str(number), packed, job.limits, remains)
+                    yield cell, remains.group
+        except OSError as error:
+            raise SandboxError(f"control group: {error}") from error
+        finally:
+            self._in_use -= 1
+            self._end(remains)
+
+    @contextlib.asynccontextmanager
+    async def _waiting(
+        self, job: Job, spec: CellSpec, packed: bytes
+    ) -> AsyncIterator[Waiting | None]:
+        """What waits for just this run, if the job may have it; more of it is made afterwards."""
+        if self.pool is None or not job.warm or spec.session:
+            yield None
+            return
+        run = job.spec(without_cgroup=self._maker.hierarchy is None)
+        kind = kind_of(packed, spec, run, job.ahead, has_stdin=job.stdin is not None)
+        with self.pool.use(kind):
+            yield await self.pool.take(kind, kind.fresh())
+
+    async def _make(self, kind: Kind) -> Waiting:
+        remains = Remains(Layout(project=str(self._placement.project)))
+        try:
+            return await self._room.make(kind, remains)
+        except BaseException:
+            self._end(remains)
+            raise
+
+    def _discard(self, waiting: Waiting) -> None:
+        self._end(waiting.remains)
+
+    def _end(self, remains: Remains) -> None:
+        """End a cell; what it leaves is taken away behind the answer."""
+        if remains.cell:
+            remains.cell.end()
+        self._dead.send_nowait(remains)
+
+    def _is_busy(self) -> bool:
+        return self._in_use >= (os.cpu_count() or 1)
+
+    async def tend(self) -> None:
+        """Let programs wait for their runs, until `close`."""
+        try:
+            with self._tending:
+                if self.pool is not None:
+                    await self.pool.tend()
+                await trio.sleep_forever()
+        finally:
+            self._dead.close()
+
+    async def clean_up(self) -> None:
+        """Take away what ended runs left on the host, until all of it is gone after `close`."""
+        async for remains in self._to_bury:
+            with trio.CancelScope(shield=True), trio.move_on_after(BURIAL_S_MAX):
+                await bury(remains)
+
+    def close(self) -> None:
+        """No more runs."""
+        self._tending.cancel()
+
+
+@contextlib.asynccontextmanager
+async def open_supply(
+    placement: Placement, hierarchy: cgroup.Hierarchy | None, budget: Budget | None
+) -> AsyncIterator[Supply]:
+    """A server's cells; on the way out everything they have left is gone."""
+    supply = Supply(placement, hierarchy, budget)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(supply.clean_up)
+        nursery.start_soon(supply.tend)
+        try:
+            yield supply
+        finally:
+            supply.close()

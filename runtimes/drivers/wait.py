@@ -1,0 +1,40 @@
+"""Lets a Python that has started wait for its program.
+
+Placed as the interpreter's site configuration, which is imported last before the program is
+opened. Behind the wait the environment's own is imported in its turn; where there is none, the
+import fails as it would have failed.
+"""
+
+import os
+import sys
+
+_HERE = os.path.dirname(__file__)
+
+
+def _wait() -> None:
+    with open(os.path.join(_HERE, "gate"), "rb") as gate:
+        for line in os.fsdecode(gate.read()).splitlines():
+            name, _, value = line.partition("=")
+            os.environ[name] = value
+    own = [path for path in os.environ["PYTHONPATH"].split(":") if path]
+    if any(map(_shadows, own)):
+        with open("/proc/self/cmdline", "rb") as file:
+            os.execv(sys.executable, file.read().split(b"\0")[:-1])  # noqa: S606 - as it was started
+    sys.path[:] = own + [path for path in sys.path if path != _HERE]
+    sys.path_importer_cache.pop(_HERE, None)
+
+
+def _shadows(folder: str) -> bool:
+    """Whether a module that the interpreter has imported by now should have come from there."""
+    try:
+        names = {name.partition(".")[0] for name in os.listdir(folder)}
+    except OSError:
+        return False
+    loaded = {name for name, module in sys.modules.items() if getattr(module, "__file__", None)}
+    loaded.discard("sitecustomize")
+    return not names.isdisjoint(loaded)
+
+
+_wait()
+del sys.modules["sitecustomize"]
+__import__("sitecustomize")
