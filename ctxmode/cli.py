@@ -22,6 +22,7 @@ VERBS: dict[str, str] = {
     "batch": "run several commands, then search what they printed",
     "index": "make files, folders or stdin searchable",
     "search": "find exact passages in everything that was kept",
+    "policy": "ask what the rules say of a program, list them, try them, read the log",
     "doctor": "show what works here, and how to get what does not",
     "serve": "serve agents over stdio (Model Context Protocol)",
     "try": "see it work on real input of this machine, in under a minute",

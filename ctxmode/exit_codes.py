@@ -1,7 +1,7 @@
 """The exit codes of `context-mode`: one table, stable, and where each number comes from.
 
 `run` exits with the program's own code. Only when the program had no say are the codes below
-used; those from 117 to 126 leave alone what programs and shells commonly return.
+used; those from 116 to 126 leave alone what programs and shells commonly return.
 """
 
 from __future__ import annotations
@@ -29,11 +29,15 @@ BY_STATUS: dict[str, int] = {
     "cancelled": INTERRUPTED,
 }
 
+# What `policy check` says of a program that was not run.
+BY_DECISION: dict[str, int] = {"allow": OK, "ask": 116, "redirect": 117, "deny": 126}
+
 MEANINGS: dict[int, str] = {
     OK: "done; for run, the program succeeded",
     ERROR: "failed for a stated reason; for doctor and try, something critical is wrong",
     USAGE: "the request is malformed: unknown verb, option, language, limit or path",
     BUG: "a defect of this program; the message names a log file",
+    116: "a rule asks for a person's consent; nothing ran",
     117: "a rule sends this request to another tool; nothing ran",
     118: "stopped: scratch space is full",
     119: "stopped: process limit",

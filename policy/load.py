@@ -68,6 +68,7 @@ class _Loader:
         self.home = home
         self.trusts_project = trust_project_allow
         self.found: list[Rule] = []
+        self.untrusted: list[Rule] = []
         self.sources: list[str] = []
         self.warnings: list[str] = []
         self.default = Decision.ALLOW
@@ -75,7 +76,11 @@ class _Loader:
     def rules(self) -> Rules:
         """What was collected, with the shipped defaults."""
         return Rules(
-            (*self.found, *DEFAULT_RULES), tuple(self.sources), tuple(self.warnings), self.default
+            (*self.found, *DEFAULT_RULES),
+            tuple(self.sources),
+            tuple(self.warnings),
+            self.default,
+            tuple(self.untrusted),
         )
 
     def add_settings(self, path: Path, *, own: Path, is_trusted: bool) -> None:
@@ -114,6 +119,7 @@ class _Loader:
                 f"{rule.source}: {rule.text} is not in force: "
                 "allow rules of a project count only where the project is trusted"
             )
+            self.untrusted.append(rule)
             return
         self.found.append(rule)
 

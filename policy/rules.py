@@ -42,12 +42,16 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Every rule in force. `default` answers for what no rule speaks of: allow, or ask."""
+    """Every rule in force. `default` answers for what no rule speaks of: allow, or ask.
+
+    `untrusted` are a project's allow rules, which are not in force where it is not trusted.
+    """
 
     rules: tuple[Rule, ...] = ()
     sources: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     default: Decision = Decision.ALLOW
+    untrusted: tuple[Rule, ...] = ()
 
     def of(self, *kinds: RuleKind) -> tuple[Rule, ...]:
         """The rules of some kinds, in order of their sources."""

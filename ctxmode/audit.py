@@ -1,0 +1,121 @@
+"""The audit log: one line of JSON for every verdict, with secrets masked and a bounded size.
+
+Whoever decides writes here afterwards; that it cannot be written never changes a decision, and the
+reason comes back as text for the caller to pass on.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+BYTES_MAX = 2 * 1024 * 1024
+"""Of one file: when it is full it becomes `.1`, and the one before that is dropped."""
+
+EXCERPT_CHARS_MAX = 240
+SEARCHED_CHARS_MAX = 16 * 1024
+"""How much of a program is searched for secrets before it is cut to an excerpt."""
+
+FILE_NAME = "audit.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One verdict. `time` is in seconds since 1970; `rules` the ids of all rules that spoke."""
+
+    surface: str
+    language: str
+    decision: str
+    rules: tuple[str, ...]
+    excerpt: str
+    project: str
+    time: float = field(default_factory=lambda: round(time.time(), 3))
+
+
+def entry(
+    surface: str, language: str, text: str, verdict: Mapping[str, Any], project: str
+) -> Entry:
+    """The entry for a verdict in its JSON form. `text` is what was judged."""
+    rules = dict.fromkeys(str(match["rule_id"]) for match in verdict.get("matches", ()))
+    decision = str(verdict["decision"])
+    if "consent" in verdict:
+        decision += ", granted" if verdict["consent"] else ", refused"
+    return Entry(surface, language, decision, tuple(rules), excerpt(text), project)
+
+
+def excerpt(text: str) -> str:
+    """The beginning of a text on one line, without secrets."""
+    from policy.secrets import redact  # noqa: PLC0415 - not every verdict is written
+
+    masked = redact(text[:SEARCHED_CHARS_MAX]).text
+    line = " ".join(masked.split())
+    return line if len(line) <= EXCERPT_CHARS_MAX else f"{line[: EXCERPT_CHARS_MAX - 1]}…"
+
+
+def write(folder: Path, entry: Entry) -> str:
+    """Append an entry, its owner's alone to read; returns why it could not be, or nothing."""
+    line = json.dumps(asdict(entry), ensure_ascii=True, separators=(",", ":")) + "\n"
+    path = folder / FILE_NAME
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = _open_locked(path)
+        try:
+            if os.fstat(descriptor).st_size + len(line) > BYTES_MAX:
+                os.replace(path, _older(path))
+                fresh = _open_locked(path)
+                os.close(descriptor)
+                descriptor = fresh
+            os.write(descriptor, line.encode("ascii"))
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        return f"the audit log {path} cannot be written: {error.strerror or error}"
+    return ""
+
+
+def read(folder: Path) -> Iterator[Mapping[str, Any]]:
+    """All entries that are kept, oldest first. A line that was cut off by a crash is left out.
+
+    Raises:
+        OSError: the log is there and cannot be read.
+    """
+    path = folder / FILE_NAME
+    for part in (_older(path), path):
+        try:
+            lines = part.read_bytes().splitlines()
+        except FileNotFoundError:
+            continue
+        for line in lines:
+            try:
+                found = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(found, dict):
+                yield found
+
+
+def _older(path: Path) -> Path:
+    return path.with_name(f"{path.name}.1")
+
+
+def _open_locked(path: Path) -> int:
+    """The file, locked against other writers, and certainly the one that bears the name."""
+    while True:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(path, flags, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                return descriptor
+        except FileNotFoundError:
+            pass
+        except OSError:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)

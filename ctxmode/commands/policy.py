@@ -1,0 +1,180 @@
+"""Ask what the rules say. Nothing is run.
+
+Exit codes of check and explain: 0 allowed, 116 a person would be asked, 117 sent to another tool,
+126 denied. What follows -- is the program.
+
+examples:
+  context-mode policy check 'git push --force'
+  context-mode policy check deploy.py --json
+  context-mode policy explain --lang python 'import os; os.system("rm -rf " + x)'
+  context-mode policy list
+  context-mode policy test cases.tsv --rules settings.json
+  context-mode policy log
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import policy
+from ctxmode import audit, exit_codes, policy_tables
+from ctxmode.config import Config, load_config
+from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.launch import print_json
+from policy.model import Surface
+from runtimes import UnknownLanguage, language, language_for_file
+
+SURFACES: dict[str, Surface] = {"agent": "agent_shell", "sandbox": "sandbox"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, (_, help_text) in ACTIONS.items():
+        action = actions.add_parser(name, help=help_text, description=help_text, allow_abbrev=False)
+        if name in ("check", "explain"):
+            _add_program(action)
+        if name == "test":
+            action.add_argument("file", metavar="FILE.tsv")
+        if name != "log":
+            required = name == "test"
+            action.add_argument(
+                "--rules", metavar="FILE", required=required, help="these rules alone"
+            )
+        action.add_argument("--json", action="store_true")
+        action.add_argument("--project", metavar="DIR", default=argparse.SUPPRESS)
+
+
+def _add_program(action: argparse.ArgumentParser) -> None:
+    action.add_argument("program", nargs="?", metavar="CODE|FILE|-", help="- is stdin")
+    action.add_argument("--lang", metavar="LANGUAGE", help="default: by the file, else shell")
+    action.add_argument(
+        "--surface",
+        choices=SURFACES,
+        help="where it would run: the agent's own shell, or the sandbox (default: by language)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    act, _ = ACTIONS[args.action]
+    try:
+        return act(args, load_config(args.project))
+    except policy.RuleFileError as error:
+        where = f"{error.path}:{error.line}: {error.problem}"
+        raise ContextModeError(where, error.remedy) from error
+
+
+def _check(args: argparse.Namespace, config: Config) -> int:
+    subject = _subject(args, config)
+    verdict = policy.evaluate(subject, _rules(args, config), real_path=policy.real_path)
+    if args.json:
+        print_json({"language": subject.language, **verdict.to_json()})
+    else:
+        sys.stdout.write(policy_tables.verdict_text(verdict))
+    return exit_codes.BY_DECISION[verdict.decision.word]
+
+
+def _explain(args: argparse.Namespace, config: Config) -> int:
+    subject = _subject(args, config)
+    explanation = policy.explain(subject, _rules(args, config))
+    if args.json:
+        print_json(policy_tables.explanation_json(subject.language, explanation))
+    else:
+        sys.stdout.write(explanation.to_text() + "\n")
+    return exit_codes.BY_DECISION[explanation.verdict.decision.word]
+
+
+def _list(args: argparse.Namespace, config: Config) -> int:
+    rules = _rules(args, config)
+    if args.json:
+        print_json(policy_tables.rules_json(rules))
+    else:
+        policy_tables.show_rules(rules)
+    return exit_codes.OK
+
+
+def _test(args: argparse.Namespace, config: Config) -> int:
+    del config
+    try:
+        report = policy.run_cases(Path(args.file), Path(args.rules))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{args.file} cannot be read: {error}", "Give a table of cases."
+        ) from error
+    if args.json:
+        print_json(report.to_json())
+    else:
+        policy_tables.show_report(report)
+    return exit_codes.ERROR if report.misses() else exit_codes.OK
+
+
+def _log(args: argparse.Namespace, config: Config) -> int:
+    try:
+        entries = list(audit.read(config.log_dir))
+    except OSError as error:
+        raise ContextModeError(f"{config.log_dir} cannot be read: {error.strerror}") from error
+    if args.json:
+        print_json({"entries": entries})
+    else:
+        policy_tables.show_log(entries)
+    return exit_codes.OK
+
+
+ACTIONS = {
+    "check": (_check, "may this program run?"),
+    "explain": (_explain, "the steps from a program to its verdict"),
+    "list": (_list, "every rule in force and where it is written"),
+    "test": (_test, "try a table of cases: language, code, expected, reason, tab-separated"),
+    "log": (_log, "the verdicts that were given, secrets masked"),
+}
+
+
+def _rules(args: argparse.Namespace, config: Config) -> policy.Rules:
+    if args.rules is not None:
+        return policy.load_file(Path(args.rules), project=config.project, home=config.home)
+    return policy.load_rules(config.project, home=config.home)
+
+
+def _subject(args: argparse.Namespace, config: Config) -> policy.Subject:
+    code, path = _program(args)
+    name = _language(args.lang, path)
+    default: Surface = "agent_shell" if name == "shell" else "sandbox"
+    return policy.Subject(
+        language=name,
+        code=code,
+        cwd=str(Path.cwd()),
+        project=str(config.project),
+        home=str(config.home),
+        env=dict(os.environ),
+        surface=SURFACES.get(args.surface, default),
+    )
+
+
+def _program(args: argparse.Namespace) -> tuple[str, Path | None]:
+    """The program's text, and its file if it has one."""
+    given = [*([] if args.program is None else [args.program]), *args.program_args]
+    if len(given) != 1:
+        raise UsageError("one program is needed", "Give it as one word in quotes, a file, or -.")
+    if given[0] == "-":
+        return sys.stdin.buffer.read().decode("utf-8", "replace"), None
+    try:
+        path = Path(given[0])
+        if args.program is not None and path.is_file():
+            return path.read_text(encoding="utf-8", errors="replace"), path
+    except ValueError:
+        pass  # it holds NUL, or is too long for a name: a program
+    except OSError as error:
+        if error.filename is not None and Path(given[0]).exists():
+            raise UsageError(f"{given[0]!r} cannot be read: {error.strerror}") from error
+    return given[0], None
+
+
+def _language(given: str | None, path: Path | None) -> str:
+    try:
+        if given is not None:
+            return language(given).name
+        return language_for_file(path).name if path else "shell"
+    except (UnknownLanguage, OSError) as error:
+        raise UsageError(str(error), "Say it: --lang LANGUAGE") from error
