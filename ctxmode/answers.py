@@ -58,18 +58,24 @@ class CommandAnswer:
 
 @dataclass(frozen=True, slots=True)
 class BatchAnswer:
-    """All commands in the order given, and what the queries found in their outputs."""
+    """All commands in the order given, and what the queries found in their outputs.
+
+    `note` says why queries were not answered.
+    """
 
     commands: tuple[CommandAnswer, ...]
     queries: tuple[QueryResult, ...] = ()
+    note: str = ""
 
     @property
     def ok(self) -> bool:
-        return all(c.answer is not None and c.answer.result.ok for c in self.commands)
+        ran = all(c.answer is not None and c.answer.result.ok for c in self.commands)
+        return ran and not self.note
 
     def to_json(self) -> dict[str, Any]:
         return {
             "ok": self.ok,
             "commands": [command.to_json() for command in self.commands],
             "queries": [asdict(query) for query in self.queries],
+            "note": self.note,
         }

@@ -19,7 +19,7 @@ import kb
 import policy
 from ctxmode import bugs, diagnosis, indexing, searching
 from ctxmode.answers import BatchAnswer, IndexAnswer, SearchAnswer
-from ctxmode.batch import BatchRequest, run_commands
+from ctxmode.batch import USED_UP, BatchRequest, run_commands
 from ctxmode.config import Config, prepare_storage
 from ctxmode.diagnosis import Diagnosis
 from ctxmode.errors import ContextModeError, UsageError
@@ -100,7 +100,8 @@ class App:
         async def execute(one: Request, label: str) -> Answer:
             return await self.execute(one, name=label, always_keep=ask)
 
-        commands = await run_commands(request, execute)
+        deadline = trio.current_time() + request.total_s
+        commands = await run_commands(request, execute, deadline)
         if not ask:
             return BatchAnswer(commands)
         ids = [
@@ -111,7 +112,9 @@ class App:
         ]
         scope = None if request.scope == "global" else ids
         look = partial(searching.in_sources, self._store, request.queries, scope)
-        return BatchAnswer(commands, await self._reading(look))
+        with trio.move_on_at(deadline):
+            return BatchAnswer(commands, await self._reading(look))
+        return BatchAnswer(commands, note=f"{USED_UP} before its queries were answered")
 
     async def index(self, request: IndexRequest) -> IndexAnswer:
         """Make content, a file or a folder of the project searchable."""

@@ -1,7 +1,8 @@
-"""Several commands in one request: run in order or side by side under one deadline."""
+"""Several commands in one request: side by side or in order, all of it under one deadline."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
@@ -12,7 +13,11 @@ from ctxmode.errors import ContextModeError
 from executor.keep import Answer
 from executor.model import Limits, Request
 
-CONCURRENCY_MAX = 8
+CONCURRENCY_MAX = 64
+# The share of the time that is kept for storing what the last commands printed, and for queries.
+RESERVE_SHARE = 0.1
+RESERVE_S_MAX = 2.0
+USED_UP = "the batch's time was used up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +33,41 @@ class BatchCommand:
 class BatchRequest:
     """Commands, and what to look for in what they print.
 
-    `timeout_s` is for all of them together; a command whose turn comes later is not run.
-    `scope` is "batch" (the queries search these outputs) or "global" (all that was ever kept).
+    `timeout_s` is for all of them together, with keeping and searching; a command whose turn comes
+    later is not run. `concurrency` of None is as many as there are processors, but one after the
+    other where what a command writes is there for the next. `scope` is "batch" (the queries search
+    these outputs) or "global" (all that was ever kept).
     """
 
     commands: tuple[BatchCommand, ...]
     queries: tuple[str, ...] = ()
     timeout_s: float | None = None
-    concurrency: int = 1
+    concurrency: int | None = None
     cwd: str | None = None
     scope: str = "batch"
     profile: str = "analyze"
 
+    @property
+    def total_s(self) -> float:
+        """How long all of it may take."""
+        return self.timeout_s if self.timeout_s is not None else Limits().wall_s
+
+    @property
+    def workers(self) -> int:
+        """How many commands run at once."""
+        usual = (os.cpu_count() or 1) if self.profile == "analyze" else 1
+        return max(1, min(self.concurrency or usual, CONCURRENCY_MAX, len(self.commands)))
+
 
 async def run_commands(
-    batch: BatchRequest, execute: Callable[[Request, str], Awaitable[Answer]]
+    batch: BatchRequest,
+    execute: Callable[[Request, str], Awaitable[Answer]],
+    deadline: float,
 ) -> tuple[CommandAnswer, ...]:
-    """Every command's answer, in the order given. `execute` gets the request and the label."""
-    total_s = batch.timeout_s if batch.timeout_s is not None else Limits().wall_s
-    deadline = trio.current_time() + total_s
+    """Every command's answer, in the order given. `execute` gets the request and the label.
+
+    At the deadline, on trio's clock, whatever is not finished is given up.
+    """
     answers: dict[int, CommandAnswer] = {}
     # Workers that take from one iterator keep the given order when there is only one of them.
     waiting = iter(enumerate(batch.commands))
@@ -56,7 +77,7 @@ async def run_commands(
             answers[number] = await _run_one(command, batch, deadline, execute)
 
     async with trio.open_nursery() as nursery:
-        for _ in range(min(batch.concurrency, CONCURRENCY_MAX)):
+        for _ in range(batch.workers):
             nursery.start_soon(work, waiting)
     return tuple(answers[number] for number in range(len(batch.commands)))
 
@@ -67,10 +88,9 @@ async def _run_one(
     deadline: float,
     execute: Callable[[Request, str], Awaitable[Answer]],
 ) -> CommandAnswer:
-    left_s = deadline - trio.current_time()
+    left_s = deadline - trio.current_time() - min(RESERVE_S_MAX, RESERVE_SHARE * batch.total_s)
     if left_s <= 0:
-        reason = "the batch's time was used up by the commands before it"
-        return CommandAnswer(command.label, command.command, None, reason)
+        return _skipped(command, f"{USED_UP} by the commands before it")
     request = Request(
         command.language,
         code=command.command,
@@ -78,8 +98,16 @@ async def _run_one(
         timeout_s=left_s,
         profile=batch.profile,
     )
-    try:
-        answer = await execute(request, command.label)
-    except ContextModeError as error:
-        return CommandAnswer(command.label, command.command, None, str(error))
+    answer = None
+    with trio.move_on_at(deadline):
+        try:
+            answer = await execute(request, command.label)
+        except (ContextModeError, OSError) as error:  # the others' answers are not lost with it
+            return _skipped(command, str(error))
+    if answer is None:
+        return _skipped(command, f"{USED_UP} before it was done")
     return CommandAnswer(command.label, command.command, answer)
+
+
+def _skipped(command: BatchCommand, reason: str) -> CommandAnswer:
+    return CommandAnswer(command.label, command.command, None, reason)

@@ -233,6 +233,7 @@ def batch_text(answer: BatchAnswer) -> str:
     """Every command with how it ended; outputs in full only where no query asked for parts."""
     parts = [_command_text(command, whole=not answer.queries) for command in answer.commands]
     parts += [query_text(query) for query in answer.queries]
+    parts += [f"[{answer.note}]"] if answer.note else []
     return "\n\n".join(parts)
 
 

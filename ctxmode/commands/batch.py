@@ -2,7 +2,8 @@
 
 FILE holds {"commands": [{"label": "…", "command": "…"}, …], "queries": ["…"]}, or only the
 list of commands; a command may also be a bare string or name its "language". Other keys:
-timeout_s (for all), concurrency (1 to 8), cwd, scope (batch or global), profile.
+timeout_s (for all), concurrency (1 to 64; default: one per processor, or in order where the
+profile is not analyze), cwd, scope (batch or global), profile.
 
 example:
   echo '["git status", "git log -3"]' | context-mode batch -
@@ -20,7 +21,7 @@ from typing import Any
 
 from ctxmode import exit_codes
 from ctxmode.app import App
-from ctxmode.batch import BatchCommand, BatchRequest
+from ctxmode.batch import CONCURRENCY_MAX, BatchCommand, BatchRequest
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, with_app
 from ctxmode.render import batch_text
@@ -70,7 +71,7 @@ def parse(content: bytes) -> BatchRequest:
         commands=tuple(_command(number, item) for number, item in enumerate(commands, start=1)),
         queries=_strings(given.get("queries", [])),
         timeout_s=_number(given, "timeout_s"),
-        concurrency=int(_number(given, "concurrency") or 1),
+        concurrency=_concurrency(given),
         cwd=_text(given, "cwd"),
         scope=_text(given, "scope") or "batch",
         profile=_text(given, "profile") or "analyze",
@@ -107,6 +108,15 @@ def _text(data: Mapping[str, Any], key: str) -> str | None:
     if value is not None and not isinstance(value, str):
         raise UsageError(f"{key} is {value!r}", "Give a string.")
     return value
+
+
+def _concurrency(data: Mapping[str, Any]) -> int | None:
+    asked = _number(data, "concurrency")
+    if asked is not None and (asked > CONCURRENCY_MAX or not asked.is_integer()):
+        raise UsageError(
+            f"concurrency is {data['concurrency']}", f"Give a whole number, 1 to {CONCURRENCY_MAX}."
+        )
+    return None if asked is None else int(asked)
 
 
 def _number(data: Mapping[str, Any], key: str) -> float | None:

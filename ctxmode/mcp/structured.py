@@ -94,7 +94,8 @@ def batch(answer: BatchAnswer) -> dict[str, Any]:
         if answer.queries:
             data = {key: value for key, value in data.items() if key not in ("stdout", "stderr")}
         commands.append(data)
-    return {"ok": answer.ok, "commands": commands, "queries": _queries(answer.queries)}
+    noted = {"note": answer.note} if answer.note else {}
+    return {"ok": answer.ok, "commands": commands, "queries": _queries(answer.queries)} | noted
 
 
 def search(answer: SearchAnswer) -> dict[str, Any]:

@@ -245,7 +245,7 @@ WHEN NOT: a later command depends on an earlier answer: ctx_execute one by one.
 RETURNS: each command's status and exit code, then per query the passages that match; without \
 queries the outputs.
 EXAMPLE: {"commands":[{"label":"log","command":"git log -50"},{"label":"deps","command":\
-"cat package.json"}],"queries":["breaking change"],"concurrency":2}""",
+"cat package.json"}],"queries":["breaking change"]}""",
         arguments.Batch,
         RUNS_CODE,
         _batch,

@@ -70,7 +70,7 @@ def test_numbers_and_booleans_come_as_strings_too(model, sent, name, value):
         (Search, {"queries": []}, "- queries:"),
         (Search, {"queries": "q", "limit": 0}, "- limit:"),
         (Batch, {"commands": []}, "- commands:"),
-        (Batch, {"commands": ["ls"], "concurrency": 9}, "- concurrency:"),
+        (Batch, {"commands": ["ls"], "concurrency": 65}, "- concurrency:"),
         (Batch, {"commands": [{"label": "x"}]}, "- commands.0.command: is required"),
         (arguments.Doctor, {"a": 1}, "no arguments"),
     ],
