@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from ctxmode.app import App
 from ctxmode.errors import UsageError
 from ctxmode.mcp.projects import Projects
+from policy.secrets import redact
 
 ROOTS_S_MAX = 5.0
 PROGRESS_EVERY_S = 1.0
@@ -76,7 +77,7 @@ class Conversation:
         """Remember the latest line of a program's output, for the progress display."""
         del stream
         if line := chunk.rstrip().rpartition(b"\n")[2]:
-            self._note = line[:LINE_CHARS_MAX].decode("utf-8", "replace")
+            self._note = line[: 4 * LINE_CHARS_MAX].decode("utf-8", "replace")
 
     async def show_progress(self) -> None:
         """Tell how long the call has been going on and what was last printed, until cancelled.
@@ -88,8 +89,12 @@ class Conversation:
             await trio.sleep(PROGRESS_EVERY_S)
             elapsed = trio.current_time() - started
             await self._context.session.report_progress(
-                round(elapsed, 1), message=self._note or f"{elapsed:.0f} s"
+                round(elapsed, 1), message=self._latest() or f"{elapsed:.0f} s"
             )
+
+    def _latest(self) -> str:
+        """The latest line of output, cut behind what is a secret and not within it."""
+        return redact(self._note).text[:LINE_CHARS_MAX]
 
 
 def _folder(uri: str) -> Path | None:

@@ -15,7 +15,7 @@ import trio
 from mcp.server.lowlevel import Server
 from pydantic import ValidationError
 
-from ctxmode import __version__, bugs
+from ctxmode import __version__, bugs, redaction
 from ctxmode.config import Config
 from ctxmode.errors import ContextModeError, sole
 from ctxmode.mcp import arguments
@@ -143,14 +143,14 @@ async def _carried_out(
 
 
 def _answered(reply: Reply) -> wire.CallToolResult:
+    text, data = redaction.shown(reply.text, reply.data)
     return wire.CallToolResult(
-        content=[wire.TextContent(type="text", text=reply.text), *reply.images],
-        structured_content=reply.data,
+        content=[wire.TextContent(type="text", text=text), *reply.images],
+        structured_content=data,
         is_error=reply.is_error,
     )
 
 
 def _failed(text: str) -> wire.CallToolResult:
-    return wire.CallToolResult(
-        content=[wire.TextContent(type="text", text=text.strip())], is_error=True
-    )
+    shown, _ = redaction.shown(text.strip(), {})
+    return wire.CallToolResult(content=[wire.TextContent(type="text", text=shown)], is_error=True)

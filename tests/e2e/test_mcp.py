@@ -90,6 +90,16 @@ async def test_a_large_output_is_pointed_at_and_found(place):
     assert "the needle here" in text(found)
 
 
+async def test_secrets_are_redacted_in_text_and_data_and_counted(place):
+    code = "printf 'password: %s%s\\n' hun ter2; echo done"
+    async with connected(place) as client:
+        result = await client.call_tool("ctx_execute", {"language": "shell", "code": code})
+    assert text(result).startswith("password: [REDACTED:password]\ndone\n")
+    assert text(result).endswith("[1 secret redacted: 1 password]")
+    assert result.structured_content["stdout"] == "password: [REDACTED:password]\ndone\n"
+    assert result.structured_content["redactions"] == {"password": 1}
+
+
 async def test_an_intent_brings_the_matching_sections_alone(place):
     code = "cat app.log; echo the needle here"
     arguments = {"language": "shell", "code": code, "intent": "needle"}

@@ -1,0 +1,44 @@
+"""What an agent is shown, without secrets: redacted where answers are rendered, and counted.
+
+A person's terminal shows what a program printed, and artifacts are files as the program made
+them; a model's context and what is written to logs get neither keys nor passwords.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from policy.secrets import redact
+
+
+def shown(text: str, data: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """An answer's text and data without secrets; if there were any, both say how many."""
+    redacted = redact(text)
+    kinds: Counter[str] = Counter()
+    clean: dict[str, Any] = without_secrets(data, kinds)
+    counts = dict(redacted.kinds) or dict(kinds)
+    if not counts:
+        return text, data
+    return f"{redacted.text}\n[{told(counts)}]", clean | {"redactions": counts}
+
+
+def told(counts: Mapping[str, int]) -> str:
+    """How many secrets were replaced, by kind: `2 secrets redacted: 1 password, 1 token`."""
+    total = sum(counts.values())
+    each = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+    return f"{total} secret{'s' if total > 1 else ''} redacted: {each}"
+
+
+def without_secrets(value: Any, kinds: Counter[str]) -> Any:  # noqa: ANN401 - JSON
+    """The same JSON value, every text in it redacted; `kinds` counts what was."""
+    if isinstance(value, str):
+        redacted = redact(value)
+        kinds.update(redacted.kinds)
+        return redacted.text
+    if isinstance(value, Mapping):
+        return {key: without_secrets(item, kinds) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_secrets(item, kinds) for item in value]
+    return value

@@ -1,0 +1,39 @@
+"""Answers to agents carry no secrets, and say how many were taken out."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ctxmode.redaction import shown, told, without_secrets
+
+KEY = "glpat-" + "Zq8Wx4Vr2Tk6Yp9Lm3Nd"
+
+
+def test_text_and_data_are_both_redacted_and_both_count():
+    text, data = shown(f"key {KEY}\npassword: hunter2", {"stdout": f"key {KEY}", "exit_code": 0})
+    assert text == (
+        "key [REDACTED:gitlab-token]\npassword: [REDACTED:password]\n"
+        "[2 secrets redacted: 1 gitlab-token, 1 password]"
+    )
+    assert data["stdout"] == "key [REDACTED:gitlab-token]"
+    assert data["exit_code"] == 0
+    assert data["redactions"] == {"gitlab-token": 1, "password": 1}
+
+
+def test_an_answer_without_secrets_is_given_as_it_is():
+    text, data = "commit 0123456789abcdef0123456789abcdef01234567", {"stdout": "ok", "n": [1]}
+    assert shown(text, data) == (text, data)
+
+
+def test_what_is_in_the_data_alone_is_redacted_and_counted_too():
+    text, data = shown("ok", {"sections": [{"text": f"a {KEY}"}]})
+    assert text == "ok\n[1 secret redacted: 1 gitlab-token]"
+    assert data["sections"] == [{"text": "a [REDACTED:gitlab-token]"}]
+
+
+def test_every_depth_is_reached():
+    kinds: Counter[str] = Counter()
+    value = {"a": ({"b": [KEY, None, 1.5, True]},)}
+    expected = {"a": [{"b": ["[REDACTED:gitlab-token]", None, 1.5, True]}]}
+    assert without_secrets(value, kinds) == expected
+    assert told(kinds) == "1 secret redacted: 1 gitlab-token"
