@@ -26,6 +26,9 @@ class IndexAnswer:
     """What became searchable, and what was left out and why.
 
     `labelled` tells whether `source` finds it; the files of a folder go by their own paths.
+    `skipped` counts by reason what `left_out` lists path by path. `unchanged`, `renamed` and
+    `removed` count files that a folder's earlier pass had. `converted` says what was done to the
+    bytes before, `redactions` counts the secrets that were not stored.
     """
 
     source: str
@@ -33,7 +36,13 @@ class IndexAnswer:
     sections: int
     bytes: int
     labelled: bool = True
+    unchanged: int = 0
+    renamed: int = 0
+    removed: int = 0
+    converted: str | None = None
+    redactions: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)
+    left_out: tuple[Mapping[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:

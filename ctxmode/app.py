@@ -5,10 +5,10 @@ The command line and the MCP server are two skins over `App`; neither knows the 
 
 from __future__ import annotations
 
-import errno
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -17,21 +17,21 @@ import trio
 import executor
 import kb
 import policy
-from ctxmode import bugs, diagnosis, indexing, searching
+from ctxmode import bugs, diagnosis, searching, translation
 from ctxmode.answers import BatchAnswer, IndexAnswer, SearchAnswer
 from ctxmode.batch import USED_UP, BatchRequest, run_commands
 from ctxmode.config import Config, prepare_storage
 from ctxmode.diagnosis import Diagnosis
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.indexing import IndexRequest
+from ctxmode.library import Library, open_store
 from ctxmode.profiles import load_profiles
+from ctxmode.purging import PurgeRequest
 from ctxmode.searching import SearchRequest
 from executor import Background, Backgrounds, Completed, Executor, Request, open_backgrounds
 from executor.keep import Answer, Keep
 
 T = TypeVar("T")
-
-OUT_OF_ROOM_OR_RIGHTS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
 
 DRAIN_S_MAX = 1.0
 """How long closing may go on indexing what is queued; the next process takes up the rest."""
@@ -46,17 +46,18 @@ class App:
 
     def __init__(
         self,
-        config: Config,
+        library: Library,
         engine: Executor,
         keep: Keep,
-        rules: Callable[[], policy.Rules],
         backgrounds: Backgrounds[Answer],
+        notices: tuple[str, ...] = (),
     ) -> None:
-        self.config = config
+        self.config = library.config
+        self.library = library
+        self.notices = notices
         self._engine = engine
         self._keep = keep
         self._store = keep.store
-        self._rules = rules
         self._backgrounds = backgrounds
 
     async def execute(
@@ -118,28 +119,33 @@ class App:
 
     async def index(self, request: IndexRequest) -> IndexAnswer:
         """Make content, a file or a folder of the project searchable."""
-        with translated():
-            rules = await trio.to_thread.run_sync(self._rules)
-            add = partial(indexing.index, self._store, self.config, rules, request)
-            return await trio.to_thread.run_sync(
-                add, limiter=self._keep.writing, abandon_on_cancel=True
-            )
+        return await self._writing(partial(self.library.index, request))
 
     async def search(self, request: SearchRequest) -> SearchAnswer:
         """Ask queries of everything that was kept."""
-        return await self._reading(partial(searching.search, self._store, request))
+        return await self._reading(partial(self.library.search, request))
 
     async def text(self, source_id: int) -> bytes:
         """The exact bytes of a source, as far as they are indexed."""
         return await self._reading(partial(self._store.text, source_id))
 
+    async def purge(self, request: PurgeRequest) -> kb.Purged:
+        """Forget sources for good."""
+        return await self._writing(partial(self.library.purge, request))
+
     async def doctor(self, *, refresh: bool = False) -> Diagnosis:
         """What works here; `refresh` forgets what earlier probes of languages found."""
-        return await diagnosis.diagnose(self.config, self._engine, refresh=refresh)
+        diagnosed = await diagnosis.diagnose(self.config, self._engine, refresh=refresh)
+        return replace(diagnosed, notices=self.notices)
 
     async def _reading(self, call: Callable[[], T]) -> T:
         with translated():
             return await trio.to_thread.run_sync(call, abandon_on_cancel=True)
+
+    async def _writing(self, call: Callable[[], T]) -> T:
+        return await trio.to_thread.run_sync(
+            call, limiter=self._keep.writing, abandon_on_cancel=True
+        )
 
 
 @asynccontextmanager
@@ -155,7 +161,7 @@ async def open_app(config: Config) -> AsyncIterator[App]:
         rules = partial(policy.load_rules, config.project, home=config.home)
         await trio.to_thread.run_sync(rules)  # a broken rule file is told at once
         profiles = await trio.to_thread.run_sync(load_profiles, config.project, config.config_home)
-        store = await trio.to_thread.run_sync(kb.Store.open, config.database)
+        store = await trio.to_thread.run_sync(open_store, config)
     keep = Keep(store, config.database.with_suffix(".queue"))
     try:
         with translated():
@@ -171,7 +177,9 @@ async def open_app(config: Config) -> AsyncIterator[App]:
                 trio.open_nursery() as nursery,
             ):
                 nursery.start_soon(_index_behind, keep)
-                yield App(config, engine, keep, rules, backgrounds)
+                library = Library(config, store, rules)
+                notices = (*store.notices, *profiles.warnings)
+                yield App(library, engine, keep, backgrounds, notices)
                 nursery.cancel_scope.cancel()
         with trio.move_on_after(DRAIN_S_MAX):
             await keep.index_queued()
@@ -196,21 +204,9 @@ async def _index_behind(keep: Keep) -> None:
 def translated() -> Iterator[None]:
     """Errors of the rooms below that a caller can mend, in the front door's words."""
     try:
-        yield
+        with translation.translated():
+            yield
     except executor.RequestError as error:
         raise UsageError(error.message, error.hint) from error
     except executor.SandboxUnavailableError as error:
         raise ContextModeError(f"no sandbox is available: {error.reason}", error.remedy) from error
-    except policy.RuleFileError as error:
-        raise ContextModeError(
-            f"{error.path}:{error.line}: {error.problem}", error.remedy
-        ) from error
-    except kb.StoreError as error:
-        raise ContextModeError(str(error)) from error
-    except OSError as error:
-        if error.errno not in OUT_OF_ROOM_OR_RIGHTS:
-            raise
-        place = f": {error.filename}" if error.filename else ""
-        raise ContextModeError(
-            f"{error.strerror}{place}", "Free some space there, or check its owner and mode."
-        ) from error

@@ -38,7 +38,8 @@ class PartHealth:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The whole state. `critical` names what must work and does not; empty means healthy."""
+    """The whole state. `critical` names what must work and does not; empty means healthy.
+    `notices` are what a person should know besides, of the store and of configuration files."""
 
     project: str
     languages: Mapping[str, LanguageReport]
@@ -46,6 +47,7 @@ class Diagnosis:
     fts5: PartHealth
     storage: PartHealth
     opening: PartHealth = field(default_factory=lambda: PartHealth(True, "the project opens"))
+    notices: tuple[str, ...] = ()
 
     @property
     def critical(self) -> tuple[str, ...]:
@@ -68,6 +70,7 @@ class Diagnosis:
             "fts5": _fields(self.fts5),
             "storage": _fields(self.storage),
             "opening": _fields(self.opening),
+            "notices": list(self.notices),
         }
 
 

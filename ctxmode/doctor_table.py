@@ -19,6 +19,8 @@ def show(diagnosis: Diagnosis) -> None:
     console.print(_languages(diagnosis))
     console.print(_isolation(diagnosis.isolation))
     console.print(_parts(diagnosis))
+    for notice in diagnosis.notices:
+        console.print(Text(f"\nNotice: {notice}", style="yellow"))
     for hint in _hints(diagnosis):
         console.print(Text(hint))
     verdict = "Everything critical works."

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,16 +12,34 @@ import policy
 from ctxmode.answers import IndexAnswer
 from ctxmode.config import Config
 from ctxmode.errors import ContextModeError, UsageError
-from kb import Indexed, Origin, Store, index_paths
+from kb import (
+    DirectoryReport,
+    Indexed,
+    OnProgress,
+    Origin,
+    Selection,
+    Skipped,
+    Store,
+    index_selection,
+)
+from kb import watch as watch_folder
+from policy.secrets import is_secret_name
+
+LIKE_SECRETS = "named like a file of secrets"
 
 
 @dataclass(frozen=True, slots=True)
 class IndexRequest:
-    """Exactly one of `content` and `path` is given; `content` needs `source` as its label."""
+    """Exactly one of `content` and `path` is given; `content` needs `source` as its label.
+
+    `kind` and `language` are taken as said, where content or one file is indexed.
+    """
 
     content: bytes | None = None
     path: str | None = None
     source: str | None = None
+    kind: str | None = None
+    language: str | None = None
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     extensions: tuple[str, ...] = ()
@@ -29,7 +49,13 @@ class IndexRequest:
     follow_symlinks: bool = False
 
 
-def index(store: Store, config: Config, rules: policy.Rules, request: IndexRequest) -> IndexAnswer:
+def index(
+    store: Store,
+    config: Config,
+    rules: policy.Rules,
+    request: IndexRequest,
+    on_progress: OnProgress | None = None,
+) -> IndexAnswer:
     """Make it searchable.
 
     Raises:
@@ -38,15 +64,52 @@ def index(store: Store, config: Config, rules: policy.Rules, request: IndexReque
     """
     if (request.content is None) == (request.path is None):
         raise UsageError("give either content or a path", "A path may be a file or a folder.")
-    if request.content is not None:
-        if not request.source:
-            raise UsageError("content needs a source", "Name it, to find it by that label.")
-        return _one(store.add(request.source, request.content, origin=Origin.NOTE))
-    assert request.path is not None
-    path = _inside(request.path, config.project)
-    if path.is_dir():
-        return _folder(store, path, config, rules, request)
-    return _file(store, path, config, rules, request)
+    if request.path is not None:
+        path = _inside(request.path, config.project)
+        if path.is_dir():
+            report = index_selection(
+                store,
+                path,
+                _selection(request, rules),
+                max_files=request.max_files,
+                on_progress=on_progress,
+            )
+            return _folder_answer(report, config, request)
+        return _file(store, path, config, rules, request)
+    assert request.content is not None
+    if not request.source:
+        raise UsageError("content needs a source", "Name it, to find it by that label.")
+    return _one(_added(store, request.source, request.content, request))
+
+
+def watch(
+    store: Store, config: Config, rules: policy.Rules, request: IndexRequest, stop: threading.Event
+) -> Iterator[IndexAnswer]:
+    """Index a folder, then whatever changes in it, until `stop` is set.
+
+    Raises:
+        UsageError: the path is no folder of the project.
+    """
+    path = _inside(request.path or ".", config.project)
+    if not path.is_dir():
+        raise UsageError(f"{path} is a file", "Watch the folder that holds it.")
+    try:
+        for report in watch_folder(store, path, _selection(request, rules), stop=stop):
+            yield _folder_answer(report, config, request)
+    except NotADirectoryError as error:
+        raise ContextModeError(f"{path} is gone", "Watch a folder that exists.") from error
+
+
+def _selection(request: IndexRequest, rules: policy.Rules) -> Selection:
+    return Selection(
+        include=request.include,
+        exclude=request.exclude,
+        extensions=frozenset(suffix.lstrip(".").lower() for suffix in request.extensions),
+        max_depth=request.max_depth,
+        respect_gitignore=request.respect_gitignore,
+        follow_symlinks=request.follow_symlinks,
+        allowed=lambda path: _refused(path, rules),
+    )
 
 
 def _inside(given: str, project: Path) -> Path:
@@ -70,46 +133,58 @@ def _inside(given: str, project: Path) -> Path:
 def _file(
     store: Store, path: Path, config: Config, rules: policy.Rules, request: IndexRequest
 ) -> IndexAnswer:
-    if reason := _denied(path, rules):
+    if reason := _refused(path, rules):
         raise ContextModeError(f"{path.name} is not indexed: {reason}")
     try:
-        data = path.read_bytes()
+        status, data = path.stat(), path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", "Check its mode.") from error
     label = request.source or str(path.relative_to(config.project))
-    return _one(store.add(label, data, name=path.name, origin=Origin.FILE, path=str(path)))
-
-
-def _folder(
-    store: Store, path: Path, config: Config, rules: policy.Rules, request: IndexRequest
-) -> IndexAnswer:
-    report = index_paths(
-        store,
-        path,
-        include=request.include,
-        exclude=request.exclude,
-        extensions=request.extensions,
-        max_depth=request.max_depth,
-        max_files=request.max_files,
-        respect_gitignore=request.respect_gitignore,
-        follow_symlinks=request.follow_symlinks,
-        allowed=lambda file: _denied(file, rules),
+    indexed = store.add(
+        label,
+        data,
+        name=path.name,
+        kind=request.kind,
+        language=request.language,
+        origin=Origin.FILE,
+        path=str(path),
+        mtime_ns=status.st_mtime_ns,
+        inode=status.st_ino,
     )
+    return _one(indexed)
+
+
+def _added(store: Store, label: str, content: bytes, request: IndexRequest) -> Indexed:
+    try:
+        return store.add(
+            label, content, kind=request.kind, language=request.language, origin=Origin.NOTE
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def _folder_answer(report: DirectoryReport, config: Config, request: IndexRequest) -> IndexAnswer:
     notes = ["the label is not used for a folder"] * bool(request.source)
-    notes += [f"{report.unchanged} files are unchanged since the last time"] * bool(
-        report.unchanged
-    )
-    notes += [f"{len(report.removed)} files are gone and were forgotten"] * bool(report.removed)
     notes += [f"only the first {request.max_files} files were taken"] * report.truncated
     return IndexAnswer(
-        source=str(path.relative_to(config.project)),
+        source=str(report.root.relative_to(config.project)),
         files=len(report.indexed),
         sections=report.chunks,
         bytes=report.bytes_indexed,
         labelled=False,
-        skipped=dict(Counter(skipped.reason for skipped in report.skipped)),
+        unchanged=report.unchanged,
+        renamed=len(report.renamed),
+        removed=len(report.removed),
+        redactions=report.redactions,
+        skipped=dict(Counter(_general(skipped) for skipped in report.skipped)),
+        left_out=tuple({"path": one.path, "reason": one.reason} for one in report.skipped),
         notes=tuple(notes),
     )
+
+
+def _general(skipped: Skipped) -> str:
+    """The reason without this file's own size."""
+    return "too large" if " bytes, over " in skipped.reason else skipped.reason
 
 
 def _one(indexed: Indexed) -> IndexAnswer:
@@ -118,11 +193,15 @@ def _one(indexed: Indexed) -> IndexAnswer:
         files=1,
         sections=indexed.chunks,
         bytes=indexed.bytes_total,
+        converted=indexed.converted,
+        redactions=indexed.redactions,
         notes=indexed.notes,
     )
 
 
-def _denied(path: Path, rules: policy.Rules) -> str | None:
-    """Why a rule forbids reading this file; None where none does."""
+def _refused(path: Path, rules: policy.Rules) -> str | None:
+    """Why this file may not be read; None where it may."""
+    if is_secret_name(path.name) and not path.is_dir():
+        return LIKE_SECRETS
     verdict = policy.evaluate_read(str(path), rules, real_path=policy.real_path)
     return None if verdict.allowed else verdict.message

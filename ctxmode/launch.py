@@ -6,7 +6,7 @@ import argparse
 import json
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ import trio
 from ctxmode.app import App, open_app
 from ctxmode.config import load_config
 from ctxmode.errors import sole
+from ctxmode.library import Library, open_library
 
 T = TypeVar("T")
 
@@ -25,9 +26,23 @@ def with_app(args: argparse.Namespace, action: Callable[[App], Awaitable[T]]) ->
 
     async def opened() -> T:
         async with open_app(config) as app:
+            tell(app.notices)
             return await action(app)
 
     return run(opened)
+
+
+def with_library(args: argparse.Namespace, action: Callable[[Library], T]) -> T:
+    """Open what is kept of the project that the arguments name, and nothing else of it."""
+    with open_library(load_config(args.project)) as library:
+        tell(library.store.notices)
+        return action(library)
+
+
+def tell(notices: Iterable[str]) -> None:
+    """What a person should know besides, on stderr."""
+    for notice in notices:
+        sys.stderr.write(f"context-mode: {notice}\n")
 
 
 def run(action: Callable[[], Awaitable[T]]) -> T:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ctxmode import highlight
 from ctxmode.answers import BatchAnswer, CommandAnswer, IndexAnswer, SearchAnswer
 from ctxmode.diagnosis import Diagnosis
 from executor import Background, LanguageReport
 from executor.keep import Answer
 from executor.model import ChangedFile, Layer, Result, Status, Stream
-from kb.model import Hit, QueryResult, SearchState
+from kb.model import Hit, Purged, QueryResult, SearchState
 
 CHANGED_FILES_SHOWN = 8
 NOTHING_FOUND = {
@@ -190,14 +191,18 @@ def search_text(answer: SearchAnswer) -> str:
     return "\n\n".join([*map(query_text, answer.queries), *answer.notes])
 
 
-def query_text(result: QueryResult) -> str:
-    """One query's passages, exactly as their sources have them."""
+def query_text(result: QueryResult, *, coloured: bool = False) -> str:
+    """One query's passages, exactly as their sources have them; `coloured` is for a terminal."""
     lines = [f"## {result.query}"]
     if result.corrections:
         used = ", ".join(f"{c.typed} as {c.used}" for c in result.corrections)
         lines.append(f"[also read {used}]")
     for hit in result.hits:
-        lines += [hit_heading(hit), hit.text.strip("\n")]
+        text = hit.text.strip("\n")
+        if coloured:
+            lines += [highlight.heading(hit_heading(hit)), highlight.coloured(text, hit.language)]
+        else:
+            lines += [hit_heading(hit), text]
     if result.state is not SearchState.MATCH:
         lines.append(NOTHING_FOUND[result.state])
     if result.omitted:
@@ -215,18 +220,33 @@ def hit_heading(hit: Hit) -> str:
 
 
 def index_text(answer: IndexAnswer) -> str:
-    """What was indexed, what was left out, and how to find it."""
+    """What was indexed, and what was left out."""
     skipped = ", ".join(f"{count} {reason}" for reason, count in answer.skipped.items() if count)
+    converted = f" ({answer.converted})" if answer.converted else ""
+    files = (
+        (answer.unchanged, "unchanged since the last time"),
+        (answer.renamed, "renamed"),
+        (answer.removed, "gone from the disk, and forgotten"),
+    )
     lines = [
         f"Indexed {answer.files} files, {answer.sections} sections, {size(answer.bytes)} "
-        f"as {answer.source}.",
+        f"as {answer.source}{converted}.",
+        *(f"{count} files {what}." for count, what in files if count),
+        *([f"{answer.redactions} secrets were redacted."] if answer.redactions else []),
         *([f"Left out: {skipped}."] if skipped else []),
         *answer.notes,
-        f'Find it: ctx_search(queries=["…"], source="{answer.source}")'
-        if answer.labelled
-        else 'Find it: ctx_search(queries=["…"]); each file goes by its path.',
     ]
     return "\n".join(lines)
+
+
+def purged_text(purged: Purged) -> str:
+    """What was forgotten."""
+    if not purged.sources:
+        return "Nothing fits; nothing was forgotten."
+    return (
+        f"Forgot {purged.sources} sources with {purged.chunks} sections, "
+        f"{size(purged.text_bytes)} of text."
+    )
 
 
 def batch_text(answer: BatchAnswer) -> str:
@@ -259,6 +279,7 @@ def doctor_text(diagnosis: Diagnosis) -> str:
             f"{name}: {it.detail if it.ok else f'BROKEN: {it.reason}'}"
             for name, it in parts.items()
         ),
+        *(f"notice: {notice}" for notice in diagnosis.notices),
         f"critical: {', '.join(diagnosis.critical) or 'nothing'}",
     ]
     return "\n".join(lines)
@@ -285,3 +306,11 @@ def size(count: int) -> str:
         if amount < 1024 or unit == "GB":
             break
     return f"{amount:.1f} {unit}"
+
+
+def age(seconds: float) -> str:
+    """A time span for people, in its largest whole unit: `45 s`, `12 min`, `3 h`, `9 d`."""
+    for unit, length_s in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= length_s:
+            return f"{seconds // length_s:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"

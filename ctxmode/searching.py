@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ctxmode.answers import SearchAnswer
 from ctxmode.errors import UsageError
+from executor.keep import OUTPUT_PREFIX
 from kb import Hit, QueryResult, SearchState, Store
 
 SOURCES_NAMED = 5
@@ -17,7 +19,8 @@ SPARE = 4
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """`source` is a label, a part of one, or an output id; `content` is code, prose or both."""
+    """`source` is a label, a part of one, or an output id; `content` is code, prose or both; `path`
+    is a part of a file's path, `age_s` how many seconds ago the oldest was kept."""
 
     queries: tuple[str, ...]
     limit: int = 3
@@ -25,6 +28,10 @@ class SearchRequest:
     content: str | None = None
     sort: str = "relevance"
     budget_bytes: int | None = None
+    kind: str | None = None
+    language: str | None = None
+    path: str | None = None
+    age_s: float | None = None
 
 
 def search(store: Store, request: SearchRequest) -> SearchAnswer:
@@ -41,11 +48,23 @@ def search(store: Store, request: SearchRequest) -> SearchAnswer:
         request.queries,
         limit=request.limit * (SPARE if request.content == "prose" else 1),
         source=request.source,
-        kind="code" if request.content == "code" else None,
+        kind="code" if request.content == "code" else request.kind,
+        language=request.language,
+        path=request.path,
+        since=None if request.age_s is None else time.time() - request.age_s,
+        include_superseded=_names_older(store, request.source),
         budget_bytes=request.budget_bytes,
     )
     results = tuple(_shaped(result, request) for result in found)
     return SearchAnswer(results, _notes(store, request, results))
+
+
+def _names_older(store: Store, source: str | None) -> bool:
+    """Whether a source that is named is there in older versions only, such as an earlier run."""
+    if source is None or not source.startswith(OUTPUT_PREFIX):
+        return False
+    versions = [s for s in store.sources(include_superseded=True) if source in s.label]
+    return bool(versions) and all(version.superseded_by is not None for version in versions)
 
 
 def _shaped(result: QueryResult, request: SearchRequest) -> QueryResult:

@@ -6,6 +6,7 @@ sections that match the intent; the whole stream is kept under an output id and 
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -20,6 +21,9 @@ from executor.progress import Completed
 from kb import Hit, Indexed, Origin, Store, StoreError
 
 T = TypeVar("T")
+
+OUTPUT_PREFIX = "out-"
+"""What the id of every kept output begins with."""
 
 SECTIONS_MAX = 5
 SECTIONS_COUNTED = 100
@@ -140,13 +144,15 @@ class Keep:
         }
         if not wanted:
             return Answer(result)
-        output_id = f"out-{secrets.token_hex(4)}"
+        output_id = f"{OUTPUT_PREFIX}{secrets.token_hex(4)}"
         about = f"{request.language} {name}".strip()
+        command = _identity(request)
         added: list[KeptStream] = []
         try:
             for stream, (shown, spool) in wanted.items():
                 label = f"{output_id}/{stream} ({about})"
-                indexed = await self._add(label, shown, spool)
+                series = f"{stream} of {command}"
+                indexed = await self._add(label, shown, spool, series)
                 added.append(_kept_stream(stream, indexed))
         except (StoreError, OSError) as error:
             _discard(spool for _, spool in wanted.values())
@@ -175,17 +181,18 @@ class Keep:
             if progress.complete:
                 return
 
-    async def _add(self, label: str, shown: Stream, spool: Path | None) -> Indexed:
+    async def _add(self, label: str, shown: Stream, spool: Path | None, series: str) -> Indexed:
         if spool is None:
-            add = partial(self.store.add, label, shown.head.encode(), origin=Origin.RUN)
+            data = shown.head.encode()
+            add = partial(self.store.add, label, data, origin=Origin.RUN, series=series)
             return await self._in_thread(add)
-        return await self._in_thread(self._add_spool, label, spool)
+        return await self._in_thread(self._add_spool, label, spool, series)
 
-    def _add_spool(self, label: str, spool: Path) -> Indexed:
+    def _add_spool(self, label: str, spool: Path, series: str) -> Indexed:
         self._spool_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         waiting = spool.rename(self._spool_dir / secrets.token_hex(8))
         try:
-            return self.store.add_spool(label, waiting, origin=Origin.RUN)
+            return self.store.add_spool(label, waiting, origin=Origin.RUN, series=series)
         except (StoreError, OSError):
             waiting.unlink(missing_ok=True)
             raise
@@ -200,6 +207,26 @@ class Keep:
 
     async def _in_thread(self, call: Callable[..., T], *args: object) -> T:
         return await trio.to_thread.run_sync(partial(call, *args), limiter=self.writing)
+
+
+def _identity(request: Request) -> str:
+    """What makes two runs the same command, so that the later one's output supersedes the
+    earlier's: the program and all that it is started with, but neither limits nor intent."""
+    told = (
+        request.language,
+        request.code,
+        request.path,
+        request.bind_file,
+        request.cwd,
+        request.args,
+        sorted(request.env.items()),
+        sorted((name, hashlib.sha256(data).hexdigest()) for name, data in request.files.items()),
+        hashlib.sha256(request.stdin or b"").hexdigest(),
+        request.profile,
+        request.session,
+        request.owner,
+    )
+    return hashlib.sha256(repr(told).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _kept_stream(stream: str, indexed: Indexed) -> KeptStream:

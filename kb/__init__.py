@@ -9,6 +9,7 @@ from kb.connection import fts5_available
 from kb.directory import (
     DirectoryProgress,
     DirectoryReport,
+    OnProgress,
     index_file,
     index_paths,
     index_selection,
@@ -52,6 +53,7 @@ __all__ = [
     "DirectoryReport",
     "Hit",
     "Indexed",
+    "OnProgress",
     "Origin",
     "Progress",
     "Purged",

@@ -92,8 +92,10 @@ def condition(filters: Filters) -> Condition:
         values.append(filters.source)
     if not filters.include_superseded:
         clauses.append("s.superseded_by IS NULL")
+    if filters.kind is not None:  # a page is of kind html, its chunks are Markdown
+        clauses.append("? IN (c.kind, s.kind)")
+        values.append(filters.kind)
     for column, value in (
-        ("c.kind", filters.kind),
         ("c.language", filters.language),
         ("s.session", filters.session),
     ):

@@ -38,6 +38,7 @@ class About:
     ttl_s: float | None = None
     pinned: bool = False
     base_url: str | None = None
+    series: str | None = None
 
     def detected(self, beginning: bytes) -> Detected:
         return detect(
@@ -75,6 +76,7 @@ class About:
             inode=self.inode,
             ttl_s=self.ttl_s,
             pinned=self.pinned,
+            series=self.series,
         )
 
 

@@ -106,11 +106,18 @@ def add_conversions_and_redactions(db: sqlite3.Connection) -> None:
     db.execute("CREATE INDEX source_content ON source (sha256) WHERE inode IS NOT NULL")
 
 
+def add_series(db: sqlite3.Connection) -> None:
+    """What makes sources with labels of their own versions of one thing, such as a command."""
+    db.execute("ALTER TABLE source ADD COLUMN series TEXT")
+    db.execute("CREATE INDEX source_series ON source (series) WHERE series IS NOT NULL")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_sources_and_chunks,
     create_full_text_index,
     create_vocabulary,
     add_conversions_and_redactions,
+    add_series,
 )
 
 

@@ -85,10 +85,12 @@ class Store:
         ttl_s: float | None = None,
         pinned: bool = False,
         base_url: str | None = None,
+        series: str | None = None,
     ) -> Indexed:
         """Index `data` wholly as the next version of `label`.
 
-        An older version is superseded: kept, but no longer searched by default. `name` (such as a
+        An older version, and whatever else was added as part of the same `series`, is superseded:
+        kept, but no longer searched by default. `name` (such as a
         file name) and `media_type` help to tell the kind where it is not said. `ttl_s` is how many
         seconds it stays findable. HTML becomes Markdown, with links resolved against `base_url`,
         and UTF-16 becomes UTF-8, except where the origin is a run, whose output is kept as it is.
@@ -111,6 +113,7 @@ class Store:
             ttl_s=ttl_s,
             pinned=pinned,
             base_url=base_url,
+            series=series,
         )
         return indexing.add(self._access, about, data)
 
@@ -127,6 +130,7 @@ class Store:
         session: str | None = None,
         ttl_s: float | None = None,
         pinned: bool = False,
+        series: str | None = None,
         head_bytes: int = pending.HEAD_BYTES,
         tail_bytes: int = pending.TAIL_BYTES,
     ) -> Indexed:
@@ -150,6 +154,7 @@ class Store:
             session=session,
             ttl_s=ttl_s,
             pinned=pinned,
+            series=series,
         )
         return indexing.add_spool(self._access, about, spool_path, head_bytes, tail_bytes)
 
@@ -215,12 +220,14 @@ class Store:
         language: str | None = None,
         session: str | None = None,
         since: float | None = None,
+        path: str | None = None,
         include_superseded: bool = False,
         budget_bytes: int | None = None,
     ) -> list[QueryResult]:
         """One result a query, best chunks first.
 
-        `source` is a source's id or part of a label, `since` a time in seconds since the epoch.
+        `source` is a source's id or part of a label, `path` a part of a file's path, `since` a time
+        in seconds since the epoch.
         `budget_bytes` bounds the texts of all results together.
 
         Raises:
@@ -238,6 +245,7 @@ class Store:
             session,
             since,
             include_superseded,
+            path,
         )
         results = []
         with self._access.reading() as db:

@@ -37,10 +37,12 @@ class NewSource:
     converted: str | None = None
     ttl_s: float | None = None
     pinned: bool = False
+    series: str | None = None
 
 
 def insert_source(db: sqlite3.Connection, new: NewSource) -> tuple[int, int]:
-    """A row for the next version of the label; the version before it is superseded.
+    """A row for the next version of the label; the version before it is superseded, and so is
+    whatever else belongs to the same series.
 
     Returns the id and the version, which counts from 1.
     """
@@ -52,7 +54,7 @@ def insert_source(db: sqlite3.Connection, new: NewSource) -> tuple[int, int]:
     cursor = db.execute(
         "INSERT INTO source (label, version, kind, language, origin, session, path, mtime_ns,"
         " inode, file_size, sha256, converted, bytes_total, bytes_indexed, indexed_at, expires_at,"
-        " pinned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
+        " pinned, series) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)",
         (
             new.label,
             version,
@@ -70,12 +72,20 @@ def insert_source(db: sqlite3.Connection, new: NewSource) -> tuple[int, int]:
             now,
             None if new.ttl_s is None else now + new.ttl_s,
             new.pinned,
+            new.series,
         ),
     )
     source_id = cursor.lastrowid
     assert source_id is not None
     if row:
         supersede(db, row[0], source_id)
+    if new.series is not None:
+        older = db.execute(
+            "SELECT id FROM source WHERE series = ? AND superseded_by IS NULL AND id < ?",
+            (new.series, source_id),
+        )
+        for (older_id,) in older.fetchall():
+            supersede(db, older_id, source_id)
     return source_id, version
 
 

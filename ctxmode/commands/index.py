@@ -1,36 +1,50 @@
 """Make files, folders or stdin searchable.
 
+Only what is new or changed is read again; renamed files are followed, deleted ones forgotten.
+
 examples:
   context-mode index docs
   context-mode index . --include '*.py' --exclude 'tests/**'
+  context-mode index . --watch
   git log | context-mode index - --source history
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+import threading
 from functools import partial
 from pathlib import Path
 
+import kb
 from ctxmode import exit_codes
-from ctxmode.app import App
+from ctxmode.answers import IndexAnswer
 from ctxmode.errors import UsageError
 from ctxmode.indexing import IndexRequest
-from ctxmode.launch import print_json, with_app
-from ctxmode.render import index_text
+from ctxmode.launch import print_json, with_library
+from ctxmode.library import Library
+from ctxmode.render import index_text, size
+
+PROGRESS_EVERY = 25
+"""Files between two updates of the line that shows progress."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH|-", help="a file or folder; - is stdin")
     parser.add_argument("--source", metavar="LABEL", help="the label to find it by")
+    parser.add_argument("--kind", choices=sorted(kb.CHUNKERS), help="default: told by its name")
+    parser.add_argument("--language", metavar="NAME", help="of code; default: told by its name")
     parser.add_argument("--include", action="append", default=[], metavar="GLOB")
     parser.add_argument("--exclude", action="append", default=[], metavar="GLOB")
     parser.add_argument("--max-depth", type=int, default=20, metavar="N")
-    parser.add_argument("--max-files", type=int, default=5000, metavar="N")
+    parser.add_argument("--max-files", type=int, default=50_000, metavar="N")
     parser.add_argument("--no-gitignore", action="store_true", help="also what git ignores")
     parser.add_argument("--follow-symlinks", action="store_true")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--watch", action="store_true", help="stay, and index what changes")
+    parser.add_argument("--verbose", action="store_true", help="list what is left out, and why")
+    parser.add_argument("--json", action="store_true", help="with --watch one line a pass")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -40,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
         content=sys.stdin.buffer.read() if args.path == "-" else None,
         path=None if args.path == "-" else str(Path.cwd() / args.path),
         source=args.source,
+        kind=args.kind,
+        language=args.language,
         include=tuple(args.include),
         exclude=tuple(args.exclude),
         max_depth=args.max_depth,
@@ -47,9 +63,49 @@ def run(args: argparse.Namespace) -> int:
         respect_gitignore=not args.no_gitignore,
         follow_symlinks=args.follow_symlinks,
     )
-    answer = with_app(args, partial(App.index, request=request))
+    if args.watch:
+        with_library(args, partial(_watch, args=args, request=request))
+        return exit_codes.OK
+    answer = with_library(args, partial(_index, request=request))
     if args.json:
         print_json(answer.to_json())
     else:
-        sys.stdout.write(index_text(answer) + "\n")
+        _show(answer, args)
+        if answer.labelled and answer.sections:
+            sys.stdout.write(f"Find it: context-mode search --source {answer.source!r} QUERY\n")
+        elif answer.sections:
+            sys.stdout.write("Find it: context-mode search QUERY\n")
     return exit_codes.OK
+
+
+def _index(library: Library, request: IndexRequest) -> IndexAnswer:
+    if not sys.stderr.isatty():
+        return library.index(request)
+    try:
+        return library.index(request, _progress)
+    finally:
+        sys.stderr.write("\r\x1b[K")
+
+
+def _progress(done: kb.DirectoryProgress) -> None:
+    if done.files % PROGRESS_EVERY == 0:
+        counts = f"{done.files} files, {done.indexed} indexed, {size(done.bytes_indexed)}"
+        sys.stderr.write(f"\r\x1b[K{counts}")
+        sys.stderr.flush()
+
+
+def _watch(library: Library, args: argparse.Namespace, request: IndexRequest) -> None:
+    if request.content is not None:
+        raise UsageError("stdin cannot be watched", "Give a folder.")
+    for answer in library.watch(request, threading.Event()):
+        if args.json:
+            sys.stdout.write(json.dumps(answer.to_json(), ensure_ascii=False) + "\n")
+        else:
+            _show(answer, args)
+        sys.stdout.flush()
+
+
+def _show(answer: IndexAnswer, args: argparse.Namespace) -> None:
+    sys.stdout.write(index_text(answer) + "\n")
+    if args.verbose:
+        sys.stdout.writelines(f"  {one['path']}: {one['reason']}\n" for one in answer.left_out)

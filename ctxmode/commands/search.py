@@ -1,22 +1,32 @@
-"""Find exact passages in everything that was kept: large outputs, indexed files.
+"""Find exact passages in everything that was kept: large outputs, indexed files, fetched pages.
 
-Each argument is a query of its own; words of one query in quotes.
+Each argument is a query of its own; words of one query in quotes. A query may hold filters:
+kind:code lang:python source:docs path:src/ since:7d (or an ISO date).
+
+--json gives {hits: [{source, path, title, start_line, end_line, score, text}], corrections,
+truncated}: the hits of all queries in the order asked, each passage once; path is null where the
+source is no file; corrections are {typed, used}; truncated says that more would have matched, or
+that some of what matches is still being indexed.
 
 examples:
   context-mode search "connection refused"
   context-mode search --source out-7f3k2m timeout retry
+  context-mode search 'retry lang:python since:2d'
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
-from ctxmode import exit_codes
-from ctxmode.app import App
-from ctxmode.launch import print_json, with_app
-from ctxmode.render import search_text
+from ctxmode import exit_codes, highlight
+from ctxmode.answers import SearchAnswer
+from ctxmode.launch import print_json, with_library
+from ctxmode.library import Library, age_s
+from ctxmode.render import query_text, search_text
 from ctxmode.searching import SearchRequest
 
 
@@ -25,15 +35,66 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", help="a label, part of one, or an output id")
     parser.add_argument("--limit", type=int, default=3, metavar="N", help="passages per query")
     parser.add_argument("--content", choices=("code", "prose"), help="only this kind")
+    parser.add_argument("--kind", help="only this kind, such as markdown, code, log, json")
+    parser.add_argument("--lang", metavar="NAME", help="only code in this language")
+    parser.add_argument("--path", metavar="PART", help="only files whose path holds this")
+    parser.add_argument("--since", metavar="AGE", help="only what was kept since: 90s, 12h, 7d")
+    parser.add_argument("--budget", type=int, metavar="BYTES", help="of all passages together")
     parser.add_argument("--sort", choices=("relevance", "timeline"), default="relevance")
     parser.add_argument("--json", action="store_true")
 
 
 def run(args: argparse.Namespace) -> int:
-    request = SearchRequest(tuple(args.queries), args.limit, args.source, args.content, args.sort)
-    answer = with_app(args, partial(App.search, request=request))
+    request = SearchRequest(
+        tuple(args.queries),
+        args.limit,
+        args.source,
+        args.content,
+        args.sort,
+        budget_bytes=args.budget,
+        kind=args.kind,
+        language=args.lang,
+        path=args.path,
+        age_s=None if args.since is None else age_s(args.since),
+    )
+    with_library(args, partial(_answer, args=args, request=request))
+    return exit_codes.OK
+
+
+def _answer(library: Library, args: argparse.Namespace, request: SearchRequest) -> None:
+    answer = library.search(request)
     if args.json:
-        print_json(answer.to_json())
+        print_json(to_json(answer, library.paths(answer)))
+    elif highlight.wanted():
+        parts = [*map(partial(query_text, coloured=True), answer.queries), *answer.notes]
+        sys.stdout.write("\n\n".join(parts) + "\n")
     else:
         sys.stdout.write(search_text(answer) + "\n")
-    return exit_codes.OK
+
+
+def to_json(answer: SearchAnswer, paths: Mapping[int, str | None]) -> dict[str, Any]:
+    """The documented shape."""
+    hits = {hit.chunk_id: hit for result in answer.queries for hit in result.hits}
+    corrections = {
+        (correction.typed, correction.used): None
+        for result in answer.queries
+        for correction in result.corrections
+    }
+    return {
+        "hits": [
+            {
+                "source": hit.source,
+                "path": paths.get(hit.source_id),
+                "title": hit.title,
+                "start_line": hit.start_line,
+                "end_line": hit.end_line,
+                "score": hit.score,
+                "text": hit.text,
+            }
+            for hit in hits.values()
+        ],
+        "corrections": [{"typed": typed, "used": used} for typed, used in corrections],
+        "truncated": any(
+            result.omitted > 0 or result.incomplete_sources > 0 for result in answer.queries
+        ),
+    }

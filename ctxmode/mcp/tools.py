@@ -163,7 +163,10 @@ async def _index(call: Call, given: arguments.Index) -> Reply:
         follow_symlinks=given.followSymlinks,
     )
     answer = await call.app.index(request)
-    return Reply(render.index_text(answer), answer.to_json())
+    find = f', source="{answer.source}"' if answer.labelled else ""
+    text = f'{render.index_text(answer)}\nFind it: ctx_search(queries=["…"]{find})'
+    data = {key: value for key, value in answer.to_json().items() if key != "left_out"}
+    return Reply(text, data)
 
 
 async def _search(call: Call, given: arguments.Search) -> Reply:

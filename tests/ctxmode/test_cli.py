@@ -65,6 +65,8 @@ def test_every_verb_refuses_an_unknown_option(capsys, verb):
         "search",
         "index",
         "batch",
+        "kb",
+        "show",
     )
 
 

@@ -39,7 +39,30 @@ def test_an_unchanged_folder_says_so(store, config, rules):
     index(store, config, rules, IndexRequest(path="docs"))
     again = index(store, config, rules, IndexRequest(path="docs"))
     assert again.files == 0
-    assert "unchanged" in again.notes[0]
+    assert again.unchanged == 1
+
+
+@pytest.mark.parametrize("name", [".env", "id_rsa", "server.pem", "credentials.json"])
+def test_what_is_named_like_secrets_is_left_out_with_its_reason(store, config, rules, name):
+    (config.project / "docs" / name).write_text("retry\n")
+    answer = index(store, config, rules, IndexRequest(path="docs"))
+    assert answer.left_out == ({"path": name, "reason": "named like a file of secrets"},)
+    with pytest.raises(ContextModeError, match="named like"):
+        index(store, config, rules, IndexRequest(path=f"docs/{name}"))
+
+
+def test_kind_and_language_can_be_said(store, config, rules):
+    index(store, config, rules, IndexRequest(content=b"# x", source="n", kind="markdown"))
+    index(store, config, rules, IndexRequest(path="docs/guide.md", source="g", kind="text"))
+    assert {s.label: s.kind for s in store.sources()} == {"n": "markdown", "g": "text"}
+    with pytest.raises(UsageError, match="unknown kind"):
+        index(store, config, rules, IndexRequest(content=b"x", source="n", kind="novel"))
+
+
+def test_a_page_says_what_it_became(store, config, rules):
+    (config.project / "p.html").write_text("<h1>Title</h1>")
+    answer = index(store, config, rules, IndexRequest(path="p.html"))
+    assert (answer.converted, answer.bytes) == ("HTML to Markdown", len("# Title\n"))
 
 
 def test_a_file_that_a_rule_denies_is_not_read(store, config, rules):

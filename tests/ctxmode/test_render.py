@@ -197,12 +197,16 @@ def test_a_batch_with_queries_shows_only_how_each_ended_and_the_failures():
 
 
 def test_indexing_says_what_was_left_out():
-    answer = IndexAnswer("docs", 3, 12, 2048, False, {"binary": 2, "excluded": 0}, ("a note",))
+    skipped = {"binary": 2, "excluded": 0}
+    answer = IndexAnswer(
+        "docs", 3, 12, 2048, False, unchanged=1, redactions=2, skipped=skipped, notes=("a note",)
+    )
     assert index_text(answer).splitlines() == [
         "Indexed 3 files, 12 sections, 2.0 KB as docs.",
+        "1 files unchanged since the last time.",
+        "2 secrets were redacted.",
         "Left out: 2 binary.",
         "a note",
-        'Find it: ctx_search(queries=["…"]); each file goes by its path.',
     ]
 
 

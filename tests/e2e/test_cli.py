@@ -130,9 +130,79 @@ def test_a_large_output_is_found_again(place):
     kept = json.loads(done.stdout)["kept"]
     assert kept["bytes_indexed"] == kept["bytes_total"]
     found = place.run("search", "--json", "--source", kept["output_id"], "needle", "zzyzx")
-    needle, nothing = json.loads(found.stdout)["queries"]
-    assert "the needle here" in needle["hits"][0]["text"]
-    assert (needle["state"], nothing["state"]) == ("match", "no_match")
+    data = json.loads(found.stdout)
+    assert set(data) == {"hits", "corrections", "truncated"}
+    assert "the needle here" in data["hits"][0]["text"]
+    assert {hit["source"].split("/")[0] for hit in data["hits"]} == {kept["output_id"]}
+
+
+def test_the_same_command_again_supersedes_and_its_first_output_can_still_be_asked(place):
+    (place.project / "state.txt").write_text("the first answer\n")
+    command = ("run", "shell", "--json", "-c", "cat app.log; cat state.txt")
+    first = json.loads(place.run(*command).stdout)["kept"]["output_id"]
+    (place.project / "state.txt").write_text("the second answer\n")
+    place.run(*command)
+
+    def texts(*arguments):
+        found = json.loads(place.run("search", "answer", "--json", *arguments).stdout)
+        return " ".join(hit["text"] for hit in found["hits"])
+
+    assert "second answer" in texts()
+    assert "first answer" not in texts()
+    assert "first answer" in texts("--source", first)
+    listed = json.loads(place.run("sources", "--json").stdout)
+    assert listed["total"] == 1
+    assert json.loads(place.run("sources", "--all", "--json").stdout)["total"] == 2
+
+
+def test_what_is_kept_can_be_listed_shown_copied_checked_and_forgotten(place, tmp_path):
+    place.run("index", "docs")
+    (listed,) = json.loads(place.run("sources", "--json").stdout)["sources"]
+    assert (listed["label"], listed["kind"], listed["redactions"]) == ("guide.md", "markdown", 0)
+    assert place.run("show", "guide.md").stdout == b"# Guide\n\n## Retries\n\nA retry waits.\n"
+    assert place.run("show", listed["id"], "--lines", "3").stdout == b"## Retries\n"
+    assert json.loads(place.run("kb", "check", "--json").stdout) == {"ok": True, "problems": []}
+    assert json.loads(place.run("kb", "stats", "--json").stdout)["sources"] == 1
+    copy = tmp_path / "copy.sqlite3"
+    assert place.run("kb", "backup", copy).returncode == 0
+    assert copy.stat().st_size > 0
+    assert place.run("kb", "backup", copy).returncode == 2
+    assert place.run("purge").returncode == 2
+    assert place.run("purge", "--all").returncode == 2
+    purged = json.loads(place.run("purge", "--source", "guide", "--json").stdout)
+    assert (purged["sources"], set(purged)) == (1, {"sources", "chunks", "bytes"})
+    assert json.loads(place.run("sources", "--json").stdout) == {"sources": [], "total": 0}
+
+
+def test_a_secret_in_a_file_is_neither_kept_nor_shown(place):
+    (place.project / "docs" / "keys.md").write_text('# Keys\n\npassword = "kP9x2mQv7LzR4t"\n')
+    (place.project / "docs" / ".env").write_text("TOKEN=x\n")
+    answer = json.loads(place.run("index", "docs", "--json").stdout)
+    assert answer["redactions"] == 1
+    assert answer["left_out"] == [{"path": ".env", "reason": "named like a file of secrets"}]
+    assert b"[REDACTED:password]" in place.run("show", "keys.md").stdout
+    assert all(
+        b"kP9x2mQv7LzR4t" not in path.read_bytes()
+        for path in place.data.rglob("*")
+        if path.is_file()
+    )
+
+
+def test_a_folder_is_watched_until_a_signal_ends_it(place):
+    program = subprocess.Popen(
+        [*place.command, "index", "docs", "--watch", "--json"],
+        cwd=place.project,
+        env=place.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert json.loads(program.stdout.readline())["files"] == 1
+    (place.project / "docs" / "more.md").write_text("# More\n\nabout penguins\n")
+    assert json.loads(program.stdout.readline())["files"] == 1
+    program.send_signal(signal.SIGINT)
+    _, err = program.communicate(timeout=20)
+    assert (program.returncode, err) == (130, b"")
+    assert b"about penguins" in place.run("search", "penguins").stdout
 
 
 def test_with_an_intent_only_what_matches_is_shown(place):

@@ -80,8 +80,24 @@ async def test_two_runs_of_one_program_never_overwrite_each_other(keep, store, t
     second = await keep.answer(completed(tmp_path, LOG.upper()), REQUEST)
     assert first.kept.output_id != second.kept.output_id
     for answer, expected in ((first, LOG), (second, LOG.upper())):
-        (result,) = store.search("entry", source=answer.kept.output_id, limit=1)
+        output_id = answer.kept.output_id
+        (result,) = store.search("entry", source=output_id, limit=1, include_superseded=True)
         assert result.hits[0].text.encode() in expected
+
+
+async def test_the_same_command_again_supersedes_and_another_does_not(keep, store, tmp_path):
+    first = await keep.answer(completed(tmp_path, LOG, LOG), REQUEST)
+    again = replace(REQUEST, intent="other words", timeout_s=5)
+    second = await keep.answer(completed(tmp_path, LOG.upper()), again)
+    other = replace(REQUEST, args=("--more",))
+    third = await keep.answer(completed(tmp_path, LOG), other)
+    ids = {"first": first, "second": second, "third": third}
+    current = {source.label.partition(" ")[0] for source in store.sources()}
+    assert current == {
+        f"{ids['first'].kept.output_id}/stderr",
+        f"{ids['second'].kept.output_id}/stdout",
+        f"{ids['third'].kept.output_id}/stdout",
+    }
 
 
 async def test_an_output_can_be_kept_though_it_is_small(keep, store, tmp_path):

@@ -47,6 +47,16 @@ def test_a_later_version_supersedes_and_the_older_is_kept(store: Store) -> None:
     assert store.check().ok
 
 
+def test_a_series_is_superseded_whatever_its_labels(store: Store) -> None:
+    first = store.add("out-1", b"apples", series="cmd")
+    store.add("out-2", b"apples and pears", series="cmd")
+    store.add("out-3", b"apples of another", series="other")
+    assert {s.label for s in store.sources()} == {"out-2", "out-3"}
+    assert store.source(first.source_id).superseded_by == 2
+    assert len(store.search("apples", include_superseded=True)[0].hits) == 3
+    assert store.check().ok
+
+
 def test_the_kept_text_is_the_source_byte_for_byte(store: Store) -> None:
     data = bytes(range(256)) * 100 + "日本語".encode() * 1000
     added = store.add("binary", data)

@@ -1,0 +1,76 @@
+"""Look after the store of what is kept: is it sound, copy it, how large is it.
+
+examples:
+  context-mode kb check
+  context-mode kb check --repair
+  context-mode kb backup kept.sqlite3
+  context-mode kb stats --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+from ctxmode import exit_codes
+from ctxmode.launch import print_json, with_library
+from ctxmode.library import Library
+from ctxmode.render import size
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    check = commands.add_parser("check", help="verify the file, its references and its indexes")
+    check.add_argument("--repair", action="store_true", help="rebuild the indexes if need be")
+    backup = commands.add_parser("backup", help="a consistent copy while others read and write")
+    backup.add_argument("file", metavar="FILE", help="a new file")
+    stats = commands.add_parser("stats", help="sources, chunks and bytes")
+    for command in (check, backup, stats):
+        command.add_argument("--json", action="store_true")
+
+
+def run(args: argparse.Namespace) -> int:
+    carry_out = {"check": _check, "backup": _backup, "stats": _stats}[args.command]
+    return with_library(args, partial(carry_out, args=args))
+
+
+def _check(library: Library, args: argparse.Namespace) -> int:
+    check = library.check(repair=args.repair)
+    if args.json:
+        print_json({"ok": check.ok, "problems": list(check.problems)})
+    elif check.ok:
+        sys.stdout.write(f"{library.store.path} is sound.\n")
+    else:
+        sys.stdout.writelines(f"{problem}\n" for problem in check.problems)
+        if not args.repair:
+            sys.stdout.write("Try: context-mode kb check --repair\n")
+    return exit_codes.OK if check.ok else exit_codes.ERROR
+
+
+def _backup(library: Library, args: argparse.Namespace) -> int:
+    target = Path.cwd() / args.file
+    copied = library.backup(target)
+    if args.json:
+        print_json({"file": str(target), "bytes": copied})
+    else:
+        sys.stdout.write(f"Copied {size(copied)} to {target}.\n")
+    return exit_codes.OK
+
+
+def _stats(library: Library, args: argparse.Namespace) -> int:
+    stats = library.stats()
+    if args.json:
+        print_json({"file": str(library.store.path)} | asdict(stats))
+        return exit_codes.OK
+    lines = [
+        f"{library.store.path}: {size(stats.file_bytes)} on disk",
+        f"{stats.sources} sources ({stats.superseded} of them superseded), {stats.chunks} chunks,"
+        f" {size(stats.text_bytes)} of text",
+    ]
+    if stats.pending_bytes:
+        lines.append(f"{size(stats.pending_bytes)} still to be indexed")
+    sys.stdout.write("\n".join(lines) + "\n")
+    return exit_codes.OK

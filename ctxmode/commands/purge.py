@@ -1,0 +1,61 @@
+"""Forget what is kept, for good: sources that fit every filter given. Pinned ones stay.
+
+What has expired goes with every purge. The file shrinks accordingly.
+
+examples:
+  context-mode purge --source docs/guide.md
+  context-mode purge --older-than 30d --kind log
+  context-mode purge --all --yes
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+
+from ctxmode import exit_codes
+from ctxmode.errors import UsageError
+from ctxmode.launch import print_json, with_library
+from ctxmode.library import Library, age_s
+from ctxmode.purging import PurgeRequest
+from ctxmode.render import purged_text
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--source", metavar="PART", help="labels that hold this; an output id")
+    parser.add_argument("--older-than", metavar="AGE", help="90s, 30m, 12h, 7d, 2w")
+    parser.add_argument("--kind", metavar="KIND", help="such as log, markdown, code")
+    parser.add_argument("--session", metavar="NAME")
+    parser.add_argument("--superseded", action="store_true", help="only older versions")
+    parser.add_argument("--expired", action="store_true", help="only what has expired")
+    parser.add_argument("--pinned", action="store_true", help="pinned sources, too")
+    parser.add_argument("--all", action="store_true", help="everything of this project")
+    parser.add_argument("--yes", action="store_true", help="needed with --all")
+    parser.add_argument("--json", action="store_true")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.all and not args.yes:
+        raise UsageError("--all forgets everything of this project", "Say --yes if that is meant.")
+    request = PurgeRequest(
+        source=args.source,
+        older_than_s=None if args.older_than is None else age_s(args.older_than),
+        kind=args.kind,
+        session=args.session,
+        superseded=args.superseded,
+        pinned=args.pinned,
+        expired=args.expired,
+        everything=args.all,
+    )
+    with_library(args, partial(_purge, args=args, request=request))
+    return exit_codes.OK
+
+
+def _purge(library: Library, args: argparse.Namespace, request: PurgeRequest) -> None:
+    purged = library.purge(request)
+    if args.json:
+        counts = {"sources": purged.sources, "chunks": purged.chunks, "bytes": purged.text_bytes}
+        print_json(counts)
+    else:
+        sys.stdout.write(purged_text(purged) + "\n")

@@ -1,0 +1,65 @@
+"""Show a source exactly as it is kept, or some lines of it, or what to search it for.
+
+SOURCE is a number from `context-mode sources`, a label, an output id, or a part of one.
+
+examples:
+  context-mode show docs/guide.md
+  context-mode show out-7f3k2m --lines 100-140
+  context-mode show 17 --terms
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from functools import partial
+
+from ctxmode import exit_codes, highlight
+from ctxmode.commands.sources import source_json
+from ctxmode.errors import UsageError
+from ctxmode.launch import print_json, with_library
+from ctxmode.library import Library
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="SOURCE")
+    parser.add_argument("--lines", metavar="A-B", help="only these lines, counted from 1")
+    parser.add_argument("--terms", action="store_true", help="words that tell its parts apart")
+    parser.add_argument("--json", action="store_true")
+
+
+def run(args: argparse.Namespace) -> int:
+    with_library(args, partial(_show, args=args))
+    return exit_codes.OK
+
+
+def _show(library: Library, args: argparse.Namespace) -> None:
+    source = library.source(args.source)
+    if args.terms:
+        terms = library.terms(source)
+        if args.json:
+            print_json({"source": source_json(source), "terms": terms})
+        else:
+            sys.stdout.write("\n".join(terms) + "\n")
+        return
+    text = library.text(source)
+    if args.lines:
+        text = _lines(text, args.lines)
+    if args.json:
+        print_json({"source": source_json(source), "text": text.decode("utf-8", "replace")})
+    elif highlight.wanted():
+        language = source.language if source.converted is None else None
+        sys.stdout.write(highlight.coloured(text.decode("utf-8", "replace"), language))
+    else:
+        sys.stdout.buffer.write(text)
+        sys.stdout.buffer.flush()
+
+
+def _lines(text: bytes, wanted: str) -> bytes:
+    found = re.fullmatch(r"(\d{1,12})(?:-(\d{1,12}))?", wanted)
+    if found is None:
+        raise UsageError(f"--lines is {wanted!r}", "Give A-B, such as 100-140, or one number.")
+    first = int(found.group(1))
+    last = int(found.group(2) or first)
+    return b"".join(text.splitlines(keepends=True)[max(first - 1, 0) : last])

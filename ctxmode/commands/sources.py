@@ -1,0 +1,87 @@
+"""List what is kept: outputs of runs, indexed files, notes, fetched pages; latest first.
+
+examples:
+  context-mode sources
+  context-mode sources guide --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import kb
+from ctxmode import exit_codes
+from ctxmode.launch import print_json, with_library
+from ctxmode.library import Library
+from ctxmode.render import age, size
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("part", nargs="?", metavar="PART", help="only labels that hold this")
+    parser.add_argument("--all", action="store_true", help="superseded versions, too")
+    parser.add_argument("--limit", type=int, metavar="N", help="only the latest N")
+    parser.add_argument("--json", action="store_true")
+
+
+def run(args: argparse.Namespace) -> int:
+    with_library(args, partial(_list, args=args))
+    return exit_codes.OK
+
+
+def _list(library: Library, args: argparse.Namespace) -> None:
+    found = library.sources(matching=args.part, all_versions=args.all)
+    shown = found if args.limit is None else found[: max(args.limit, 0)]
+    if args.json:
+        print_json({"sources": [source_json(one) for one in shown], "total": len(found)})
+    elif not found:
+        sys.stdout.write("Nothing is kept here yet: index a path, or run something.\n")
+    else:
+        _show(shown)
+
+
+def source_json(source: kb.Source) -> dict[str, Any]:
+    """One source as documented: its fields, and whether all of it is indexed."""
+    return asdict(source) | {"complete": source.complete}
+
+
+def _show(sources: list[kb.Source]) -> None:
+    from rich.table import Table  # noqa: PLC0415 - for people only
+    from rich.text import Text  # noqa: PLC0415
+
+    from ctxmode import highlight, terminal  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False)
+    for column, right in (("id", True), ("kept", True), ("size", True), ("kind", False)):
+        table.add_column(column, justify="right" if right else "left", no_wrap=True)
+    table.add_column("source", overflow="fold")
+    table.add_column("", overflow="fold")
+    for one in sources:
+        table.add_row(
+            str(one.id),
+            age(time.time() - one.indexed_at),
+            size(one.bytes_total),
+            one.kind,
+            Text(highlight.harmless(one.label)),
+            Text(", ".join(_remarks(one))),
+        )
+    terminal.console().print(table)
+
+
+def _remarks(source: kb.Source) -> list[str]:
+    remarks = []
+    if source.superseded_by is not None:
+        remarks.append("superseded")
+    if source.pinned:
+        remarks.append("pinned")
+    if not source.complete:
+        remarks.append(f"indexed {size(source.bytes_indexed)}")
+    if source.converted:
+        remarks.append(source.converted)
+    if source.redactions:
+        remarks.append(f"{source.redactions} secrets redacted")
+    return remarks

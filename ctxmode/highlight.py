@@ -1,0 +1,47 @@
+"""Passages in colour for a person at a terminal, and without what a terminal would obey."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from importlib import import_module
+
+# All control characters but line feed and tab: escape sequences, carriage returns, C1.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+_NAMES = {"tsx": "typescript", "dockerfile": "docker", "notebook": "json", "jsonl": "json"}
+
+
+def wanted() -> bool:
+    """Whether standard output is a terminal and its user has not said NO_COLOR."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def harmless(text: str) -> str:
+    """`text` with control characters shown rather than sent; only a terminal needs it."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
+
+
+def heading(text: str) -> str:
+    return f"{_BOLD}{harmless(text)}{_PLAIN}"
+
+
+def faint(text: str) -> str:
+    return f"{_DIM}{harmless(text)}{_PLAIN}"
+
+
+def coloured(text: str, language: str | None) -> str:
+    """`text` as its language's lexer colours it; plain where there is none for it."""
+    plain = harmless(text)
+    if language is None:
+        return plain
+    lexers, util = import_module("pygments.lexers"), import_module("pygments.util")
+    try:
+        lexer = lexers.get_lexer_by_name(
+            _NAMES.get(language, language), stripnl=False, ensurenl=False
+        )
+    except util.ClassNotFound:
+        return plain
+    formatter = import_module("pygments.formatters").TerminalFormatter()
+    return str(import_module("pygments").highlight(plain, lexer, formatter))

@@ -1,0 +1,53 @@
+"""What `purge` forgets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ctxmode.errors import UsageError
+from kb import Purged, Store
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeRequest:
+    """Sources that fit every filter given; `everything` where none is, and `expired` for those
+    alone whose time is over. Pinned ones stay unless `pinned`."""
+
+    source: str | None = None
+    older_than_s: float | None = None
+    kind: str | None = None
+    session: str | None = None
+    superseded: bool = False
+    pinned: bool = False
+    expired: bool = False
+    everything: bool = False
+
+    @property
+    def filtered(self) -> bool:
+        """Whether it says which sources it means."""
+        given = (self.source, self.older_than_s, self.kind, self.session)
+        return self.superseded or any(value is not None for value in given)
+
+    def carried_out(self, store: Store) -> Purged:
+        """Forget them.
+
+        Raises:
+            UsageError: it is not said which ones, or a filter stands beside `everything`.
+        """
+        if self.source is not None and not self.source.strip():
+            raise UsageError("source is empty, which would be every source", "Name a part of one.")
+        if self.everything and self.filtered:
+            raise UsageError("everything and a filter exclude each other", "Leave one of them out.")
+        if not (self.everything or self.filtered or self.expired):
+            raise UsageError(
+                "purge of what?", "Name a source, a kind or an age, or say that all is meant."
+            )
+        return store.purge(
+            source=self.source,
+            older_than_s=self.older_than_s,
+            kind=self.kind,
+            session=self.session,
+            superseded=self.superseded,
+            everything=self.everything,
+            pinned=self.pinned,
+        )
