@@ -17,6 +17,10 @@ from images.groups import Group
 PREFIX: Final = "localhost/context-mode"
 LABEL: Final = "context-mode.image"
 """Every image of ours bears it, and nothing else does: its value is the group's name, or `base`."""
+BASE_LABEL: Final = "context-mode.base"
+"""What an image was built on."""
+STAGE_LABEL: Final = "context-mode.stage"
+"""What a build leaves behind bears it, with the build's own id, so that it can take it away."""
 
 _HERE: Final = Path(__file__).parent
 _ROOMS: Final = _HERE.parent

@@ -1,6 +1,8 @@
 # Elixir on the Erlang virtual machine.
 ARG BASE
 FROM ${BASE} AS installed
+ARG STAGE
+LABEL context-mode.stage=${STAGE}
 COPY build /build
 RUN /build/install elixir python3
 RUN /build/finish

@@ -1,11 +1,15 @@
 # JavaScript and TypeScript: node, bun, deno, and node with tsx.
 ARG BASE
 FROM ${BASE} AS packages
+ARG STAGE
+LABEL context-mode.stage=${STAGE}
 COPY build /build
 RUN /build/install ca-certificates nodejs npm
 RUN /build/install-npm bun deno tsx
 
 FROM ${BASE} AS installed
+ARG STAGE
+LABEL context-mode.stage=${STAGE}
 COPY build /build
 RUN /build/install nodejs python3
 COPY --from=packages /usr/local/lib/node_modules /usr/local/lib/node_modules

@@ -1,0 +1,185 @@
+"""What images are built on: an image that is named, one from a registry, or one made here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+import docker
+import trio
+from docker.errors import DockerException, ImageNotFound
+from requests.exceptions import RequestException
+
+from images.errors import ImageError
+from images.naming import LABEL, PREFIX
+from images.settings import Settings
+
+DEFAULT_BASE: Final = "debian:bookworm-slim"
+OWN_REPOSITORY: Final = f"{PREFIX}/base"
+PULL_S_MAX: Final = 600.0
+DEBOOTSTRAP_S_MAX: Final = 1200.0
+
+# Where a base of our own gets packages from when somebody builds on: the distributions' public
+# names, whatever mirror this host used.
+_PUBLIC: Final = {
+    "debian": "http://deb.debian.org/debian",
+    "ubuntu": "http://archive.ubuntu.com/ubuntu",
+}
+_REMEDY: Final = "Name an image that is here and has apt: context-mode images build --base IMAGE"
+_SCRIPT: Final = """\
+set -eu
+root=$1 suite=$2 mirror=$3
+debootstrap --variant=minbase "$suite" "$root" "$mirror"
+rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/* "$root"/var/log/*
+rm -f "$root"/etc/hostname "$root"/etc/resolv.conf
+echo "deb $4 $suite main" >"$root/etc/apt/sources.list"
+tar --create --file="$5" --directory="$root" --one-file-system --numeric-owner \
+    --exclude='./dev/*' --exclude='./proc/*' --exclude='./sys/*' .
+"""
+
+
+def own_reference(settings: Settings) -> str:
+    """What a base that is made on this host is called."""
+    return f"{OWN_REPOSITORY}:{settings.codename}"
+
+
+async def find_or_make(
+    api: docker.APIClient,
+    wanted: str | None,
+    settings: Settings,
+    report: Callable[[str], None],
+    *,
+    fresh: bool = False,
+) -> str:
+    """The reference of an image to build on: `wanted`, else whichever can be had.
+
+    Raises:
+        ImageError: there is none; the hint says how to get one.
+    """
+    if wanted is not None:
+        if not await is_present(api, wanted):
+            report(f"base: pulling {wanted}")
+            await _pull(api, wanted)
+        return wanted
+    if await is_present(api, DEFAULT_BASE):
+        return DEFAULT_BASE
+    own = own_reference(settings)
+    if not fresh and await is_present(api, own):
+        return own
+    report(f"base: pulling {DEFAULT_BASE}")
+    try:
+        await _pull(api, DEFAULT_BASE)
+    except ImageError as error:
+        report(f"base: {error.message}")
+        await _make(api, own, settings, report, unreachable=error)
+        return own
+    return DEFAULT_BASE
+
+
+async def is_present(api: docker.APIClient, reference: str) -> bool:
+    """Whether the engine has the image."""
+    try:
+        await trio.to_thread.run_sync(api.inspect_image, reference, abandon_on_cancel=True)
+    except ImageNotFound:
+        return False
+    return True
+
+
+async def _pull(api: docker.APIClient, reference: str) -> None:
+    repository, _, tag = reference.rpartition(":")
+    if not repository or "/" in tag:
+        repository, tag = reference, "latest"
+    pull = partial(api.pull, repository, tag)
+    try:
+        with trio.fail_after(PULL_S_MAX):
+            await trio.to_thread.run_sync(pull, abandon_on_cancel=True)
+        # What fails half-way is told in the stream alone.
+        present = await is_present(api, reference)
+    except (DockerException, RequestException, trio.TooSlowError) as error:
+        said = getattr(error, "explanation", None) or str(error) or "no answer in time"
+        raise ImageError(f"{reference} can't be pulled: {said}", _REMEDY) from error
+    if not present:
+        raise ImageError(f"{reference} was not pulled to its end", _REMEDY)
+
+
+async def _make(
+    api: docker.APIClient,
+    reference: str,
+    settings: Settings,
+    report: Callable[[str], None],
+    *,
+    unreachable: ImageError,
+) -> None:
+    """A minimal system from the mirror that this host's own packages come from."""
+    if lacking := _lacking(settings, await trio.to_thread.run_sync(api.version)):
+        raise ImageError(f"{unreachable.message}; and {lacking[0]}", lacking[1])
+    mirror = settings.sources[0].url
+    report(f"base: making {reference} with debootstrap")
+    distribution = "ubuntu" if "ubuntu" in mirror else "debian"
+    with tempfile.TemporaryDirectory(prefix="context-mode-base-", dir="/var/tmp") as folder:
+        archive = f"{folder}/base.tar"
+        public = _PUBLIC[distribution]
+        await _debootstrap((f"{folder}/root", settings.codename, mirror, public, archive))
+        await trio.to_thread.run_sync(_import, api, archive, reference)
+
+
+def _lacking(settings: Settings, engine: dict[str, str]) -> tuple[str, str] | None:
+    """What keeps this host from making a base, and what to do about it."""
+    if not settings.codename or not settings.sources:
+        return "a base can be made only on Debian or Ubuntu", _REMEDY
+    if not shutil.which("debootstrap"):
+        install = "sudo apt-get install -y --no-install-recommends debootstrap"
+        return "debootstrap is not installed", f"Install it: {install}. Or: {_REMEDY}"
+    if os.geteuid() != 0:
+        return "making a base takes root", f"Run it with sudo. Or: {_REMEDY}"
+    machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
+    if engine.get("Arch", machine) != machine:
+        return f"the engine is for {engine['Arch']}, this host is {machine}", _REMEDY
+    return None
+
+
+async def _debootstrap(arguments: tuple[str, ...]) -> None:
+    """In namespaces of its own, so that what it mounts and starts goes when it goes."""
+    isolated = ("unshare", "--mount", "--pid", "--fork", "--kill-child")
+    command = [*isolated, "sh", "-c", _SCRIPT, "base", *arguments]
+    environment = {**os.environ, "LC_ALL": "C"}
+    try:
+        with trio.fail_after(DEBOOTSTRAP_S_MAX):
+            done = await trio.run_process(
+                command,
+                capture_stdout=True,
+                stderr=subprocess.STDOUT,
+                check=False,
+                env=environment,
+                deliver_cancel=_kill,
+            )
+    except trio.TooSlowError as error:
+        hint = "See whether the mirror in apt's sources answers"
+        raise ImageError(f"debootstrap did not end in {DEBOOTSTRAP_S_MAX:g} s", hint) from error
+    if done.returncode != 0:
+        output = done.stdout.decode(errors="replace")
+        hint = "See whether apt-get update works on this host, and whether /var/tmp has 1 GB free"
+        raise ImageError("debootstrap failed", hint, output)
+
+
+async def _kill(process: trio.Process) -> None:
+    process.send_signal(signal.SIGKILL)
+
+
+def _import(api: docker.APIClient, archive: str, reference: str) -> None:
+    repository, _, tag = reference.rpartition(":")
+    changes = [f"LABEL {LABEL}=base"]
+    try:
+        with open(archive, "rb") as content:
+            api.import_image(src=content, repository=repository, tag=tag, changes=changes)
+        # What the engine refuses half-way is answered with success, and no image.
+        api.inspect_image(reference)
+    except (DockerException, RequestException) as error:
+        said = getattr(error, "explanation", None) or str(error)
+        raise ImageError(f"the engine did not take the base: {said}") from error

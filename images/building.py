@@ -1,0 +1,159 @@
+"""Makes one image: its toolchains first, then the image that adds this program's part to them."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+import docker
+import trio
+from docker.errors import DockerException
+from requests.exceptions import RequestException
+
+from images import context
+from images.errors import ImageError
+from images.groups import Group
+from images.naming import BASE_LABEL, LABEL, STAGE_LABEL, reference, toolchains_reference
+from images.settings import Settings
+
+BUILD_S_MAX: Final = 1800.0
+SILENCE_S_MAX: Final = 600
+OUTPUT_LINES: Final = 40
+REPORT_EVERY_S: Final = 15.0
+Report = Callable[[str], None]
+
+_STEP: Final = re.compile(r"Step (\d+/\d+) : (.+)")
+_ESCAPE: Final = re.compile(r"\x1b\[[0-9;]*m")
+_REMEDIES: Final = {
+    "no space left on device": "Make room where the engine keeps its data, or: docker system prune",
+    "apt-get: not found": "The base must be Debian-like: have apt and dpkg",
+    "unable to locate package": "The base's package sources lack it: name another with --base",
+    "temporary failure resolving": "The build's network can't reach the package servers: "
+    "name another with --network, or set HTTP_PROXY and HTTPS_PROXY",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What images are built on and with; `network` is a mode of the engine's builds."""
+
+    base: str
+    settings: Settings
+    network: str
+
+
+async def build_toolchains(
+    api: docker.APIClient, group: Group, ground: Ground, report: Report
+) -> None:
+    """Install the group's toolchains.
+
+    Raises:
+        ImageError: a step failed; its output is there.
+    """
+    settings, stage = ground.settings, uuid.uuid4().hex
+    options = {
+        "tag": toolchains_reference(group),
+        "labels": {LABEL: group.name, BASE_LABEL: ground.base},
+        "buildargs": {**settings.arguments, "BASE": ground.base, "STAGE": stage},
+        "network_mode": ground.network,
+        "nocache": True,
+    }
+    try:
+        await _run(api, context.for_toolchains(group, settings.files), options, report)
+    finally:
+        # The settings of this host are in what the steps left: it goes, however they ended.
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + SILENCE_S_MAX):
+            await trio.to_thread.run_sync(_remove_stages, api, stage, abandon_on_cancel=True)
+
+
+async def build_image(api: docker.APIClient, group: Group, base: str, report: Report) -> str:
+    """Add this program's part to the group's toolchains; the image's reference.
+
+    Raises:
+        ImageError: a step failed; its output is there.
+    """
+    options = {
+        "tag": reference(group),
+        "labels": {LABEL: group.name, BASE_LABEL: base},
+        "buildargs": {"TOOLCHAINS": toolchains_reference(group)},
+        "network_mode": "none",
+    }
+    await _run(api, context.for_image(), options, report)
+    return reference(group)
+
+
+async def _run(
+    api: docker.APIClient, archive: bytes, options: Mapping[str, Any], report: Report
+) -> None:
+    build = partial(_build, api, archive, options, report)
+    try:
+        with trio.fail_after(BUILD_S_MAX):
+            await trio.to_thread.run_sync(build, abandon_on_cancel=True)
+    except trio.TooSlowError as error:
+        hint = "See what the last step waits for; a slow network may need several tries"
+        raise ImageError(f"it did not end in {BUILD_S_MAX:g} s", hint) from error
+    except (DockerException, RequestException) as error:
+        said = getattr(error, "explanation", None) or str(error)
+        raise ImageError(f"the engine failed: {said}", remedy(said)) from error
+
+
+def _build(
+    api: docker.APIClient, archive: bytes, options: Mapping[str, Any], report: Report
+) -> None:
+    """In a thread. Given up between two lines of output; the engine then ends the step."""
+    stream = api.build(
+        fileobj=io.BytesIO(archive),
+        custom_context=True,
+        decode=True,
+        rm=True,
+        forcerm=True,
+        timeout=SILENCE_S_MAX,
+        **options,
+    )
+    told_s = time.monotonic()
+    for line in _lines(stream):
+        trio.from_thread.check_cancelled()
+        if step := _STEP.match(line):
+            report(f"step {step.group(1)}: {step.group(2)}")
+            told_s = time.monotonic()
+        elif time.monotonic() - told_s > REPORT_EVERY_S:
+            report(f"… {line}")
+            told_s = time.monotonic()
+
+
+def _lines(stream: Iterator[Mapping[str, Any]]) -> Iterator[str]:
+    """What the steps print, line by line.
+
+    Raises:
+        ImageError: one failed.
+    """
+    seen: deque[str] = deque(maxlen=OUTPUT_LINES)
+    for message in stream:
+        if "error" in message:
+            output = "\n".join(seen)
+            said = str(message["error"])
+            raise ImageError(said, remedy(f"{said}\n{output}"), output)
+        for line in _ESCAPE.sub("", str(message.get("stream", ""))).splitlines():
+            if line.strip():
+                seen.append(line.rstrip())
+                yield line.rstrip()
+
+
+def remedy(text: str) -> str:
+    """What helps against a failure that is known by its words."""
+    lowered = text.lower()
+    return next((hint for words, hint in _REMEDIES.items() if words in lowered), "")
+
+
+def _remove_stages(api: docker.APIClient, stage: str) -> None:
+    with suppress(DockerException, RequestException):  # the next build and `remove` try again
+        for image in api.images(filters={"label": f"{STAGE_LABEL}={stage}"}):
+            api.remove_image(image["Id"])

@@ -1,0 +1,118 @@
+"""Which images the engine has: current, outdated, missing; and how ours are removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from typing import Any
+
+import docker
+import trio
+from docker.errors import APIError, DockerException
+from requests.exceptions import RequestException
+
+from images.errors import ImageError
+from images.groups import GROUPS, Group
+from images.naming import BASE_LABEL, LABEL, STAGE_LABEL, reference, toolchains_reference
+
+
+class State(StrEnum):
+    """Of one image, or of what stands in its place."""
+
+    CURRENT = "current"
+    OUTDATED = "outdated"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageState:
+    """A group's image: `reference` is what is there, or with `missing` what is to be made."""
+
+    group: str
+    state: State
+    reference: str
+    size_bytes: int = 0
+    base: str = ""
+
+
+async def survey(api: docker.APIClient, groups: Iterable[Group] = GROUPS) -> tuple[ImageState, ...]:
+    """Every image of the groups, and for each group without a current one what would help.
+
+    Raises:
+        ImageError: the engine does not say.
+    """
+    present = await _call(partial(api.images, filters={"label": LABEL}))
+    return tuple(state for group in groups for state in _states(group, present))
+
+
+async def remove(
+    api: docker.APIClient, groups: Iterable[Group] = GROUPS, *, outdated_only: bool = False
+) -> tuple[str, ...]:
+    """Remove images of ours, known by their label; the names of those removed.
+
+    With all groups, what they were built on and what broken builds left goes, too.
+
+    Raises:
+        ImageError: one is in use, or the engine failed.
+    """
+    wanted = tuple(groups)
+    present = await _call(partial(api.images, filters={"label": LABEL}))
+    kept: set[str] = set()
+    if outdated_only:
+        kept = {name(group) for group in GROUPS for name in (reference, toolchains_reference)}
+    labels = {group.name for group in wanted}
+    if not outdated_only and wanted == GROUPS:
+        labels.add("base")
+        present += await _call(partial(api.images, filters={"label": STAGE_LABEL}))
+    removed = []
+    for image in present:
+        found = image.get("Labels") or {}
+        if found.get(LABEL) not in labels and STAGE_LABEL not in found:
+            continue
+        for name in _names(image) or [image["Id"]]:
+            if name not in kept:
+                await _remove(api, name)
+                removed.append(name)
+    return tuple(removed)
+
+
+async def _remove(api: docker.APIClient, name: str) -> None:
+    try:
+        await trio.to_thread.run_sync(api.remove_image, name)
+    except APIError as error:
+        if error.status_code == 404:
+            return
+        hint = "End what uses it, and try again" if error.status_code == 409 else ""
+        raise ImageError(f"{name} can't be removed: {error.explanation}", hint) from error
+    except RequestException as error:
+        raise ImageError(f"{name} can't be removed: {error}") from error
+
+
+def _states(group: Group, present: list[dict[str, Any]]) -> Iterator[ImageState]:
+    current = reference(group)
+    repository = current.rpartition(":")[0]
+    found = False
+    for image in present:
+        base = (image.get("Labels") or {}).get(BASE_LABEL, "")
+        for name in _names(image):
+            if name.rpartition(":")[0] == repository:
+                state = State.CURRENT if name == current else State.OUTDATED
+                found |= state is State.CURRENT
+                yield ImageState(group.name, state, name, int(image.get("Size") or 0), base)
+    if not found:
+        yield ImageState(group.name, State.MISSING, current)
+
+
+def _names(image: dict[str, Any]) -> list[str]:
+    return [name for name in image.get("RepoTags") or () if name != "<none>:<none>"]
+
+
+async def _call(call: partial[Any]) -> list[dict[str, Any]]:
+    try:
+        answer = await trio.to_thread.run_sync(call, abandon_on_cancel=True)
+    except (DockerException, RequestException) as error:
+        said = getattr(error, "explanation", None) or str(error)
+        raise ImageError(f"the engine failed: {said}") from error
+    return list(answer)
