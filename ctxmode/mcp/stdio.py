@@ -23,9 +23,11 @@ from mcp.types import (
     PARSE_ERROR,
     ErrorData,
     JSONRPCError,
+    JSONRPCMessage,
     jsonrpc_message_adapter,
 )
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 Incoming = SessionMessage | Exception
 
@@ -123,12 +125,21 @@ def _refusal(request_id: str | int | None, code: int, message: str) -> JSONRPCEr
 async def _write(sink: IO[bytes], outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
     async with outgoing:
         async for item in outgoing:
-            text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+            line = _packed(item.message)
             # A peer that stopped reading ends the conversation instead of holding it for ever.
             with trio.fail_after(WRITE_DEADLINE_S):
-                await trio.to_thread.run_sync(
-                    _write_line, sink, text.encode("utf-8"), abandon_on_cancel=True
-                )
+                await trio.to_thread.run_sync(_write_line, sink, line, abandon_on_cancel=True)
+
+
+def _packed(message: JSONRPCMessage) -> bytes:
+    """A message as one line of JSON, whatever names and ids it holds."""
+    try:
+        return message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8")
+    except PydanticSerializationError:
+        # Lone surrogates: the name of a file that is not UTF-8, or what a client sent as its id.
+        return json.dumps(
+            message.model_dump(mode="python", by_alias=True, exclude_unset=True)
+        ).encode()
 
 
 def _write_line(sink: IO[bytes], line: bytes) -> None:

@@ -322,3 +322,12 @@ def test_a_tool_that_does_not_exist_cannot_be_chosen(place):
     done = place.run("serve", "--tools", "ctx_serach")
     assert done.returncode == 2
     assert b"ctx_search" in done.stderr
+
+
+async def test_a_file_name_that_is_no_text_comes_back_without_harm(place):
+    code = {"language": "python", "code": "open(b'caf\\xe9', 'w').close(); print('made')"}
+    async with connected(place) as client:
+        result = await client.call_tool("ctx_execute", code)
+        again = await client.call_tool("ctx_execute", {"language": "shell", "code": "echo on"})
+    assert text(result).startswith("made\n")
+    assert text(again).startswith("on\n")
