@@ -28,11 +28,12 @@ from executor.layers import for_run
 from executor.model import MIB, Limits, Result, Status, Usage
 from executor.placement import Layout
 from executor.profile import Profile, ProjectAccess
+from executor.program_job import job_of
 from executor.progress import Completed, Observe, OnOutput
 from executor.removal import remove
 from executor.request import Checked
 from executor.runner import Job, Runner
-from executor.toolchains import job_of
+from executor.toolchain_caches import ToolchainCaches
 
 KEY_VERSION = 1
 PRODUCT_BYTES_MAX = 64 * MIB
@@ -64,9 +65,12 @@ class _Plan:
 class Compiler:
     """Runs requests, compiled programs among them from what is kept."""
 
-    def __init__(self, runner: Runner, store: CompiledStore, project: Path) -> None:
+    def __init__(
+        self, runner: Runner, store: CompiledStore, caches: ToolchainCaches, project: Path
+    ) -> None:
         self._runner = runner
         self._store = store
+        self._caches = caches
         self._project = project
         self._impure: set[str] = set()  # what was tried, and does need the project
         # What programs of the project may write, no server may trust.
@@ -95,7 +99,7 @@ class Compiler:
             waits=not checked.request.background,
             observe=observe,
         )
-        beside = partial(job, checked, candidate)
+        beside = partial(_beside, checked, candidate, self._caches.shown(candidate))
         plan = await trio.to_thread.run_sync(self._plan, checked, candidate, version)
         if plan is None:
             return await start(beside)
@@ -149,7 +153,14 @@ class Compiler:
     ) -> Completed:
         with _stand_in(self._runner.placement.temporary, self._project, checked, plan) as folder:
             return await self._runner.run(
-                partial(_compile_job, plan, checked, candidate, folder.name),
+                partial(
+                    _compile_job,
+                    plan,
+                    checked,
+                    candidate,
+                    stand_in=folder.name,
+                    shown=self._caches.shown(candidate),
+                ),
                 profile=COMPILING,
                 waits=not checked.request.background,
                 observe=observe,
@@ -167,8 +178,24 @@ class Compiler:
         return replace(attempt, result=result)
 
 
-def _compile_job(
-    plan: _Plan, checked: Checked, candidate: runtimes.Candidate, stand_in: str, layout: Layout
+def _beside(
+    checked: Checked,
+    candidate: runtimes.Candidate,
+    shown: tuple[tuple[str, str], ...],
+    layout: Layout,
+) -> Job:
+    """The job that compiles and runs."""
+    return replace(job(checked, candidate, layout), shown=shown)
+
+
+def _compile_job(  # noqa: PLR0913 - keyword-only what is shown
+    plan: _Plan,
+    checked: Checked,
+    candidate: runtimes.Candidate,
+    layout: Layout,
+    *,
+    stand_in: str,
+    shown: tuple[tuple[str, str], ...],
 ) -> Job:
     program = plan.program
     steps = [step for step in program.steps if step.phase == "compile"]
@@ -182,6 +209,8 @@ def _compile_job(
         artifacts=tuple(found),
         profile=COMPILING,
         stand_in=stand_in,
+        warm=False,  # what is shown is there but once
+        shown=shown,
         label=label(checked),
     )
 
@@ -193,6 +222,7 @@ def _from_kept(beside: partial[Job], compiled: Compiled, spent: Usage, layout: L
         whole,
         steps=tuple(step for step in whole.steps if step.phase == "run"),
         files={**whole.files, **compiled.files},
+        shown=(),
         diagnosis=compiled.diagnosis,
         limits=_left(whole.limits, spent),
     )

@@ -11,10 +11,10 @@ from executor import network
 from executor.interpreter import Program
 from executor.placement import Layout
 from executor.profile import Profile
+from executor.program_job import job_of
 from executor.request import Checked
 from executor.runner import Job
 from executor.session import Call
-from executor.toolchains import job_of
 
 
 def job(checked: Checked, candidate: runtimes.Candidate, layout: Layout) -> Job:

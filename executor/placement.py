@@ -138,11 +138,23 @@ class Placement:
         """The same cell with a folder of `temporary`, read-only, in the place of the project."""
         return replace(
             spec,
-            project_source=f"{self.spawner.source(str(self.temporary))}/{stand_in}",
+            project_source=self._source(f"{self.temporary}/{stand_in}"),
             access=ProjectAccess.READ_ONLY,
             binds=tuple(bind for bind in spec.binds if bind[1] not in self.repository),
             guarded=Guarded(),
         )
+
+    def showing(self, spec: CellSpec, shown: Sequence[tuple[str, str]]) -> CellSpec:
+        """The same cell with further paths, read-only, if they lie at or below a staged one."""
+        binds = tuple((self._source(path), target) for path, target in shown)
+        return replace(spec, binds=(*spec.binds, *binds))
+
+    def _source(self, path: str) -> str:
+        """Where the spawner reaches what lies at or below a staged path."""
+        for top in (path, *map(str, Path(path).parents)):
+            if top in self.spawner.staged:
+                return self.spawner.staged[top] + path[len(top) :]
+        return path
 
     def _readable(self, layout: Layout) -> tuple[tuple[str, str], ...]:
         """Tier B's grants of the project: the whole of a copy, else what is no secret."""

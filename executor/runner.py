@@ -49,6 +49,7 @@ class Job:
     label: str = ""  # what it is called while it runs
     language: str = ""  # by the name of its row
     stand_in: str | None = None  # a folder of `temporary` that is shown in the project's place
+    shown: tuple[tuple[str, str], ...] = ()  # (path on the host, path in the cell), read-only
     ahead: Ahead | None = None  # how its interpreter is started before its text is known
     warm: bool = True  # whether it may run where something has waited for it
     diagnosis: bytes = b""  # what an earlier compilation said, told again on stderr

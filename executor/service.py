@@ -29,6 +29,7 @@ from executor.request import Checked, check
 from executor.runner import Runner
 from executor.sessions import SessionLimits, Sessions, open_sessions
 from executor.supply import Supply, open_supply
+from executor.toolchain_caches import ToolchainCaches
 from executor.toolchains import LanguageReport, Toolchains
 
 
@@ -253,7 +254,9 @@ async def open_executor(
         spools, hierarchy, why_no_cgroup = ground
         # Staged as a whole: cells are shown what is put there later.
         here.temporary.mkdir(mode=0o711)
-        stage[str(here.temporary)] = None
+        filled = state_dir / "caches"
+        filled.mkdir(mode=0o700, exist_ok=True)
+        stage |= dict.fromkeys((str(here.temporary), str(filled)))
         budget = Budget(here.folder, here.id, settings.warm_bytes) if settings.warm else None
         machine = Machine(project, hierarchy, why_no_cgroup, here.temporary, repository)
         concurrency = settings.concurrency or 2 * (os.cpu_count() or 1)
@@ -267,9 +270,12 @@ async def open_executor(
                 trio.open_nursery() as nursery,
             ):
                 await nursery.start(control.serve, here.socket, runner)
-                toolchains = Toolchains(runner, found, state_dir / "probes.json", str(project))
+                probes = state_dir / "probes.json"
+                caches = ToolchainCaches(runner, filled, str(project))
+                toolchains = Toolchains(runner, found, probes, str(project), caches)
                 terms = Terms(project, home, rules, settings.profiles)
-                compiler = Compiler(runner, CompiledStore(state_dir / "compiled"), project)
+                store = CompiledStore(state_dir / "compiled")
+                compiler = Compiler(runner, store, caches, project)
                 yield Executor(terms, Parts(runner, supply, toolchains, sessions, compiler))
                 nursery.cancel_scope.cancel()
 

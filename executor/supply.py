@@ -54,6 +54,7 @@ class Supply:
         spec = placement.cell(job.profile, job.limits, job.binds, layout, session=session)
         if job.stand_in is not None:
             spec = placement.without_project(spec, job.stand_in)
+        spec = placement.showing(spec, job.shown)
         packed = pack_cell(spec)
         remains = Remains(layout)
         self._in_use += 1

@@ -9,14 +9,15 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import trio
 
 import runtimes
 from executor.model import Limits, Status
 from executor.placement import Layout
+from executor.program_job import job_of
 from executor.runner import Job, Runner
+from executor.toolchain_caches import ToolchainCaches
 
 PROBE_LIMITS = Limits(wall_s=30, cpu_s=60, output_bytes=64 * 1024)
 # The first start of a toolchain reads it from disk; the later ones are what a user waits for.
@@ -58,8 +59,10 @@ class Toolchains:
         found: Mapping[str, runtimes.Discovery],
         cache: Path,
         cwd: str,
+        caches: ToolchainCaches,
     ) -> None:
         self._runner = runner
+        self._caches = caches
         self._found = found
         self._cache_file = cache
         self._cwd = cwd
@@ -70,7 +73,11 @@ class Toolchains:
         """The candidate to run this language with, or a report that says why there is none."""
         results = await self._probe_all(language)
         chosen = runtimes.choose(results)
-        return chosen.candidate if chosen else self._missing(language, results)
+        if chosen is None:
+            return self._missing(language, results)
+        async with self._busy[language.name]:
+            await self._caches.fill(chosen.candidate)
+        return chosen.candidate
 
     async def report(self, language: runtimes.Language) -> LanguageReport:
         results = await self._probe_all(language)
@@ -128,6 +135,7 @@ class Toolchains:
 
     async def _probe(self, candidate: runtimes.Candidate) -> None:
         """Run the hello program and record what came of it."""
+        await self._caches.fill(candidate)
         best, reason = None, ""
         for _ in range(PROBE_RUNS):
             took_ms, reason = await self._hello(candidate)
@@ -160,7 +168,15 @@ class Toolchains:
             scratch_dir=layout.scratch,
             cwd=self._cwd,
         )
-        return job_of(program, candidate, layout, cwd=self._cwd, limits=PROBE_LIMITS, warm=False)
+        return job_of(
+            program,
+            candidate,
+            layout,
+            cwd=self._cwd,
+            limits=PROBE_LIMITS,
+            shown=self._caches.shown(candidate),
+            warm=False,
+        )
 
     async def _version(self, candidate: runtimes.Candidate) -> str | None:
         """What the toolchain says of itself; a hang or nonsense is no version."""
@@ -174,43 +190,6 @@ class Toolchains:
 
         result = (await self._runner.run(make_job)).result
         return runtimes.parse_version(result.stdout.text + result.stderr.text)
-
-
-def job_of(
-    program: runtimes.Program,
-    candidate: runtimes.Candidate,
-    layout: Layout,
-    *,
-    cwd: str,
-    limits: Limits,
-    **more: Any,  # noqa: ANN401 - further fields of Job
-) -> Job:
-    """A prepared program as the sandbox takes it, with the whole environment it will see."""
-    system = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
-    env = {
-        "PATH": ":".join(dict.fromkeys((*candidate.path_entries, *system))),
-        "HOME": layout.home,
-        "TMPDIR": layout.scratch,
-        "USER": "sandbox",
-        "LOGNAME": "sandbox",
-        "SHELL": "/bin/sh",
-        "TERM": "dumb",
-        # The system's own is not shown, and git gives up on a file it may not read.
-        "GIT_CONFIG_NOSYSTEM": "1",
-    } | dict(program.env)
-    extra = more.pop("env", {})
-    return Job(
-        steps=program.steps,
-        cwd=cwd,
-        env=env | dict(extra),
-        limits=limits,
-        files={f"{layout.job}/{name}": content for name, content in program.files.items()},
-        links={f"{layout.job}/{name}": target for name, target in program.links.items()},
-        binds=candidate.binds,
-        language=candidate.language.name,
-        ahead=program.ahead,
-        **more,
-    )
 
 
 def _key(candidate: runtimes.Candidate) -> str:

@@ -16,8 +16,8 @@ import runtimes
 from executor import Executor, LanguageReport, Request, RequestError, open_executor
 from executor.model import Limits
 from executor.placement import Layout
+from executor.program_job import job_of
 from executor.runner import Job
-from executor.toolchains import job_of
 
 Open = partial[AbstractAsyncContextManager[Executor]]
 REMEMBERED_MS = 123_456.0
