@@ -58,6 +58,10 @@ class Place(Protocol):
     def temporary(self) -> Path:
         """A folder of the host for what has to lie there while a run lasts."""
 
+    @property
+    def travels(self) -> bool:
+        """Whether boxes get a copy of the project, because it can't be mounted."""
+
     def layout(self, profile: Profile) -> Layout: ...
 
     def share(self, language: str, other: str) -> bool:

@@ -64,6 +64,7 @@ class Placement:
     # Where a worktree's git data lies, as found when the project was opened: what a run writes
     # into a `.git` file later must not choose what the next one is shown.
     repository: tuple[str, ...]
+    travels: bool = False
 
     def layout(self, profile: Profile) -> Layout:
         """The folders of one cell. Tier B has no file system of its own: its lie on the host.

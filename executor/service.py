@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,43 +13,23 @@ import trio
 
 import policy
 import runtimes
-from executor import cgroup, control, instance, project_files
-from executor.budget import Budget
+from executor import control, instance, project_files
+from executor.back_end import open_back_end, open_ground
+from executor.caller import Caller, refusal
 from executor.compiled import CompiledStore
 from executor.compiling import Compiler
 from executor.errors import RequestError
 from executor.jobs import session_call
-from executor.model import MIB, Isolation, Request, Result, Status
-from executor.placement import Machine, placed
+from executor.model import Isolation, Request, Result, Status
 from executor.pool import PoolState
-from executor.profile import PROFILES, Profile, ProjectAccess
+from executor.profile import Profile, ProjectAccess
 from executor.progress import Completed, Observe, OnOutput
-from executor.removal import remove
 from executor.request import Checked, check
 from executor.runner import Runner
-from executor.sessions import SessionLimits, Sessions, open_sessions
-from executor.supply import Supply, open_supply
-from executor.toolchain_caches import ToolchainCaches
+from executor.sessions import Sessions, open_sessions
+from executor.settings import Settings
+from executor.supply import Supply
 from executor.toolchains import LanguageReport, Toolchains
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What a user can set of the executor.
-
-    `inline_bytes` is how much of each stream a result holds; `concurrency` how many programs run
-    at once, None meaning twice the processors; `profiles` are all that requests may name;
-    `sessions` bounds what lives on between calls; with `warm` programs are made to wait for their
-    runs, which may take `warm_bytes` of memory in all servers of the user together.
-    """
-
-    inline_bytes: int = 4096
-    concurrency: int | None = None
-    profiles: Mapping[str, Profile] = field(default_factory=lambda: PROFILES)
-    sessions: SessionLimits = field(default_factory=SessionLimits)
-    warm: bool = True
-    warm_bytes: int = 512 * MIB
-
 
 # Asked before every run, so that a rule written while a server runs holds from then on.
 LoadRules = Callable[[], policy.Rules]
@@ -70,7 +50,7 @@ class Parts:
     """What an executor is put together from."""
 
     runner: Runner
-    supply: Supply
+    supply: Supply | None  # containers are made ahead by a pool of their own
     toolchains: Toolchains
     sessions: Sessions
     compiler: Compiler
@@ -101,7 +81,7 @@ class Executor:
     @property
     def pools(self) -> tuple[PoolState, ...]:
         """What waits ahead of its use, by kind, the one used last first."""
-        return self._supply.pool.state if self._supply.pool else ()
+        return self._supply.pool.state if self._supply and self._supply.pool else ()
 
     async def run(
         self,
@@ -109,11 +89,12 @@ class Executor:
         *,
         on_output: OnOutput | None = None,
         observe: Observe | None = None,
+        caller: Caller | None = None,
     ) -> Completed:
         """One program, from its request to its end. Cancelling ends all of it, also its session.
 
         `on_output` gets every chunk as it comes, with the stream's name; `observe` gets the run's
-        record when its turn has come. Runs in the background take no turn from the others.
+        record when its turn has come; `caller` may be asked for consent. Runs in the background take no turn from the others.
 
         Raises:
             RequestError: the request can't be run as asked; its hint says what to do.
@@ -123,10 +104,9 @@ class Executor:
         checked = await trio.to_thread.run_sync(check, request, self.project, self._terms.profiles)
         if unmet := self._unmet(checked):
             return Completed(self._refused(request, Status.SANDBOX_UNAVAILABLE, unmet))
-        verdict = await trio.to_thread.run_sync(self._guard, checked)
-        if verdict and verdict["decision"] in ("deny", "ask"):
-            message = str(verdict.get("message", ""))
-            return Completed(self._refused(request, Status.DENIED, message, verdict))
+        verdict = await self._verdict(checked, caller or Caller())
+        if verdict and (status := refusal(verdict)):
+            return Completed(self._refused(request, status, str(verdict["message"]), verdict))
         chosen = await self._toolchains.choose(checked.language)
         if isinstance(chosen, LanguageReport):
             raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
@@ -171,9 +151,15 @@ class Executor:
                 nursery.start_soon(report, row)
         return {row.name: reports[row.name] for row in runtimes.LANGUAGES}
 
-    def _guard(self, checked: Checked) -> Mapping[str, Any] | None:
+    async def _verdict(self, checked: Checked, caller: Caller) -> Mapping[str, Any] | None:
+        """What the rules and, where they say to ask, a person say; None without rules."""
         if self._terms.rules is None:
             return None
+        guard = partial(self._guard, checked, self._terms.rules, caller.tools)
+        verdict = await trio.to_thread.run_sync(guard)
+        return await caller.settle(verdict.to_json())
+
+    def _guard(self, checked: Checked, load: LoadRules, tools: frozenset[str]) -> policy.Verdict:
         subject = policy.Subject(
             language=checked.language.name,
             code=checked.text,
@@ -183,19 +169,21 @@ class Executor:
             env=checked.request.env,
             surface="sandbox",
         )
-        rules = self._terms.rules()
+        rules = load()
         files = [path for path in (checked.script, checked.bind_file) if path]
         verdicts = [
-            policy.evaluate(subject, rules),
+            policy.evaluate(subject, rules, tools=tools),
             *(policy.evaluate_read(path, rules, real_path=policy.real_path) for path in files),
         ]
-        return max(verdicts, key=lambda verdict: verdict.decision).to_json()
+        return max(verdicts, key=lambda verdict: verdict.decision)
 
     def _unmet(self, checked: Checked) -> str:
         """What this request demands and the tier in use lacks; empty if nothing."""
         tier, profile = self.isolation.tier, checked.profile
         if tier == "A":
             return ""
+        if tier == "C":
+            return self._unmet_by_containers(checked)
         lacking = self.isolation.layers["namespaces"]
         if profile.floor == "A" or profile.network.is_open:
             return (
@@ -206,6 +194,22 @@ class Executor:
             return (
                 f"a session with profile {profile.name} needs tier A, since tier {tier} works on a "
                 f"copy of the project: {lacking.reason}. To mend it, {lacking.remedy}."
+            )
+        return ""
+
+    def _unmet_by_containers(self, checked: Checked) -> str:
+        profile = checked.profile
+        if profile.floor == "A":
+            return (
+                f"profile {profile.name} needs tier A, and programs run in containers here (tier "
+                "C). To mend it, leave out isolation = container, or lower the profile's floor."
+            )
+        live_session = checked.request.session is not None and profile.project is ProjectAccess.LIVE
+        if live_session and self._runner.placement.travels:
+            return (
+                f"a session with profile {profile.name} needs a project that can be mounted: "
+                f"{self.isolation.layers['copy_on_write'].detail}. To mend it, use a local engine "
+                "or tier A."
             )
         return ""
 
@@ -242,80 +246,20 @@ async def open_executor(
     """
     settings = settings or Settings()
     project = await trio.to_thread.run_sync(Path.resolve, project)
-    search_path = os.environ.get("PATH", os.defpath).split(":")
-    found = await trio.to_thread.run_sync(_discover, search_path, project, home)
-    binds = {bind for d in found.values() for c in d.candidates for bind in c.binds}
-    shown = {path for profile in settings.profiles.values() for path in profile.read}
-    repository = await trio.to_thread.run_sync(project_files.linked_repository, project)
-    shown.update(repository)
-    # A candidate's paths are mounted under the names that it gives, which may be links.
-    stage = dict.fromkeys([str(project), *filter(os.path.exists, binds), *existing(sorted(shown))])
-    with instance.join(state_dir / "instances") as here, _ground(here, state_dir) as ground:
-        spools, hierarchy, why_no_cgroup = ground
-        # Staged as a whole: cells are shown what is put there later.
+    with instance.join(state_dir / "instances") as here, open_ground(here, state_dir) as ground:
         here.temporary.mkdir(mode=0o711)
-        filled = state_dir / "caches"
-        filled.mkdir(mode=0o700, exist_ok=True)
-        stage |= dict.fromkeys((str(here.temporary), str(filled)))
-        budget = Budget(here.folder, here.id, settings.warm_bytes) if settings.warm else None
-        machine = Machine(project, hierarchy, why_no_cgroup, here.temporary, repository)
         concurrency = settings.concurrency or 2 * (os.cpu_count() or 1)
-        async with (
-            placed(machine, list(stage), as_root=is_real_root()) as placement,
-            open_supply(placement, hierarchy, budget) as supply,
-        ):
-            runner = Runner(placement, supply.open, spools, settings.inline_bytes, concurrency)
+        async with open_back_end(project, home, settings, ground) as made:
+            runner = Runner(
+                made.place, made.open_box, ground.spools, settings.inline_bytes, concurrency
+            )
             async with (
-                open_sessions(runner, tuple(sorted(binds)), settings.sessions) as sessions,
+                open_sessions(runner, made.binds, settings.sessions) as sessions,
                 trio.open_nursery() as nursery,
             ):
                 await nursery.start(control.serve, here.socket, runner)
-                probes = state_dir / "probes.json"
-                caches = ToolchainCaches(runner, filled, str(project))
-                toolchains = Toolchains(runner, found, probes, str(project), caches)
+                toolchains = Toolchains(runner, made.found, made.probes, str(project))
                 terms = Terms(project, home, rules, settings.profiles)
-                store = CompiledStore(state_dir / "compiled")
-                compiler = Compiler(runner, store, caches, project)
-                yield Executor(terms, Parts(runner, supply, toolchains, sessions, compiler))
+                compiler = Compiler(runner, CompiledStore(state_dir / "compiled"), project)
+                yield Executor(terms, Parts(runner, made.supply, toolchains, sessions, compiler))
                 nursery.cancel_scope.cancel()
-
-
-@contextlib.contextmanager
-def _ground(
-    here: instance.Instance, state_dir: Path
-) -> Iterator[tuple[Path, cgroup.Hierarchy | None, str]]:
-    """What an instance has on the host: a folder for spools, and control groups or why not."""
-    spools = state_dir / "spool" / here.id
-    spools.mkdir(parents=True, mode=0o700)
-    hierarchy, why_not = cgroup.find(here.id)
-    groups = set(hierarchy.folders.values()) if hierarchy else set()
-    here.remember([spools, here.temporary, *groups])
-    try:
-        yield spools, hierarchy, why_not
-    finally:
-        if hierarchy:
-            cgroup.remove_hierarchy(hierarchy)
-        for folder in (spools, here.temporary):
-            remove(folder)
-
-
-def _discover(search_path: list[str], project: Path, home: Path) -> dict[str, runtimes.Discovery]:
-    return {
-        row.name: runtimes.discover(row, search_path, project, home, os.environ)
-        for row in runtimes.LANGUAGES
-    }
-
-
-def existing(paths: Iterable[str]) -> list[str]:
-    """Those that exist, as they are called and as they really are: cells ask for either."""
-    called = [os.path.expanduser(path) for path in paths]
-    both = dict.fromkeys((*called, *map(os.path.realpath, called)))
-    return [path for path in both if os.path.exists(path)]
-
-
-def is_real_root() -> bool:
-    """Whether this process is the host's root, and not merely called so in a user namespace."""
-    if os.geteuid() != 0:
-        return False
-    first = Path("/proc/self/uid_map").read_text().split()
-    return first[:2] == ["0", "0"]

@@ -1,0 +1,168 @@
+"""What makes the boxes of a server: cells where they work, containers where they are asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import trio
+
+import runtimes
+from executor import cgroup, instance, project_files
+from executor.box import Place
+from executor.budget import Budget
+from executor.errors import SandboxUnavailableError
+from executor.placement import Machine, placed
+from executor.removal import remove
+from executor.runner import OpenBox
+from executor.settings import Settings
+from executor.supply import Supply, open_supply
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What an instance has on the host: its folders, and control groups or why not."""
+
+    instance: instance.Instance
+    state_dir: Path
+    spools: Path
+    hierarchy: cgroup.Hierarchy | None
+    why_no_cgroup: str
+
+
+@dataclass(frozen=True, slots=True)
+class BackEnd:
+    """What makes the boxes, and the toolchains that are in them."""
+
+    place: Place
+    open_box: OpenBox
+    found: Mapping[str, runtimes.Discovery]
+    probes: Path
+    binds: tuple[str, ...] = ()  # what a session's box is shown of toolchains
+    supply: Supply | None = None
+
+
+@contextlib.asynccontextmanager
+async def open_back_end(
+    project: Path, home: Path, settings: Settings, ground: Ground
+) -> AsyncIterator[BackEnd]:
+    """Cells, or containers: where they are asked for, or where no cell works.
+
+    Raises:
+        SandboxUnavailableError: neither can be had; it says what would help.
+    """
+    async with contextlib.AsyncExitStack() as stack:
+        if settings.isolation == "container":
+            made = await stack.enter_async_context(_containers(project, settings, ground))
+        else:
+            try:
+                cells = _cells(project, home, settings, ground)
+                made = await stack.enter_async_context(cells)
+            except SandboxUnavailableError as lacking:
+                containers = _containers(project, settings, ground)
+                try:
+                    made = await stack.enter_async_context(containers)
+                except SandboxUnavailableError as error:
+                    raise SandboxUnavailableError(
+                        f"{lacking.reason}; {error.reason}", f"{lacking.remedy} Or: {error.remedy}."
+                    ) from error
+        yield made
+
+
+@contextlib.asynccontextmanager
+async def _cells(
+    project: Path, home: Path, settings: Settings, ground: Ground
+) -> AsyncIterator[BackEnd]:
+    """Cells of the spawner, and what is installed on this machine.
+
+    Raises:
+        SandboxUnavailableError: none works here.
+    """
+    here = ground.instance
+    search_path = os.environ.get("PATH", os.defpath).split(":")
+    found = await trio.to_thread.run_sync(_discover, search_path, project, home)
+    binds = {bind for d in found.values() for c in d.candidates for bind in c.binds}
+    shown = {path for profile in settings.profiles.values() for path in profile.read}
+    repository = await trio.to_thread.run_sync(project_files.linked_repository, project)
+    shown.update(repository)
+    # A candidate's paths are mounted under the names that it gives, which may be links.
+    stage = dict.fromkeys([str(project), *filter(os.path.exists, binds), *existing(sorted(shown))])
+    stage[str(here.temporary)] = None  # as a whole: cells are shown what is put there later
+    budget = Budget(here.folder, here.id, settings.warm_bytes) if settings.warm else None
+    machine = Machine(project, ground.hierarchy, ground.why_no_cgroup, here.temporary, repository)
+    async with (
+        placed(machine, list(stage), as_root=is_real_root()) as placement,
+        open_supply(placement, ground.hierarchy, budget) as supply,
+    ):
+        yield BackEnd(
+            placement,
+            supply.open,
+            found,
+            ground.state_dir / "probes.json",
+            tuple(sorted(binds)),
+            supply,
+        )
+
+
+@contextlib.asynccontextmanager
+async def _containers(project: Path, settings: Settings, ground: Ground) -> AsyncIterator[BackEnd]:
+    """Containers, and what is installed in their images.
+
+    Raises:
+        SandboxUnavailableError: no engine runs them here.
+    """
+    from executor import containers  # noqa: PLC0415 - the SDK is loaded by who needs it
+
+    shown = {path for profile in settings.profiles.values() for path in profile.read}
+    repository = await trio.to_thread.run_sync(project_files.linked_repository, project)
+    floor = containers.Ground(
+        ground.instance,
+        project,
+        repository,
+        tuple(existing(sorted(shown))),
+        ground.state_dir / "containers",
+    )
+    limits = containers.PoolLimits() if settings.warm else containers.PoolLimits(0, 0)
+    async with containers.opened(floor, settings.runtime, limits) as made:
+        yield BackEnd(made.place, made.place.open_box, made.toolchains, made.probes)
+
+
+@contextlib.contextmanager
+def open_ground(here: instance.Instance, state_dir: Path) -> Iterator[Ground]:
+    spools = state_dir / "spool" / here.id
+    spools.mkdir(parents=True, mode=0o700)
+    hierarchy, why_not = cgroup.find(here.id)
+    groups = set(hierarchy.folders.values()) if hierarchy else set()
+    here.remember([spools, here.temporary, *groups])
+    try:
+        yield Ground(here, state_dir, spools, hierarchy, why_not)
+    finally:
+        if hierarchy:
+            cgroup.remove_hierarchy(hierarchy)
+        for folder in (spools, here.temporary):
+            remove(folder)
+
+
+def _discover(search_path: list[str], project: Path, home: Path) -> dict[str, runtimes.Discovery]:
+    return {
+        row.name: runtimes.discover(row, search_path, project, home, os.environ)
+        for row in runtimes.LANGUAGES
+    }
+
+
+def existing(paths: Iterable[str]) -> list[str]:
+    """Those that exist, as they are called and as they really are: cells ask for either."""
+    called = [os.path.expanduser(path) for path in paths]
+    both = dict.fromkeys((*called, *map(os.path.realpath, called)))
+    return [path for path in both if os.path.exists(path)]
+
+
+def is_real_root() -> bool:
+    """Whether this process is the host's root, and not merely called so in a user namespace."""
+    if os.geteuid() != 0:
+        return False
+    first = Path("/proc/self/uid_map").read_text().split()
+    return first[:2] == ["0", "0"]

@@ -1,0 +1,92 @@
+"""What passes between the server and a container's agent, and how it is framed.
+
+One byte stream each way carries frames: a header of kind, channel and length, then that many
+bytes. The server sends ORDERs, the agent MESSAGEs; both hold JSON behind a 4-byte length and then
+raw bytes. What programs read and write, and what they say to the proxy, goes by numbered channels:
+DATA with their bytes, END when no more come. Of each channel at most WINDOW_BYTES may be under way
+unacknowledged (ACK says how many were delivered), so that one that nobody reads blocks no other.
+
+Orders: `discover`; `cell` with its description, then `run`, `begin`, `report`, `stop` as in
+`spawner.wire`. `channels` of an order lists its descriptors behind the description: (number, "read")
+is what the program reads, (number, "written") what it writes, (0, size) input of which all is behind the
+description. Messages: {"hello": …} once, then what the supervisor says. {"artifacts": …} comes
+with the numbers of channels on which their contents follow; {"connected": port} opens one.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+PROTOCOL = 1  # of what an agent must speak for this server
+ORDER, MESSAGE, DATA, END, ACK = range(5)
+HEADER = struct.Struct("!BII")
+LENGTH = struct.Struct("!I")
+CHUNK_BYTES = 64 * 1024
+WINDOW_BYTES = 1024 * 1024
+ACK_BYTES = WINDOW_BYTES // 4  # delivered bytes are acknowledged by so many at once
+# Channels that the agent opens have numbers above all that the server gives.
+AGENT_CHANNELS = 1 << 30
+FRAME_BYTES_MAX = 1 << 30
+
+
+class BrokenStreamError(Exception):
+    """What came is no frame."""
+
+
+def frame(kind: int, channel: int, content: bytes = b"") -> bytes:
+    return HEADER.pack(kind, channel, len(content)) + content
+
+
+def pack(said: dict[str, Any], content: bytes = b"") -> bytes:
+    """The content of an ORDER or MESSAGE."""
+    text = json.dumps(said).encode()
+    return LENGTH.pack(len(text)) + text + content
+
+
+def unpack(content: bytes) -> tuple[dict[str, Any], bytes]:
+    """What `pack` was given.
+
+    Raises:
+        BrokenStreamError: it was not made by `pack`.
+    """
+    try:
+        (length,) = LENGTH.unpack_from(content)
+        said = json.loads(content[LENGTH.size : LENGTH.size + length])
+    except (ValueError, struct.error) as error:
+        raise BrokenStreamError(str(error)) from error
+    if not isinstance(said, dict):
+        raise BrokenStreamError("not an object")
+    return said, content[LENGTH.size + length :]
+
+
+def acknowledged(content: bytes) -> int:
+    """How many bytes an ACK is about."""
+    return int.from_bytes(content, "big")
+
+
+@dataclass(slots=True)
+class Frames:
+    """Takes a stream's bytes as they come and gives whole frames."""
+
+    _held: bytearray = field(default_factory=bytearray)
+
+    def feed(self, data: bytes) -> Iterator[tuple[int, int, bytes]]:
+        """(kind, channel, content) of every frame that is complete by now.
+
+        Raises:
+            BrokenStreamError: this is no stream of frames.
+        """
+        self._held += data
+        while len(self._held) >= HEADER.size:
+            kind, channel, length = HEADER.unpack_from(self._held)
+            if kind > ACK or length > FRAME_BYTES_MAX:
+                raise BrokenStreamError(f"kind {kind}, {length} bytes")
+            if len(self._held) < HEADER.size + length:
+                return
+            content = bytes(memoryview(self._held)[HEADER.size : HEADER.size + length])
+            del self._held[: HEADER.size + length]
+            yield kind, channel, content

@@ -1,0 +1,57 @@
+"""The container's first process: says hello, then supervises or looks around as it is told.
+
+As process 1 of its namespace it gets no signal that it has not asked for, however sent, and it is
+closed to ptrace and /proc: nothing in the container can end it, read it or speak in its place.
+When it ends the kernel ends all the rest.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+
+from executor.spawner.confine import landlock_abi
+from executor.spawner.kernel import PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, StepError, prctl
+from executor.spawner.wire import Description, send
+
+from .discovery import discover
+from .frames import MESSAGE, PROTOCOL, frame, pack
+from .multiplexer import SERVER_OUT, Multiplexer
+from .supervision import supervise
+
+FAREWELL_S_MAX = 10.0
+FAULTS = (StepError, OSError, ValueError, KeyError, MemoryError)
+
+
+def main() -> None:
+    """Serve the one server that is attached; end with it."""
+    prctl("dumpable", PR_SET_DUMPABLE, 0)
+    prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    hello = {
+        "protocol": PROTOCOL,
+        "landlock": max(landlock_abi(), 0),
+        "pid": os.getpid(),
+        "uid": os.getuid(),
+    }
+    os.write(SERVER_OUT, frame(MESSAGE, 0, pack({"hello": hello})))
+    moving = threading.Thread(target=Multiplexer(ours).serve, daemon=True)
+    moving.start()
+    try:
+        _obey(theirs)
+    except FAULTS as error:
+        send(theirs, {"error": str(error) or type(error).__name__})
+    finally:
+        theirs.close()
+        moving.join(FAREWELL_S_MAX)
+        os._exit(0)
+
+
+def _obey(control: socket.socket) -> None:
+    """One order decides what this container is for."""
+    order, fds, _, _ = socket.recv_fds(control, 64, 2)
+    if order == b"discover":
+        send(control, {"discovered": discover()})
+    elif order == b"cell" and fds:
+        supervise(control, Description(fds[0]), *fds[1:])

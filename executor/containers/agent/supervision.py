@@ -1,0 +1,76 @@
+"""A box made of the whole container: the spawner's supervisor at work in what Docker has built."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Any
+
+from executor.spawner import artifacts, project, session, tree
+from executor.spawner.cell import RUN_FDS
+from executor.spawner.confine import Confinement
+from executor.spawner.supervisor import Supervisor, outcome
+from executor.spawner.wire import Description, send
+
+from . import archive
+
+# What programs are not even to read of the container's own file tree.
+HIDDEN = frozenset({"sys"})
+
+
+def supervise(control: socket.socket, cell: Description, files: int = -1) -> None:
+    """Wait for what is to run, run it, report; a session's box serves many runs.
+
+    `files` is an archive of the project, where none is mounted.
+
+    Raises:
+        StepError, OSError: the program could not be started or ended.
+    """
+    os.umask(0o022)
+    given = cell.data
+    if files >= 0:
+        archive.unpack(files, given["project"]["target"])
+        os.close(files)
+    given["access"] = [*_readable(), *given["access"]]
+    send(control, {"ready": {}})
+    scratch = [os.open(path, tree.FOLDER) for path in given["scratch_folders"]]
+    if given["session"]:
+        session.serve(control, cell, tree.Handles(scratch[0]))
+        return
+    message, fds, _, _ = socket.recv_fds(control, 64, RUN_FDS)
+    if message != b"run" or len(fds) != RUN_FDS:
+        return  # the server is gone or has changed its mind
+    run = Description(fds[0])
+    tree.place_files(run)
+    before = project.look(given)
+    confinement = Confinement(
+        given["access"], False, run.data["rlimits"], cell.blob(given["seccomp"])
+    )
+    supervisor = Supervisor(control, run.data, confinement, fds[1:])
+    phase, status = supervisor.run_steps()
+    for fd in fds[1:]:
+        os.close(fd)  # when the program's copies are gone too, end of file is seen
+    supervisor.population.end_all()
+    report = _report(supervisor, phase, status)
+    report |= project.what_changed(given, tree.Handles(), before)
+    report["scratch_full"] = any(map(tree.is_full, scratch))
+    artifacts.hand_over(control, given, run.data)
+    if given["return_changes"]:
+        archive.hand_over(control, given["project"]["target"], report["changed"])
+    send(control, {"exit": report})
+
+
+def _readable() -> list[tuple[str, str]]:
+    """Landlock's grants of the image."""
+    names = sorted(set(os.listdir("/")) - HIDDEN)
+    return [("/", "list"), *((f"/{name}", "r") for name in names)]
+
+
+def _report(supervisor: Supervisor, phase: str, status: int) -> dict[str, Any]:
+    population = supervisor.population
+    return outcome(phase, status) | {
+        "reason": supervisor.reason,
+        "cpu_s": population.cpu_s,
+        "peak_memory_bytes": population.peak_memory_bytes,
+        "peak_processes": population.peak_processes,
+    }

@@ -1,0 +1,218 @@
+"""A container as the box of a run or a session: what `executor.cells.Cell` is for a cell.
+
+The runner passes descriptors of this host, as it does to a cell; here their bytes are moved to and
+from the container.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+import socket
+import stat
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from executor.cells import Exit
+from executor.cgroup import Consumption
+from executor.containers.container import Container
+from executor.containers.link import Channel
+from executor.errors import SandboxError
+
+READ_BYTES = 64 * 1024
+# Gets an archive of what a run has changed in a project that travelled, and how the run ended.
+BringBack = Callable[[int, Exit], Awaitable[None]]
+
+
+class ContainerBox:
+    """From the taking of a container until nothing of it is left."""
+
+    def __init__(self, container: Container, folder: Path) -> None:
+        self.owner = (os.geteuid(), os.getegid())
+        self.handed_over: Mapping[str, Any] = {}
+        self.container = container
+        self._link = container.link
+        self._folder = folder  # for the sockets that stand for the container's
+        self.bring_back: BringBack | None = None
+        self._changes = -1
+        self._fds: list[int] = []
+        self._listening: dict[int, Path] = {}
+        self._consumed = Consumption(None, 0, 0)
+
+    async def begin(self, packed: bytes, files: bytes | None, ports: Sequence[int]) -> None:
+        """Say what the box is like; `take_fds` then gives the sockets that listen on `ports`.
+
+        Raises:
+            SandboxError: the container is gone.
+        """
+        for port in ports:
+            self._fds.append(self._listen(port).detach())
+        self._link.connected = self._connected
+        await self._order("cell", packed, [] if files is None else [files], listen=list(ports))
+
+    async def run(self, packed: bytes, stdio: Sequence[int]) -> None:
+        """See `Cell.run`.
+
+        Raises:
+            SandboxError: the container is gone.
+        """
+        await self.order(b"run", packed, stdio)
+
+    async def order(self, name: bytes, packed: bytes, fds: Sequence[int] = ()) -> None:
+        """See `Cell.order`. The descriptors stay the caller's.
+
+        Raises:
+            SandboxError: the container is gone.
+        """
+        described: list[bytes | str] = []
+        moves: list[Callable[[Channel], Awaitable[None]]] = []
+        for fd in fds:
+            if not stat.S_ISFIFO(os.fstat(fd).st_mode):
+                described.append(await trio.to_thread.run_sync(_content, fd))
+                continue
+            own = os.dup(fd)
+            if fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+                described.append("read")
+                moves.append(partial(_send_all, own))
+            else:
+                described.append("written")
+                moves.append(partial(_receive_all, own))
+        channels = await self._order(name.decode(), packed, described)
+        for channel, move in zip(channels, moves, strict=True):
+            self._link.start(partial(move, channel))
+
+    async def stop(self) -> None:
+        """See `Cell.stop`."""
+        with contextlib.suppress(SandboxError):
+            await self._order("stop", b"", [])
+
+    async def exit(self) -> Exit:
+        """See `Cell.exit`.
+
+        Raises:
+            SandboxError: the program could not be started, or the container is gone.
+        """
+        message = await self.message()
+        if "exit" not in message:
+            raise SandboxError(str(message.get("error", "the container has ended")))
+        end = dict(message["exit"])
+        if self.container.upper is not None:
+            changes, full = await trio.to_thread.run_sync(self.container.upper.changes)
+            end |= {"changed": changes.listed, "changed_omitted": changes.omitted}
+            end["scratch_full"] = end["scratch_full"] or full
+        report = Exit(**end)
+        if self._changes >= 0:
+            if self.bring_back is not None:
+                await self.bring_back(self._changes, report)
+            os.close(self._changes)
+            self._changes = -1
+        return report
+
+    async def message(self) -> Mapping[str, Any]:
+        """What the supervisor says next; nothing if it is gone. Files are put aside.
+
+        Raises:
+            SandboxError: the container is gone, or a file that it sent can't be kept.
+        """
+        while True:
+            said = dict(await self._link.message())
+            if not said:
+                why, of_memory = await self.container.fate()
+                if of_memory:
+                    self._consumed = Consumption(None, self._consumed.oom_kills + 1, 0)
+                raise SandboxError(why)
+            self._consumed = Consumption(**said.pop("consumption"))
+            fds = said.pop("fds", [])
+            if "artifacts" in said:
+                self.handed_over, self._fds = said, fds
+            elif "changes" in said:
+                (self._changes,) = fds
+            elif "ready" not in said:
+                return said
+
+    def consumption(self) -> Consumption:
+        """What the container's control group counted, as of the latest message."""
+        return self._consumed
+
+    def take_fds(self) -> list[int]:
+        """See `Cell.take_fds`."""
+        fds, self._fds = self._fds, []
+        return fds
+
+    def end(self) -> None:
+        """Let nothing more come of it. The container itself is removed by `Container.remove`."""
+        for fd in self.take_fds():
+            os.close(fd)
+        for path in self._listening.values():
+            path.unlink(missing_ok=True)
+
+    async def _order(
+        self, name: str, packed: bytes, described: Sequence[bytes | str], **more: object
+    ) -> list[Channel]:
+        try:
+            return await self._link.order(name, packed, described, **more)
+        except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
+            why, _ = await self.container.fate()
+            raise SandboxError(why) from error
+
+    def _listen(self, port: int) -> socket.socket:
+        """A socket whose connections are those made to `port` in the container."""
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        path = self._folder / f"{port}-{secrets.token_hex(4)}"
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(path))
+        listener.listen()
+        self._listening[port] = path
+        return listener
+
+    async def _connected(self, port: int, channel: Channel) -> None:
+        """A program has connected: so do we, in its place."""
+        path = self._listening.get(port)
+        try:
+            stream = await trio.open_unix_socket(str(path))
+        except OSError:
+            await channel.send_end()
+            return
+        async with stream, trio.open_nursery() as nursery:
+
+            async def there() -> None:
+                with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+                    while chunk := await stream.receive_some(READ_BYTES):
+                        await channel.send(chunk)
+                with contextlib.suppress(trio.BrokenResourceError):
+                    await channel.send_end()
+
+            nursery.start_soon(there)
+            async for chunk in channel.chunks():
+                await stream.send_all(chunk)
+            await stream.send_eof()
+
+
+def _content(fd: int) -> bytes:
+    """All of a file; nothing of a device that has no end."""
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        return b""
+    content = bytearray()
+    while part := os.pread(fd, 1 << 20, len(content)):
+        content += part
+    return bytes(content)
+
+
+async def _send_all(fd: int, channel: Channel) -> None:
+    async with trio.lowlevel.FdStream(fd) as stream:
+        while chunk := await stream.receive_some(READ_BYTES):
+            await channel.send(chunk)
+    await channel.send_end()
+
+
+async def _receive_all(fd: int, channel: Channel) -> None:
+    async with trio.lowlevel.FdStream(fd) as stream:
+        async for chunk in channel.chunks():
+            with contextlib.suppress(trio.BrokenResourceError):  # nobody reads it any more
+                await stream.send_all(chunk)

@@ -1,0 +1,138 @@
+"""What Docker is asked for: the configuration of one container. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from executor import rootfs
+from executor.containers import seccomp
+from executor.description import JOB_BYTES
+from executor.model import MIB, Limits
+
+AGENT = ("python3", "-I", "-S", "-B", "/opt/ctxmode/agent/__main__.py")
+AGENT_TASKS = 2  # the agent's own threads count among the container's processes
+AGENT_BYTES = 32 * MIB  # and its memory among the container's
+CPU_SHARES = 512  # of the usual 1024: whoever else works on that machine goes first
+Mount = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerSpec:
+    """What a container may touch. Two that are equal can stand in for each other.
+
+    `read_only` and `writable` are (path on the engine's host, path in the container), in the order
+    in which they are mounted; `state` tells files apart that go by the same names. With `overlay`
+    the project is copy-on-write; with `shipped` it is empty at first.
+    """
+
+    image: str
+    runtime: str
+    user: tuple[int, int]
+    project: str
+    limits: Limits  # as `of_box` gives them
+    access: str
+    read_only: tuple[tuple[str, str], ...] = ()
+    writable: tuple[tuple[str, str], ...] = ()
+    overlay: bool = False
+    shipped: bool = False
+    state: tuple[tuple[str, int, int], ...] = ()
+
+
+def of_box(limits: Limits) -> Limits:
+    """Those that a container has from its beginning; the others are each run's own."""
+    return replace(limits, wall_s=1, cpu_s=1, file_bytes=1, output_bytes=1, artifact_bytes=1)
+
+
+def configuration(
+    spec: ContainerSpec,
+    labels: Mapping[str, str],
+    processors: int,
+    overlay: Mount | None = None,
+) -> dict[str, Any]:
+    """The body of Docker's `POST /containers/create`; `overlay` mounts the project."""
+    mounts = [overlay] if overlay else []
+    # A folder is mounted before what lies in it, whatever it is mounted from.
+    binds = [(target, source, False) for source, target in spec.writable]
+    binds += [(target, source, True) for source, target in spec.read_only]
+    mounts += [_bind(source, target, read_only) for target, source, read_only in sorted(binds)]
+    memory = spec.limits.memory_bytes + AGENT_BYTES
+    return {
+        "Image": spec.image,
+        "User": f"{spec.user[0]}:{spec.user[1]}",
+        "Entrypoint": list(AGENT),
+        "Cmd": [],
+        "WorkingDir": "/",
+        "Hostname": rootfs.HOSTNAME,
+        "Labels": dict(labels),
+        "AttachStdin": True,
+        "AttachStdout": True,
+        "AttachStderr": True,
+        "OpenStdin": True,
+        "StdinOnce": True,  # the agent learns from its end that the server is gone
+        "Tty": False,
+        "NetworkDisabled": True,
+        "HostConfig": {
+            "NetworkMode": "none",
+            "IpcMode": "private",
+            "CapDrop": ["ALL"],
+            "SecurityOpt": ["no-new-privileges:true", f"seccomp={seccomp.profile()}"],
+            "ReadonlyRootfs": True,
+            "Init": False,  # the agent does what an init does, and can't be killed in its place
+            "Tmpfs": _scratch(spec),
+            "ShmSize": spec.limits.scratch_bytes,
+            "PidsLimit": spec.limits.processes + AGENT_TASKS,
+            "Memory": memory,
+            "MemorySwap": memory,
+            "NanoCpus": processors * 10**9,
+            "CpuShares": CPU_SHARES,
+            "Ulimits": [
+                {"Name": "nofile", "Soft": spec.limits.open_files, "Hard": spec.limits.open_files},
+                {"Name": "core", "Soft": 0, "Hard": 0},
+            ],
+            "LogConfig": {"Type": "none"},
+            "RestartPolicy": {"Name": "no"},
+            "Mounts": mounts,
+        }
+        | ({"Runtime": spec.runtime} if spec.runtime else {}),
+    }
+
+
+def overlay_volume(lower: str, folder: str, target: str, labels: Mapping[str, str]) -> Mount:
+    """A volume that the daemon mounts as an overlay, and removes with the container.
+
+    `folder` holds its `upper` and `work`.
+    """
+    options = f"lowerdir={lower},upperdir={folder}/upper,workdir={folder}/work"
+    return {
+        "Type": "volume",
+        "Target": target,
+        "VolumeOptions": {
+            "NoCopy": True,
+            "Labels": dict(labels),
+            "DriverConfig": {
+                "Name": "local",
+                "Options": {"type": "overlay", "device": "overlay", "o": options},
+            },
+        },
+    }
+
+
+def _bind(source: str, target: str, read_only: bool) -> Mount:
+    return {"Type": "bind", "Source": source, "Target": target, "ReadOnly": read_only}
+
+
+def _scratch(spec: ContainerSpec) -> dict[str, str]:
+    """Where the program may write: each sized in bytes and in files."""
+    uid, gid = spec.user
+    own = f"uid={uid},gid={gid},nosuid,nodev,exec"
+    sized = f"size={spec.limits.scratch_bytes},nr_inodes={spec.limits.scratch_inodes}"
+    folders = {
+        rootfs.SCRATCH: f"rw,{own},{sized},mode=1777",
+        rootfs.HOME: f"rw,{own},{sized},mode=755",
+        rootfs.JOB: f"rw,{own},size={JOB_BYTES},nr_inodes={spec.limits.scratch_inodes},mode=755",
+    }
+    if spec.shipped:
+        folders[spec.project] = f"rw,{own},{sized},mode=755"
+    return folders

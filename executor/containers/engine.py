@@ -1,0 +1,197 @@
+"""A Docker engine: where it is, what it can do, and calls to it that block no other task."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import docker
+import trio
+from docker import errors as docker_errors
+from docker.context import ContextAPI
+from docker.tls import TLSConfig
+from requests.exceptions import RequestException
+
+from executor.errors import SandboxError
+
+T = TypeVar("T")
+
+CALL_S_MAX = 60.0
+ATTACH_S_MAX = 20.0
+HEAD_BYTES_MAX = 16 * 1024
+DEFAULT_SOCKET = "/var/run/docker.sock"
+FAULTS = (docker_errors.DockerException, RequestException, OSError)
+
+
+class EngineError(SandboxError):
+    """The engine can't be reached, or refused what was asked of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An engine's address, and for `tcp` the folder with ca.pem, cert.pem and key.pem if any."""
+
+    url: str
+    certificates: Path | None = None
+
+    @property
+    def is_local(self) -> bool:
+        return self.url.startswith("unix://")
+
+
+def endpoint(environ: Mapping[str, str] = os.environ) -> Endpoint:
+    """The engine that `docker` would use: by DOCKER_HOST, else by the current context.
+
+    Raises:
+        EngineError: the current context can't be read.
+    """
+    if host := environ.get("DOCKER_HOST"):
+        verified = environ.get("DOCKER_TLS_VERIFY") or environ.get("DOCKER_CERT_PATH")
+        folder = Path(environ.get("DOCKER_CERT_PATH") or Path.home() / ".docker")
+        return Endpoint(host, folder if verified and host.startswith("tcp://") else None)
+    try:
+        context = ContextAPI.get_context(environ.get("DOCKER_CONTEXT") or None)
+    except FAULTS as error:
+        raise EngineError(f"docker context: {error}") from error
+    if context is not None and context.Host and context.Host != f"unix://{DEFAULT_SOCKET}":
+        keys = Path(context.tls_path or "/nonexistent", "docker")
+        return Endpoint(context.Host, keys if keys.is_dir() else None)
+    rootless = Path(environ.get("XDG_RUNTIME_DIR", "/nonexistent"), "docker.sock")
+    if not os.path.exists(DEFAULT_SOCKET) and rootless.exists():
+        return Endpoint(f"unix://{rootless}")
+    return Endpoint(f"unix://{DEFAULT_SOCKET}")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What an engine says of itself."""
+
+    version: str
+    processors: int
+    rootless: bool
+    runtimes: tuple[str, ...]
+    default_runtime: str
+    cgroup_version: str
+
+
+class Engine:
+    """One engine. Made by `connect` only."""
+
+    def __init__(self, where: Endpoint, api: docker.APIClient, facts: Facts) -> None:
+        self.endpoint = where
+        self.facts = facts
+        self._api = api
+
+    async def call(self, method: str, *args: Any, **named: Any) -> Any:  # noqa: ANN401 - the SDK's
+        """Call a method of the SDK's `APIClient`, in a thread.
+
+        Cancelling does not wait for the answer, but what was asked may still be done.
+
+        Raises:
+            EngineError: it failed.
+        """
+        return await _threaded(partial(getattr(self._api, method), *args, **named))
+
+    async def attach(self, container: str) -> trio.abc.Stream:
+        """The container's standard streams, parted as the engine parts them.
+
+        Raises:
+            EngineError: it can't be reached, or there is no such container.
+        """
+        path = f"/containers/{container}/attach?stream=1&stdin=1&stdout=1&stderr=1"
+        head = (
+            f"POST /v{self._api.api_version}{path} HTTP/1.1\r\nHost: docker\r\n"
+            "Upgrade: tcp\r\nConnection: Upgrade\r\nContent-Length: 0\r\n\r\n"
+        )
+        try:
+            with trio.fail_after(ATTACH_S_MAX):
+                stream = await _dial(self.endpoint)
+                await stream.send_all(head.encode())
+                await _upgraded(stream)
+                return stream
+        except (*FAULTS, trio.TooSlowError, trio.BrokenResourceError) as error:
+            raise EngineError(f"docker at {self.endpoint.url}: {error}") from error
+
+
+async def connect(where: Endpoint) -> Engine:
+    """An engine that answers.
+
+    Raises:
+        EngineError: it does not.
+    """
+    return await _threaded(partial(_connect, where))
+
+
+def _connect(where: Endpoint) -> Engine:
+    tls: TLSConfig | bool = False
+    if folder := where.certificates:
+        pair = (str(folder / "cert.pem"), str(folder / "key.pem"))
+        tls = TLSConfig(client_cert=pair, ca_cert=str(folder / "ca.pem"), verify=True)
+    api = docker.APIClient(
+        base_url=where.url,
+        version="auto",
+        timeout=CALL_S_MAX,
+        tls=tls,
+        use_ssh_client=where.url.startswith("ssh://"),
+    )
+    info = api.info()
+    facts = Facts(
+        version=str(info.get("ServerVersion", "?")),
+        processors=int(info.get("NCPU") or 1),
+        rootless="name=rootless" in (info.get("SecurityOptions") or ()),
+        runtimes=tuple(sorted(info.get("Runtimes") or ())),
+        default_runtime=str(info.get("DefaultRuntime") or "runc"),
+        cgroup_version=str(info.get("CgroupVersion") or "1"),
+    )
+    return Engine(where, api, facts)
+
+
+async def _threaded(call: Callable[[], T]) -> T:
+    try:
+        return await trio.to_thread.run_sync(call, abandon_on_cancel=True)
+    except FAULTS as error:
+        said = getattr(error, "explanation", None) or str(error)
+        raise EngineError(f"docker: {said}") from error
+
+
+async def _dial(where: Endpoint) -> trio.abc.Stream:
+    """A connection to the engine, by each kind of address that the SDK takes."""
+    parts = urlsplit(where.url)
+    if parts.scheme == "unix":
+        return await trio.open_unix_socket(parts.path)
+    if parts.scheme == "ssh":
+        login = f"{parts.username}@{parts.hostname}" if parts.username else str(parts.hostname)
+        port = ["-p", str(parts.port)] if parts.port else []
+        command = ["ssh", *port, "--", login, "docker", "system", "dial-stdio"]
+        process = await trio.lowlevel.open_process(command, stdin=-1, stdout=-1)
+        assert process.stdio is not None
+        return process.stdio
+    stream = await trio.open_tcp_stream(str(parts.hostname), parts.port or 2375)
+    if where.certificates is None:
+        return stream
+    context = ssl.create_default_context(cafile=where.certificates / "ca.pem")
+    context.load_cert_chain(where.certificates / "cert.pem", where.certificates / "key.pem")
+    return trio.SSLStream(stream, context, server_hostname=parts.hostname, https_compatible=True)
+
+
+async def _upgraded(stream: trio.abc.Stream) -> None:
+    """Past the engine's answer, byte by byte: the stream proper may follow at once.
+
+    Raises:
+        OSError: it is a refusal.
+    """
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        byte = await stream.receive_some(1)
+        if not byte or len(head) > HEAD_BYTES_MAX:
+            raise OSError("the engine closed the connection")
+        head += byte
+    status = head.split(b" ", 2)[1]
+    if status not in (b"101", b"200"):
+        raise OSError(f"attach was answered with {head.splitlines()[0].decode(errors='replace')}")

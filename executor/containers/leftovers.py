@@ -1,0 +1,88 @@
+"""What dead servers left on an engine and on this host, by their labels and locks."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import socket
+from pathlib import Path
+
+from executor.containers import host
+from executor.containers.engine import Engine, EngineError
+
+INSTANCE, INSTANCES, MACHINE = "ctxmode.instance", "ctxmode.instances", "ctxmode.machine"
+PROJECT = "ctxmode.project"
+
+
+def labels(instance: str, instances: Path, project: Path) -> dict[str, str]:
+    """What everything bears that this server makes.
+
+    The folder of the locks and the machine are told too: an engine may serve many.
+    """
+    return {
+        INSTANCE: instance,
+        INSTANCES: str(instances),
+        MACHINE: machine(),
+        PROJECT: str(project),
+    }
+
+
+def machine() -> str:
+    """A name for this machine that no other has, and that tells nothing of it."""
+    try:
+        identity = Path("/etc/machine-id").read_text().strip()
+    except OSError:
+        identity = ""
+    return hashlib.sha256(f"{identity} {socket.gethostname()}".encode()).hexdigest()[:16]
+
+
+def is_alive(instance: str, instances: Path) -> bool:
+    """Whether a server of that id holds its lock; one whose lock is gone has ended in order."""
+    try:
+        lock = os.open(instances / f"{instance}.lock", os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # not ours to judge
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+async def sweep(engine: Engine, instances: Path) -> list[str]:
+    """Remove what dead servers of this folder of locks left; the ids of the containers.
+
+    Nothing without our label is touched, and nothing of a living server.
+
+    Raises:
+        EngineError: the engine does not answer.
+    """
+    filters = {"label": [f"{INSTANCES}={instances}", f"{MACHINE}={machine()}"]}
+    removed = []
+    for container in await engine.call("containers", all=True, filters=filters):
+        if not is_alive(container["Labels"][INSTANCE], instances):
+            with contextlib.suppress(EngineError):
+                await engine.call("remove_container", container["Id"], v=True, force=True)
+                removed.append(container["Id"])
+    volumes = (await engine.call("volumes", filters=filters)).get("Volumes") or ()
+    for volume in volumes:
+        if not is_alive(volume["Labels"][INSTANCE], instances):
+            with contextlib.suppress(EngineError):
+                await engine.call("remove_volume", volume["Name"])
+    return removed
+
+
+def sweep_mounts(instances: Path) -> None:
+    """Take away the binds that dead servers of this folder of locks left on this host."""
+    for base in host.MOUNTS.glob(f"{host.PREFIX}*"):
+        owner = base / "owner"
+        with contextlib.suppress(OSError):
+            ours = owner.read_text() == str(instances)
+            if ours and not is_alive(base.name.removeprefix(host.PREFIX), instances):
+                host.take_away(base)

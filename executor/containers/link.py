@@ -1,0 +1,249 @@
+"""The server's end of a container's stream: orders go in, messages and bytes come out."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import trio
+
+from executor.containers.agent.frames import (
+    ACK,
+    ACK_BYTES,
+    CHUNK_BYTES,
+    DATA,
+    END,
+    MESSAGE,
+    ORDER,
+    WINDOW_BYTES,
+    BrokenStreamError,
+    Frames,
+    acknowledged,
+    frame,
+    pack,
+    unpack,
+)
+
+COMPLAINT_BYTES_MAX = 4096
+FLUSH_S_MAX = 5.0  # how long what programs wrote may take to reach whoever reads it
+GONE = (trio.BrokenResourceError, trio.ClosedResourceError, OSError)
+
+# Gets the port on which a program connected, and the two directions of its connection.
+Connected = Callable[[int, "Channel"], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class Channel:
+    """One numbered flow of bytes, with the server's ends of it."""
+
+    number: int
+    link: Link
+    incoming: trio.MemorySendChannel[bytes]
+    arrived: trio.MemoryReceiveChannel[bytes]
+    room: int = WINDOW_BYTES
+    more_room: trio.Event = field(default_factory=trio.Event)
+    undelivered: int = 0
+    unacknowledged: int = 0
+
+    async def send(self, data: bytes) -> None:
+        """Send bytes as the other side takes them.
+
+        Raises:
+            trio.BrokenResourceError: the container is gone.
+        """
+        for start in range(0, len(data), CHUNK_BYTES):
+            chunk = data[start : start + CHUNK_BYTES]
+            while self.room < len(chunk):
+                self.more_room = trio.Event()
+                await self.more_room.wait()
+                self.link.check()
+            self.room -= len(chunk)
+            await self.link.send(DATA, self.number, chunk)
+
+    async def send_end(self) -> None:
+        await self.link.send(END, self.number)
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """What comes, to its end; each chunk counts as delivered when the next is asked for."""
+        async for chunk in self.arrived:
+            yield chunk
+            self.undelivered -= len(chunk)
+            self.link.delivered.set()
+            self.unacknowledged += len(chunk)
+            if self.unacknowledged >= ACK_BYTES:
+                count, self.unacknowledged = self.unacknowledged, 0
+                await self.link.send(ACK, self.number, count.to_bytes(8, "big"))
+
+    def wake(self) -> None:
+        self.more_room.set()
+
+
+class Link:
+    """The stream to one container. `serve` must run for anything to move."""
+
+    def __init__(self, stream: trio.abc.Stream) -> None:
+        self._stream = stream
+        self.connected: Connected | None = None
+        self._sending = trio.Lock()
+        self._frames = Frames()
+        self._channels: dict[int, Channel] = {}
+        self._files: dict[int, BinaryIO] = {}
+        self._next = 0
+        self._told, self._messages = trio.open_memory_channel[Mapping[str, Any]](math.inf)
+        self._work, self._to_do = trio.open_memory_channel[Callable[[], Awaitable[None]]](math.inf)
+        self._complaint = bytearray()
+        self.delivered = trio.Event()
+        self.broken = ""  # why nothing moves any more
+
+    @property
+    def complaint(self) -> str:
+        """The last that the agent itself wrote to stderr: nothing, unless it failed."""
+        return self._complaint.decode(errors="replace").strip()
+
+    async def serve(self) -> None:
+        """Move what comes and what goes until the stream ends or `close` is called."""
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._attend)
+                await self._receive()
+                nursery.cancel_scope.cancel()
+        except* (*GONE, BrokenStreamError) as group:
+            self.broken = self.broken or str(group.exceptions[0])
+        finally:
+            self.broken = self.broken or "its stream has ended"
+            self._told.close()
+            for channel in self._channels.values():
+                channel.incoming.close()
+                channel.wake()
+            await trio.aclose_forcefully(self._stream)
+
+    async def close(self) -> None:
+        """Hang up: the agent ends everything in its container, and then itself."""
+        self.broken = self.broken or "it was closed"
+        await trio.aclose_forcefully(self._stream)
+
+    def check(self) -> None:
+        """Raises: trio.BrokenResourceError: the container is gone."""
+        if self.broken:
+            raise trio.BrokenResourceError(self.broken)
+
+    async def order(
+        self,
+        name: str,
+        packed: bytes = b"",
+        descriptors: Sequence[int | bytes | str] = (),
+        **more: object,
+    ) -> list[Channel]:
+        """Send an order. Of its descriptors "read" and "written" become channels, which are returned;
+        bytes are what can be read of one at once.
+
+        Raises:
+            trio.BrokenResourceError: the container is gone.
+        """
+        listed: list[tuple[int, int | str]] = []
+        opened, contents = [], [packed]
+        for descriptor in descriptors:
+            if isinstance(descriptor, bytes):
+                listed.append((0, len(descriptor)))
+                contents.append(descriptor)
+            else:
+                self._next += 1
+                opened.append(self._channel(self._next))
+                listed.append((self._next, descriptor))
+        said = {"order": name, "size": len(packed), "channels": listed, **more}
+        await self.send(ORDER, 0, pack(said, b"".join(contents)))
+        return opened
+
+    async def send(self, kind: int, channel: int, content: bytes = b"") -> None:
+        self.check()
+        async with self._sending:
+            await self._stream.send_all(frame(kind, channel, content))
+
+    async def message(self) -> Mapping[str, Any]:
+        """What the agent says next; nothing if it is gone.
+
+        All that programs wrote before has then been handed on, if anybody takes it in time.
+        """
+        try:
+            said = await self._messages.receive()
+        except trio.EndOfChannel:
+            return {}
+        with trio.move_on_after(FLUSH_S_MAX):
+            while any(channel.undelivered for channel in self._channels.values()):
+                self.delivered = trio.Event()
+                await self.delivered.wait()
+        return said
+
+    def start(self, task: Callable[[], Awaitable[None]]) -> None:
+        """Have a task run for as long as this link does."""
+        with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            self._work.send_nowait(task)
+
+    async def _attend(self) -> None:
+        async with trio.open_nursery() as nursery:
+            async for task in self._to_do:
+                nursery.start_soon(_unless_gone, task)
+
+    async def _receive(self) -> None:
+        """The engine parts the container's two outputs: an 8-byte head before each piece."""
+        held = bytearray()
+        while chunk := await self._stream.receive_some(CHUNK_BYTES * 4):
+            held += chunk
+            while len(held) >= 8 and len(held) >= 8 + (size := int.from_bytes(held[4:8], "big")):
+                piece, output = bytes(held[8 : 8 + size]), held[0]
+                del held[: 8 + size]
+                if output == 1:
+                    for kind, number, content in self._frames.feed(piece):
+                        self._take(kind, number, content)
+                else:
+                    self._complaint += piece
+                    del self._complaint[:-COMPLAINT_BYTES_MAX]
+
+    def _take(self, kind: int, number: int, content: bytes) -> None:
+        if kind == MESSAGE:
+            self._understand(unpack(content)[0])
+        elif number in self._files:
+            if kind == DATA:
+                self._files[number].write(content)
+            else:
+                self._files.pop(number).close()
+        elif (channel := self._channels.get(number)) is not None:
+            if kind == DATA:
+                channel.undelivered += len(content)
+                channel.incoming.send_nowait(content)
+            elif kind == END:
+                channel.incoming.close()
+            elif kind == ACK:
+                channel.room += acknowledged(content)
+                channel.wake()
+
+    def _understand(self, said: Mapping[str, Any]) -> None:
+        if "connected" in said:
+            channel = self._channel(said["channel"])
+            if self.connected:
+                connected, port = self.connected, said["connected"]
+                self.start(lambda: connected(port, channel))
+            return
+        if "channels" in said:
+            fds = []
+            for number in said["channels"]:
+                file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed at its end
+                self._files[number] = file
+                fds.append(os.open(f"/proc/self/fd/{file.fileno()}", os.O_RDONLY | os.O_CLOEXEC))
+            said = {**said, "fds": fds}
+        self._told.send_nowait(said)
+
+    def _channel(self, number: int) -> Channel:
+        incoming, arrived = trio.open_memory_channel[bytes](math.inf)
+        self._channels[number] = Channel(number, self, incoming, arrived)
+        return self._channels[number]
+
+
+async def _unless_gone(task: Callable[[], Awaitable[None]]) -> None:
+    with contextlib.suppress(*GONE):
+        await task()

@@ -1,0 +1,224 @@
+"""Opens tier C for a project: an engine, its images, what dead servers left, the pool."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import trio
+
+import images
+import runtimes
+from executor import seccomp
+from executor.cells import UNPRIVILEGED_ID
+from executor.containers import host as hosts
+from executor.containers import leftovers
+from executor.containers.create import ContainerSpec
+from executor.containers.engine import Engine, EngineError, connect, endpoint
+from executor.containers.place import ContainerPlace
+from executor.containers.pool import Pool, PoolLimits
+from executor.containers.toolchains import discovered, image_id
+from executor.errors import SandboxError, SandboxUnavailableError
+from executor.instance import Instance
+from executor.layers import REMEDIES
+from executor.model import Isolation, Layer, Limits
+from executor.profile import ANALYZE
+from executor.runner import Job
+
+START_ENGINE = (
+    "start the engine (`systemctl start docker`, or as root `dockerd`), or set DOCKER_HOST; "
+    "`docker info` shows whether it answers"
+)
+BUILD_IMAGES = "build the images: `context-mode images build`"
+RUNTIME = "name a runtime that `docker info` lists, or register it in the engine's daemon.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a project brings along."""
+
+    instance: Instance
+    project: Path
+    repository: tuple[str, ...]
+    shown: tuple[str, ...]  # further paths that profiles show
+    folder: Path  # for what is remembered of images
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Tier C, ready."""
+
+    place: ContainerPlace
+    toolchains: Mapping[str, runtimes.Discovery]
+    probes: Path  # where answers of their hello programs are kept
+
+
+def reference_of(language: str) -> str:
+    """The image of a language, by its reference."""
+    return images.reference(images.group_for(language))
+
+
+@contextlib.asynccontextmanager
+async def opened(ground: Ground, runtime: str, limits: PoolLimits) -> AsyncIterator[Opened]:
+    """Containers for a project; on the way out all of them are removed.
+
+    Raises:
+        SandboxUnavailableError: no engine answers, or it can't run ours; it says what would help.
+    """
+    references = {row.name: reference_of(row.name) for row in runtimes.LANGUAGES}
+    try:
+        engine = await connect(endpoint())
+        if runtime and runtime not in engine.facts.runtimes:
+            known = ", ".join(engine.facts.runtimes)
+            raise SandboxUnavailableError(
+                f"the engine has no runtime {runtime!r}: {known}", RUNTIME
+            )
+        await leftovers.sweep(engine, ground.instance.folder)
+        present = {name: await image_id(engine, name) for name in set(references.values())}
+    except EngineError as error:
+        raise SandboxUnavailableError(f"tier C: {error}", START_ENGINE) from error
+    if not any(present.values()):
+        raise SandboxUnavailableError("tier C: none of the images is there", BUILD_IMAGES)
+    await trio.to_thread.run_sync(leftovers.sweep_mounts, ground.instance.folder)
+    labels = leftovers.labels(ground.instance.id, ground.instance.folder, ground.project)
+    try:
+        found = await discovered(engine, runtime, references, ground.folder, labels)
+    except EngineError as error:
+        raise SandboxUnavailableError(f"tier C: {error}", BUILD_IMAGES) from error
+    trial = next(name for name, reference in references.items() if present[reference])
+    key = hashlib.sha256(f"{sorted(present.values())}{runtime}".encode()).hexdigest()[:16]
+    async with _placed(engine, ground, runtime, labels, limits, trial) as place:
+        yield Opened(place, found, ground.folder / f"probes-{key}.json")
+
+
+@contextlib.asynccontextmanager
+async def _placed(  # noqa: PLR0913, PLR0917 - each is another thing
+    engine: Engine,
+    ground: Ground,
+    runtime: str,
+    labels: Mapping[str, str],
+    limits: PoolLimits,
+    trial: str,
+) -> AsyncIterator[ContainerPlace]:
+    """The place where a container really started, with the project mounted if that works here."""
+    reasons: list[str] = []
+    for mounted in (True, False):
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                host = None
+                if mounted:
+                    if reason := _why_not_mounted(engine, ground.project):
+                        reasons.append(reason)
+                        continue
+                    host = await stack.enter_async_context(_host(ground))
+                pool = await stack.enter_async_context(_pool(engine, host, labels, limits))
+                user = host.user if host else (UNPRIVILEGED_ID, UNPRIVILEGED_ID)
+                place = ContainerPlace(
+                    Isolation("C"),
+                    ground.project,
+                    ground.instance.temporary,
+                    ground.repository,
+                    reference_of,
+                    runtime,
+                    user,
+                    host,
+                    pool,
+                )
+                job = Job((), "/", {}, Limits(), profile=ANALYZE, language=trial)
+                spec, _ = await trio.to_thread.run_sync(place.spec, job)
+                hello = await pool.try_out(spec)
+            except SandboxError as error:
+                reasons.append(str(error))
+                continue
+            named = layers(engine, spec, host, hello, reasons)
+            yield replace(place, isolation=Isolation("C", named))
+            return
+    raise SandboxUnavailableError(f"tier C: {'; '.join(reasons)}", BUILD_IMAGES)
+
+
+def _why_not_mounted(engine: Engine, project: Path) -> str:
+    """Why the project can't be mounted by this engine; empty if trying will tell."""
+    if not engine.endpoint.is_local:
+        return "the engine is on another machine"
+    if engine.facts.rootless:
+        return "a rootless engine can't mount an overlay for the project's owner"
+    if not hosts.can_overlay(project):
+        return "the project's path holds a comma, a colon or a backslash"
+    return ""
+
+
+@contextlib.asynccontextmanager
+async def _host(ground: Ground) -> AsyncIterator[hosts.Host]:
+    shown: Sequence[str] = (*ground.repository, *ground.shown)
+    manager = hosts.opened(ground.instance, ground.project, shown)
+    host = await trio.to_thread.run_sync(manager.__enter__)
+    try:
+        yield host
+    finally:
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(manager.__exit__, None, None, None)
+
+
+@contextlib.asynccontextmanager
+async def _pool(
+    engine: Engine, host: hosts.Host | None, labels: Mapping[str, str], limits: PoolLimits
+) -> AsyncIterator[Pool]:
+    pool = Pool(engine, host, labels, limits)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pool.serve)
+        try:
+            yield pool
+        finally:
+            with trio.CancelScope(shield=True):
+                await pool.close()
+            nursery.cancel_scope.cancel()
+
+
+def layers(
+    engine: Engine,
+    spec: ContainerSpec,
+    host: hosts.Host | None,
+    hello: Mapping[str, int],
+    reasons: Sequence[str],
+) -> dict[str, Layer]:
+    """Every layer of tier C, by name."""
+    facts = engine.facts
+    runtime = spec.runtime or facts.default_runtime
+    instructions = len(seccomp.program(seccomp.Filter())) // 8
+    abi = hello.get("landlock", 0)
+    no_landlock = Layer(False, "", "the container's kernel has no Landlock", REMEDIES["landlock"])
+    daemon = f"Docker {facts.version}{', rootless' * facts.rootless}"
+    return {
+        "runtime": Layer(True, f"{runtime}, by {daemon}"),
+        "namespaces": Layer(True, "pid, mount, net, ipc, uts; a read-only image as root"),
+        "seccomp": Layer(
+            True, f"Docker's allowlist without our denylist; denylist, {instructions} instructions"
+        ),
+        "capabilities": Layer(True, "none; no-new-privileges"),
+        "landlock": Layer(True, f"ABI {abi}") if abi > 0 else no_landlock,
+        "cgroup": Layer(True, f"Docker, version {facts.cgroup_version}: memory, processes, CPU"),
+        "network": Layer(True, "none: an empty network namespace"),
+        "copy_on_write": _copy_on_write(host, reasons),
+        "id_mapping": _identity(spec, host),
+    }
+
+
+def _copy_on_write(host: hosts.Host | None, reasons: Sequence[str]) -> Layer:
+    if host is None:
+        why = "; ".join(reasons)
+        return Layer(True, f"a copy of the project travels into the container: {why}")
+    if host.as_root:
+        return Layer(True, "an overlay volume on a sized tmpfs")
+    return Layer(True, "an overlay volume; its size is not enforced, each file's is")
+
+
+def _identity(spec: ContainerSpec, host: hosts.Host | None) -> Layer:
+    uid = spec.user[0]
+    if host is None:
+        return Layer(True, f"programs run as {uid}, which owns the copy of the project")
+    if host.as_root:
+        return Layer(True, f"the project's owner appears as {uid}")
+    return Layer(True, f"programs run as this server's user, {uid}")

@@ -1,0 +1,196 @@
+"""Tier C: where runs are placed when their boxes are containers."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import struct
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import trio
+
+from executor import project_files, rootfs, seccomp, work_copy
+from executor.box import Box, Meter
+from executor.cells import Exit
+from executor.containers import shipping
+from executor.containers.box import ContainerBox
+from executor.containers.create import ContainerSpec, of_box
+from executor.containers.host import Host
+from executor.containers.pool import Pool
+from executor.model import Isolation
+from executor.placement import Layout
+from executor.profile import Profile, ProjectAccess
+from executor.project_files import Guarded
+from executor.runner import Job
+
+ARCHIVE, COPY = "project.tar", "copy"
+WRITABLE = (rootfs.SCRATCH, rootfs.HOME, rootfs.SHARED_MEMORY, *rootfs.DEVICES)
+
+ImageOf = Callable[[str], str]  # a language's image, by its reference
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerPlace:
+    """How runs of one project become containers. `host` is None where projects travel."""
+
+    isolation: Isolation
+    project: Path
+    temporary: Path
+    repository: tuple[str, ...]
+    image_of: ImageOf
+    runtime: str
+    user: tuple[int, int]
+    host: Host | None
+    pool: Pool
+    tier: str = "C"
+
+    def layout(self, profile: Profile) -> Layout:
+        """The folders of one box, and where the project travels what is to be sent of it.
+
+        Raises:
+            RequestError: it is too large for that.
+        """
+        if self.host is not None:
+            return Layout(project=str(self.project))
+        self.temporary.mkdir(mode=0o700, exist_ok=True)
+        base = Path(tempfile.mkdtemp(dir=self.temporary))
+        layout = Layout(project=str(self.project), host_folder=str(base))
+        try:
+            if profile.project is ProjectAccess.LIVE:
+                (base / COPY).mkdir()
+                owner = (os.geteuid(), os.getegid())
+                copy = work_copy.make(self.project, base / COPY, owner)
+                layout = replace(layout, work_copy=copy, is_in_place=True)
+            shipping.pack(self.project, base / ARCHIVE)
+        except BaseException:
+            layout.remove()
+            raise
+        return layout
+
+    @property
+    def travels(self) -> bool:
+        """Whether containers get a copy of the project, because it can't be mounted."""
+        return self.host is None
+
+    def share(self, language: str, other: str) -> bool:
+        """Whether one box can serve programs of both."""
+        return self.image_of(language) == self.image_of(other)
+
+    @contextlib.asynccontextmanager
+    async def open_box(
+        self, number: int, job: Job, layout: Layout, *, session: bool = False
+    ) -> AsyncIterator[tuple[Box, Meter | None]]:
+        """A container for a job; on the way out it is ended, and removed behind the answer.
+
+        Raises:
+            SandboxError: none could be made; what it says tells what to do.
+        """
+        del number  # no control group of ours to name
+        try:
+            spec, guarded = await trio.to_thread.run_sync(self.spec, job)
+            archive = None
+            if self.host is None:
+                archive = await trio.Path(str(layout.host_folder), ARCHIVE).read_bytes()
+            container = await self.pool.take(spec)
+            box = ContainerBox(container, self.temporary / "sockets")
+            try:
+                if layout.work_copy is not None:
+                    box.bring_back = partial(_bring_back, layout.work_copy.folder)
+                packed = self._cell(spec, guarded, session)
+                await box.begin(packed, archive, job.profile.network.listen)
+                yield box, box
+            finally:
+                box.end()
+                self.pool.bury(container)
+        finally:
+            if layout.host_folder:
+                with trio.CancelScope(shield=True):
+                    await trio.to_thread.run_sync(layout.remove)
+
+    def spec(self, job: Job) -> tuple[ContainerSpec, Guarded]:
+        """The container that a job needs, with the project's files as they are now."""
+        access = job.profile.project
+        spec = ContainerSpec(
+            image=self.image_of(job.language),
+            runtime=self.runtime,
+            user=self.user,
+            project=str(self.project),
+            access=access.value,
+            shipped=self.host is None,
+            limits=of_box(job.limits),
+        )
+        if self.host is None:
+            watched = project_files.guarded(self.project, access)
+            return spec, Guarded(watched=(*watched.protected, *watched.watched))
+        guarded = project_files.guarded(self.project, access)
+        return self._mounted(spec, guarded, job.profile, self.host), guarded
+
+    def _mounted(
+        self, spec: ContainerSpec, guarded: Guarded, profile: Profile, host: Host
+    ) -> ContainerSpec:
+        """The spec with the project and all else that is shown of this host."""
+        project = str(self.project)
+        read_only = [(host.source(path), path) for path in self.repository]
+        for path in profile.read:
+            source = os.path.realpath(os.path.expanduser(path))
+            target = f"{rootfs.HOME}/{path[2:]}" if path.startswith("~/") else path
+            if os.path.exists(source):
+                read_only.append((host.source(source), target))
+        read_only += [(host.empty_file, f"{project}/{name}") for name in guarded.secrets]
+        writable = [(f"{host.live}/{name}", f"{project}/{name}") for name in guarded.pinned]
+        if profile.project is ProjectAccess.LIVE:
+            writable.append((host.live, project))
+            read_only += [
+                (f"{host.live}/{name}", f"{project}/{name}") for name in guarded.protected
+            ]
+        elif profile.project is ProjectAccess.READ_ONLY:
+            read_only.append((host.source(project), project))
+        read_only += [(str(path), f"/etc/{path.name}") for path in host.accounts]
+        return replace(
+            spec,
+            read_only=tuple(read_only),
+            writable=tuple(writable),
+            overlay=profile.project is ProjectAccess.COPY_ON_WRITE,
+            state=project_files.identities(self.project, profile.project),
+        )
+
+    def _cell(self, spec: ContainerSpec, guarded: Guarded, session: bool) -> bytes:
+        """The description of the box for the agent; see `executor.description.pack_cell`."""
+        live = spec.access == ProjectAccess.LIVE.value
+        read_only = spec.access == ProjectAccess.READ_ONLY.value
+        writable = WRITABLE if read_only else (*WRITABLE, spec.project)
+        filter_program = seccomp.program(seccomp.Filter())
+        text = json.dumps(
+            {
+                "tier": "C",
+                "session": session,
+                "job": rootfs.JOB,
+                "scratch_folder": rootfs.SCRATCH,
+                "scratch_folders": [rootfs.SCRATCH, rootfs.HOME, rootfs.SHARED_MEMORY]
+                + [spec.project] * spec.shipped,
+                "access": [(path, "rw") for path in writable],
+                "deny_tcp": False,
+                "seccomp": (0, len(filter_program)),
+                "project": {
+                    "target": spec.project,
+                    # Of a copy that has travelled, what changes is found as in a live project.
+                    "mode": "live" if live or (spec.shipped and not session) else "read_only",
+                    "watched": guarded.watched if live and not spec.shipped else (),
+                    "secrets": (),
+                    "pinned": (),
+                    "protected": (),
+                },
+                "return_changes": live and spec.shipped,
+            }
+        ).encode()
+        return struct.pack("=Q", len(text)) + text + filter_program
+
+
+async def _bring_back(copy: Path, archive: int, end: Exit) -> None:
+    changed = list(end.changed)
+    await trio.to_thread.run_sync(shipping.bring_back, archive, changed, copy)

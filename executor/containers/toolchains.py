@@ -1,0 +1,173 @@
+"""Which toolchains an image has: asked once of its agent, and kept by the image's id."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import trio
+
+import runtimes
+from executor import rootfs
+from executor.cells import UNPRIVILEGED_ID
+from executor.containers.container import start
+from executor.containers.create import ContainerSpec, of_box
+from executor.containers.engine import Engine, EngineError
+from executor.containers.link import Link
+from executor.model import Limits
+
+DISCOVERY_S_MAX = 60.0
+ABREAST = 2
+BUILD = "`context-mode images build` makes it"
+
+
+async def discovered(
+    engine: Engine,
+    runtime: str,
+    images: Mapping[str, str],
+    folder: Path,
+    labels: Mapping[str, str],
+) -> dict[str, runtimes.Discovery]:
+    """What every language's image has; `images` are references by language.
+
+    Raises:
+        EngineError: the engine does not answer, or an image's agent does not.
+    """
+    found: dict[str, runtimes.Discovery] = {}
+    slots = trio.CapacityLimiter(ABREAST)
+
+    async def ask(reference: str, languages: list[str]) -> None:
+        async with slots:
+            said = await _of_image(engine, _spec(reference, runtime), folder, labels)
+            for name in languages:
+                found[name] = _understood(runtimes.language(name), reference, said)
+
+    by_image: dict[str, list[str]] = {}
+    for name, reference in images.items():
+        by_image.setdefault(reference, []).append(name)
+    failures: list[EngineError] = []
+
+    async def ask_or_note(reference: str, languages: list[str]) -> None:
+        try:
+            await ask(reference, languages)
+        except EngineError as error:
+            failures.append(error)
+
+    async with trio.open_nursery() as nursery:
+        for reference, languages in by_image.items():
+            nursery.start_soon(ask_or_note, reference, languages)
+    if failures:
+        raise failures[0]
+    return found
+
+
+async def image_id(engine: Engine, reference: str) -> str:
+    """An image's own id, without its kind; empty if the engine does not have it."""
+    found = await engine.call("images", name=reference)
+    return str(found[0]["Id"]).rpartition(":")[2] if found else ""
+
+
+def _spec(reference: str, runtime: str) -> ContainerSpec:
+    return ContainerSpec(
+        image=reference,
+        runtime=runtime,
+        user=(UNPRIVILEGED_ID, UNPRIVILEGED_ID),
+        project=rootfs.HOME,
+        access="read_only",
+        limits=of_box(Limits()),
+    )
+
+
+async def _of_image(
+    engine: Engine, spec: ContainerSpec, folder: Path, labels: Mapping[str, str]
+) -> Mapping[str, Any] | None:
+    """What its agent tells; None if there is no such image."""
+    identity = await image_id(engine, spec.image)
+    if not identity:
+        return None
+    kept = folder / f"image-{identity}.json"
+    if (known := await trio.to_thread.run_sync(_load, kept)) is not None:
+        return known
+    said = await _ask(engine, spec, labels)
+    await trio.to_thread.run_sync(_save, kept, said)
+    return said
+
+
+async def _ask(engine: Engine, spec: ContainerSpec, labels: Mapping[str, str]) -> Mapping[str, Any]:
+    answer: Mapping[str, Any] = {}
+    why = ""
+    async with trio.open_nursery() as nursery:
+
+        def serve(link: Link) -> None:
+            nursery.start_soon(link.serve)
+
+        try:
+            container = await start(engine, spec, None, labels, serve)
+        except EngineError as error:
+            why = str(error)
+        else:
+            try:
+                with trio.move_on_after(DISCOVERY_S_MAX):
+                    await container.link.order("discover")
+                    answer = await container.link.message()
+                if "discovered" not in answer:
+                    why, _ = await container.fate()
+            finally:
+                with trio.CancelScope(shield=True):
+                    await container.remove()
+    if why:
+        raise EngineError(f"image {spec.image} can't be searched for toolchains: {why}")
+    discovered: Mapping[str, Any] = answer["discovered"]
+    return discovered
+
+
+def _understood(
+    row: runtimes.Language, reference: str, said: Mapping[str, Any] | None
+) -> runtimes.Discovery:
+    """The table's rows by their names; one that is not in the table any more is left out."""
+    if said is None:
+        return runtimes.Discovery((), (f"image {reference} is not here: {BUILD}",))
+    told = said.get(row.name, {"candidates": [], "passed_over": []})
+    return runtimes.Discovery(tuple(_candidates(row, told["candidates"])), ())
+
+
+def _candidates(
+    row: runtimes.Language, told: Iterable[Mapping[str, Any]]
+) -> Iterable[runtimes.Candidate]:
+    by_name = {toolchain.name: toolchain for toolchain in row.toolchains}
+    for order, found in enumerate(told):
+        if found["toolchain"] in by_name:
+            yield runtimes.Candidate(
+                language=row,
+                toolchain=by_name[found["toolchain"]],
+                paths=found["paths"],
+                real_paths=found["real_paths"],
+                binds=(),
+                fingerprint=tuple(
+                    (path, mtime, size) for path, mtime, size in found["fingerprint"]
+                ),
+                env=found["env"],
+                order=order,
+            )
+
+
+def _load(file: Path) -> Mapping[str, Any] | None:
+    with contextlib.suppress(OSError, ValueError):
+        known = json.loads(file.read_bytes())
+        if isinstance(known, dict):
+            return known
+    return None
+
+
+def _save(file: Path, said: Mapping[str, Any]) -> None:
+    """Not being able to costs the next start a container, no more."""
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as out:
+            json.dump(said, out)
+        os.replace(out.name, file)

@@ -1,0 +1,32 @@
+"""What a user can set of the executor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from executor.model import MIB
+from executor.profile import PROFILES, Profile
+from executor.sessions import SessionLimits
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a user can set of the executor.
+
+    `inline_bytes` is how much of each stream a result holds; `concurrency` how many programs run
+    at once, None meaning twice the processors; `profiles` are all that requests may name;
+    `sessions` bounds what lives on between calls; with `warm` programs are made to wait for their
+    runs, which may take `warm_bytes` of memory in all servers of the user together. `isolation` is
+    "auto", for cells and only where none works containers, or "container"; their `runtime` is the
+    engine's own unless it is named.
+    """
+
+    inline_bytes: int = 4096
+    concurrency: int | None = None
+    profiles: Mapping[str, Profile] = field(default_factory=lambda: PROFILES)
+    sessions: SessionLimits = field(default_factory=SessionLimits)
+    warm: bool = True
+    warm_bytes: int = 512 * MIB
+    isolation: str = "auto"
+    runtime: str = ""
