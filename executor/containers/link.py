@@ -139,8 +139,8 @@ class Link:
         descriptors: Sequence[int | bytes | str] = (),
         **more: object,
     ) -> list[Channel]:
-        """Send an order. Of its descriptors "read" and "written" become channels, which are returned;
-        bytes are what can be read of one at once.
+        """Send an order; the channels that it opens, one for each "read" and "written" among its
+        descriptors. Bytes are what can be read of a descriptor at once.
 
         Raises:
             trio.BrokenResourceError: the container is gone.

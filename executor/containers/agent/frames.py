@@ -7,10 +7,11 @@ DATA with their bytes, END when no more come. Of each channel at most WINDOW_BYT
 unacknowledged (ACK says how many were delivered), so that one that nobody reads blocks no other.
 
 Orders: `discover`; `cell` with its description, then `run`, `begin`, `report`, `stop` as in
-`spawner.wire`. `channels` of an order lists its descriptors behind the description: (number, "read")
-is what the program reads, (number, "written") what it writes, (0, size) input of which all is behind the
-description. Messages: {"hello": …} once, then what the supervisor says. {"artifacts": …} comes
-with the numbers of channels on which their contents follow; {"connected": port} opens one.
+`spawner.wire`. `channels` of an order lists its descriptors behind the description: what the
+program reads is (number, "read"), what it writes (number, "written"), and (0, size) is input of
+which all follows the description. Messages: {"hello": …} once, then what the supervisor says.
+{"artifacts": …} comes with the numbers of channels on which their contents follow;
+{"connected": port} opens one.
 """
 
 from __future__ import annotations
