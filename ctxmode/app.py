@@ -5,6 +5,8 @@ The command line and the MCP server are two skins over `App`; neither knows the 
 
 from __future__ import annotations
 
+import logging
+import sqlite3
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -28,6 +30,8 @@ from ctxmode.library import Library, open_store
 from ctxmode.profiles import load_profiles
 from ctxmode.purging import PurgeRequest
 from ctxmode.searching import SearchRequest
+from ctxmode.usage import Usage, record
+from ctxmode.usage_table import read_usage
 from executor import Background, Backgrounds, Completed, Executor, Request, open_backgrounds
 from executor.keep import Answer, Keep
 
@@ -132,6 +136,25 @@ class App:
     async def purge(self, request: PurgeRequest) -> kb.Purged:
         """Forget sources for good."""
         return await self._writing(partial(self.library.purge, request))
+
+    async def count(self, tool: str, *, failed: bool, produced: int, returned: int) -> None:
+        """Add one call to the project's counts. Where they cannot be written the call stands."""
+        add = partial(
+            record,
+            self.config.usage_file,
+            tool,
+            failed=failed,
+            produced=produced,
+            returned=returned,
+        )
+        try:
+            await trio.to_thread.run_sync(add)
+        except (sqlite3.Error, OSError) as error:
+            logging.getLogger(__name__).warning("a call was not counted: %s", error)
+
+    async def usage(self) -> Usage:
+        """What tools produced, returned and kept in this project."""
+        return await self._reading(partial(read_usage, self.config))
 
     async def doctor(self, *, refresh: bool = False) -> Diagnosis:
         """What works here; `refresh` forgets what earlier probes of languages found."""

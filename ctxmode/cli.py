@@ -25,6 +25,7 @@ VERBS: dict[str, str] = {
     "sources": "list what is kept",
     "show": "show a kept source, exactly",
     "purge": "forget what is kept, for good",
+    "stats": "show what tools produced, returned and kept out of the context",
     "kb": "check, back up or measure the store of what is kept",
     "policy": "ask what the rules say of a program, list them, try them, read the log",
     "doctor": "show what works here, and how to get what does not",

@@ -42,6 +42,11 @@ class Config:
         return folder / f"{name}-{digest}.sqlite3"
 
     @property
+    def usage_file(self) -> Path:
+        """The counts of the project's calls, beside its store."""
+        return self.database.with_suffix(".usage.sqlite3")
+
+    @property
     def state_dir(self) -> Path:
         return self.data_dir / "state"
 

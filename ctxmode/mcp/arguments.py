@@ -130,6 +130,19 @@ class Search(_Arguments):
     sort: Literal["relevance", "timeline"] = "relevance"
 
 
+class Purge(_Arguments):
+    confirm: bool
+    scope: Literal["project", "session"] | None = None
+    sessionId: str | None = None  # noqa: N815
+    source: str | None = Field(None, description="part of a label, or output_id")
+    kind: str | None = None
+    olderThan: str | None = Field(None, description="age: 12h, 7d")  # noqa: N815
+
+
+class Stats(_Arguments):
+    pass
+
+
 class Doctor(_Arguments):
     pass
 

@@ -16,14 +16,16 @@ from mcp.server.lowlevel import Server
 from pydantic import ValidationError
 
 from ctxmode import __version__, bugs, redaction
+from ctxmode.app import App
 from ctxmode.config import Config
 from ctxmode.errors import ContextModeError, sole
-from ctxmode.mcp import arguments
+from ctxmode.mcp import arguments, resources
 from ctxmode.mcp.conversation import Context, Conversation
 from ctxmode.mcp.output_schemas import OUTPUT_SCHEMAS
 from ctxmode.mcp.projects import Projects, open_projects
+from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.stdio import exchange_is_over, stdio_streams
-from ctxmode.mcp.tools import BY_NAME, TOOLS, Call, Reply, Tool
+from ctxmode.mcp.tools import BY_NAME, TOOLS, Call, Tool
 
 INSTRUCTIONS = """\
 Run code where the data is and bring back only the answer: ctx_execute for anything that may \
@@ -46,6 +48,9 @@ def build_server(
         lifespan=lambda _: open_projects(config),
         on_list_tools=desk.list_tools,
         on_call_tool=desk.call_tool,
+        on_list_resources=resources.list_resources,
+        on_list_resource_templates=resources.list_templates,
+        on_read_resource=resources.read_resource,
     )
     server.add_notification_handler(
         "notifications/roots/list_changed", wire.NotificationParams, _roots_changed
@@ -127,19 +132,27 @@ async def _carried_out(
     conversation: Conversation,
 ) -> wire.CallToolResult:
     deadline_s = tool.deadline_s(given)
+    app: App | None = None
+    produced = 0
     try:
         with trio.fail_after(deadline_s):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(conversation.show_progress)
-                reply = await tool.call(Call(await conversation.app(), conversation), given)
+                app = await conversation.app()
+                reply = await tool.call(Call(app, conversation), given)
                 nursery.cancel_scope.cancel()
-        return _answered(reply)
+        result, produced = _answered(reply), reply.produced
     except trio.TooSlowError:
-        return _failed(f"{tool.name} was stopped after {deadline_s:.0f} s. Ask for less at once.")
+        result = _failed(f"{tool.name} was stopped after {deadline_s:.0f} s. Ask for less at once.")
     except Exception as raised:
         error = sole(raised)
         expected = isinstance(error, ContextModeError)
-        return _failed(str(error) if expected else bugs.report(raised))
+        result = _failed(str(error) if expected else bugs.report(raised))
+    if app is not None:
+        returned = sum(len(c.text.encode()) for c in result.content if c.type == "text")
+        failed = bool(result.is_error)
+        await app.count(tool.name, failed=failed, produced=produced, returned=returned)
+    return result
 
 
 def _answered(reply: Reply) -> wire.CallToolResult:

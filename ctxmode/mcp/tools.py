@@ -10,37 +10,22 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mcp.types import ImageContent, ToolAnnotations
+from mcp.types import ToolAnnotations
 from pydantic import BaseModel
 
 from ctxmode import render
 from ctxmode.app import App
 from ctxmode.batch import BatchCommand, BatchRequest
-from ctxmode.indexing import IndexRequest
-from ctxmode.mcp import arguments, images, structured
+from ctxmode.mcp import arguments, images, keeping, structured
 from ctxmode.mcp.conversation import Conversation
-from ctxmode.searching import SearchRequest
+from ctxmode.mcp.reply import Reply
 from executor import Background
 from executor.keep import Answer
-from executor.model import Limits, Request
+from executor.model import Limits, Request, Result
 
 MILLISECONDS = 1000
 ANSWER_GRACE_S = 60.0
 """What a run's tool call may take beyond the run's own deadline: queueing, keeping, indexing."""
-
-
-SEARCH_BYTES_MAX = 16 * 1024
-"""What all passages of one call may cost together: about four thousand tokens."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What a tool gives back: text to read, the same as data, and whether it is an error."""
-
-    text: str
-    data: dict[str, Any]
-    is_error: bool = False
-    images: tuple[ImageContent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +96,13 @@ def _run_reply(answer: Answer) -> Reply:
         structured.run(answer),
         structured.is_error(answer.result),
         images.of(answer.result.artifacts),
+        printed(answer.result),
     )
+
+
+def printed(result: Result) -> int:
+    """How many bytes the program printed, shown or not."""
+    return result.stdout.bytes_total + result.stderr.bytes_total
 
 
 async def _background(call: Call, given: arguments.Background) -> Reply:
@@ -133,6 +124,7 @@ def _background_reply(background: Background[Answer]) -> Reply:
         structured.background(background),
         bool(background.error) or (answer is not None and structured.is_error(answer.result)),
         images.of(answer.result.artifacts) if answer else (),
+        printed(answer.result) if answer else 0,
     )
 
 
@@ -146,40 +138,8 @@ async def _batch(call: Call, given: arguments.Batch) -> Reply:
         scope=given.query_scope,
     )
     answer = await call.app.batch(request)
-    return Reply(render.batch_text(answer), structured.batch(answer))
-
-
-async def _index(call: Call, given: arguments.Index) -> Reply:
-    request = IndexRequest(
-        content=None if given.content is None else given.content.encode("utf-8"),
-        path=given.path,
-        source=given.source,
-        include=tuple(given.include),
-        exclude=tuple(given.exclude),
-        extensions=tuple(given.extensions),
-        max_depth=given.maxDepth,
-        max_files=given.maxFiles,
-        respect_gitignore=given.respectGitignore,
-        follow_symlinks=given.followSymlinks,
-    )
-    answer = await call.app.index(request)
-    find = f', source="{answer.source}"' if answer.labelled else ""
-    text = f'{render.index_text(answer)}\nFind it: ctx_search(queries=["…"]{find})'
-    data = {key: value for key, value in answer.to_json().items() if key != "left_out"}
-    return Reply(text, data)
-
-
-async def _search(call: Call, given: arguments.Search) -> Reply:
-    request = SearchRequest(
-        tuple(given.queries),
-        given.limit,
-        given.source,
-        given.contentType,
-        given.sort,
-        budget_bytes=SEARCH_BYTES_MAX,
-    )
-    answer = await call.app.search(request)
-    return Reply(render.search_text(answer), structured.search(answer))
+    produced = sum(printed(one.answer.result) for one in answer.commands if one.answer)
+    return Reply(render.batch_text(answer), structured.batch(answer), produced=produced)
 
 
 async def _doctor(call: Call, given: arguments.Doctor) -> Reply:
@@ -191,6 +151,9 @@ async def _doctor(call: Call, given: arguments.Doctor) -> Reply:
 RUNS_CODE = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+FORGETS = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
+)
 
 TOOLS: tuple[Tool, ...] = (
     Tool(
@@ -264,7 +227,7 @@ RETURNS: how many sections became searchable, what was left out and why.
 EXAMPLE: {"path":"docs","source":"docs"}""",
         arguments.Index,
         ADDS,
-        _index,
+        keeping.index,
         lambda given: 300.0,
     ),
     Tool(
@@ -277,8 +240,33 @@ RETURNS: per query the best passages, exact text with source and lines.
 EXAMPLE: {"queries":["timeout retry","exit code"],"source":"out-7f3k2m9q"}""",
         arguments.Search,
         READS,
-        _search,
+        keeping.search,
         lambda given: 60.0,
+    ),
+    Tool(
+        "ctx_purge",
+        """\
+WHEN: kept text should be forgotten for good: all of the project, or what fits source, kind, \
+sessionId and olderThan together.
+WHEN NOT: something changed: index or run it again, the newer version is found.
+RETURNS: how much was forgotten; nothing is without confirm.
+EXAMPLE: {"confirm":true,"source":"docs/old.md"}""",
+        arguments.Purge,
+        FORGETS,
+        keeping.purge,
+        lambda given: 120.0,
+    ),
+    Tool(
+        "ctx_stats",
+        """\
+WHEN: the user asks what these tools have kept out of the conversation.
+WHEN NOT: in the course of other work.
+RETURNS: bytes produced, returned and kept, per tool and in all.
+EXAMPLE: {}""",
+        arguments.Stats,
+        READS,
+        keeping.stats,
+        lambda given: 30.0,
     ),
     Tool(
         "ctx_doctor",

@@ -67,6 +67,8 @@ def test_every_verb_refuses_an_unknown_option(capsys, verb):
         "batch",
         "kb",
         "show",
+        "policy",
+        "images",
     )
 
 

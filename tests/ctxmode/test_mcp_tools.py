@@ -22,6 +22,8 @@ def test_all_tools_are_there_under_the_names_that_agents_know():
         "ctx_batch_execute",
         "ctx_index",
         "ctx_search",
+        "ctx_purge",
+        "ctx_stats",
         "ctx_doctor",
     ]
 
@@ -59,7 +61,7 @@ def test_examples_are_valid_arguments():
 
 def test_tools_that_only_read_say_so():
     reading = {tool.name for tool in TOOLS if tool.annotations.read_only_hint}
-    assert reading == {"ctx_search", "ctx_doctor"}
+    assert reading == {"ctx_search", "ctx_stats", "ctx_doctor"}
 
 
 def test_every_tool_tells_the_shape_of_its_data():

@@ -7,7 +7,10 @@ import pytest
 import trio
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.shared.exceptions import MCPError
 from mcp.types import ListRootsResult, Root
+
+from ctxmode.mcp.tools import BY_NAME
 
 ALL_S_MAX = 110
 
@@ -35,7 +38,7 @@ async def test_the_tools_are_listed(place):
     async with connected(place) as client:
         names = {tool.name for tool in (await client.list_tools()).tools}
     assert "ctx_execute" in names
-    assert len(names) == 7
+    assert names == set(BY_NAME)
 
 
 async def test_execute_returns_the_output_and_one_line_about_the_run(place):
@@ -331,3 +334,53 @@ async def test_a_file_name_that_is_no_text_comes_back_without_harm(place):
         again = await client.call_tool("ctx_execute", {"language": "shell", "code": "echo on"})
     assert text(result).startswith("made\n")
     assert text(again).startswith("on\n")
+
+
+async def test_what_is_kept_is_forgotten_only_when_confirmed(place):
+    async with connected(place) as client:
+        await client.call_tool("ctx_index", {"content": "remember the milk", "source": "notes"})
+        await client.call_tool("ctx_index", {"content": "remember the bread", "source": "other"})
+        refused = await client.call_tool("ctx_purge", {"confirm": "false"})
+        assert text(refused) == "Purge cancelled. Pass confirm: true to proceed."
+        both = {"confirm": True, "sessionId": "x", "scope": "project"}
+        assert (await client.call_tool("ctx_purge", both)).is_error
+        one = await client.call_tool("ctx_purge", {"confirm": "true", "source": "notes"})
+        assert one.structured_content["sources"] == 1
+        every = await client.call_tool("ctx_purge", {"confirm": True})
+        assert every.structured_content["sources"] == 1
+        again = await client.call_tool("ctx_purge", {"confirm": True})
+        assert "nothing was forgotten" in text(again)
+
+
+async def test_stats_are_what_was_measured_and_outlive_the_server(place):
+    returned = {}
+    async with connected(place) as client:
+        for tool, arguments in (
+            ("ctx_execute", {"language": "shell", "code": "cat app.log"}),
+            ("ctx_search", {"queries": ["request 17"]}),
+            ("ctx_index", {"path": "docs"}),
+        ):
+            returned[tool] = len(text(await client.call_tool(tool, arguments)).encode())
+    async with connected(place) as client:
+        stats = (await client.call_tool("ctx_stats", {})).structured_content
+    log_bytes = (place.project / "app.log").stat().st_size
+    assert {tool: counts["returned"] for tool, counts in stats["tools"].items()} == returned
+    assert stats["tools"]["ctx_execute"]["produced"] == log_bytes
+    assert stats["tools"]["ctx_index"]["kept"] == -returned["ctx_index"]
+    assert stats["total"]["kept"] == log_bytes - sum(returned.values())
+
+
+async def test_kept_outputs_and_sources_are_resources(place):
+    async with connected(place) as client:
+        ran = await client.call_tool("ctx_execute", {"language": "shell", "code": "cat app.log"})
+        output_id = ran.structured_content["output_id"]
+        listed = (await client.list_resources()).resources
+        assert [one.name.partition("/")[0] for one in listed] == [output_id]
+        templates = (await client.list_resource_templates()).resource_templates
+        assert {one.name for one in templates} == {"output", "source"}
+        whole = (place.project / "app.log").read_text()
+        for uri in (listed[0].uri, f"context-mode://output/{output_id}"):
+            (content,) = (await client.read_resource(uri)).contents
+            assert content.text == whole
+        with pytest.raises(MCPError, match="no output"):
+            await client.read_resource("context-mode://output/out-nothing")

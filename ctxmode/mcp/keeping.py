@@ -1,0 +1,84 @@
+"""Calls of the tools that keep, find and forget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ctxmode import render
+from ctxmode.errors import UsageError
+from ctxmode.indexing import IndexRequest
+from ctxmode.library import age_s
+from ctxmode.mcp import arguments, structured
+from ctxmode.mcp.reply import Reply
+from ctxmode.purging import PurgeRequest
+from ctxmode.searching import SearchRequest
+from ctxmode.usage_table import usage_text
+
+if TYPE_CHECKING:
+    from ctxmode.mcp.tools import Call
+
+SEARCH_BYTES_MAX = 16 * 1024
+"""What all passages of one call may cost together: about four thousand tokens."""
+
+
+async def index(call: Call, given: arguments.Index) -> Reply:
+    request = IndexRequest(
+        content=None if given.content is None else given.content.encode("utf-8"),
+        path=given.path,
+        source=given.source,
+        include=tuple(given.include),
+        exclude=tuple(given.exclude),
+        extensions=tuple(given.extensions),
+        max_depth=given.maxDepth,
+        max_files=given.maxFiles,
+        respect_gitignore=given.respectGitignore,
+        follow_symlinks=given.followSymlinks,
+    )
+    answer = await call.app.index(request)
+    find = f', source="{answer.source}"' if answer.labelled else ""
+    text = f'{render.index_text(answer)}\nFind it: ctx_search(queries=["…"]{find})'
+    data = {key: value for key, value in answer.to_json().items() if key != "left_out"}
+    return Reply(text, data)
+
+
+async def search(call: Call, given: arguments.Search) -> Reply:
+    request = SearchRequest(
+        tuple(given.queries),
+        given.limit,
+        given.source,
+        given.contentType,
+        given.sort,
+        budget_bytes=SEARCH_BYTES_MAX,
+    )
+    answer = await call.app.search(request)
+    return Reply(render.search_text(answer), structured.search(answer))
+
+
+async def purge(call: Call, given: arguments.Purge) -> Reply:
+    if not given.confirm:
+        return Reply("Purge cancelled. Pass confirm: true to proceed.", {"sources": 0})
+    if given.sessionId is not None and given.scope == "project":
+        raise UsageError("sessionId and scope project exclude each other", "Give one of them.")
+    if given.scope == "session" and given.sessionId is None:
+        raise UsageError("scope session needs a sessionId", "Give it, or another filter.")
+    request = PurgeRequest(
+        source=given.source,
+        older_than_s=None if given.olderThan is None else age_s(given.olderThan),
+        kind=given.kind,
+        session=given.sessionId,
+    )
+    if not request.filtered:
+        request = PurgeRequest(everything=True)
+    elif given.scope == "project":
+        raise UsageError("scope project and a filter exclude each other", "Give one of them.")
+    purged = await call.app.purge(request)
+    counts = {"sources": purged.sources, "sections": purged.chunks, "bytes": purged.text_bytes}
+    return Reply(render.purged_text(purged), counts)
+
+
+async def stats(call: Call, given: arguments.Stats) -> Reply:
+    del given
+    usage = await call.app.usage()
+    data = usage.to_json()
+    del data["days"]
+    return Reply(usage_text(usage), data)

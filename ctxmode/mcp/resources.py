@@ -1,0 +1,157 @@
+"""What was kept, as resources that a client can list and read: outputs by their id, sources.
+
+    context-mode://output/out-3fa9c1d2     both streams of one run
+    context-mode://source/17               one version of one source
+    context-mode://source/17?start=0&end=65536
+
+Without a range the beginning is read, up to READ_BYTES_MAX; a last line says what is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from urllib.parse import parse_qs, urlsplit
+
+import mcp.types as wire
+import trio
+from mcp.shared.exceptions import MCPError
+
+import kb
+from ctxmode import redaction
+from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.library import Library
+from ctxmode.mcp.conversation import Context, Conversation
+
+SCHEME = "context-mode"
+LISTED_MAX = 100
+READ_BYTES_MAX = 256 * 1024
+
+TEMPLATES = (
+    ("output", "{output_id}", "Both streams of a kept output, by its output_id"),
+    ("source", "{id}{?start,end}", "A source of the knowledge base, or some of its bytes"),
+)
+MEDIA_TYPES = {"markdown": "text/markdown", "json": "application/json", "csv": "text/csv"}
+
+
+async def list_resources(
+    context: Context, params: wire.PaginatedRequestParams | None
+) -> wire.ListResourcesResult:
+    """The latest sources."""
+    del params
+    library = await _library(context)
+    sources = await trio.to_thread.run_sync(library.sources)
+    return wire.ListResourcesResult(resources=[_resource(one) for one in sources[:LISTED_MAX]])
+
+
+async def list_templates(
+    context: Context, params: wire.PaginatedRequestParams | None
+) -> wire.ListResourceTemplatesResult:
+    """What can be read besides what is listed."""
+    del context, params
+    return wire.ListResourceTemplatesResult(
+        resource_templates=[
+            wire.ResourceTemplate(
+                name=name, uri_template=f"{SCHEME}://{name}/{rest}", description=description
+            )
+            for name, rest, description in TEMPLATES
+        ]
+    )
+
+
+async def read_resource(
+    context: Context, params: wire.ReadResourceRequestParams
+) -> wire.ReadResourceResult:
+    """The exact text, without secrets."""
+    library = await _library(context)
+    try:
+        content = await trio.to_thread.run_sync(partial(content_of, library, params.uri))
+    except ContextModeError as error:
+        raise MCPError(wire.INVALID_PARAMS, str(error)) from error
+    return wire.ReadResourceResult(contents=[content])
+
+
+async def _library(context: Context) -> Library:
+    try:
+        return (await Conversation(context).app()).library
+    except ContextModeError as error:
+        raise MCPError(wire.INTERNAL_ERROR, str(error)) from error
+
+
+def content_of(library: Library, uri: str) -> wire.TextResourceContents:
+    """What a URI of ours stands for.
+
+    Raises:
+        UsageError: it is none, or what it names is not kept.
+    """
+    parts = urlsplit(uri)
+    name, kind = parts.path.strip("/"), parts.netloc
+    if parts.scheme != SCHEME or kind not in ("output", "source") or not name:
+        raise UsageError(
+            f"{uri!r} is no resource here", f"Read {SCHEME}://output/ID or {SCHEME}://source/ID."
+        )
+    if kind == "output":
+        streams = _streams(library, name)
+        text, media_type = _joined(library, streams), "text/plain"
+    else:
+        source = library.source(name)
+        text, media_type = _part(library, source, parts.query), media_type_of(source)
+    shown, _ = redaction.shown(text, {})
+    return wire.TextResourceContents(uri=uri, mime_type=media_type, text=shown)
+
+
+def _streams(library: Library, output_id: str) -> Sequence[kb.Source]:
+    every = library.sources(matching=f"{output_id}/", all_versions=True)
+    streams = [one for one in every if one.label.startswith(f"{output_id}/")]
+    if not streams:
+        raise UsageError(f"no output {output_id!r} is kept", "See resources/list for what is.")
+    return sorted(streams, key=lambda one: one.id)
+
+
+def _joined(library: Library, streams: Sequence[kb.Source]) -> str:
+    """stdout, then stderr under a mark."""
+    first, *others = streams
+    text = _part(library, first, "")
+    for other in others:
+        mark = other.label.partition("/")[2].partition(" ")[0]
+        text = f"{text.removesuffix(chr(10))}\n[{mark}]\n{_part(library, other, '')}"
+    return text
+
+
+def _part(library: Library, source: kb.Source, query: str) -> str:
+    start, end = _range(query, source.bytes_total)
+    data = library.store.text(source.id, start, min(end, start + READ_BYTES_MAX))
+    left = min(end, source.bytes_total) - start - READ_BYTES_MAX
+    text = data.decode("utf-8", "replace")
+    if left > 0:
+        text += (
+            f"\n[{left} bytes more: {SCHEME}://source/{source.id}?start={start + READ_BYTES_MAX}]"
+        )
+    return text
+
+
+def _range(query: str, total: int) -> tuple[int, int]:
+    given = {name: values[-1] for name, values in parse_qs(query).items()}
+    try:
+        start, end = int(given.pop("start", 0)), int(given.pop("end", total))
+    except ValueError as error:
+        raise UsageError(f"{query!r} is no range", "Give start and end in bytes.") from error
+    if given or not 0 <= start <= end:
+        raise UsageError(f"{query!r} is no range", "Give start and end in bytes.")
+    return start, end
+
+
+def media_type_of(source: kb.Source) -> str:
+    """The media type of the text that is kept."""
+    if source.converted and source.kind == "html":
+        return MEDIA_TYPES["markdown"]
+    return MEDIA_TYPES.get(source.kind, "text/plain")
+
+
+def _resource(source: kb.Source) -> wire.Resource:
+    return wire.Resource(
+        name=redaction.shown(source.label, {})[0],
+        uri=f"{SCHEME}://source/{source.id}",
+        mime_type=media_type_of(source),
+        size=source.bytes_total,
+    )

@@ -1,0 +1,155 @@
+"""What agents' calls produced, and how much of it went into their context: measured, in bytes.
+
+produced  what a call's work brought forth: what programs printed, the text of fetched pages
+returned  the text of the answer, as it was sent
+kept      produced - returned: what stayed out of the context, and can be searched
+
+So a search, which returns what was kept before, counts against what was kept; and indexing alone
+saves nothing. A total is the sum of its parts. The counts of a project are those of all servers
+that ever served it, in one small database beside its store.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kb.tokens import BYTES_PER_TOKEN
+
+ESTIMATOR = f"UTF-8 bytes / {BYTES_PER_TOKEN}"
+FORMULA = "kept = produced - returned"
+BUSY_TIMEOUT_S = 5.0
+DAY_S = 86_400
+
+_CREATE = """
+    CREATE TABLE IF NOT EXISTS usage (
+        day INTEGER NOT NULL,
+        tool TEXT NOT NULL,
+        calls INTEGER NOT NULL,
+        errors INTEGER NOT NULL,
+        produced INTEGER NOT NULL,
+        returned INTEGER NOT NULL,
+        PRIMARY KEY (day, tool)
+    )"""
+_ADD = """
+    INSERT INTO usage VALUES (?, ?, 1, ?, ?, ?)
+    ON CONFLICT (day, tool) DO UPDATE SET
+        calls = calls + 1, errors = errors + excluded.errors,
+        produced = produced + excluded.produced, returned = returned + excluded.returned"""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Calls, those of them that failed, and bytes."""
+
+    calls: int = 0
+    errors: int = 0
+    produced: int = 0
+    returned: int = 0
+
+    @property
+    def kept(self) -> int:
+        """Bytes that stayed out of the context; below zero where answers were more than what the
+        calls produced."""
+        return self.produced - self.returned
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.calls + other.calls,
+            self.errors + other.errors,
+            self.produced + other.produced,
+            self.returned + other.returned,
+        )
+
+    def to_json(self) -> dict[str, int]:
+        return {
+            "calls": self.calls,
+            "errors": self.errors,
+            "produced": self.produced,
+            "returned": self.returned,
+            "kept": self.kept,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The counts per tool and per day, in seconds since the epoch at which the day began (UTC)."""
+
+    tools: Mapping[str, Counts]
+    days: Mapping[int, Counts]
+
+    @property
+    def total(self) -> Counts:
+        return sum(self.tools.values(), Counts())
+
+    def to_json(self) -> dict[str, Any]:
+        """As `context-mode stats --json` and `ctx_stats` tell it."""
+        return {
+            "tools": {tool: counts.to_json() for tool, counts in self.tools.items()},
+            "total": self.total.to_json(),
+            "tokens_kept": tokens(self.total.kept),
+            "token_estimator": ESTIMATOR,
+            "formula": FORMULA,
+            "days": {_date(day): counts.to_json() for day, counts in self.days.items()},
+        }
+
+
+def tokens(count: int) -> int:
+    """The estimate of how many tokens so many bytes cost; below zero for bytes below zero."""
+    estimate = -(-abs(count) // BYTES_PER_TOKEN)
+    return -estimate if count < 0 else estimate
+
+
+def record(path: Path, tool: str, *, failed: bool, produced: int, returned: int) -> None:
+    """Add one call, in one transaction.
+
+    Raises:
+        sqlite3.Error: the counts cannot be written.
+    """
+    day = int(time.time()) // DAY_S * DAY_S
+    with _opened(path) as db:
+        db.execute(_CREATE)
+        db.execute(_ADD, (day, tool, int(failed), produced, returned))
+
+
+def read(path: Path) -> Usage:
+    """All counts; none where nothing was ever recorded.
+
+    Raises:
+        sqlite3.Error: the file cannot be read.
+    """
+    if not path.exists():
+        return Usage({}, {})
+    with _opened(path) as db:
+        db.execute(_CREATE)
+        rows = db.execute(
+            "SELECT day, tool, calls, errors, produced, returned FROM usage ORDER BY day, tool"
+        ).fetchall()
+    by_tool: dict[str, Counts] = {}
+    by_day: dict[int, Counts] = {}
+    for day, tool, *numbers in rows:
+        counts = Counts(*numbers)
+        by_tool[tool] = by_tool.get(tool, Counts()) + counts
+        by_day[day] = by_day.get(day, Counts()) + counts
+    return Usage(dict(sorted(by_tool.items())), by_day)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    db = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        with db:
+            yield db
+    finally:
+        db.close()
+
+
+def _date(day: int) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(day))
