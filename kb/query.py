@@ -35,13 +35,12 @@ class Query:
 
     terms: tuple[str, ...]
 
-    def matching(self, corrections: Corrections) -> str:
-        """Any of the words, and beside a corrected one what it may have meant."""
-        alternatives = []
-        for term in self.terms:
-            alternatives.append(expression(term))
-            alternatives.extend(quoted(word) for word in corrections.get(term, ()))
-        return " OR ".join(alternatives)
+    def groups(self, corrections: Corrections) -> list[str]:
+        """An expression a word: the word, or beside a corrected one what it may have meant."""
+        return [
+            " OR ".join((expression(term), *map(quoted, corrections.get(term, ()))))
+            for term in self.terms
+        ]
 
     def together(self, corrections: Corrections) -> str | None:
         """Neighbouring words near each other; None where there are not two."""

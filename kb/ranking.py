@@ -1,10 +1,11 @@
 """Which chunks fit a query best: BM25, raised where words stand together and where the rest of
 the source fits as well.
 
-The full-text index gives a pool of chunks by any of the words. To each chunk's score are added a
-share of its score for neighbouring words near each other, and a share of the best scores of its
-source, so that one good chunk in a fitting document goes before one in a stray one. The shares
-were chosen on the query sets of `benchmarks.kb_quality`, where a range around them does as well.
+The full-text index gives a pool of chunks by the words of the query. To each chunk's score are
+added a share of its score for neighbouring words near each other, and a share of the best scores
+of its source, so that one good chunk in a fitting document goes before one in a stray one. The
+shares were chosen on the query sets of `benchmarks.kb_quality`, where a range around them does as
+well, and adding scores does better than adding reciprocal ranks.
 """
 
 # ruff: noqa: S608 - only names and conditions fixed in this package are put into statements
@@ -13,8 +14,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
+from kb.candidates import Expressions
 from kb.filters import Condition
 
 POOL = 50
@@ -28,13 +32,7 @@ SOURCE_SHARE = 0.15
 SOURCE_DECAY = 0.7
 SOURCE_CHUNKS = 5
 
-
-@dataclass(frozen=True, slots=True)
-class Expressions:
-    """A query in full-text syntax: any of its words, and neighbouring ones near each other."""
-
-    any: str
-    together: str | None
+_BATCH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,24 +52,23 @@ class Ranked:
 def ranked(
     db: sqlite3.Connection,
     table: str,
-    words: Expressions,
+    expressions: Expressions,
     where: Condition,
     size: int = POOL,
 ) -> list[Ranked]:
     """The best `size` chunks in one of the two full-text tables, best first."""
-    by_words = _scores(db, table, words.any, where, size)
-    by_nearness = _scores(db, table, words.together, where, 4 * size) if words.together else {}
+    by_words = list(islice(_best(db, table, expressions.words, where), size))
+    near = _near(db, table, expressions.together, 4 * size) if expressions.together else {}
     own = {
-        chunk_id: (words, TOGETHER_SHARE * by_nearness.get(chunk_id, (0.0, 0))[0])
-        for chunk_id, (words, _) in by_words.items()
+        chunk_id: (score / expressions.times, TOGETHER_SHARE * near.get(chunk_id, 0.0))
+        for chunk_id, score, _ in by_words
     }
     by_source: defaultdict[int, list[float]] = defaultdict(list)
-    for chunk_id, (_, source_id) in by_words.items():
+    for chunk_id, _, source_id in by_words:
         by_source[source_id].append(sum(own[chunk_id]))
     shares = {source_id: _source_share(scores) for source_id, scores in by_source.items()}
     chunks = [
-        Ranked(chunk_id, *own[chunk_id], shares[source_id])
-        for chunk_id, (_, source_id) in by_words.items()
+        Ranked(chunk_id, *own[chunk_id], shares[source_id]) for chunk_id, _, source_id in by_words
     ]
     return sorted(chunks, key=lambda chunk: (-chunk.score, -chunk.chunk_id))
 
@@ -81,15 +78,39 @@ def _source_share(scores: list[float]) -> float:
     return SOURCE_SHARE * sum(score * SOURCE_DECAY**at for at, score in enumerate(best))
 
 
-def _scores(
-    db: sqlite3.Connection, table: str, expression: str, where: Condition, limit: int
-) -> dict[int, tuple[float, int]]:
-    """BM25, higher is better, and source of the best chunks by id."""
+def _best(
+    db: sqlite3.Connection, table: str, expression: str, where: Condition
+) -> Iterator[tuple[int, float, int]]:
+    """Id, BM25 (higher is better) and source of the chunks that fit the filters, best first.
+
+    The filters are looked at in the order of rank and only as far as chunks are asked for. The
+    function itself is asked for the score, as the table's column of ranks computes it twice.
+    """
     rows = db.execute(
-        f"SELECT f.rowid, -f.rank, c.source_id FROM {table} f JOIN chunk c ON c.id = f.rowid"
-        " JOIN source s ON s.id = c.source_id"
-        f" WHERE f.{table} MATCH ? AND f.rank MATCH 'bm25({WEIGHTS})' AND {where.sql}"
-        " ORDER BY f.rank LIMIT ?",
-        (expression, *where.values, limit),
+        f"SELECT rowid, -bm25({table}, {WEIGHTS}) AS score FROM {table} WHERE {table} MATCH ?"
+        " ORDER BY score DESC",
+        (expression,),
     )
-    return {chunk_id: (score, source_id) for chunk_id, score, source_id in rows}
+    while batch := rows.fetchmany(_BATCH):
+        scores: dict[int, float] = dict(batch)
+        marks = ", ".join("?" * len(scores))
+        sources: dict[int, int] = dict(
+            db.execute(
+                "SELECT c.id, c.source_id FROM chunk c JOIN source s ON s.id = c.source_id"
+                f" WHERE c.id IN ({marks}) AND {where.sql}",
+                (*scores, *where.values),
+            ).fetchall()
+        )
+        for chunk_id, score in scores.items():
+            if chunk_id in sources:
+                yield chunk_id, score, sources[chunk_id]
+
+
+def _near(db: sqlite3.Connection, table: str, expression: str, limit: int) -> dict[int, float]:
+    """BM25 by id of the chunks in which neighbouring words stand near each other best."""
+    rows = db.execute(
+        f"SELECT rowid, -bm25({table}, {WEIGHTS}) AS score FROM {table} WHERE {table} MATCH ?"
+        " ORDER BY score DESC LIMIT ?",
+        (expression, limit),
+    )
+    return dict(rows.fetchall())

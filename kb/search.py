@@ -9,13 +9,15 @@ that are shown.
 from __future__ import annotations
 
 import sqlite3
+from collections import defaultdict
 from dataclasses import dataclass, replace
 
 from kb import vocabulary
+from kb.candidates import expressions
 from kb.filters import Condition, Filters, condition, inline
 from kb.model import Correction, Hit, QueryResult, SearchState
 from kb.query import Corrections, Query, parse
-from kb.ranking import POOL, Expressions, ranked
+from kb.ranking import POOL, Ranked, ranked
 from kb.snippets import within_budget
 
 
@@ -69,6 +71,8 @@ def _anything_indexed(db: sqlite3.Connection, where: Condition) -> bool:
 
 
 def _incomplete_sources(db: sqlite3.Connection, where: Condition) -> int:
+    if db.execute("SELECT 1 FROM pending").fetchone() is None:
+        return 0
     row = db.execute(
         "SELECT count(DISTINCT s.id) FROM pending p JOIN source s ON s.id = p.source_id"
         f" JOIN chunk c ON c.source_id = s.id AND c.start_byte = 0 WHERE {where.sql}",
@@ -78,10 +82,13 @@ def _incomplete_sources(db: sqlite3.Connection, where: Condition) -> int:
 
 
 def _hits(db: sqlite3.Connection, ask: _Ask) -> list[Hit]:
-    """The first chunks in order of rank, identical texts once."""
-    words = Expressions(ask.query.matching(ask.corrected), ask.query.together(ask.corrected))
+    """The first chunks in order of rank, identical texts once, later versions before earlier."""
     size = max(POOL, 2 * ask.limit)
-    pool = [chunk for table in ask.tables for chunk in ranked(db, table, words, ask.where, size)]
+    pool: list[Ranked] = []
+    for table in ask.tables:
+        asked = expressions(db, table, ask.query, ask.corrected, ask.limit)
+        if asked is not None:
+            pool += ranked(db, table, asked, ask.where, size)
     hits: list[Hit] = []
     seen: set[str] = set()
     for chunk in sorted(pool, key=lambda chunk: -chunk.score):
@@ -91,7 +98,23 @@ def _hits(db: sqlite3.Connection, ask: _Ask) -> list[Hit]:
         if hit.text not in seen:
             seen.add(hit.text)
             hits.append(hit)
-    return hits
+    return _latest_first(hits)
+
+
+def _latest_first(hits: list[Hit]) -> list[Hit]:
+    """The hits with those of one label, wherever they stand, in the order of its versions."""
+    if not any(hit.superseded for hit in hits):
+        return hits
+    of_label: defaultdict[str, list[Hit]] = defaultdict(list)
+    for hit in hits:
+        of_label[hit.source].append(hit)
+    by_version = {
+        label: iter(sorted(found, key=lambda hit: -hit.source_id))
+        for label, found in of_label.items()
+    }
+    scores = [hit.score for hit in hits]
+    placed = [next(by_version[hit.source]) for hit in hits]
+    return [replace(hit, score=score) for hit, score in zip(placed, scores, strict=True)]
 
 
 def _read(db: sqlite3.Connection, chunk_id: int, score: float) -> Hit:

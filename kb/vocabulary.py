@@ -9,7 +9,10 @@ from kb.query import quoted
 
 _CANDIDATES = 200
 _SHORTEST = 4
-_SHORT = 6
+_ONE_EDIT = 5
+"""Of words up to this long two edits leave too little, and half of one is no trigram."""
+
+_TRIGRAM = 3
 _ALTERNATIVES = 3
 _RARE = 2
 """A word in no more chunks than this may itself be a slip of the pen."""
@@ -51,12 +54,11 @@ def _nearest(db: sqlite3.Connection, typed: str) -> tuple[str, ...]:
     initial before others, then those that occur most often."""
     if not typed.isalpha():
         return ()
-    allowed = 1 if len(typed) <= 5 else 2
-    near = []
-    for word in _candidates(db, typed):
-        distance = edit_distance(typed, word, allowed)
-        if 0 < distance <= allowed:
-            near.append((distance, word[0] != typed[0], word))
+    if len(typed) <= _ONE_EDIT:
+        near = _within(typed, _short(db, typed) | _alike(db, typed), 1)
+    else:
+        near = _within(typed, _one_edit_away(db, typed), 1)
+        near = near or _within(typed, _alike(db, typed), 2)
     if not near:
         return ()
     least = min(near)[:2]
@@ -64,28 +66,61 @@ def _nearest(db: sqlite3.Connection, typed: str) -> tuple[str, ...]:
     return tuple(word for count, word in sorted(frequent) if count)[:_ALTERNATIVES]
 
 
-def _candidates(db: sqlite3.Connection, typed: str) -> list[str]:
-    """Words of about the same length that share the most trigrams with `typed`; for short ones,
-    of which an edit may leave no trigram whole, also those that begin alike."""
-    trigrams = {typed[at : at + 3] for at in range(len(typed) - 2)}
+def _within(typed: str, words: set[str], allowed: int) -> list[tuple[int, bool, str]]:
+    """The words at most `allowed` edits away: distance, whether the initial differs, word."""
+    letters = set(typed)
+    near = []
+    for word in words:
+        if len(letters.symmetric_difference(word)) > 2 * allowed:
+            continue  # an edit changes no more than two letters of the set
+        distance = edit_distance(typed, word, allowed)
+        if 0 < distance <= allowed:
+            near.append((distance, word[0] != typed[0], word))
+    return near
+
+
+def _one_edit_away(db: sqlite3.Connection, typed: str) -> set[str]:
+    """Among other words all that are one edit away: it leaves the beginning or the end alone."""
+    half = (len(typed) - 1) // 2
+    rows = db.execute(
+        "SELECT text FROM word_fts WHERE word_fts MATCH ? AND length(text) BETWEEN ? AND ?",
+        (" AND ".join(_trigrams(typed[half + 1 :])), len(typed) - 1, len(typed) + 1),
+    )
+    return {text for (text,) in rows} | _beginning(db, typed[:half], len(typed))
+
+
+def _short(db: sqlite3.Connection, typed: str) -> set[str]:
+    """Of short words, in which an edit leaves no trigram whole, those that begin with the same two
+    letters, or with the same one and end with the same two."""
+    return _beginning(db, typed[:2], len(typed)) | _beginning(
+        db, typed[:1], len(typed), ending=typed[-2:]
+    )
+
+
+def _beginning(
+    db: sqlite3.Connection, beginning: str, length: int, *, ending: str = ""
+) -> set[str]:
+    """Words of about this length that begin and end so."""
+    rows = db.execute(
+        "SELECT text FROM word WHERE text >= ? AND text < ? AND length(text) BETWEEN ? AND ?"
+        " AND substr(text, length(text) + 1 - ?) = ?",
+        (beginning, beginning + "\U0010ffff", length - 1, length + 1, len(ending), ending),
+    )
+    return {text for (text,) in rows}
+
+
+def _alike(db: sqlite3.Connection, typed: str) -> set[str]:
+    """Words of about the same length that share the most trigrams with `typed`."""
     rows = db.execute(
         "SELECT text FROM word_fts WHERE word_fts MATCH ? AND length(text) BETWEEN ? AND ?"
         " ORDER BY rank LIMIT ?",
-        (
-            " OR ".join(quoted(trigram) for trigram in sorted(trigrams)),
-            len(typed) - 2,
-            len(typed) + 2,
-            _CANDIDATES,
-        ),
+        (" OR ".join(_trigrams(typed)), len(typed) - 2, len(typed) + 2, _CANDIDATES),
     )
-    found = [text for (text,) in rows]
-    if len(typed) <= _SHORT:
-        rows = db.execute(
-            "SELECT text FROM word WHERE text > ? AND text < ? AND length(text) BETWEEN ? AND ?",
-            (typed[:2], typed[:2] + "\U0010ffff", len(typed) - 1, len(typed) + 1),
-        )
-        found.extend(text for (text,) in rows)
-    return list(dict.fromkeys(found))
+    return {text for (text,) in rows}
+
+
+def _trigrams(text: str) -> list[str]:
+    return sorted({quoted(text[at : at + _TRIGRAM]) for at in range(len(text) - _TRIGRAM + 1)})
 
 
 def edit_distance(a: str, b: str, limit: int) -> int:

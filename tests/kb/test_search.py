@@ -149,3 +149,16 @@ def test_distinctive_terms_leave_out_what_is_everywhere_or_once(store: Store) ->
     terms = store.terms(added.source_id)
     assert "common" not in terms
     assert any(term.startswith("step") for term in terms)
+
+
+def test_the_latest_version_of_a_source_comes_before_older_ones(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "kb.db") as fresh:
+        for version in range(4):
+            fresh.add("notes", b"zebra " * (4 - version) + f"version {version}".encode())
+        fresh.add("other", b"zebra elsewhere")
+        (result,) = fresh.search("zebra", include_superseded=True)
+        versions = [hit.text.split()[-1] for hit in result.hits if hit.source == "notes"]
+        assert versions == ["3", "2", "1", "0"]
+        assert [hit.score for hit in result.hits] == sorted(
+            (hit.score for hit in result.hits), reverse=True
+        )

@@ -1,0 +1,55 @@
+"""What a mistyped word meant: every single edit is found, and what is meant by two."""
+
+from __future__ import annotations
+
+import pytest
+
+from kb import Store, vocabulary
+from kb.vocabulary import edit_distance
+
+WORDS = ("configuration", "authentication", "walrus", "parser", "socket", "index")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory):
+    with Store.open(tmp_path_factory.mktemp("vocabulary") / "kb.db") as opened:
+        opened.add("words", " ".join(WORDS).encode() + b" and other unrelated matter here")
+        yield opened
+
+
+def edits(word: str) -> set[str]:
+    """All that one edit behind the first letter makes of a word."""
+    pieces = [(word[:at], word[at:]) for at in range(1, len(word) + 1)]
+    return {
+        *(a + b[1:] for a, b in pieces if b),
+        *(a + b[1] + b[0] + b[2:] for a, b in pieces if len(b) > 1),
+        *(a + "z" + b[1:] for a, b in pieces if b),
+        *(a + "z" + b for a, b in pieces),
+    } - {word}
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_every_single_edit_is_undone(store: Store, word: str) -> None:
+    with store._access.reading() as db:
+        for typed in sorted(edits(word)):
+            if len(typed) >= vocabulary._SHORTEST:
+                corrected = vocabulary.corrections(db, (typed,))
+                same_stem = vocabulary._frequency(db, typed) > 0
+                assert corrected == {typed: (word,)} or same_stem, typed
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("confguratoin", "configuration"), ("autentcation", "authentication")]
+)
+def test_two_edits_of_a_long_word_are_undone(store: Store, typed: str, meant: str) -> None:
+    assert store.search(typed)[0].corrections[0].used == meant
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "distance"),
+    [("", "", 0), ("abc", "abc", 0), ("abc", "acb", 1), ("abc", "ab", 1), ("abc", "xabc", 1),
+     ("abc", "axc", 1), ("abcd", "badc", 2), ("abc", "xyz", 3)],
+)  # fmt: skip
+def test_distance_counts_edits_and_stops_at_the_limit(a: str, b: str, distance: int) -> None:
+    assert edit_distance(a, b, 2) == min(distance, 3)
+    assert edit_distance(b, a, 2) == min(distance, 3)
