@@ -26,6 +26,7 @@ from executor.containers.link import Channel
 from executor.errors import SandboxError
 
 READ_BYTES = 64 * 1024
+OUTPUTS = 3  # descriptors up to here are a program's own
 # Gets an archive of what a run has changed in a project that travelled, and how the run ended.
 BringBack = Callable[[int, Exit], Awaitable[None]]
 
@@ -41,6 +42,7 @@ class ContainerBox:
         self._folder = folder  # for the sockets that stand for the container's
         self.bring_back: BringBack | None = None
         self._changes = -1
+        self._is_lost = False
         self._fds: list[int] = []
         self._listening: dict[int, Path] = {}
         self._consumed = Consumption(None, 0, 0)
@@ -72,7 +74,7 @@ class ContainerBox:
         """
         described: list[bytes | str] = []
         moves: list[Callable[[Channel], Awaitable[None]]] = []
-        for fd in fds:
+        for place, fd in enumerate(fds):
             if not stat.S_ISFIFO(os.fstat(fd).st_mode):
                 described.append(await trio.to_thread.run_sync(_content, fd))
                 continue
@@ -82,7 +84,8 @@ class ContainerBox:
                 moves.append(partial(_send_all, own))
             else:
                 described.append("written")
-                moves.append(partial(_receive_all, own))
+                # What an interpreter answers comes behind what its program has printed.
+                moves.append(partial(_receive_all, own, is_last=place >= OUTPUTS))
         channels = await self._order(name.decode(), packed, described)
         for channel, move in zip(channels, moves, strict=True):
             self._link.start(partial(move, channel))
@@ -117,16 +120,12 @@ class ContainerBox:
     async def message(self) -> Mapping[str, Any]:
         """What the supervisor says next; nothing if it is gone. Files are put aside.
 
-        Raises:
-            SandboxError: the container is gone, or a file that it sent can't be kept.
+        That it is gone is told once as an error, with what the engine says of it.
         """
         while True:
             said = dict(await self._link.message())
             if not said:
-                why, of_memory = await self.container.fate()
-                if of_memory:
-                    self._consumed = Consumption(None, self._consumed.oom_kills + 1, 0)
-                raise SandboxError(why)
+                return await self._lost()
             self._consumed = Consumption(**said.pop("consumption"))
             fds = said.pop("fds", [])
             if "artifacts" in said:
@@ -135,6 +134,15 @@ class ContainerBox:
                 (self._changes,) = fds
             elif "ready" not in said:
                 return said
+
+    async def _lost(self) -> Mapping[str, Any]:
+        if self._is_lost:
+            return {}
+        self._is_lost = True
+        why, of_memory = await self.container.fate()
+        if of_memory:
+            self._consumed = Consumption(None, self._consumed.oom_kills + 1, 0)
+        return {"error": why}
 
     def consumption(self) -> Consumption:
         """What the container's control group counted, as of the latest message."""
@@ -211,8 +219,10 @@ async def _send_all(fd: int, channel: Channel) -> None:
     await channel.send_end()
 
 
-async def _receive_all(fd: int, channel: Channel) -> None:
+async def _receive_all(fd: int, channel: Channel, *, is_last: bool) -> None:
     async with trio.lowlevel.FdStream(fd) as stream:
         async for chunk in channel.chunks():
+            if is_last:
+                await channel.link.flush(channel.number)
             with contextlib.suppress(trio.BrokenResourceError):  # nobody reads it any more
                 await stream.send_all(chunk)

@@ -78,15 +78,16 @@ class Facts:
     runtimes: tuple[str, ...]
     default_runtime: str
     cgroup_version: str
+    storage_driver: str
 
 
 class Engine:
-    """One engine. Made by `connect` only."""
+    """One engine. Made by `connect` only. `api` is the SDK's client, for answers that stream."""
 
     def __init__(self, where: Endpoint, api: docker.APIClient, facts: Facts) -> None:
         self.endpoint = where
         self.facts = facts
-        self._api = api
+        self.api = api
 
     async def call(self, method: str, *args: Any, **named: Any) -> Any:  # noqa: ANN401 - the SDK's
         """Call a method of the SDK's `APIClient`, in a thread.
@@ -96,7 +97,7 @@ class Engine:
         Raises:
             EngineError: it failed.
         """
-        return await _threaded(partial(getattr(self._api, method), *args, **named))
+        return await _threaded(partial(getattr(self.api, method), *args, **named))
 
     async def attach(self, container: str) -> trio.abc.Stream:
         """The container's standard streams, parted as the engine parts them.
@@ -106,7 +107,7 @@ class Engine:
         """
         path = f"/containers/{container}/attach?stream=1&stdin=1&stdout=1&stderr=1"
         head = (
-            f"POST /v{self._api.api_version}{path} HTTP/1.1\r\nHost: docker\r\n"
+            f"POST /v{self.api.api_version}{path} HTTP/1.1\r\nHost: docker\r\n"
             "Upgrade: tcp\r\nConnection: Upgrade\r\nContent-Length: 0\r\n\r\n"
         )
         try:
@@ -148,6 +149,7 @@ def _connect(where: Endpoint) -> Engine:
         runtimes=tuple(sorted(info.get("Runtimes") or ())),
         default_runtime=str(info.get("DefaultRuntime") or "runc"),
         cgroup_version=str(info.get("CgroupVersion") or "1"),
+        storage_driver=str(info.get("Driver") or "?"),
     )
     return Engine(where, api, facts)
 

@@ -173,11 +173,15 @@ class Link:
             said = await self._messages.receive()
         except trio.EndOfChannel:
             return {}
+        await self.flush()
+        return said
+
+    async def flush(self, below: float = math.inf) -> None:
+        """Until all that came on channels with lower numbers is handed on, or takes too long."""
         with trio.move_on_after(FLUSH_S_MAX):
-            while any(channel.undelivered for channel in self._channels.values()):
+            while any(c.undelivered for c in self._channels.values() if c.number < below):
                 self.delivered = trio.Event()
                 await self.delivered.wait()
-        return said
 
     def start(self, task: Callable[[], Awaitable[None]]) -> None:
         """Have a task run for as long as this link does."""

@@ -146,7 +146,7 @@ class Pool:
                 await trio.sleep(RETRY_S)
                 continue
             if self._closing:
-                self.bury(container)
+                await container.remove()
                 return
             self._waiting.append(container)
 

@@ -155,6 +155,13 @@ class Multiplexer:
                 self._read_once(channel)
 
     def _read(self, channel: Channel) -> None:
+        """The next of one channel, behind what was written to those opened before it.
+
+        A program's output comes ahead of what its interpreter then answers.
+        """
+        for earlier in list(self._channels.values()):
+            if earlier.number < channel.number < AGENT_CHANNELS:
+                self._drain(earlier)
         with contextlib.suppress(BlockingIOError):
             self._read_once(channel)
 
