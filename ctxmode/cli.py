@@ -29,6 +29,7 @@ VERBS: dict[str, str] = {
     "kb": "check, back up or measure the store of what is kept",
     "policy": "ask what the rules say of a program, list them, try them, read the log",
     "doctor": "show what works here, and how to get what does not",
+    "images": "make, list or remove the container images in which programs run",
     "serve": "serve agents over stdio (Model Context Protocol)",
     "try": "see it work on real input of this machine, in under a minute",
 }

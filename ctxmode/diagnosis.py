@@ -14,6 +14,7 @@ import trio
 import kb
 from ctxmode import __version__
 from ctxmode.config import Config, prepare_storage
+from ctxmode.container_engine import EngineHealth, examine
 from ctxmode.errors import ContextModeError
 from executor import (
     Executor,
@@ -47,6 +48,7 @@ class Diagnosis:
     fts5: PartHealth
     storage: PartHealth
     opening: PartHealth = field(default_factory=lambda: PartHealth(True, "the project opens"))
+    container_engine: EngineHealth = field(default_factory=lambda: EngineHealth(False))
     notices: tuple[str, ...] = ()
 
     @property
@@ -70,6 +72,7 @@ class Diagnosis:
             "fts5": _fields(self.fts5),
             "storage": _fields(self.storage),
             "opening": _fields(self.opening),
+            "container_engine": self.container_engine.to_json(),
             "notices": list(self.notices),
         }
 
@@ -86,6 +89,7 @@ async def diagnose(config: Config, engine: Executor, *, refresh: bool = False) -
         isolation=engine.isolation,
         fts5=await trio.to_thread.run_sync(check_fts5),
         storage=PartHealth(True, str(config.database)),
+        container_engine=await examine(),
     )
 
 
@@ -98,6 +102,7 @@ async def diagnose_closed(config: Config, error: ContextModeError) -> Diagnosis:
         fts5=await trio.to_thread.run_sync(check_fts5),
         storage=await trio.to_thread.run_sync(check_storage, config),
         opening=PartHealth(False, "", error.message, error.hint),
+        container_engine=await examine(),
     )
     with tempfile.TemporaryDirectory(prefix="context-mode-") as folder:
         try:

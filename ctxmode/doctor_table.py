@@ -6,7 +6,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ctxmode import __version__, terminal
+from ctxmode.container_engine import EngineHealth
 from ctxmode.diagnosis import Diagnosis, PartHealth
+from ctxmode.render import size
 from executor import Isolation, LanguageReport
 
 GOOD, BAD = ("yes", "green"), ("no", "red")
@@ -19,6 +21,7 @@ def show(diagnosis: Diagnosis) -> None:
     console.print(_languages(diagnosis))
     console.print(_isolation(diagnosis.isolation))
     console.print(_parts(diagnosis))
+    console.print(_containers(diagnosis.container_engine))
     for notice in diagnosis.notices:
         console.print(Text(f"\nNotice: {notice}", style="yellow"))
     for hint in _hints(diagnosis):
@@ -78,6 +81,25 @@ def _parts(diagnosis: Diagnosis) -> Table:
     return table
 
 
+def _containers(engine: EngineHealth) -> Table:
+    table = _table("\nContainers", "part", "works", "what, or why not")
+    table.add_row("engine", _mark(engine.reachable), Text(_engine_words(engine)))
+    for image in engine.images:
+        words = image.state.value
+        if image.size_bytes:
+            words += f"  {image.reference}  {size(image.size_bytes)}"
+        table.add_row(f"image {image.group}", _mark(words.startswith("current")), Text(words))
+    return table
+
+
+def _engine_words(engine: EngineHealth) -> str:
+    if not engine.reachable:
+        return engine.reason
+    kind = "rootless" if engine.rootless else "rootful"
+    runtimes = f"runtimes {', '.join(engine.runtimes)}"
+    return f"{engine.version}, {kind}, {engine.storage_driver}, {runtimes}  {engine.endpoint}"
+
+
 def _part_words(part: PartHealth) -> str:
     return part.detail if part.ok else f"{part.detail} {part.reason}".strip()
 
@@ -96,4 +118,5 @@ def _hints(diagnosis: Diagnosis) -> list[str]:
     ]
     parts = (diagnosis.storage, diagnosis.fts5, diagnosis.opening)
     hints += [part.remedy for part in parts if not part.ok and part.remedy]
+    hints += [f"containers: {remedy}" for remedy in diagnosis.container_engine.remedies]
     return ["", "What would help:", *(f"  {hint}" for hint in hints), ""] if hints else [""]

@@ -1,4 +1,7 @@
-"""Container images in which the languages run, and their builder. Data first."""
+"""Container images in which the languages run, and their builder. Data first.
+
+What talks to an engine is in `images.making` and `images.inventory`, which load Docker's SDK.
+"""
 
 from images.groups import GROUPS, Group, UnknownGroup, group, group_for
 from images.naming import LABEL, reference, repository

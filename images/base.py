@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -44,9 +45,13 @@ tar --create --file="$5" --directory="$root" --one-file-system --numeric-owner \
 """
 
 
-def own_reference(settings: Settings) -> str:
-    """What a base that is made on this host is called."""
-    return f"{OWN_REPOSITORY}:{settings.codename}"
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What is built on. `is_own` says that it was made here, with no sources but public ones."""
+
+    reference: str
+    id: str
+    is_own: bool = False
 
 
 async def find_or_make(
@@ -56,42 +61,44 @@ async def find_or_make(
     report: Callable[[str], None],
     *,
     fresh: bool = False,
-) -> str:
-    """The reference of an image to build on: `wanted`, else whichever can be had.
+) -> Base:
+    """An image to build on: `wanted`, else whichever can be had.
 
     Raises:
         ImageError: there is none; the hint says how to get one.
     """
-    if wanted is not None:
-        if not await is_present(api, wanted):
-            report(f"base: pulling {wanted}")
-            await _pull(api, wanted)
-        return wanted
-    if await is_present(api, DEFAULT_BASE):
-        return DEFAULT_BASE
-    own = own_reference(settings)
-    if not fresh and await is_present(api, own):
-        return own
-    report(f"base: pulling {DEFAULT_BASE}")
+    reference = wanted or DEFAULT_BASE
+    if (found := await image_id(api, reference)) is not None:
+        return Base(reference, found)
+    own = f"{OWN_REPOSITORY}:{settings.codename or 'unknown'}"
+    if wanted is None and not fresh and (found := await image_id(api, own)) is not None:
+        return Base(own, found, is_own=True)
+    report(f"base: pulling {reference}")
     try:
-        await _pull(api, DEFAULT_BASE)
+        return Base(reference, await _pull(api, reference))
     except ImageError as error:
+        if wanted is not None:
+            raise
         report(f"base: {error.message}")
-        await _make(api, own, settings, report, unreachable=error)
-        return own
-    return DEFAULT_BASE
+        return await _make(api, own, settings, report, unreachable=error)
 
 
-async def is_present(api: docker.APIClient, reference: str) -> bool:
-    """Whether the engine has the image."""
+async def image_id(api: docker.APIClient, reference: str) -> str | None:
+    """The id of an image that the engine has, or None.
+
+    Raises:
+        ImageError: the engine does not say.
+    """
     try:
-        await trio.to_thread.run_sync(api.inspect_image, reference, abandon_on_cancel=True)
+        found = await trio.to_thread.run_sync(api.inspect_image, reference, abandon_on_cancel=True)
     except ImageNotFound:
-        return False
-    return True
+        return None
+    except (DockerException, RequestException) as error:
+        raise ImageError.of_engine(error) from error
+    return str(found["Id"])
 
 
-async def _pull(api: docker.APIClient, reference: str) -> None:
+async def _pull(api: docker.APIClient, reference: str) -> str:
     repository, _, tag = reference.rpartition(":")
     if not repository or "/" in tag:
         repository, tag = reference, "latest"
@@ -99,13 +106,13 @@ async def _pull(api: docker.APIClient, reference: str) -> None:
     try:
         with trio.fail_after(PULL_S_MAX):
             await trio.to_thread.run_sync(pull, abandon_on_cancel=True)
-        # What fails half-way is told in the stream alone.
-        present = await is_present(api, reference)
     except (DockerException, RequestException, trio.TooSlowError) as error:
         said = getattr(error, "explanation", None) or str(error) or "no answer in time"
         raise ImageError(f"{reference} can't be pulled: {said}", _REMEDY) from error
-    if not present:
+    # What fails half-way is told in the stream alone.
+    if (found := await image_id(api, reference)) is None:
         raise ImageError(f"{reference} was not pulled to its end", _REMEDY)
+    return found
 
 
 async def _make(
@@ -115,7 +122,7 @@ async def _make(
     report: Callable[[str], None],
     *,
     unreachable: ImageError,
-) -> None:
+) -> Base:
     """A minimal system from the mirror that this host's own packages come from."""
     if lacking := _lacking(settings, await trio.to_thread.run_sync(api.version)):
         raise ImageError(f"{unreachable.message}; and {lacking[0]}", lacking[1])
@@ -126,7 +133,8 @@ async def _make(
         archive = f"{folder}/base.tar"
         public = _PUBLIC[distribution]
         await _debootstrap((f"{folder}/root", settings.codename, mirror, public, archive))
-        await trio.to_thread.run_sync(_import, api, archive, reference)
+        made = await trio.to_thread.run_sync(_import, api, archive, reference)
+    return Base(reference, made, is_own=True)
 
 
 def _lacking(settings: Settings, engine: dict[str, str]) -> tuple[str, str] | None:
@@ -172,14 +180,13 @@ async def _kill(process: trio.Process) -> None:
     process.send_signal(signal.SIGKILL)
 
 
-def _import(api: docker.APIClient, archive: str, reference: str) -> None:
+def _import(api: docker.APIClient, archive: str, reference: str) -> str:
     repository, _, tag = reference.rpartition(":")
     changes = [f"LABEL {LABEL}=base"]
     try:
         with open(archive, "rb") as content:
             api.import_image(src=content, repository=repository, tag=tag, changes=changes)
         # What the engine refuses half-way is answered with success, and no image.
-        api.inspect_image(reference)
+        return str(api.inspect_image(reference)["Id"])
     except (DockerException, RequestException) as error:
-        said = getattr(error, "explanation", None) or str(error)
-        raise ImageError(f"the engine did not take the base: {said}") from error
+        raise ImageError.of_engine(error) from error

@@ -19,7 +19,8 @@ from docker.errors import DockerException
 from requests.exceptions import RequestException
 
 from images import context
-from images.errors import ImageError
+from images.base import Base
+from images.errors import ImageError, remedy
 from images.groups import Group
 from images.naming import BASE_LABEL, LABEL, STAGE_LABEL, reference, toolchains_reference
 from images.settings import Settings
@@ -32,20 +33,13 @@ Report = Callable[[str], None]
 
 _STEP: Final = re.compile(r"Step (\d+/\d+) : (.+)")
 _ESCAPE: Final = re.compile(r"\x1b\[[0-9;]*m")
-_REMEDIES: Final = {
-    "no space left on device": "Make room where the engine keeps its data, or: docker system prune",
-    "apt-get: not found": "The base must be Debian-like: have apt and dpkg",
-    "unable to locate package": "The base's package sources lack it: name another with --base",
-    "temporary failure resolving": "The build's network can't reach the package servers: "
-    "name another with --network, or set HTTP_PROXY and HTTPS_PROXY",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
     """What images are built on and with; `network` is a mode of the engine's builds."""
 
-    base: str
+    base: Base
     settings: Settings
     network: str
 
@@ -59,15 +53,17 @@ async def build_toolchains(
         ImageError: a step failed; its output is there.
     """
     settings, stage = ground.settings, uuid.uuid4().hex
+    handed = {f"build/settings/{name}": content for name, content in settings.files.items()}
+    entries = context.for_toolchains(group) | handed
     options = {
         "tag": toolchains_reference(group),
-        "labels": {LABEL: group.name, BASE_LABEL: ground.base},
-        "buildargs": {**settings.arguments, "BASE": ground.base, "STAGE": stage},
+        "labels": {LABEL: group.name, BASE_LABEL: ground.base.id},
+        "buildargs": {**settings.arguments, "BASE": ground.base.reference, "STAGE": stage},
         "network_mode": ground.network,
         "nocache": True,
     }
     try:
-        await _run(api, context.for_toolchains(group, settings.files), options, report)
+        await _run(api, entries, options, report)
     finally:
         # The settings of this host are in what the steps left: it goes, however they ended.
         with trio.CancelScope(shield=True, deadline=trio.current_time() + SILENCE_S_MAX):
@@ -91,9 +87,12 @@ async def build_image(api: docker.APIClient, group: Group, base: str, report: Re
 
 
 async def _run(
-    api: docker.APIClient, archive: bytes, options: Mapping[str, Any], report: Report
+    api: docker.APIClient,
+    entries: Mapping[str, bytes],
+    options: Mapping[str, Any],
+    report: Report,
 ) -> None:
-    build = partial(_build, api, archive, options, report)
+    build = partial(_build, api, context.archive(entries), options, report)
     try:
         with trio.fail_after(BUILD_S_MAX):
             await trio.to_thread.run_sync(build, abandon_on_cancel=True)
@@ -101,8 +100,7 @@ async def _run(
         hint = "See what the last step waits for; a slow network may need several tries"
         raise ImageError(f"it did not end in {BUILD_S_MAX:g} s", hint) from error
     except (DockerException, RequestException) as error:
-        said = getattr(error, "explanation", None) or str(error)
-        raise ImageError(f"the engine failed: {said}", remedy(said)) from error
+        raise ImageError.of_engine(error) from error
 
 
 def _build(
@@ -145,12 +143,6 @@ def _lines(stream: Iterator[Mapping[str, Any]]) -> Iterator[str]:
             if line.strip():
                 seen.append(line.rstrip())
                 yield line.rstrip()
-
-
-def remedy(text: str) -> str:
-    """What helps against a failure that is known by its words."""
-    lowered = text.lower()
-    return next((hint for words, hint in _REMEDIES.items() if words in lowered), "")
 
 
 def _remove_stages(api: docker.APIClient, stage: str) -> None:

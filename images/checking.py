@@ -56,8 +56,7 @@ async def check(api: docker.APIClient, group: Group) -> tuple[ToolchainCheck, ..
         with trio.fail_after(CHECK_S_MAX + 60):
             output = await trio.to_thread.run_sync(run, abandon_on_cancel=True)
     except (DockerException, RequestException, trio.TooSlowError) as error:
-        said = getattr(error, "explanation", None) or str(error) or "no answer in time"
-        raise ImageError(f"{reference(group)} can't be tried: {said}") from error
+        raise ImageError.of_engine(error) from error
     checks = tuple(_read(output))
     for language in group.languages:
         tried = [check for check in checks if check.language == language]

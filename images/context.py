@@ -1,33 +1,48 @@
-"""What a build is given: an archive made in memory, the same bytes for the same files."""
+"""What builds are given, and archives of it: the same bytes for the same files."""
 
 from __future__ import annotations
 
 import io
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 from images.groups import Group
-from images.naming import IMAGE_DOCKERFILE, PROGRAM, SCRIPTS, source_files
+
+_HERE: Final = Path(__file__).parent
+_ROOMS: Final = _HERE.parent
+_SCRIPTS: Final = _HERE / "scripts"
+_IMAGE: Final = _HERE / "dockerfiles" / "image.Dockerfile"
+_PROGRAM: Final = {
+    "agent": _ROOMS / "executor" / "containers" / "agent",
+    "spawner": _ROOMS / "executor" / "spawner",
+    "runtimes": _ROOMS / "runtimes",
+}
+"""Folders of this program that every image holds below /opt/ctxmode, by their name there."""
 
 
-def for_toolchains(group: Group, settings: Mapping[str, bytes]) -> bytes:
-    """The group's Dockerfile, the scripts it runs, and this host's settings for them."""
+def for_toolchains(group: Group) -> dict[str, bytes]:
+    """The group's Dockerfile, and the scripts that it runs."""
     entries = {"Dockerfile": group.dockerfile.read_bytes()}
-    entries |= {f"build/{path.name}": path.read_bytes() for path in source_files(SCRIPTS)}
-    entries |= {f"build/settings/{name}": content for name, content in settings.items()}
-    return archive(entries)
+    return entries | {f"build/{p.name}": p.read_bytes() for p in source_files(_SCRIPTS)}
 
 
-def for_image() -> bytes:
+def for_image() -> dict[str, bytes]:
     """The Dockerfile that adds this program's part to toolchains, and that part."""
-    entries = {"Dockerfile": IMAGE_DOCKERFILE.read_bytes()}
-    entries |= {
+    return {"Dockerfile": _IMAGE.read_bytes()} | {
         f"ctxmode/{name}/{path.relative_to(folder).as_posix()}": path.read_bytes()
-        for name, folder in PROGRAM.items()
+        for name, folder in _PROGRAM.items()
         for path in source_files(folder)
     }
-    return archive(entries)
+
+
+def source_files(folder: Path) -> Iterator[Path]:
+    """The files of a folder that belong to this program, in an order of their own."""
+    for path in sorted(folder.rglob("*")):
+        hidden = any(p.startswith((".", "__pycache__")) for p in path.relative_to(folder).parts)
+        if path.is_file() and not hidden:
+            yield path
 
 
 def archive(entries: Mapping[str, bytes]) -> bytes:

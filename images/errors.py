@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Final, Self
+
+_REMEDIES: Final = {
+    "no space left on device": "Make room where the engine keeps its data; see docker system df",
+    "apt-get: not found": "The base must be Debian-like, with apt and dpkg",
+    "unable to locate package": "The base's package sources lack it: name another with --base",
+    "temporary failure resolving": "The build's network does not reach the package servers: "
+    "name another with --network, or set HTTP_PROXY and HTTPS_PROXY",
+    "permission denied": "See whether this user may use the engine: context-mode doctor",
+    "connection aborted": "The engine went away: see context-mode doctor",
+    "connection refused": "The engine went away: see context-mode doctor",
+}
+
 
 class ImageError(Exception):
     """An image could not be made, checked or removed. `output` is what the failing step printed."""
@@ -11,3 +24,15 @@ class ImageError(Exception):
         self.message = message
         self.hint = hint
         self.output = output
+
+    @classmethod
+    def of_engine(cls, error: Exception) -> Self:
+        """What the engine, or the way to it, said."""
+        said = str(getattr(error, "explanation", None) or error or type(error).__name__)
+        return cls(f"the engine failed: {said}", remedy(said))
+
+
+def remedy(text: str) -> str:
+    """What helps against a failure that is known by its words."""
+    lowered = text.lower()
+    return next((hint for words, hint in _REMEDIES.items() if words in lowered), "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ from requests.exceptions import RequestException
 
 from images.errors import ImageError
 from images.groups import GROUPS, Group
-from images.naming import BASE_LABEL, LABEL, STAGE_LABEL, reference, toolchains_reference
+from images.naming import LABEL, STAGE_LABEL, reference, repository, toolchains_reference
 
 
 class State(StrEnum):
@@ -28,13 +28,17 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ImageState:
-    """A group's image: `reference` is what is there, or with `missing` what is to be made."""
+    """A group's image: `reference` is what is there, or with `missing` what is to be made.
+    `remedy` is the command that mends it; empty where nothing is to be done."""
 
     group: str
     state: State
     reference: str
     size_bytes: int = 0
-    base: str = ""
+    remedy: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
 async def survey(api: docker.APIClient, groups: Iterable[Group] = GROUPS) -> tuple[ImageState, ...]:
@@ -61,7 +65,11 @@ async def remove(
     present = await _call(partial(api.images, filters={"label": LABEL}))
     kept: set[str] = set()
     if outdated_only:
-        kept = {name(group) for group in GROUPS for name in (reference, toolchains_reference)}
+        kept = {
+            name(group)
+            for group in GROUPS
+            for name in (reference, repository, toolchains_reference)
+        }
     labels = {group.name for group in wanted}
     if not outdated_only and wanted == GROUPS:
         labels.add("base")
@@ -92,17 +100,20 @@ async def _remove(api: docker.APIClient, name: str) -> None:
 
 def _states(group: Group, present: list[dict[str, Any]]) -> Iterator[ImageState]:
     current = reference(group)
-    repository = current.rpartition(":")[0]
-    found = False
-    for image in present:
-        base = (image.get("Labels") or {}).get(BASE_LABEL, "")
-        for name in _names(image):
-            if name.rpartition(":")[0] == repository:
-                state = State.CURRENT if name == current else State.OUTDATED
-                found |= state is State.CURRENT
-                yield ImageState(group.name, state, name, int(image.get("Size") or 0), base)
-    if not found:
-        yield ImageState(group.name, State.MISSING, current)
+    sizes = {
+        name: int(image.get("Size") or 0)
+        for image in present
+        for name in _names(image)
+        if name.rpartition(":")[0] == repository(group)
+    }
+    build = f"context-mode images build {group.name}"
+    if current in sizes:
+        yield ImageState(group.name, State.CURRENT, current, sizes.pop(current))
+        build = "context-mode images remove --outdated"
+    elif not sizes:
+        yield ImageState(group.name, State.MISSING, current, remedy=build)
+    for name, size in sorted(sizes.items()):
+        yield ImageState(group.name, State.OUTDATED, name, size, build)
 
 
 def _names(image: dict[str, Any]) -> list[str]:
@@ -113,6 +124,5 @@ async def _call(call: partial[Any]) -> list[dict[str, Any]]:
     try:
         answer = await trio.to_thread.run_sync(call, abandon_on_cancel=True)
     except (DockerException, RequestException) as error:
-        said = getattr(error, "explanation", None) or str(error)
-        raise ImageError(f"the engine failed: {said}") from error
+        raise ImageError.of_engine(error) from error
     return list(answer)

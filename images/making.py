@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import docker
 import trio
-from docker.errors import ImageNotFound
+from docker.errors import DockerException
+from requests.exceptions import RequestException
 
 from images import base, building, settings
 from images.building import Ground, Report
@@ -39,10 +41,23 @@ class Made:
     group: Group
     reference: str
     took_s: float
-    base: str = ""
     size_bytes: int = 0
     checks: tuple[ToolchainCheck, ...] = ()
     error: ImageError | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        error = self.error
+        return {
+            "group": self.group.name,
+            "reference": self.reference,
+            "ok": error is None,
+            "took_s": round(self.took_s, 1),
+            "size_bytes": self.size_bytes,
+            "checks": [asdict(check) for check in self.checks],
+            "error": error.message if error else "",
+            "hint": error.hint if error else "",
+            "output": error.output if error else "",
+        }
 
 
 @dataclass(slots=True)
@@ -84,15 +99,15 @@ async def _make(work: _Work, group: Group) -> Made:
         if built_on is None:
             ground = await _ground(work)
             await building.build_toolchains(work.api, group, ground, report)
-            built_on = ground.base
+            built_on = ground.base.id
         await building.build_image(work.api, group, built_on, report)
         report("running the hello programs")
         checks = await check(work.api, group)
-        size = await _size(work.api, reference(group))
+        size = int((await _inspect(work.api, reference(group)))["Size"])
     except ImageError as error:
         report(f"failed: {error.message}")
         return made(time.monotonic() - started_s, error=error)
-    return made(time.monotonic() - started_s, built_on, size, checks)
+    return made(time.monotonic() - started_s, size, checks)
 
 
 async def _toolchains_base(work: _Work, group: Group) -> str | None:
@@ -100,12 +115,12 @@ async def _toolchains_base(work: _Work, group: Group) -> str | None:
     if work.order.fresh:
         return None
     name = toolchains_reference(group)
-    try:
-        info = await trio.to_thread.run_sync(work.api.inspect_image, name, abandon_on_cancel=True)
-    except ImageNotFound:
+    if await base.image_id(work.api, name) is None:
         return None
-    built_on = str((info["Config"].get("Labels") or {}).get(BASE_LABEL, ""))
-    return built_on if work.order.base in (None, built_on) else None
+    built_on = (await _inspect(work.api, name))["Config"]["Labels"][BASE_LABEL]
+    wanted = work.order.base
+    same = wanted is None or await base.image_id(work.api, wanted) == built_on
+    return str(built_on) if same else None
 
 
 async def _ground(work: _Work) -> Ground:
@@ -116,12 +131,15 @@ async def _ground(work: _Work) -> Ground:
             found = await base.find_or_make(
                 work.api, order.base, own, work.report, fresh=order.fresh
             )
-            if found == base.own_reference(own):
+            if found.is_own:
                 own = own.for_own_base()
             work.ground = Ground(found, own, order.network)
         return work.ground
 
 
-async def _size(api: docker.APIClient, name: str) -> int:
-    info = await trio.to_thread.run_sync(api.inspect_image, name, abandon_on_cancel=True)
-    return int(info.get("Size") or 0)
+async def _inspect(api: docker.APIClient, name: str) -> Mapping[str, Any]:
+    try:
+        found = await trio.to_thread.run_sync(api.inspect_image, name, abandon_on_cancel=True)
+    except (DockerException, RequestException) as error:
+        raise ImageError.of_engine(error) from error
+    return dict(found)

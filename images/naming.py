@@ -7,31 +7,20 @@ An image is current if one of its name is there; others of its repository are ou
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Final
 
+from images import context
 from images.groups import Group
 
 PREFIX: Final = "localhost/context-mode"
 LABEL: Final = "context-mode.image"
 """Every image of ours bears it, and nothing else does: its value is the group's name, or `base`."""
 BASE_LABEL: Final = "context-mode.base"
-"""What an image was built on."""
+"""The id of what an image was built on: ids tell no names of hosts."""
 STAGE_LABEL: Final = "context-mode.stage"
 """What a build leaves behind bears it, with the build's own id, so that it can take it away."""
-
-_HERE: Final = Path(__file__).parent
-_ROOMS: Final = _HERE.parent
-PROGRAM: Final = {
-    "agent": _ROOMS / "executor" / "containers" / "agent",
-    "spawner": _ROOMS / "executor" / "spawner",
-    "runtimes": _ROOMS / "runtimes",
-}
-"""Folders of this program that every image holds below /opt/ctxmode, by their name there."""
-IMAGE_DOCKERFILE: Final = _HERE / "dockerfiles" / "image.Dockerfile"
-SCRIPTS: Final = _HERE / "scripts"
 
 _DIGITS = 16
 
@@ -44,31 +33,20 @@ def repository(group: Group) -> str:
 @cache
 def reference(group: Group) -> str:
     """The name of the group's current image: its repository, and what it holds as its tag."""
-    program = [path for folder in PROGRAM.values() for path in source_files(folder)]
-    files = [group.dockerfile, IMAGE_DOCKERFILE, *source_files(SCRIPTS), *program]
-    return f"{repository(group)}:{digest(_ROOMS, files)}"
+    inside = {f"image/{name}": content for name, content in context.for_image().items()}
+    return f"{repository(group)}:{digest(context.for_toolchains(group) | inside)}"
 
 
 @cache
 def toolchains_reference(group: Group) -> str:
     """The name of what the current image is built on: its toolchains, without this program."""
-    files = [group.dockerfile, *source_files(SCRIPTS)]
-    return f"{repository(group)}-toolchains:{digest(_ROOMS, files)}"
+    return f"{repository(group)}-toolchains:{digest(context.for_toolchains(group))}"
 
 
-def source_files(folder: Path) -> Iterator[Path]:
-    """The files of a folder that belong to this program, in an order of their own."""
-    for path in sorted(folder.rglob("*")):
-        hidden = any(p.startswith((".", "__pycache__")) for p in path.relative_to(folder).parts)
-        if path.is_file() and not hidden:
-            yield path
-
-
-def digest(root: Path, files: Iterable[Path]) -> str:
-    """Of contents, and of names below a root: the same wherever the program is installed."""
+def digest(entries: Mapping[str, bytes]) -> str:
+    """Of names and contents: the same wherever the program is installed."""
     total = hashlib.sha256()
-    for path in files:
-        content = path.read_bytes()
-        total.update(f"{path.relative_to(root).as_posix()}\0{len(content)}\0".encode())
+    for name, content in sorted(entries.items()):
+        total.update(f"{name}\0{len(content)}\0".encode())
         total.update(content)
     return total.hexdigest()[:_DIGITS]

@@ -1,0 +1,121 @@
+"""Make, list or remove the container images in which programs run on a container engine.
+
+`build` installs each group's toolchains on a Debian-like base and proves the image: every language
+of it runs a program there. Without --base it takes debian:bookworm-slim; where no registry can be
+reached it makes a base with debootstrap, from the mirror of this host's own packages (as root).
+
+examples:
+  context-mode images build
+  context-mode images build web scripting --base debian:bookworm-slim
+  context-mode images list
+  context-mode images remove --outdated
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from ctxmode import container_engine, exit_codes, launch
+from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.launch import print_json
+from images import GROUPS, Group, UnknownGroup, group
+
+if TYPE_CHECKING:
+    import docker
+
+T = TypeVar("T")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    build = actions.add_parser("build", help="make what is not current, and prove it")
+    build.add_argument("--base", metavar="IMAGE", help="what to build on: anything with apt")
+    build.add_argument(
+        "--network", metavar="MODE", default="host", help="the builds' network (default: host)"
+    )
+    build.add_argument("--fresh", action="store_true", help="install all packages anew")
+    listing = actions.add_parser("list", help="show which are current, outdated or missing")
+    remove = actions.add_parser("remove", help="remove images that this program made")
+    remove.add_argument("--outdated", action="store_true", help="keep those that are current")
+    for action in (build, listing, remove):
+        names = ", ".join(each.name for each in GROUPS)
+        action.add_argument("groups", nargs="*", metavar="GROUP", help=f"default: all ({names})")
+        action.add_argument("--json", action="store_true")
+
+
+def run(args: argparse.Namespace) -> int:
+    try:
+        groups = tuple(dict.fromkeys(group(name) for name in args.groups)) or GROUPS
+    except UnknownGroup as error:
+        raise UsageError(str(error)) from error
+    action: Callable[[argparse.Namespace, tuple[Group, ...]], int] = ACTIONS[args.action]
+    return action(args, groups)
+
+
+def _build(args: argparse.Namespace, groups: tuple[Group, ...]) -> int:
+    from images.making import Order, make  # noqa: PLC0415 - loads Docker's SDK
+
+    order = Order(groups, args.base, args.network, args.fresh)
+    made = _with_engine(partial(make, order=order, report=_progress))
+    if args.json:
+        print_json({"images": [each.to_json() for each in made]})
+    else:
+        from ctxmode.image_tables import show_made  # noqa: PLC0415 - rich is for people only
+
+        show_made(made)
+    return exit_codes.ERROR if any(each.error for each in made) else exit_codes.OK
+
+
+def _list(args: argparse.Namespace, groups: tuple[Group, ...]) -> int:
+    from images.inventory import survey  # noqa: PLC0415 - loads Docker's SDK
+
+    states = _with_engine(partial(survey, groups=groups))
+    if args.json:
+        print_json({"images": [state.to_json() for state in states]})
+    else:
+        from ctxmode.image_tables import show_states  # noqa: PLC0415 - rich is for people only
+
+        show_states(states)
+    return exit_codes.OK
+
+
+def _remove(args: argparse.Namespace, groups: tuple[Group, ...]) -> int:
+    from images.inventory import remove  # noqa: PLC0415 - loads Docker's SDK
+
+    removed = _with_engine(partial(remove, groups=groups, outdated_only=args.outdated))
+    if args.json:
+        print_json({"removed": list(removed)})
+    else:
+        sys.stdout.write("".join(f"removed {name}\n" for name in removed) or "nothing to remove\n")
+    return exit_codes.OK
+
+
+ACTIONS: dict[str, Callable[[argparse.Namespace, tuple[Group, ...]], int]] = {
+    "build": _build,
+    "list": _list,
+    "remove": _remove,
+}
+
+
+def _with_engine(action: Callable[[docker.APIClient], Awaitable[T]]) -> T:
+    """Do one thing with the engine that answers; what it refuses is told, with what helps."""
+    from images.errors import ImageError  # noqa: PLC0415 - loads nothing more
+
+    async def connected() -> T:
+        engine = await container_engine.connect()
+        try:
+            return await action(engine.api)
+        except ImageError as error:
+            output = f"\n{error.output}" if error.output else ""
+            raise ContextModeError(f"{error.message}{output}", error.hint) from error
+
+    return launch.run(connected)
+
+
+def _progress(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()

@@ -1,0 +1,152 @@
+"""The container engine of this machine: whether it answers, or why not, and which images it has.
+
+Docker's SDK is loaded only once an engine's socket is known to answer: a doctor without one, and
+every other verb, never pays for it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
+
+from ctxmode.errors import ContextModeError
+
+if TYPE_CHECKING:
+    from executor.containers.engine import Endpoint, Engine
+    from images.inventory import ImageState
+
+DEFAULT_SOCKET: Final = "/var/run/docker.sock"
+PROBE_S_MAX: Final = 5.0
+
+_INSTALL: Final = (
+    "Install Docker Engine (Debian, Ubuntu: sudo apt-get install docker.io) and start it, or name "
+    "an engine that is elsewhere in DOCKER_HOST"
+)
+_START: Final = "Start it: sudo systemctl start docker, or sudo service docker start"
+_JOIN: Final = (
+    "Let this user use it: sudo usermod -aG docker $USER, then log in again (whoever may use it is "
+    "as good as root); or use a rootless engine"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineHealth:
+    """What an engine says of itself; if it does not answer, `reason` and `remedy` say why."""
+
+    reachable: bool
+    endpoint: str = ""
+    version: str = ""
+    rootless: bool = False
+    runtimes: tuple[str, ...] = ()
+    storage_driver: str = ""
+    images: tuple[ImageState, ...] = ()
+    reason: str = ""
+    remedy: str = ""
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        """What would help, one line each: the engine's own, else one for all images."""
+        if not self.reachable:
+            return (self.remedy,) if self.remedy else ()
+        return tuple(dict.fromkeys(image.remedy for image in self.images if image.remedy))
+
+    def to_json(self) -> dict[str, Any]:
+        own = {f.name: getattr(self, f.name) for f in fields(self)}
+        shown = [image.to_json() for image in self.images]
+        return {**own, "runtimes": list(self.runtimes), "images": shown}
+
+
+class EngineUnreachableError(ContextModeError):
+    """No engine answers; the hint says what would mend it."""
+
+
+async def connect(environ: Mapping[str, str] = os.environ) -> Engine:
+    """The engine that `docker` would use.
+
+    Raises:
+        EngineUnreachableError: none answers.
+    """
+    if not _may_be_there(environ):
+        raise EngineUnreachableError(f"no container engine: no {DEFAULT_SOCKET}", _INSTALL)
+    from executor.containers import engine  # noqa: PLC0415 - loads Docker's SDK
+
+    try:
+        where = engine.endpoint(environ)
+        await _knock(where)
+        return await engine.connect(where)
+    except engine.EngineError as error:
+        raise EngineUnreachableError(str(error), _elsewhere(environ)) from error
+
+
+async def examine(environ: Mapping[str, str] = os.environ) -> EngineHealth:
+    """Ask the engine, and at most `PROBE_S_MAX` seconds long."""
+    try:
+        with trio.fail_after(PROBE_S_MAX):
+            return await _examine(await connect(environ))
+    except trio.TooSlowError:
+        late = f"the container engine does not answer within {PROBE_S_MAX:g} s"
+        return EngineHealth(False, reason=late, remedy=_elsewhere(environ))
+    except ContextModeError as error:
+        return EngineHealth(False, reason=error.message, remedy=error.hint)
+
+
+async def _examine(engine: Engine) -> EngineHealth:
+    from images import inventory  # noqa: PLC0415 - loads Docker's SDK
+    from images.errors import ImageError  # noqa: PLC0415
+
+    try:
+        states = await inventory.survey(engine.api)
+    except ImageError as error:
+        raise ContextModeError(error.message, error.hint) from error
+    return EngineHealth(
+        True,
+        engine.endpoint.url,
+        engine.facts.version,
+        engine.facts.rootless,
+        tuple(name for name in engine.facts.runtimes if not name.startswith("io.containerd.")),
+        engine.facts.storage_driver,
+        states,
+    )
+
+
+def _may_be_there(environ: Mapping[str, str]) -> bool:
+    """Whether anything names an engine: a variable, a socket, the configuration of `docker`."""
+    folder = environ.get("DOCKER_CONFIG") or Path(environ.get("HOME") or "/nonexistent", ".docker")
+    rootless = Path(environ.get("XDG_RUNTIME_DIR") or "/nonexistent", "docker.sock")
+    named = environ.get("DOCKER_HOST") or environ.get("DOCKER_CONTEXT")
+    files = (Path(DEFAULT_SOCKET), rootless, Path(folder, "config.json"))
+    return bool(named) or any(path.exists() for path in files)
+
+
+async def _knock(where: Endpoint) -> None:
+    """Tell apart why a socket of this machine can't be used: the SDK's errors hide it.
+
+    Raises:
+        EngineUnreachableError: nobody answers there.
+    """
+    if not where.is_local:
+        return
+    path = where.url.removeprefix("unix://")
+    try:
+        stream = await trio.open_unix_socket(path)
+    except FileNotFoundError as error:
+        raise EngineUnreachableError(f"no container engine: no {path}", _INSTALL) from error
+    except PermissionError as error:
+        raise EngineUnreachableError(f"this user may not use {path}", _JOIN) from error
+    except OSError as error:
+        message = f"the container engine of {path} does not run: {error.strerror or error}"
+        raise EngineUnreachableError(message, _START) from error
+    await stream.aclose()
+
+
+def _elsewhere(environ: Mapping[str, str]) -> str:
+    """What to look at when an engine that something names does not answer."""
+    for name in ("DOCKER_HOST", "DOCKER_CONTEXT"):
+        if value := environ.get(name):
+            return f"{name} is {value}: see whether docker info works with it, or unset it"
+    return "See whether docker info works; docker context ls lists the engines that it knows"

@@ -1,0 +1,42 @@
+"""What a build is given: the same bytes for the same files, nothing of the host's in them."""
+
+import io
+import tarfile
+
+from images import context, groups
+
+
+def members(archive: bytes) -> dict[str, tarfile.TarInfo]:
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        return {member.name: member for member in tar.getmembers()}
+
+
+def test_the_same_files_make_the_same_bytes():
+    entries = {"b/c": b"#!/bin/sh\n", "a": b"x"}
+    assert context.archive(entries) == context.archive(dict(reversed(entries.items())))
+
+
+def test_files_are_root_s_and_only_scripts_may_be_run():
+    made = members(context.archive({"b/c": b"#!/bin/sh\n", "a": b"x"}))
+    assert {name: (m.mode, m.uid, m.uname, m.mtime) for name, m in made.items()} == {
+        "b": (0o755, 0, "", 0),
+        "b/c": (0o755, 0, "", 0),
+        "a": (0o644, 0, "", 0),
+    }
+
+
+def test_toolchains_are_given_the_dockerfile_and_the_scripts():
+    made = context.for_toolchains(groups.group("web"))
+    assert {"Dockerfile", "build/install", "build/install-npm", "build/finish"} == set(made)
+
+
+def test_an_image_is_given_this_program_s_part():
+    expected = {"agent/__main__.py", "agent/hello.py", "spawner/wire.py", "runtimes/registry.py"}
+    assert {f"ctxmode/{name}" for name in expected} <= set(context.for_image())
+
+
+def test_what_tools_leave_beside_sources_is_no_content(tmp_path):
+    (tmp_path / "__pycache__").mkdir()
+    for name in ("a.py", ".a.py.swp", "__pycache__/a.cpython-311.pyc"):
+        (tmp_path / name).touch()
+    assert list(context.source_files(tmp_path)) == [tmp_path / "a.py"]
