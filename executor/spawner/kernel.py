@@ -109,7 +109,8 @@ def open_beneath(folder: int, path: str, flags: int) -> int:
 
 
 def close_from(first: int) -> None:
-    syscall("close_range", SYS_CLOSE_RANGE, first, 0xFFFFFFFF, 0)
+    # No descriptor is higher; gVisor takes what is for a negative number.
+    syscall("close_range", SYS_CLOSE_RANGE, first, 0x7FFFFFFF, 0)
 
 
 def clone(flags: int) -> tuple[int, int]:
