@@ -16,7 +16,8 @@ class Capture:
     """Takes a stream's chunks. Memory is bounded by the inline budget, whatever comes.
 
     Up to `inline_bytes` the stream stays whole in memory and no file is made; beyond that
-    everything goes to `spool` (mode 0600).
+    everything goes to `spool` (mode 0600), until it is told to discard: what comes then is counted,
+    and only the last of it is kept for the tail.
     """
 
     def __init__(self, spool: Path, inline_bytes: int) -> None:
@@ -27,6 +28,7 @@ class Capture:
         self._file: BinaryIO | None = None
         self.bytes_total = 0
         self.lines_total = 0
+        self.discarding = False
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes.
@@ -36,6 +38,9 @@ class Capture:
         """
         self.bytes_total += len(chunk)
         self.lines_total += chunk.count(b"\n")
+        if self.discarding:
+            self._keep_last(chunk)
+            return
         if self._file is None and self.bytes_total > self._inline:
             fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             self._file = os.fdopen(fd, "wb")
@@ -44,7 +49,10 @@ class Capture:
             self._file.write(chunk)
         room = self._inline - len(self._kept)
         self._kept += chunk[:room]
-        self._tail += chunk[room:] if room < len(chunk) else b""
+        self._keep_last(chunk[room:] if room < len(chunk) else b"")
+
+    def _keep_last(self, chunk: bytes) -> None:
+        self._tail += chunk[-self._inline :]
         if len(self._tail) > 4 * self._inline:
             del self._tail[: -self._inline]
 

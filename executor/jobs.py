@@ -42,6 +42,7 @@ def job(checked: Checked, candidate: runtimes.Candidate, layout: Layout) -> Job:
         limits=checked.limits,
         env=granted_environment(checked.profile) | dict(request.env),
         stdin=request.stdin,
+        drain=request.drain,
         artifacts=request.artifacts,
         profile=checked.profile,
         label=label(checked),

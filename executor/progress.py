@@ -47,6 +47,7 @@ class Progress:
     on_output: OnOutput | None = None
     stopped: Status | None = None  # why the server had it ended
     failure: str = ""
+    note: str = ""  # what else the result's message says
     wall_s: float = 0.0
     artifacts: tuple[Artifact, ...] = ()
     connections: list[Connection] = field(default_factory=list)
@@ -70,8 +71,9 @@ class Progress:
         Raises:
             OSError: they can't be spooled.
         """
-        self.outputs[name].feed(chunk)
-        if self.on_output:
+        capture = self.outputs[name]
+        capture.feed(chunk)
+        if self.on_output and not capture.discarding:
             self.on_output(name, chunk)
 
     def take_rest(self, name: str, reader: int, bytes_max: int) -> None:
@@ -79,6 +81,13 @@ class Progress:
         with contextlib.suppress(BlockingIOError):
             while self.output_bytes <= bytes_max and (chunk := os.read(reader, READ_BYTES)):
                 self.take(name, chunk)
+
+    def discard(self, bytes_max: int) -> None:
+        """From here on output is only counted."""
+        if not self.note:
+            self.note = f"output beyond {bytes_max:,} bytes was counted and discarded"
+        for capture in self.outputs.values():
+            capture.discarding = True
 
     async def stop(self, reason: Status) -> None:
         """Have the program ended; the first reason stands."""
@@ -125,7 +134,7 @@ class Progress:
             changed_files_omitted=end.changed_omitted if end else 0,
             undone_paths=tuple(map(readable, end.undone)) if end else (),
             phase=end.phase if end else "run",
-            message=self.failure or (outcome.meaning_of(end) if end else ""),
+            message=self.failure or (outcome.meaning_of(end) if end else "") or self.note,
             profile=self.profile,
             session=self.session,
         )

@@ -74,6 +74,8 @@ def _check_session(request: Request) -> None:
         raise RequestError(
             f"a session's name has 1 to {SESSION_NAME_MAX} characters", "give it a short name"
         )
+    if request.drain:
+        raise RequestError("a session's output is not drained", "run without a session")
     if request.stdin is not None:
         raise RequestError(
             "a session's programs have no input of their own",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -44,6 +45,7 @@ class Job:
     links: Mapping[str, str] = field(default_factory=dict)
     binds: tuple[str, ...] = ()
     stdin: bytes | None = None
+    drain: bool = False  # beyond its limit, output is counted and discarded
     artifacts: tuple[str, ...] = ()
     profile: Profile = ANALYZE
     label: str = ""  # what it is called while it runs
@@ -229,11 +231,16 @@ class _Run:
             try:
                 while chunk := await stream.receive_some(READ_BYTES):
                     progress.take(name, chunk)
-                    if progress.output_bytes > output_bytes and not progress.stopped:
+                    if progress.output_bytes <= output_bytes or progress.stopped:
+                        continue
+                    if self.job.drain:
+                        progress.discard(output_bytes)
+                    else:
                         await progress.stop(Status.OUTPUT_LIMIT)
             except trio.Cancelled:
                 # A busy server may be late, but what the program wrote is never lost.
-                progress.take_rest(name, reader, output_bytes)
+                most = sys.maxsize if self.job.drain else output_bytes
+                progress.take_rest(name, reader, most)
                 raise
 
     async def _end(self, cell: Box) -> Exit | None:

@@ -51,6 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--artifacts-dir", default=".", metavar="DIR", help="where to put them; default: here"
     )
+    parser.add_argument(
+        "--drain", action="store_true", help="beyond the output limit go on, and only count"
+    )
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--json", action="store_true", help="the whole result as JSON")
 
@@ -84,6 +87,7 @@ def request_from(args: argparse.Namespace) -> Request:
         artifacts=tuple(args.artifact),
         timeout_s=args.timeout,
         limits=limits(args.limit),
+        drain=args.drain,
         profile=args.profile,
         intent=args.intent,
     )

@@ -142,3 +142,20 @@ def test_any_bytes_are_counted_and_spooled_exactly(chunks: list[bytes], inline_b
     assert stream.bytes_total == len(whole)
     assert 0 <= stream.bytes_omitted <= len(whole)
     stream.text.encode()
+
+
+def test_what_is_discarded_is_counted_and_its_end_is_shown(tmp_path: Path):
+    capture = Capture(tmp_path / "spool", 100)
+    capture.feed(b"first line\n" * 20)
+    spooled = (tmp_path / "spool").stat().st_size
+    capture.discarding = True
+    for _ in range(50):
+        capture.feed(b"middle\n" * 1000)
+    capture.feed(b"the end\n")
+    stream = capture.stream()
+    capture.close()
+    assert stream.bytes_total == 220 + 50 * 7000 + 8
+    assert stream.lines_total == 20 + 50_000 + 1
+    assert stream.head.startswith("first line\n")
+    assert stream.tail.endswith("the end\n")
+    assert (tmp_path / "spool").stat().st_size in (spooled, 220)

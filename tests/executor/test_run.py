@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from executor import Limits, Request, Status
+from executor import Limits, Request, RequestError, Status
 
 MIB = 1024 * 1024
 
@@ -200,7 +200,9 @@ async def test_no_descriptor_is_left_open_by_runs(executor):
     for _ in range(30):
         await executor.run(Request("shell", "echo again"))
     await trio.testing.wait_all_tasks_blocked()
-    assert len(os.listdir("/proc/self/fd")) <= before + 12  # the last cell's burial, and what waits for the next run
+    assert (
+        len(os.listdir("/proc/self/fd")) <= before + 12
+    )  # the last cell's burial, and what waits for the next run
 
 
 async def test_the_program_owns_three_descriptors(run):
@@ -212,3 +214,16 @@ async def test_a_compile_error_is_told_as_such(run_or_skip):
     result = await run_or_skip("c", "int main(void) { return nonsense; }")
     assert (result.status, result.phase) == (Status.NONZERO_EXIT, "compile")
     assert "nonsense" in result.stderr.text
+
+
+async def test_a_flood_that_is_drained_is_counted_to_its_end(run):
+    code = "head -c 50000000 /dev/zero; echo; echo the end"
+    result = await run("shell", code, limits=Limits(output_bytes=MIB), drain=True)
+    assert (result.status, result.stdout.bytes_total) == (Status.OK, 50_000_009)
+    assert result.stdout.tail.endswith("the end\n")
+    assert "discarded" in result.message
+
+
+async def test_a_sessions_output_is_not_drained(run):
+    with pytest.raises(RequestError):
+        await run("shell", "true", drain=True, session="one")
