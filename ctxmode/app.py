@@ -27,12 +27,21 @@ from ctxmode.diagnosis import Diagnosis
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.indexing import IndexRequest
 from ctxmode.library import Library, open_store
+from ctxmode.logged import logged
 from ctxmode.profiles import load_profiles
 from ctxmode.purging import PurgeRequest
 from ctxmode.searching import SearchRequest
 from ctxmode.usage import Usage, record
 from ctxmode.usage_table import read_usage
-from executor import Background, Backgrounds, Completed, Executor, Request, open_backgrounds
+from executor import (
+    Background,
+    Backgrounds,
+    Caller,
+    Completed,
+    Executor,
+    Request,
+    open_backgrounds,
+)
 from executor.keep import Answer, Keep
 
 T = TypeVar("T")
@@ -71,14 +80,16 @@ class App:
         on_output: Callable[[str, bytes], None] | None = None,
         name: str = "",
         always_keep: bool = False,
+        caller: Caller | None = None,
     ) -> Answer:
         """Run one program. Cancelling ends everything that it started.
 
         `name` is what its output is called when it is kept; `always_keep` keeps small ones too.
         """
         with translated():
-            completed = await self._engine.run(request, on_output=on_output)
-            return await self._keep.answer(completed, request, name=name, always=always_keep)
+            completed = await self._engine.run(request, on_output=on_output, caller=caller)
+            answer = await self._keep.answer(completed, request, name=name, always=always_keep)
+        return await logged(self.config, request, answer)
 
     async def start(self, request: Request) -> Background[Answer]:
         """Start a program that nobody waits for; closing the project ends it."""
@@ -98,12 +109,12 @@ class App:
         """All programs in the background that are still known, of one owner."""
         return self._backgrounds.all(owner)
 
-    async def batch(self, request: BatchRequest) -> BatchAnswer:
+    async def batch(self, request: BatchRequest, caller: Caller | None = None) -> BatchAnswer:
         """Run the commands, then ask the queries of what they printed."""
         ask = bool(request.queries)
 
         async def execute(one: Request, label: str) -> Answer:
-            return await self.execute(one, name=label, always_keep=ask)
+            return await self.execute(one, name=label, always_keep=ask, caller=caller)
 
         deadline = trio.current_time() + request.total_s
         commands = await run_commands(request, execute, deadline)
@@ -196,7 +207,7 @@ async def open_app(config: Config) -> AsyncIterator[App]:
                     home=config.home,
                     settings=executor.Settings(profiles=profiles.by_name),
                 ) as engine,
-                open_backgrounds(engine, partial(_kept, keep)) as backgrounds,
+                open_backgrounds(engine, partial(_kept, config, keep)) as backgrounds,
                 trio.open_nursery() as nursery,
             ):
                 nursery.start_soon(_index_behind, keep)
@@ -210,9 +221,9 @@ async def open_app(config: Config) -> AsyncIterator[App]:
         store.close()
 
 
-async def _kept(keep: Keep, request: Request, completed: Completed) -> Answer:
+async def _kept(config: Config, keep: Keep, request: Request, completed: Completed) -> Answer:
     """What is kept of a run in the background: all, since its handle is soon forgotten."""
-    return await keep.answer(completed, request, always=True)
+    return await logged(config, request, await keep.answer(completed, request, always=True))
 
 
 async def _index_behind(keep: Keep) -> None:

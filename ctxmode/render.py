@@ -25,7 +25,7 @@ def answer_text(answer: Answer) -> str:
     """What a run printed, or the sections of it that match, and the footer."""
     result = answer.result
     if result.status in (Status.DENIED, Status.REDIRECTED):
-        return refusal_text(result)
+        return refusal_text(result) + (f"\n[{answer.note}]" if answer.note else "")
     body = output_text(result) if answer.sections is None else sections_text(answer)
     return f"{body}\n{footer(answer)}" if body else footer(answer)
 
@@ -142,7 +142,11 @@ def refusal_text(result: Result) -> str:
         return redirect_text(verdict["redirect"])
     lines = [f"[denied, nothing ran] {verdict.get('message') or result.message}".rstrip()]
     if verdict.get("decision") == "ask":
-        lines.append("A rule asks for a person's consent, and there is nobody here to give it.")
+        lines.append(
+            "A rule asks for a person's consent, and it was refused."
+            if verdict.get("consent") is False
+            else "A rule asks for a person's consent, and there is nobody here to give it."
+        )
     matches = [m for m in verdict.get("matches", ()) if m["decision"] == verdict["decision"]]
     if len(matches) > 1:  # a single one is in the message
         lines += map(match_line, matches)

@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from executor.runner import Runner
 from executor.sessions import Sessions, open_sessions
 from executor.settings import Settings
 from executor.supply import Supply
+from executor.toolchain_caches import ToolchainCaches
 from executor.toolchains import LanguageReport, Toolchains
 
 # Asked before every run, so that a rule written while a server runs holds from then on.
@@ -94,7 +96,8 @@ class Executor:
         """One program, from its request to its end. Cancelling ends all of it, also its session.
 
         `on_output` gets every chunk as it comes, with the stream's name; `observe` gets the run's
-        record when its turn has come; `caller` may be asked for consent. Runs in the background take no turn from the others.
+        record when its turn has come; `caller` is who may be asked for consent.
+        Runs in the background take no turn from the others.
 
         Raises:
             RequestError: the request can't be run as asked; its hint says what to do.
@@ -248,6 +251,8 @@ async def open_executor(
     project = await trio.to_thread.run_sync(Path.resolve, project)
     with instance.join(state_dir / "instances") as here, open_ground(here, state_dir) as ground:
         here.temporary.mkdir(mode=0o711)
+        filled = state_dir / "caches"
+        filled.mkdir(mode=0o700, exist_ok=True)
         concurrency = settings.concurrency or 2 * (os.cpu_count() or 1)
         async with open_back_end(project, home, settings, ground) as made:
             runner = Runner(
@@ -258,8 +263,10 @@ async def open_executor(
                 trio.open_nursery() as nursery,
             ):
                 await nursery.start(control.serve, here.socket, runner)
-                toolchains = Toolchains(runner, made.found, made.probes, str(project))
+                caches = ToolchainCaches(runner, filled, str(project))
+                toolchains = Toolchains(runner, made.found, made.probes, str(project), caches)
                 terms = Terms(project, home, rules, settings.profiles)
-                compiler = Compiler(runner, CompiledStore(state_dir / "compiled"), project)
+                store = CompiledStore(state_dir / "compiled")
+                compiler = Compiler(runner, store, caches, project)
                 yield Executor(terms, Parts(runner, made.supply, toolchains, sessions, compiler))
                 nursery.cancel_scope.cancel()

@@ -13,9 +13,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+import trio
 
 from ctxmode import exit_codes
 from ctxmode.app import App
@@ -25,6 +29,7 @@ from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, with_app
 from ctxmode.live import LiveOutput
 from ctxmode.render import answer_text, changes_text, ending, refusal_text, run_notes
+from executor import Caller
 from executor.keep import Answer
 from executor.model import Request, Status
 from runtimes import UnknownLanguage, language_for_file
@@ -150,13 +155,26 @@ def _text(code: bytes) -> str:
         ) from error
 
 
+async def _consent(verdict: Mapping[str, Any]) -> bool | None:
+    """Ask who sits at the terminal, if anybody does."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return None
+    sys.stderr.write(f"context-mode: {verdict['message']}\nRun it? [y/N] ")
+    sys.stderr.flush()
+    answer = await trio.to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True)
+    return answer.strip().lower() in ("y", "yes")
+
+
+CALLER = Caller(consent=_consent)
+
+
 async def _execute(app: App, request: Request, live: bool, folder: Path) -> Answer:
     if request.cwd is None:
         request = replace(request, cwd=_own_folder(app.config.project))
     if not live:
-        return deliver(await app.execute(request), folder)
+        return deliver(await app.execute(request, caller=CALLER), folder)
     async with LiveOutput.open(sys.stdout.buffer, sys.stderr.buffer) as output:
-        answer = await app.execute(request, on_output=output.feed)
+        answer = await app.execute(request, on_output=output.feed, caller=CALLER)
     return deliver(answer, folder)
 
 
@@ -182,7 +200,7 @@ def _tell(answer: Answer) -> None:
         sys.stderr.write(f"context-mode: {refusal_text(result)}\n")
     elif result.status not in (Status.OK, Status.NONZERO_EXIT):
         sys.stderr.write(f"context-mode: {ending(result)}\n")
-    for note in run_notes(result):
+    for note in (*run_notes(result), *filter(None, [answer.note])):
         sys.stderr.write(f"context-mode: {note}\n")
     if sys.stderr.isatty() and result.changed_files:
         sys.stderr.write(f"context-mode: {changes_text(result)}\n")

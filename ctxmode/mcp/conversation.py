@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import mcp.types as wire
@@ -14,12 +16,14 @@ from pydantic import ValidationError
 
 from ctxmode.app import App
 from ctxmode.errors import UsageError
+from ctxmode.mcp import consent
 from ctxmode.mcp.projects import Projects
 from policy.secrets import redact
 
 ROOTS_S_MAX = 5.0
 PROGRESS_EVERY_S = 1.0
 LINE_CHARS_MAX = 120
+CONSENT_S_MAX = 180.0
 
 Context = ServerRequestContext[Projects]
 
@@ -27,9 +31,12 @@ Context = ServerRequestContext[Projects]
 class Conversation:
     """What a tool may ask of, and tell to, the client whose call it carries out."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, answers: Mapping[str, Any] | None = None) -> None:
         self._context = context
+        self._answers = answers or {}
         self._note = ""
+        self.scope: trio.CancelScope | None = None
+        """The call's own time, which stands still while a person is asked."""
 
     @property
     def owner(self) -> str:
@@ -72,6 +79,24 @@ class Conversation:
             folders = [_folder(str(root.uri)) for root in answer.roots]
             return await trio.to_thread.run_sync(_first_existing, folders)
         return None
+
+    async def consent(self, verdict: Mapping[str, Any], *, may_restart: bool = True) -> bool | None:
+        """Ask the person behind the client; None if the client cannot, or nobody answers.
+
+        Raises:
+            ConsentNeededError: the client makes the call again; only with `may_restart`.
+        """
+        started = trio.current_time()
+        if self.scope is not None:
+            self.scope.deadline += CONSENT_S_MAX
+        answer = None
+        with trio.move_on_after(CONSENT_S_MAX):
+            answer = await consent.ask(
+                self._context, self._answers, verdict, may_restart=may_restart
+            )
+        if self.scope is not None:
+            self.scope.deadline -= CONSENT_S_MAX - (trio.current_time() - started)
+        return answer
 
     def take_output(self, stream: str, chunk: bytes) -> None:
         """Remember the latest line of a program's output, for the progress display."""

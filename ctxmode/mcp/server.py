@@ -20,6 +20,7 @@ from ctxmode.app import App
 from ctxmode.config import Config
 from ctxmode.errors import ContextModeError, sole
 from ctxmode.mcp import arguments, resources
+from ctxmode.mcp.consent import ConsentNeededError
 from ctxmode.mcp.conversation import Context, Conversation
 from ctxmode.mcp.output_schemas import OUTPUT_SCHEMAS
 from ctxmode.mcp.projects import Projects, open_projects
@@ -100,25 +101,29 @@ class _Desk:
 
     async def call_tool(
         self, context: Context, params: wire.CallToolRequestParams
-    ) -> wire.CallToolResult:
+    ) -> wire.CallToolResult | wire.InputRequiredResult:
         tool = self._tools.get(params.name)
         if tool is None:
             return _failed(f"There is no tool {params.name!r}. Tools: {', '.join(self._tools)}.")
         started = trio.current_time()
-        result = await self._answer(tool, params.arguments or {}, context)
+        conversation = Conversation(context, params.input_responses)
+        try:
+            result = await self._answer(tool, params.arguments or {}, conversation)
+        except ConsentNeededError as needed:
+            return needed.result
         if self._observe:
             outcome = "error" if result.is_error else "ok"
             self._observe(tool.name, outcome, trio.current_time() - started)
         return result
 
     async def _answer(
-        self, tool: Tool, given: Mapping[str, Any], context: Context
+        self, tool: Tool, given: Mapping[str, Any], conversation: Conversation
     ) -> wire.CallToolResult:
         try:
             valid = tool.arguments.model_validate(given)
         except ValidationError as error:
             return _failed(arguments.explain(tool.name, tool.arguments, error))
-        return await _carried_out(tool, valid, Conversation(context))
+        return await _carried_out(tool, valid, conversation, frozenset(self._tools))
 
 
 async def _roots_changed(context: Context, params: wire.NotificationParams) -> None:
@@ -130,22 +135,25 @@ async def _carried_out(
     tool: Tool,
     given: Any,  # noqa: ANN401 - each tool's own arguments
     conversation: Conversation,
+    tools: frozenset[str],
 ) -> wire.CallToolResult:
     deadline_s = tool.deadline_s(given)
     app: App | None = None
     produced = 0
     try:
-        with trio.fail_after(deadline_s):
+        with trio.fail_after(deadline_s) as conversation.scope:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(conversation.show_progress)
                 app = await conversation.app()
-                reply = await tool.call(Call(app, conversation), given)
+                reply = await tool.call(Call(app, conversation, tools), given)
                 nursery.cancel_scope.cancel()
         result, produced = _answered(reply), reply.produced
     except trio.TooSlowError:
         result = _failed(f"{tool.name} was stopped after {deadline_s:.0f} s. Ask for less at once.")
     except Exception as raised:
         error = sole(raised)
+        if isinstance(error, ConsentNeededError):
+            raise error from None
         expected = isinstance(error, ContextModeError)
         result = _failed(str(error) if expected else bugs.report(raised))
     if app is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from mcp.types import ToolAnnotations
@@ -19,7 +20,7 @@ from ctxmode.batch import BatchCommand, BatchRequest
 from ctxmode.mcp import arguments, images, keeping, structured
 from ctxmode.mcp.conversation import Conversation
 from ctxmode.mcp.reply import Reply
-from executor import Background
+from executor import Background, Caller
 from executor.keep import Answer
 from executor.model import Limits, Request, Result
 
@@ -34,10 +35,23 @@ class Call:
 
     app: App
     conversation: Conversation
+    tools: frozenset[str] = frozenset()
+
+    @property
+    def caller(self) -> Caller:
+        """Who asks, as rules see it: with these tools, and a person who may be asked."""
+        return Caller(self.tools, self.conversation.consent)
+
+    @property
+    def caller_midway(self) -> Caller:
+        """The same for one of several programs, when others may have run already."""
+        return Caller(self.tools, partial(self.conversation.consent, may_restart=False))
 
     async def execute(self, request: Request) -> Answer:
         """Run a program, with its output in the progress display."""
-        return await self.app.execute(request, on_output=self.conversation.take_output)
+        return await self.app.execute(
+            request, on_output=self.conversation.take_output, caller=self.caller
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +151,7 @@ async def _batch(call: Call, given: arguments.Batch) -> Reply:
         cwd=given.cwd,
         scope=given.query_scope,
     )
-    answer = await call.app.batch(request)
+    answer = await call.app.batch(request, call.caller_midway)
     produced = sum(printed(one.answer.result) for one in answer.commands if one.answer)
     return Reply(render.batch_text(answer), structured.batch(answer), produced=produced)
 

@@ -9,27 +9,35 @@ from pathlib import Path
 import pytest
 
 import policy
-from executor import Request, Status, open_executor
+from executor import Caller, Request, Status, open_executor
 
 
 @pytest.fixture
-async def guarded(project: Path, state_dir: Path, tmp_path: Path):
-    """Run a request under the project's rules, which are read anew for each."""
+async def opened(project: Path, state_dir: Path, tmp_path: Path):
+    """An executor under the project's rules, which are read anew for each request."""
     rules = partial(policy.load_rules, project, home=tmp_path / "home")
     async with open_executor(
         project=project, state_dir=state_dir, rules=rules, home=Path.home()
-    ) as opened:
+    ) as executor:
+        yield executor
 
-        async def run(request: Request):
-            return (await opened.run(request)).result
 
-        yield run
+@pytest.fixture
+def guarded(opened):
+    async def run(request: Request):
+        return (await opened.run(request)).result
+
+    return run
+
+
+def write_rules(project: Path, **rules: list[str]) -> None:
+    folder = project / ".claude"
+    folder.mkdir(exist_ok=True)
+    (folder / "settings.json").write_text(json.dumps({"permissions": rules}))
 
 
 def deny(project: Path, *rules: str) -> None:
-    folder = project / ".claude"
-    folder.mkdir(exist_ok=True)
-    (folder / "settings.json").write_text(json.dumps({"permissions": {"deny": rules}}))
+    write_rules(project, deny=list(rules))
 
 
 async def test_a_rule_holds_from_the_moment_it_is_written(guarded, project: Path):
@@ -68,3 +76,66 @@ async def test_nothing_runs_while_a_rule_file_is_broken(guarded, project: Path):
     (project / ".claude" / "settings.json").write_text("{ broken")
     with pytest.raises(policy.RuleFileError):
         await guarded(Request("shell", "echo ran"))
+
+
+async def test_a_rule_that_asks_is_refused_where_nobody_can_be_asked(opened, project: Path):
+    write_rules(project, ask=["Bash(id *)"])
+    result = (await opened.run(Request("shell", "id -u"))).result
+    assert (result.status, result.verdict["consent"]) == (Status.DENIED, None)
+
+
+@pytest.mark.parametrize(
+    ("consent", "status"), [(True, Status.OK), (False, Status.DENIED), (None, Status.DENIED)]
+)
+async def test_a_person_decides_where_a_rule_asks(opened, project: Path, consent, status):
+    write_rules(project, ask=["Bash(id *)"])
+    asked = []
+
+    async def ask(verdict):
+        asked.append(verdict["message"])
+        return consent
+
+    caller = Caller(consent=ask)
+    result = (await opened.run(Request("shell", "id -u"), caller=caller)).result
+    assert result.status is status
+    assert result.verdict["consent"] is consent
+    assert "Bash(id *)" in asked[0]
+
+
+async def test_nobody_is_asked_about_what_is_denied_or_allowed(opened, project: Path):
+    write_rules(project, deny=["Bash(id *)"], ask=["Bash(id *)"])
+
+    async def ask(verdict):
+        raise AssertionError(verdict)
+
+    caller = Caller(consent=ask)
+    assert (await opened.run(Request("shell", "id"), caller=caller)).result.status is Status.DENIED
+    assert (await opened.run(Request("shell", "true"), caller=caller)).result.status is Status.OK
+
+
+REDIRECT = """
+[[rule]]
+id = "no-cat"
+decision = "redirect"
+commands = ["cat big.log"]
+advice = "Ask it a question."
+[rule.redirect]
+tool = "ctx_execute_file"
+arguments = { path = "big.log" }
+"""
+
+
+async def test_a_redirect_is_a_result_of_its_own_for_who_has_the_tool(opened, project: Path):
+    (project / ".ctxmode").mkdir()
+    (project / ".ctxmode" / "policy.toml").write_text(REDIRECT)
+    (project / "big.log").write_text("line\n")
+    request = Request("shell", "cat big.log")
+    caller = Caller(frozenset({"ctx_execute_file"}))
+    result = (await opened.run(request, caller=caller)).result
+    assert result.status is Status.REDIRECTED
+    assert result.verdict["redirect"] == {
+        "tool": "ctx_execute_file",
+        "arguments": {"path": "big.log"},
+        "advice": "Ask it a question.",
+    }
+    assert (await opened.run(request)).result.stdout.text == "line\n"
