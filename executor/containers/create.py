@@ -14,6 +14,9 @@ from executor.model import MIB, Limits
 AGENT = ("python3", "-I", "-S", "-B", "/opt/ctxmode/agent/__main__.py")
 AGENT_TASKS = 2  # the agent's own threads count among the container's processes
 AGENT_BYTES = 32 * MIB  # and its memory among the container's
+# A runtime with a kernel of its own runs that on the container's account, too.
+OWN_KERNELS = ("runsc", "kata")
+KERNEL_TASKS, KERNEL_BYTES = 256, 128 * MIB
 CPU_SHARES = 512  # of the usual 1024: whoever else works on that machine goes first
 Mount = Mapping[str, Any]
 
@@ -57,7 +60,9 @@ def configuration(
     binds = [(target, source, False) for source, target in spec.writable]
     binds += [(target, source, True) for source, target in spec.read_only]
     mounts += [_bind(source, target, read_only) for target, source, read_only in sorted(binds)]
-    memory = spec.limits.memory_bytes + AGENT_BYTES
+    memory, tasks = spec.limits.memory_bytes + AGENT_BYTES, spec.limits.processes + AGENT_TASKS
+    if has_own_kernel(spec.runtime):
+        memory, tasks = memory + KERNEL_BYTES, tasks + KERNEL_TASKS
     return {
         "Image": spec.image,
         "User": f"{spec.user[0]}:{spec.user[1]}",
@@ -82,7 +87,7 @@ def configuration(
             "Init": False,  # the agent does what an init does, and can't be killed in its place
             "Tmpfs": _scratch(spec),
             "ShmSize": spec.limits.scratch_bytes,
-            "PidsLimit": spec.limits.processes + AGENT_TASKS,
+            "PidsLimit": tasks,
             "Memory": memory,
             "MemorySwap": memory,
             "NanoCpus": processors * 10**9,
@@ -97,6 +102,11 @@ def configuration(
         }
         | ({"Runtime": spec.runtime} if spec.runtime else {}),
     }
+
+
+def has_own_kernel(runtime: str) -> bool:
+    """Whether a runtime puts a kernel of its own between programs and the machine's."""
+    return runtime.startswith(OWN_KERNELS)
 
 
 def overlay_volume(lower: str, folder: str, target: str, labels: Mapping[str, str]) -> Mount:

@@ -105,7 +105,29 @@ def open_beneath(folder: int, path: str, flags: int) -> int:
     """
     resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS
     how = struct.pack("=QQQ", flags | os.O_CLOEXEC, 0, resolve)
-    return syscall(f"open {path}", SYS_OPENAT2, folder, os.fsencode(path), how, len(how))
+    try:
+        return syscall(f"open {path}", SYS_OPENAT2, folder, os.fsencode(path), how, len(how))
+    except StepError:
+        if ctypes.get_errno() != errno.ENOSYS:  # before Linux 5.6, and under gVisor
+            raise
+    return _open_step_by_step(folder, path, flags)
+
+
+def _open_step_by_step(folder: int, path: str, flags: int) -> int:
+    *parents, name = path.split("/")
+    at = os.dup(folder)
+    try:
+        for parent in parents:
+            if parent in ("", ".", ".."):
+                raise StepError(f"open {path}: not a plain path")
+            below = os.open(parent, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+            os.close(at)
+            at = below
+        return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+    except OSError as error:
+        raise StepError(f"open {path}: {error.strerror}") from error
+    finally:
+        os.close(at)
 
 
 def close_from(first: int) -> None:
