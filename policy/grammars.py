@@ -39,15 +39,16 @@ def parse(name: str, data: bytes) -> tree_sitter.Tree | None:
     The grammars recover from errors, on hostile text in quadratic time; the
     binding has no timeout, but a text that ends early ends the parse.
     """
-    deadline = time.monotonic() + PARSE_SECONDS_MAX
-    expired = False
+    deadline = time.thread_time() + PARSE_SECONDS_MAX
+    is_parsing, expired = True, False
 
     def read(offset: int, _: object) -> bytes:
         nonlocal expired
-        expired = expired or time.monotonic() > deadline
+        expired = expired or (is_parsing and time.thread_time() > deadline)
         return b"" if expired else data[offset : offset + CHUNK_BYTES]
 
     tree = parser(name).parse(read)
+    is_parsing = False  # the nodes read their text through the same function later on
     return None if expired else tree
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from policy import marks
 from policy.host import transforms
 from policy.host.arguments import ArgumentReader
-from policy.host.names import Binding, Names
+from policy.host.names import REST, Binding, Names
 from policy.host.references import REFERENCES
+from policy.host.strings import ALTERNATIVES_MAX, combined, string_texts
 from policy.host.tree import Role, Tree, text_of
-from policy.shell.ansi import unescape
 from policy.shell.state import VALUE_MAX, Budget
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 Value = str | tuple[str, ...]  # a text, or a list of texts; marks stand for what is unknown
 
 DEPTH_MAX = 24
-ALTERNATIVES_MAX = 8
 UNKNOWN: Value = marks.WORD
 
 
@@ -82,44 +81,6 @@ class Folder:
         text = text_of(node)
         return text if text.lstrip("-").isdigit() else UNKNOWN
 
-    def _string(self, node: Node, role: Role) -> Iterable[Value]:
-        pieces: list[list[str]] = [[""]]
-        named = [child for child in node.children if self.tree.role(child)]
-        if not named:
-            return [_unquoted(text_of(node))]
-        for child in named:
-            pieces.append(self._string_piece(child))
-        return _combined(pieces)
-
-    def _string_piece(self, node: Node) -> list[str]:
-        role = self.tree.role(node)
-        name = role.name if role is not None else ""
-        if name == "escape":
-            return [unescape(_plain_escapes(text_of(node)))]
-        if name == "text":
-            return self._text_pieces(node)
-        if name == "interpolation":
-            assert role is not None
-            inner = role.part("value") or next(iter(node.named_children), None)
-            return self.texts(inner)
-        if name in ("string", "identifier", "member", "index", "call", "wrap"):
-            return self.texts(node)
-        return [""]
-
-    def _text_pieces(self, node: Node) -> list[str]:
-        """Literal text with escapes and interpolations between."""
-        data, start = node.text or b"", node.start_byte
-        pieces: list[list[str]] = []
-        position = 0
-        for child in node.children:
-            if self.tree.role(child) is None:
-                continue
-            pieces.append([data[position : child.start_byte - start].decode("utf-8", "replace")])
-            pieces.append(self._string_piece(child))
-            position = child.end_byte - start
-        pieces.append([data[position:].decode("utf-8", "replace")])
-        return [value for value in _combined(pieces) if isinstance(value, str)]
-
     def _concat(self, node: Node, role: Role) -> Iterable[Value]:
         left, right = self.values(role.part("left")), self.values(role.part("right"))
         for first in left:
@@ -162,6 +123,9 @@ class Folder:
         text = text_of(node)
         start = next((i for i, char in enumerate(text) if char in "([{<|/!"), -1)
         yield tuple(text[start + 1 : -1].split())
+
+    def _glob(self, node: Node, role: Role) -> Iterable[Value]:
+        return self._applied("glob", [self.values(role.part("pattern"))])
 
     def _wrap(self, node: Node, role: Role) -> Iterable[Value]:
         inner = role.part("value") or next(iter(node.named_children), None)
@@ -206,15 +170,19 @@ class Folder:
         if binding.member == "format":
             return self._applied("format", [self.values(argument) for argument in arguments])
         if binding.member == "text":
-            return _combined([self.texts(argument) for argument in arguments])
+            return combined([self.texts(argument) for argument in arguments])
         return _product([self.lists(argument) for argument in arguments])
 
     def _passed(self, binding: Binding) -> list[Value]:
         """A parameter has the values that the program's own calls pass."""
         found: list[Value] = []
         for call in self.calls_by_name.get(binding.function, ())[:ALTERNATIVES_MAX]:
-            argument = self.reader.arguments(call).get(str(binding.position))
-            if argument is not None:
+            arguments = self.reader.arguments(call)
+            argument = arguments.get(str(binding.position))
+            if binding.member == REST:
+                rest = arguments.positional[binding.position :]
+                found.extend(_product([self._items(node) for node in rest]))
+            elif argument is not None:
                 found.extend(self.values(argument))
         return found or [UNKNOWN]
 
@@ -246,8 +214,11 @@ class Folder:
         if base is None or key is None:
             return [UNKNOWN]
         for ref in self.references(base):
-            if self.operation(ref) == "env":
+            operation = self.operation(ref)
+            if operation == "env":
                 return [self.known.environment(text) for text in self.texts(key)]
+            if operation == "glob":
+                return self._applied(operation, [self.values(key)])
         index = text_of(key)
         found: list[Value] = []
         for value in self.values(base):
@@ -317,9 +288,9 @@ class Folder:
 
 
 _FOLDS = {
-    "string": Folder._string,
-    "text": Folder._string,
-    "atom": Folder._string,
+    "string": string_texts,
+    "text": string_texts,
+    "atom": string_texts,
     "concat": Folder._concat,
     "format": Folder._format,
     "path": Folder._path,
@@ -327,6 +298,7 @@ _FOLDS = {
     "arguments": Folder._list,
     "words": Folder._words,
     "wrap": Folder._wrap,
+    "glob": Folder._glob,
     "choice": Folder._choice,
     "identifier": Folder._identifier,
     "member": Folder._member,
@@ -352,16 +324,6 @@ def _appended(before: Value, added: Value) -> Value:
     return before + added if isinstance(added, str) else (*_as_list(before), *added)
 
 
-def _combined(pieces: Sequence[list[str]]) -> list[Value]:
-    found = [""]
-    for options in pieces:
-        if len(found) * len(options) > ALTERNATIVES_MAX:
-            found = [head + marks.WORD for head in found]
-        else:
-            found = [head + option for head in found for option in options]
-    return list(found)
-
-
 def _product(items: Sequence[list[tuple[str, ...]]]) -> list[Value]:
     found: list[tuple[str, ...]] = [()]
     for options in items:
@@ -370,23 +332,3 @@ def _product(items: Sequence[list[tuple[str, ...]]]) -> list[Value]:
         else:
             found = [head + option for head in found for option in options]
     return list(found)
-
-
-def _plain_escapes(text: str) -> str:
-    r"""`\u{1F600}` and `\x{41}` as bash writes them."""
-    if text[1:3] in ("u{", "x{"):
-        return "\\U" + text[3:-1]
-    return text
-
-
-def _unquoted(text: str) -> str:
-    """A string literal that the grammar gives as one token, without its quotes."""
-    for quote in ('"""', "'''", '"', "'", "`"):
-        first = text.find(quote)
-        if 0 <= first <= 4 and text.endswith(quote) and len(text) >= first + 2 * len(quote):
-            return (
-                text[first + len(quote) : -len(quote)].strip("()")
-                if text[:1] in "rR"
-                else (text[first + len(quote) : -len(quote)])
-            )
-    return text.lstrip(":")

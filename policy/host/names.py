@@ -21,6 +21,10 @@ _SCOPE = re.compile(
 _FUNCTION = re.compile(r"(function|method|lambda|closure|subroutine)")
 
 
+# A parameter that takes all arguments from its place on.
+_REST = re.compile(r"\*\w|\.\.\.|params\s|\w+\s*\.\.\.|[\w.<>\[\]]+\s*\.\.\.\s*\w+")
+REST = "..."
+
 CANDIDATES_MAX = 64  # bindings of one name that are looked at for one use
 
 
@@ -64,8 +68,8 @@ class Names:
         chosen: list[Binding] = []
         for index in range(bisect.bisect_left(self.starts.get(name, []), use.start_byte), 0, -1):
             binding = bindings[index - 1]
-            if binding.node.end_byte > use.start_byte:
-                continue
+            if binding.node.end_byte > use.start_byte and binding.kind != "element":
+                continue  # a loop's variable is used inside of it
             if binding.kind == "parameter" and not _encloses(binding.node, use):
                 continue
             chosen.append(binding)
@@ -179,10 +183,27 @@ class Names:
         for child in children:
             if child.type == "comma":
                 continue
-            if parameter := self.name_of(child):
-                binding = Binding(node, "parameter", function=function, position=position)
+            for parameter, member in self._parameter_names(child):
+                binding = Binding(
+                    node, "parameter", member=member, function=function, position=position
+                )
                 self.add(parameter, binding)
             position += 1
+
+    def _parameter_names(self, node: Node) -> Iterator[tuple[str, str]]:
+        """The names one parameter binds, each with the member it is bound to, if any."""
+        role = self.tree.role(node)
+        if role is None or role.name != "pattern":
+            if name := self.name_of(node):
+                yield name, REST if _REST.match(text_of(node)) else ""
+            return
+        for child in node.named_children:
+            pair = self.tree.role(child)
+            member = alias = child
+            if pair is not None and pair.name == "pair":
+                member, alias = pair.part("name") or child, pair.part("value") or child
+            if bound := self.name_of(alias):
+                yield bound, text_of(member)
 
     def _collect_local(self, node: Node, role: Role) -> None:
         name = role.part("name")
@@ -246,7 +267,7 @@ class Names:
 
 _MUTATORS = word_set(
     "append push push_back push_str extend add addAll Add AddRange arg args unshift insert "
-    "emplace_back concat command"
+    "emplace_back concat command current_dir"
 )
 
 

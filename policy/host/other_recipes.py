@@ -51,6 +51,31 @@ def _open(
     _file(screening, is_write)(words, name, node, arguments)
 
 
+def _source(
+    screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
+) -> None:
+    """A file or an address whose content is run as code."""
+    target = arguments.get(words[1])
+    frame = screening.inside(node, name)
+    for path in screening.folder.texts(target) if target is not None else ():
+        if "://" in path or marks.is_tainted(path):
+            screening.walker.run_code(words[0], marks.FETCHED, screening.state.copy(), frame)
+    _file(screening, False)(words[1:], name, node, arguments)
+
+
+def _read_or_shell(
+    screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
+) -> None:
+    """A file's path, or with a space in it a command whose output is read."""
+    target = arguments.get(words[0])
+    frame = screening.inside(node, name)
+    for text in screening.folder.texts(target) if target is not None else ():
+        if " " in text.strip():
+            screening.run_text(text, frame)
+        else:
+            _file(screening, False)(words, name, node, arguments)
+
+
 def _dotenv(
     screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
 ) -> None:
@@ -109,7 +134,9 @@ def _chdir(
     screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
 ) -> None:
     for folder in screening.folder.texts(arguments.get(words[0]))[:1]:
-        if folder.startswith("/") or marks.has_hole(folder):
+        if folder.startswith("~/"):
+            screening.state.cwd = screening.state.home + folder[1:]
+        elif folder.startswith("/") or marks.has_hole(folder):
             screening.state.cwd = folder
         else:
             screening.state.cwd = f"{screening.state.cwd}/{folder}"
@@ -180,11 +207,21 @@ def _apply_each(
     ]
     if items is None or not recipes:
         return
-    role = screening.tree.role(items)
-    known = role is not None and role.name in ("list", "call")
-    for item in screening.folder.reader.children(items) if known else [items]:
+    for item in _written_out(screening, items):
         for ref, recipe in recipes:
             screening.apply_recipe(recipe, ref, node, Arguments([item], {}))
+
+
+def _written_out(screening: Screening, items: Node) -> list[Node]:
+    """The items of a list that is written out; anything else stands for its items."""
+    role = screening.tree.role(items)
+    if role is not None and role.name == "list":
+        return screening.folder.reader.children(items)
+    if role is not None and role.name == "call":
+        operations = map(screening.folder.operation, screening.folder.callees(role))
+        if "list" in operations:
+            return screening.folder.reader.arguments(items).positional
+    return [items]
 
 
 def _apply_elixir(
@@ -230,6 +267,8 @@ def _passed_on(screening: Screening, words: list[str], arguments: Arguments) -> 
 RECIPES: dict[str, Recipe] = {
     "eval": _eval,
     "read": _read,
+    "source": _source,
+    "read_or_shell": _read_or_shell,
     "write": _write,
     "open": _open,
     "dotenv": _dotenv,

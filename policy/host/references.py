@@ -41,8 +41,13 @@ def _reference_identifier(folder: Folder, node: Node, role: Role) -> Iterable[st
             yield from (f"{ref}.{binding.member}" for ref in base) if binding.member else base
             if not base and "callable_strings" in folder.tree.language.traits:
                 yield from folder.texts(binding.value)
+        elif binding.kind == "element" and binding.value is not None:
+            yield from folder.references(binding.value)
         elif binding.kind == "parameter":
-            yield from _awaited(folder, binding)
+            yield from (
+                f"{ref}.{binding.member}" if binding.member else ref
+                for ref in _awaited(folder, binding)
+            )
     if not candidates:
         bare = name.lstrip("\\&").replace("\\", ".").replace("::", ".")
         yield bare
@@ -58,8 +63,9 @@ def _reference_member(folder: Folder, node: Node, role: Role) -> Iterable[str]:
     else:
         names = [text_of(name)]
     refs = folder.references(base) or ["?"]
+    language = folder.tree.language
     for ref in refs:
-        yield from (f"{ref}.{part.replace('::', '.')}" for part in names)
+        yield from (language.member(ref, part.replace("::", ".")) for part in names)
 
 
 def _reference_call(folder: Folder, node: Node, role: Role) -> Iterable[str]:

@@ -22,6 +22,8 @@ become an effect:
     dotenv A             the file A is read, `.env` where it is not given
     apply F [REST]       the function F is called with the rest, or with the list REST
     apply_each F LIST    the function F is called with each element of LIST
+    source LANGUAGE A    the file or address A is read and run as code
+    read_or_shell A      the file A is read; a text with a space in it is a command
     chdir A              relative paths are seen from A from here on
 
 `A` is a position, a name, alternatives of both (`0/args`), or `self`.
@@ -30,19 +32,21 @@ become an effect:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from policy import marks
-from policy.effects import encoded
+from policy.effects import encoded, program_name
 from policy.host import other_recipes, starting
 from policy.host.arguments import Arguments
 from policy.host.fold import Folder
-from policy.host.names import Names
+from policy.host.names import Binding, Names
+from policy.host.strings import string_texts
 from policy.host.transforms import Known
 from policy.host.tree import Role, Tree, load_language, read_tree, text_of
 from policy.shell.outputs import quoted
 from policy.shell.state import State
+from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -50,8 +54,14 @@ if TYPE_CHECKING:
     from policy.shell.frame import Frame
     from policy.shell.walk import Walker
 
+_QUOTES = "\"'`"
 _FOLDER_ARGUMENTS = ("cwd", "chdir", "cd", "Dir", "WorkingDirectory", "current_dir", "dir")
 _INPUT_ARGUMENTS = ("input", "stdin_data", "stdin")
+# A program that starts one of these without arguments does so to write commands to it.
+_FED_SHELLS = word_set("sh bash zsh dash ksh")
+_BUILDER_WORDS = word_set("arg args Add AddRange add addAll")
+_CHAIN_MAX = 32  # calls chained on one another that are looked at
+_NO_ROLE = Role("", {})
 _MACRO = re.compile(r"\b([a-z_][a-z0-9_]*)!(?=\s*\()")
 _HOLES = re.compile("[\ue000-\ue01f]")
 
@@ -98,19 +108,29 @@ class Screening:
             if role.name == "call":
                 self._call(node, role)
             elif role.name == "shell":
-                for text in self.folder._string(node, role):
-                    self.run_text(str(text), self.inside(node, "backticks"))
+                for text in string_texts(self.folder, node, role):
+                    self.run_text(text, self.inside(node, "backticks"))
             elif role.name == "property":
                 self._property(node, role)
             elif role.name == "reads":
                 self._reads(node, role)
             elif role.name == "evaluates":
                 self._evaluates(node, role)
+            elif role.name == "loads":
+                self._loads(node, role)
+
+    def _loads(self, node: Node, role: Role) -> None:
+        """A module that does something when it is imported, such as `dotenv/config`."""
+        module = role.part("module")
+        name = f"import {text_of(module).strip(_QUOTES)}" if module is not None else ""
+        if recipe := self.tree.language.sinks.get(name):
+            self.apply_recipe(recipe, name, node, Arguments([], {}))
 
     def _evaluates(self, node: Node, role: Role) -> None:
         """An expression of the language itself that runs text as code, such as Perl's `eval`."""
         frame = self.inside(node, node.type)
-        for text in self.folder.texts(role.part("code")):
+        source = role.part("source")
+        for text in [text_of(source)] if source else self.folder.texts(role.part("code")):
             self.walker.run_code(self.tree.language.name, text, self.state.copy(), frame)
 
     def _reads(self, node: Node, role: Role) -> None:
@@ -131,6 +151,7 @@ class Screening:
                 skipped = language.calls[method]
                 arguments = Arguments(arguments.positional[skipped:], arguments.named)
             if recipe is not None:
+                arguments.named.update(self.settings(node))
                 self.apply_recipe(recipe, ref, node, arguments)
 
     def apply_recipe(self, recipe: str, name: str, node: Node, arguments: Arguments) -> None:
@@ -161,11 +182,15 @@ class Screening:
         return state
 
     def run_text(self, text: str, frame: Frame, arguments: Arguments | None = None) -> None:
+        if frame.stdin is None and program_name(text.strip()) in _FED_SHELLS:
+            frame = frame._replace(stdin=marks.LIST)
         state = self.child_state(arguments) if arguments else self.state.copy()
         self.walker.run_text(text, state, frame)
 
     def run_list(self, argv: Iterable[str], frame: Frame, arguments: Arguments) -> None:
         words = tuple(argv)
+        if len(words) == 1 and frame.stdin is None and program_name(words[0]) in _FED_SHELLS:
+            frame = frame._replace(stdin=marks.LIST)
         if words:
             self.walker.command(words, self.child_state(arguments), frame)
 
@@ -197,26 +222,62 @@ class Screening:
     def chained(self, node: Node) -> tuple[str, ...]:
         """Words that calls chained on a builder, or made on the name it is bound to, add."""
         added: list[str] = []
-        top = node
-        while top.parent is not None:
-            parent = top.parent
-            role = self.tree.role(parent)
-            if role is None or role.name not in ("member", "call", "wrap"):
-                break
-            if role.name == "call":
-                method = self.tree.method(role)
-                if method is not None and text_of(method) in ("arg", "args"):
-                    added += self._added_words(parent)
-            top = parent
-        declarations = self.tree.declarations
-        parent_role = declarations.get(top.parent.id) if top.parent is not None else None
-        if parent_role is not None and parent_role.name == "bind":
-            target = parent_role.part("target")
-            name = self.names.name_of(target) if target is not None else ""
-            for binding in self.names.bindings.get(name, ()):
-                if binding.kind == "append" and binding.value is not None:
-                    added += self._added_words(binding.value)
+        for method, call in self._chain(node):
+            if method in ("arg", "args"):
+                added += self._added_words(call)
+        for binding in self._appended(node):
+            if binding.function in _BUILDER_WORDS and binding.value is not None:
+                added += self._added_words(binding.value)
+        set_later = self.settings(node).get("Args")
+        for value in [set_later] if set_later is not None else ():
+            added += next(iter(self.folder.lists(value)), ())
         return tuple(added)
+
+    def settings(self, node: Node) -> dict[str, Node]:
+        """What is set on the object a call makes: by chained calls, or on its name later on."""
+        found: dict[str, Node] = {}
+        calls = [*self._chain(node)]
+        calls += [(b.function, b.value) for b in self._appended(node) if b.value is not None]
+        for method, call in calls:
+            if method in _FOLDER_ARGUMENTS:
+                positional = self.folder.reader.arguments(call).positional
+                found.update(zip([method], positional, strict=False))
+        name = self._bound_name(node)
+        for _, role in self.tree.of("property") if name else ():
+            base, key, value = role.part("object"), role.part("name"), role.part("value")
+            if base is not None and key is not None and value is not None and text_of(base) == name:
+                found[text_of(key)] = value
+        return found
+
+    def _chain(self, node: Node) -> Iterator[tuple[str, Node]]:
+        """The methods called on what a call gives, one on the other."""
+        for parent in self._ancestors(node):
+            role = self.tree.role(parent)
+            method = self.tree.method(role) if role is not None and role.name == "call" else None
+            if method is not None:
+                yield text_of(method), parent
+
+    def _ancestors(self, node: Node) -> Iterator[Node]:
+        parent = node.parent
+        for _ in range(_CHAIN_MAX):
+            role = self.tree.role(parent) if parent is not None else None
+            if parent is None or role is None or role.name not in ("member", "call", "wrap"):
+                return
+            yield parent
+            parent = parent.parent
+
+    def _bound_name(self, node: Node) -> str:
+        """The name that a call's value, or the chain on it, is assigned to."""
+        parent = [node, *self._ancestors(node)][-1].parent
+        if parent is not None and self.tree.roles.get(parent.id, _NO_ROLE).name == "targets":
+            parent = parent.parent
+        role = self.tree.declarations.get(parent.id) if parent is not None else None
+        target = role.part("target") if role is not None and role.name == "bind" else None
+        return self.names.name_of(target) if target is not None else ""
+
+    def _appended(self, node: Node) -> list[Binding]:
+        name = self._bound_name(node)
+        return [b for b in self.names.bindings.get(name, ()) if b.kind == "append"]
 
     def _added_words(self, call: Node) -> list[str]:
         words = self.words_of(self.folder.reader.arguments(call).positional)

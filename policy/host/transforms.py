@@ -41,6 +41,8 @@ def apply(operation: str, arguments: tuple[Value, ...], known: Known) -> Value:
     if operation == "env":
         name = arguments[0] if arguments else marks.WORD
         return known.environment(name) if isinstance(name, str) else marks.WORD
+    if operation == "glob" and arguments and str(arguments[0]).startswith("~/"):
+        arguments = (_text(arguments).replace("~", known.home, 1), *arguments[1:])
     if operation == "expanduser":
         return _text(arguments).replace("~", known.home, 1) if arguments else marks.WORD
     transform = _TRANSFORMS.get(operation)
@@ -184,6 +186,27 @@ def _path_joined(arguments: tuple[Value, ...]) -> Value:
     return path if not marks.is_known(path) else (normal(path) if ".." in path else path)
 
 
+_GLOB_PIECE = re.compile(r"\*\*|\*|\?|\[[^]]*\]")
+_AS_GLOB = {"**": marks.WORD, "*": marks.GLOB_STAR, "?": marks.GLOB_ONE}
+
+
+def _globbed(arguments: tuple[Value, ...]) -> Value:
+    """`glob("folder/*.txt")`: every path that fits the pattern."""
+    pattern = _path_joined(arguments)
+    assert isinstance(pattern, str)
+    return (_GLOB_PIECE.sub(lambda piece: _AS_GLOB.get(piece.group(), marks.GLOB_SET), pattern),)
+
+
+def _globbed_below(arguments: tuple[Value, ...]) -> Value:
+    """`folder.rglob("*.txt")`: the same at any depth."""
+    return _globbed((arguments[0], "**", *arguments[1:]))
+
+
+def _listed_paths(arguments: tuple[Value, ...]) -> Value:
+    """`folder.iterdir()`: every path in a folder."""
+    return (f"{_text(arguments).rstrip('/')}/{marks.WORD}",)
+
+
 def _repeated(arguments: tuple[Value, ...]) -> Value:
     count = _text(arguments, 1)
     known = count.isdigit() and int(count) < 1000
@@ -239,6 +262,9 @@ _TRANSFORMS: dict[str, Callable[[tuple[Value, ...]], Value]] = {
     ),
     "repeat": _repeated,
     "path": _path_joined,
+    "glob": _globbed,
+    "glob_below": _globbed_below,
+    "listing": _listed_paths,
     "base64": _decoder(_from_base64),
     "hex": _decoder(lambda text: bytes.fromhex(text).decode("utf-8", "replace")),
     "rot13": _decoder(lambda text: codecs.decode(text, "rot13")),

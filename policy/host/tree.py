@@ -32,8 +32,9 @@ class Language:
     functions and methods to how a constant comes out of them, `constants`
     dotted names to their values, `modules` other names of modules, `assigns`
     functions that fill their first argument from the others, `returns` what
-    object a function gives, `calls` methods of functions that call them, with
-    how many arguments come before the function's own.
+    object a function gives, `members` what object a member is (`*.name`: of any
+    module), `calls` methods of functions that call them, with how many
+    arguments come before the function's own.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Language:
     modules: Mapping[str, str]
     assigns: Mapping[str, str]
     returns: Mapping[str, str]
+    members: Mapping[str, str]
     calls: Mapping[str, int]
     traits: frozenset[str]
     wildcards: tuple[str, ...]
@@ -59,6 +61,14 @@ class Language:
             if dotted.startswith(namespace) and dotted[len(namespace) :] in table:
                 return table[dotted[len(namespace) :]]
         return table.get(f"{dotted.rpartition('.')[0]}.*")
+
+    def member(self, base: str, name: str) -> str:
+        """The dotted name of a member: what the tables say it is, else both names joined."""
+        dotted = f"{base}.{name}"
+        known = self.members.get(dotted)
+        if known is None and base[:1] != "?":
+            known = self.members.get(f"*.{name}")
+        return base if known == "itself" else known or dotted
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +119,8 @@ class Tree:
         return ((node, role) for node, role in self.ordered if role.name in names)
 
 
-_TABLES = ("sinks", "folds", "methods", "constants", "modules", "assigns", "returns")
-_DECLARATIONS = word_set("import wildcard use bind append loop function local")
+_TABLES = ("sinks", "folds", "methods", "constants", "modules", "assigns", "returns", "members")
+_DECLARATIONS = word_set("import wildcard use bind append loop function local loads")
 _ALIASES = {"js": "javascript", "ts": "typescript", "py": "python", "c#": "csharp", "cs": "csharp",
             "c++": "cpp", "rb": "ruby", "ex": "elixir", "node": "javascript", "rs": "rust",
             "golang": "go", "pl": "perl"}  # fmt: skip
@@ -137,6 +147,7 @@ def load_language(name: str) -> Language | None:
         shared["modules"],
         shared["assigns"],
         _expanded(shared["returns"]),
+        _expanded(shared["members"]),
         data.get("calls", {}),
         frozenset(data.get("traits", ())),
         tuple(data.get("wildcards", ())),

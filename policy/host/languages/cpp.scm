@@ -33,6 +33,11 @@
 (assignment_expression left: (_) @append.target operator: "+=" right: (_) @append.value) @append
 (declaration type: (_) @call.callee declarator: (init_declarator value: (argument_list) @call.arguments)) @call
 (declaration type: (_) @call.callee declarator: (init_declarator value: (initializer_list) @call.arguments)) @call
+(declaration type: (_) @bind.value declarator: (identifier) @bind.target
+  (#match? @bind.value "(fstream|QProcess)$")) @bind
+(declaration type: (_) @call.callee declarator: (function_declarator parameters: (parameter_list
+  (parameter_declaration type: (type_identifier) @call.arguments)))
+  (#match? @call.callee "fstream$")) @call
 (for_range_loop declarator: (_) @loop.target right: (_) @loop.value) @loop
 (using_declaration "namespace" (_) @wildcard.module) @wildcard
 (using_declaration (qualified_identifier name: (_) @import.alias) @import.module) @import

@@ -11,6 +11,10 @@
 (object_creation_expression type: (_) @call.callee arguments: (_) @call.arguments initializer: (_) @call.arguments) @call
 (object_creation_expression type: (_) @call.callee arguments: (_) @call.arguments !initializer) @call
 (object_creation_expression type: (_) @call.callee !arguments initializer: (_) @call.arguments) @call
+(assignment_expression left: (_) @call.callee
+  right: (implicit_object_creation_expression (initializer_expression) @call.arguments) @call)
+(variable_declaration type: (_) @call.callee (variable_declarator
+  (implicit_object_creation_expression (argument_list) @call.arguments) @call))
 (argument_list) @arguments
 (bracketed_argument_list) @arguments
 (initializer_expression (assignment_expression left: (_) @pair.name right: (_) @pair.value) @pair)
@@ -44,6 +48,7 @@
 (foreach_statement left: (_) @loop.target right: (_) @loop.value) @loop
 (using_directive name: (_) @import.alias (_) @import.module .) @import
 (using_directive !name (_) @wildcard.module .) @wildcard
+(class_declaration name: (_) @local.name) @local
 (method_declaration name: (_) @function.name parameters: (_) @function.parameters) @function
 (local_function_statement name: (_) @function.name parameters: (_) @function.parameters) @function
 (parameter name: (_) @wrap.value) @wrap

@@ -30,5 +30,6 @@
 (binary_operator left: (_) @bind.target operator: "=" right: (_) @bind.value) @bind
 (binary_operator left: (_) @choice.option operator: "||" right: (_) @choice.option) @choice
 (binary_operator left: (_) @pipe.value operator: "|>" right: (call) @pipe.call) @pipe
+(unary_operator operator: "&" operand: (integer)) @placeholder
 (unary_operator (_) @wrap.value) @wrap
 (anonymous_function (stab_clause left: (arguments) @function.parameters)) @function

@@ -26,6 +26,8 @@
 (unary_expression operand: (_) @wrap.value) @wrap
 (binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
 (short_var_declaration left: (_) @bind.target right: (_) @bind.value) @bind
+(assignment_statement left: (expression_list (selector_expression operand: (_) @property.object
+  field: (_) @property.name)) right: (expression_list (_) @property.value)) @property
 (assignment_statement left: (_) @append.target operator: "+=" right: (_) @append.value) @append
 (assignment_statement left: (_) @bind.target right: (_) @bind.value) @bind
 (var_spec name: (_) @bind.target value: (expression_list (_) @bind.value)) @bind

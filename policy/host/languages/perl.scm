@@ -21,6 +21,13 @@
 (string_content) @text
 (escape_sequence) @escape
 (heredoc_content) @string
+(fileglob_expression (_) @glob.pattern) @glob
+(eval_expression (filename (_) @reads.path)) @reads
+(require_expression [(string_literal) (interpolated_string_literal)] @reads.path) @reads
+(substitution_regexp (replacement) @evaluates.source (substitution_regexp_modifiers) @_flags
+  (#match? @_flags "e")) @evaluates
+(assignment_expression left: (array (varname) @_array) right: (_) @reads.path
+  (#eq? @_array "ARGV")) @reads
 (command_string) @shell
 (quoted_word_list) @words
 (anonymous_array_expression) @list

@@ -1,6 +1,7 @@
 (identifier) @identifier
 (attribute object: (_) @member.object attribute: (identifier) @member.name) @member
 (subscript value: (_) @index.object subscript: (_) @index.name) @index
+(call function: (list_splat (_) @call.callee) arguments: (_) @call.arguments) @call
 (call function: (_) @call.callee arguments: (_) @call.arguments) @call
 (argument_list) @arguments
 (keyword_argument name: (_) @pair.name value: (_) @pair.value) @pair

@@ -18,6 +18,7 @@
 (binary_operator lhs: (_) @bind.value operator: ["->" "->>"] rhs: (_) @bind.target) @bind
 (binary_operator lhs: (_) @pipe.value operator: "|>" rhs: (call) @pipe.call) @pipe
 (binary_operator lhs: (_) @pipe.value operator: "special" rhs: (call) @pipe.call) @pipe
+(binary_operator lhs: (_) @call.arguments operator: ["special" "|>"] rhs: (identifier) @call.callee) @call
 (for_statement variable: (_) @loop.target sequence: (_) @loop.value) @loop
 (call function: (identifier) @_library arguments: (arguments (argument value: (_) @wildcard.module)) @wildcard
   (#match? @_library "^(library|require|attachNamespace)$"))

@@ -9,6 +9,7 @@
 (call !receiver method: (constant) @call.callee arguments: (_) @call.arguments) @call
 (call receiver: (_) @call.object method: (_) @call.name arguments: (_) @call.arguments) @call
 (call receiver: (_) @call.object method: (_) @call.name !arguments) @call
+(call receiver: (_) @call.callee !method arguments: (_) @call.arguments) @call
 (element_reference object: (_) @index.object . (_) @index.name) @index
 (argument_list) @arguments
 (pair key: (_) @pair.name value: (_) @pair.value) @pair
