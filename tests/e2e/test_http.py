@@ -2,11 +2,8 @@
 
 import contextlib
 import random
-import re
 import socket
-import subprocess
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 import httpx2
 import pytest
@@ -15,50 +12,14 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.e2e.fuzz import fuzzed
+from tests.e2e.serving import OTHER, TOKEN, served
 
-TOKEN = "a-token-of-enough-letters"
-OTHER = "another-token-of-enough-letters"
-START_S_MAX = 60
-ALL_S_MAX = 110
 HEADERS = {
     "Authorization": f"Bearer {TOKEN}",
     "Accept": "application/json, text/event-stream",
     "Content-Type": "application/json",
 }
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-
-
-@dataclass(frozen=True)
-class Served:
-    url: str
-    pid: int
-
-    @property
-    def address(self):
-        host, port = re.fullmatch(r"http://([\d.]+):(\d+)/mcp", self.url).groups()
-        return host, int(port)
-
-
-@asynccontextmanager
-async def served(place, *options):
-    """A server of its own in another process; it must end in good order when asked to."""
-    tokens = place.data.parent / "tokens"
-    tokens.write_text(f"ada {TOKEN}\nbob {OTHER}\n")
-    tokens.chmod(0o600)
-    process = subprocess.Popen(
-        [*place.command, "serve", "--http", "--port", "0", "--token-file", tokens, *options],
-        cwd=place.project, env=place.environment, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    try:
-        with trio.fail_after(START_S_MAX):
-            line = await trio.to_thread.run_sync(process.stderr.readline, abandon_on_cancel=True)
-        with trio.fail_after(ALL_S_MAX):
-            yield Served(re.search(r" at (http://\S+)$", line)[1], process.pid)
-    finally:
-        process.terminate()
-        _, rest = process.communicate(timeout=30)
-    assert process.returncode == 128 + 15, rest
-    assert "Traceback" not in rest
 
 
 @asynccontextmanager
