@@ -49,6 +49,7 @@ def chunk_in_worker(
     data: bytes, detected: Detected, *, base_byte: int = 0, base_line: int = 1
 ) -> ChunkedDocument:
     """The same in a worker whatever the kind, so that other work can go on here."""
+    _chunker(detected, base_byte)
     try:
         return workers.chunk(data, detected, base_byte=base_byte, base_line=base_line)
     except workers.WorkerDiedError as error:
@@ -65,17 +66,19 @@ def chunk_here(
     Raises:
         ValueError: the kind is none of `CHUNKERS`.
     """
+    notes: list[str] = []
+    marks = _guarded(_chunker(detected, base_byte), data, detected, notes)
+    document = _packed(data, marks, detected, base_byte, base_line)
+    return replace(document, notes=tuple(notes))
+
+
+def _chunker(detected: Detected, base_byte: int) -> Chunker:
     try:
         chunker = CHUNKERS[detected.kind]
     except KeyError:
         known = ", ".join(sorted(CHUNKERS))
         raise ValueError(f"unknown kind {detected.kind!r}: use one of {known}") from None
-    if base_byte > 0:
-        chunker = CONTINUED.get(detected.kind, chunker)
-    notes: list[str] = []
-    marks = _guarded(chunker, data, detected, notes)
-    document = _packed(data, marks, detected, base_byte, base_line)
-    return replace(document, notes=tuple(notes))
+    return CONTINUED.get(detected.kind, chunker) if base_byte > 0 else chunker
 
 
 def _packed(

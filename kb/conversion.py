@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from kb.decoding import as_utf8
 from kb.detect import Detected, detect
-from kb.html_markdown import MAX_HTML_BYTES, to_markdown
+from kb.html_markdown import MAX_HTML_BYTES
+from kb.workers import to_markdown
 
 MARKDOWN = Detected("markdown", "markdown", "converted")
 

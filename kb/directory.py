@@ -8,8 +8,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kb.bulk import Bulk
 from kb.decoding import is_binary
 from kb.files import FileState
+from kb.indexing import About
 from kb.model import Indexed
 from kb.store import Store
 from kb.walking import MAX_FILE_BYTES, Entry, Selection, Skipped, Walk
@@ -121,15 +123,16 @@ def index_selection(  # noqa: PLR0913
     root = root.resolve()
     if not root.is_dir():
         raise NotADirectoryError(f"{root} is not a folder: index it as a file")
-    one_pass = _Pass(store, Walk(root, selection, only), session)
     truncated = False
-    for entry in one_pass.walk.files():
-        if max_files is not None and one_pass.taken >= max_files:
-            truncated = True
-            break
-        one_pass.take(entry)
-        if on_progress is not None:
-            on_progress(one_pass.progress(entry))
+    with store.bulk() as bulk:
+        one_pass = _Pass(store, Walk(root, selection, only), session, bulk)
+        for entry in one_pass.walk.files():
+            if max_files is not None and one_pass.taken >= max_files:
+                truncated = True
+                break
+            one_pass.take(entry)
+            if on_progress is not None:
+                on_progress(one_pass.progress(entry))
     return one_pass.report(one_pass.forget_missing(), truncated=truncated)
 
 
@@ -145,11 +148,12 @@ def index_file(store: Store, path: Path, root: Path | None = None) -> Indexed | 
     path = path.resolve(strict=True)
     root = (root or Path("/")).resolve()
     walk = Walk(root, Selection(max_file_bytes=MAX_SINGLE_FILE_BYTES), [path])
-    one_pass = _Pass(store, walk, None)
-    one_pass.take(Entry(path, str(path.relative_to(root)), path.stat()))
+    with store.bulk() as bulk:
+        one_pass = _Pass(store, walk, None, bulk)
+        one_pass.take(Entry(path, str(path.relative_to(root)), path.stat()))
     if walk.skipped:
         raise ValueError(f"{path}: {walk.skipped[0].reason}")
-    return one_pass.added[0] if one_pass.added else None
+    return bulk.indexed[0] if bulk.indexed else None
 
 
 @dataclass(slots=True)
@@ -159,10 +163,10 @@ class _Pass:
     store: Store
     walk: Walk
     session: str | None
-    added: list[Indexed] = field(default_factory=list)
+    bulk: Bulk
+    added: int = 0
     renamed: list[tuple[str, str]] = field(default_factory=list)
     unchanged: int = 0
-    bytes_indexed: int = 0
     _known: dict[str, FileState] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -171,7 +175,7 @@ class _Pass:
 
     @property
     def taken(self) -> int:
-        return len(self.added) + len(self.renamed) + self.unchanged
+        return self.added + len(self.renamed) + self.unchanged
 
     def take(self, entry: Entry) -> None:
         """Index the file unless the store has it as it is."""
@@ -231,18 +235,17 @@ class _Pass:
         return str(Path(path).relative_to(self.walk.root))
 
     def _add(self, entry: Entry, data: bytes, status: os.stat_result) -> None:
-        indexed = self.store.add(
+        about = About(
             self.store.file_label(str(entry.path), entry.relative),
-            data,
-            name=entry.path.name,
             origin="file",
+            name=entry.path.name,
             session=self.session,
             path=str(entry.path),
             mtime_ns=status.st_mtime_ns,
             inode=status.st_ino,
         )
-        self.added.append(indexed)
-        self.bytes_indexed += indexed.bytes_indexed
+        self.bulk.add(about, data)
+        self.added += 1
 
     def forget_missing(self) -> tuple[str, ...]:
         """Forget the files that are gone from the disk."""
@@ -252,18 +255,18 @@ class _Pass:
         return tuple(sorted(self._relative(state.path) for state in gone))
 
     def progress(self, entry: Entry) -> DirectoryProgress:
-        return DirectoryProgress(self.taken, len(self.added), self.bytes_indexed, entry.relative)
+        return DirectoryProgress(self.taken, self.added, self.bulk.bytes_indexed, entry.relative)
 
     def report(self, removed: tuple[str, ...], *, truncated: bool) -> DirectoryReport:
         return DirectoryReport(
             root=self.walk.root,
-            indexed=tuple(indexed.label for indexed in self.added),
+            indexed=tuple(indexed.label for indexed in self.bulk.indexed),
             unchanged=self.unchanged,
             removed=removed,
             skipped=tuple(self.walk.skipped),
-            chunks=sum(indexed.chunks for indexed in self.added),
-            bytes_indexed=self.bytes_indexed,
+            chunks=sum(indexed.chunks for indexed in self.bulk.indexed),
+            bytes_indexed=self.bulk.bytes_indexed,
             truncated=truncated,
             renamed=tuple(self.renamed),
-            redactions=sum(indexed.redactions for indexed in self.added),
+            redactions=sum(indexed.redactions for indexed in self.bulk.indexed),
         )

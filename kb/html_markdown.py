@@ -49,7 +49,7 @@ def to_markdown(html: str, *, base_url: str | None = None) -> str:
     Never raises for anything the page holds: one that no parser makes sense of becomes its text.
     """
     if _too_deep(html):
-        return _bare_text(html)
+        return bare_text(html)
     tree = _parser()(html)
     for node in tree.css(_LEFT_OUT):
         node.decompose()
@@ -77,7 +77,8 @@ def _too_deep(html: str) -> bool:
     return False
 
 
-def _bare_text(html: str) -> str:
+def bare_text(html: str) -> str:
+    """What stands between the tags, as the last resort."""
     return unescape(_MARKUP.sub(" ", html))
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kb import pending, reading, redaction, writing
 from kb.access import Access
-from kb.chunk import Chunk
-from kb.chunking import chunk_part
+from kb.chunk import Chunk, ChunkedDocument
+from kb.chunking import chunk_in_worker, chunk_part
 from kb.conversion import Converted, convert
 from kb.detect import Detected, detect
 from kb.errors import UnknownSourceError
@@ -94,21 +94,42 @@ def _storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A whole source, converted, cut and without its secrets, which only remains to be stored."""
+
+    new: writing.NewSource
+    cut: _Cut
+
+
 def add(access: Access, about: About, data: bytes) -> Indexed:
     """Chunk `data`, then store it in one transaction."""
+    prepared = prepare(access, about, data)
+    with access.writing() as db:
+        return store(db, prepared)
+
+
+def prepare(access: Access, about: About, data: bytes, *, apart: bool = False) -> Prepared:
+    """All that can be done before the database is needed; `apart` has workers do what takes long,
+    so that several threads of this process get on."""
     text = about.text(data)
     part = pending.Part(text.data, 0, 1)
-    cut = _cut(part, text.chunked_as, redaction.spans(access.redact, text.data))
+    chunker = chunk_in_worker if apart else chunk_part
+    cut = _cut(part, text.chunked_as, redaction.spans(access.redact, text.data), chunker)
     new = replace(
         about.new_source(text.detected, len(text.data)),
         sha256=hashlib.sha256(data).digest(),
         file_size=None if about.path is None else len(data),
         converted="; ".join(text.steps) or None,
     )
-    with access.writing() as db:
-        source_id, version = writing.insert_source(db, new)
-        _store(db, source_id, cut)
-    return _indexed(new, source_id, version, [cut])
+    return Prepared(new, cut)
+
+
+def store(db: sqlite3.Connection, prepared: Prepared) -> Indexed:
+    """Store it, within the caller's transaction."""
+    source_id, version = writing.insert_source(db, prepared.new)
+    _store(db, source_id, prepared.cut)
+    return _indexed(prepared.new, source_id, version, [prepared.cut])
 
 
 def add_spool(
@@ -144,9 +165,14 @@ def _secrets_of(access: Access, part: pending.Part, spool: Path) -> tuple[redact
     return tuple(span for span in found if span.end > part.start and span.start < part.end)
 
 
-def _cut(part: pending.Part, detected: Detected, secrets: Sequence[redaction.Span]) -> _Cut:
+def _cut(
+    part: pending.Part,
+    detected: Detected,
+    secrets: Sequence[redaction.Span],
+    chunker: Callable[..., ChunkedDocument] = chunk_part,
+) -> _Cut:
     blanked = redaction.blanked(part.data, secrets, base_byte=part.start)
-    document = chunk_part(blanked, detected, base_byte=part.start, base_line=part.line)
+    document = chunker(blanked, detected, base_byte=part.start, base_line=part.line)
     return _Cut(
         tuple(redaction.marked(document.chunks, secrets)),
         document.notes,

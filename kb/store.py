@@ -10,6 +10,7 @@ from types import TracebackType
 
 from kb import files, indexing, pending, purging, reading, terms, writing
 from kb.access import Access
+from kb.bulk import Bulk
 from kb.errors import translated
 from kb.files import FileState
 from kb.filetypes import canonical_language
@@ -157,6 +158,11 @@ class Store:
             series=series,
         )
         return indexing.add_spool(self._access, about, spool_path, head_bytes, tail_bytes)
+
+    def bulk(self) -> Bulk:
+        """An addition of many sources, to be used in a `with` statement: several are prepared at
+        once, in workers, and several are stored in one transaction."""
+        return Bulk(self._access)
 
     def index_pending(self, limit_bytes: int = pending.HEAD_BYTES) -> Progress:
         """Index up to about `limit_bytes` of what is queued, and say how far the queue is.

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from kb.workers.pool import WORKERS, WorkerDiedError, chunk
+from kb.workers.pool import WORKERS, WorkerDiedError, chunk, to_markdown
 
-__all__ = ["WORKERS", "WorkerDiedError", "chunk"]
+__all__ = ["WORKERS", "WorkerDiedError", "chunk", "to_markdown"]

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from kb.chunk import ChunkedDocument
 from kb.detect import Detected
-from kb.workers.wire import Job, decode_document, encode_job, receive, send
+from kb.html_markdown import bare_text
+from kb.workers.wire import Job, Page, Part, decode_document, encode_job, receive, send
 
 WORKERS = 2
 
@@ -31,7 +32,7 @@ _ENTRY = Path(__file__).with_name("__main__.py")
 
 
 class WorkerDiedError(Exception):
-    """The worker that chunked a source died of it, or had to be ended, or none could start."""
+    """The worker that parsed a source died of it, or had to be ended, or none could start."""
 
 
 class _Worker:
@@ -146,9 +147,17 @@ def chunk(
     Raises:
         WorkerDiedError: it cannot be chunked so; it is to be cut as text.
     """
-    job = Job(detected.kind, detected.language, base_byte, base_line)
+    job = Part(detected.kind, detected.language, base_byte, base_line)
     reply = _pool.exchange(job, data)
     try:
         return decode_document(reply, data, detected, base_byte)
     except (ValueError, TypeError, KeyError) as error:
         raise WorkerDiedError(f"its answer makes no sense: {error}") from error
+
+
+def to_markdown(html: str, *, base_url: str | None = None) -> str:
+    """A page as `kb.html_markdown.to_markdown` has it; its bare text where the worker dies."""
+    try:
+        return _pool.exchange(Page(base_url), html.encode("utf-8", "replace")).decode()
+    except (WorkerDiedError, UnicodeDecodeError):
+        return bare_text(html)

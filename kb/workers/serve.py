@@ -1,4 +1,4 @@
-"""A worker's life: read a source, chunk it, answer; end with the connection, or when idle long.
+"""A worker's life: read a source, parse it, answer; end with the connection, or when idle long.
 
 What holds a parser to its time is the kernel: a timer of processor time whose signal ends the
 process wherever it is, so that not even a scanner in an endless loop survives the program that
@@ -14,7 +14,8 @@ import socket
 from kb import words
 from kb.chunking import chunk_here
 from kb.detect import Detected
-from kb.workers.wire import decode_job, encode_document, receive, send
+from kb.html_markdown import to_markdown
+from kb.workers.wire import Page, decode_job, encode_document, receive, send
 
 IDLE_S = 300.0
 BASE_S = 5.0
@@ -36,7 +37,7 @@ def serve(connection: socket.socket) -> None:
         except (EOFError, OSError):
             return
         signal.setitimer(signal.ITIMER_PROF, allowed_s(len(data)))
-        reply = _chunked(header, data)
+        reply = _answer(header, data)
         signal.setitimer(signal.ITIMER_PROF, 0)
         send(connection, reply)
 
@@ -46,8 +47,10 @@ def allowed_s(size: int) -> float:
     return BASE_S + S_PER_BYTE * size
 
 
-def _chunked(header: bytes, data: bytes) -> bytes:
+def _answer(header: bytes, data: bytes) -> bytes:
     job = decode_job(header)
+    if isinstance(job, Page):
+        return to_markdown(data.decode(), base_url=job.base_url).encode()
     document = chunk_here(
         data,
         Detected(job.kind, job.language, "said"),

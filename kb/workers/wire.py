@@ -22,8 +22,16 @@ _READ_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """Where `data`, which travels beside it, stands in its source, and what it is."""
+class Page:
+    """HTML, which travels beside it, that is to become Markdown."""
+
+    base_url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is to be chunked: where `data`, which travels beside it, stands in its source, and what
+    it is."""
 
     kind: str
     language: str | None
@@ -63,12 +71,17 @@ def _exactly(connection: socket.socket, length: int) -> bytes:
     return bytes(data)
 
 
+Job = Part | Page
+_JOBS: dict[str, type[Job]] = {job.__name__: job for job in (Part, Page)}
+
+
 def encode_job(job: Job) -> bytes:
-    return json.dumps(asdict(job)).encode()
+    return json.dumps([type(job).__name__, asdict(job)]).encode()
 
 
 def decode_job(frame: bytes) -> Job:
-    return Job(**json.loads(frame))
+    name, fields = json.loads(frame)
+    return _JOBS[name](**fields)
 
 
 def encode_document(document: ChunkedDocument) -> bytes:

@@ -107,10 +107,10 @@ def test_a_grammar_that_never_returns_is_killed_and_the_source_kept_as_text(
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ("serve._chunked = lambda *_: os.kill(os.getpid(), signal.SIGSEGV)", "Segmentation fault"),
-        ("serve._chunked = lambda *_: os._exit(3)", "exit 3"),
-        ('serve._chunked = lambda *_: b\'{"chunks": [], "notes": []}\'', "makes no sense"),
-        ("serve._chunked = lambda *_: b'no json'", "makes no sense"),
+        ("serve._answer = lambda *_: os.kill(os.getpid(), signal.SIGSEGV)", "Segmentation fault"),
+        ("serve._answer = lambda *_: os._exit(3)", "exit 3"),
+        ('serve._answer = lambda *_: b\'{"chunks": [], "notes": []}\'', "makes no sense"),
+        ("serve._answer = lambda *_: b'no json'", "makes no sense"),
     ],
 )
 def test_a_worker_that_fails_loses_no_source(

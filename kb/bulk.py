@@ -1,0 +1,95 @@
+"""Many sources at once: prepared in workers while others are stored, several to a transaction."""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+
+from kb import indexing
+from kb.access import Access
+from kb.model import Indexed
+from kb.workers import WORKERS
+
+TRANSACTION_BYTES = 512 * 1024
+"""How much is stored at a time: other writers wait for no more than that."""
+
+TRANSACTION_SOURCES = 200
+
+INLINE_BYTES = 512 * 1024
+"""So much is prepared in this process before workers are put to it: a few changed files are done
+sooner than a worker has started."""
+
+_AHEAD = 3 * WORKERS
+"""How many sources are in preparation or waiting to be stored in their turn."""
+
+
+class Bulk:
+    """An addition of many sources; `indexed` are those that are stored, in the order of addition.
+
+    Leaving its context stores what is left; leaving it by an exception gives that up.
+    """
+
+    def __init__(self, access: Access) -> None:
+        self.indexed: list[Indexed] = []
+        self.bytes_indexed = 0
+        self._access = access
+        self._inline = 0
+        self._threads: ThreadPoolExecutor | None = None
+        self._coming: deque[Future[indexing.Prepared]] = deque()
+        self._ready: list[indexing.Prepared] = []
+
+    def __enter__(self) -> Bulk:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            if exc_type is None:
+                while self._coming:
+                    self._take(self._coming.popleft().result())
+                self._store()
+        finally:
+            if self._threads is not None:
+                self._threads.shutdown(cancel_futures=True)
+
+    def add(self, about: indexing.About, data: bytes) -> None:
+        """Add one source. It is stored some time before the context is left, after those that were
+        added before it.
+
+        Raises:
+            ValueError: an unknown `kind`, of this source or of one before.
+            StoreError: some of what was added before could not be stored.
+        """
+        if self._threads is None and self._inline <= INLINE_BYTES:
+            self._inline += len(data)
+            self._take(indexing.prepare(self._access, about, data))
+            return
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(WORKERS, "bulk")
+        self._coming.append(
+            self._threads.submit(indexing.prepare, self._access, about, data, apart=True)
+        )
+        while self._coming and (len(self._coming) > _AHEAD or self._coming[0].done()):
+            self._take(self._coming.popleft().result())
+
+    def _take(self, prepared: indexing.Prepared) -> None:
+        self._ready.append(prepared)
+        if (
+            sum(ready.new.bytes_total for ready in self._ready) >= TRANSACTION_BYTES
+            or len(self._ready) >= TRANSACTION_SOURCES
+        ):
+            self._store()
+
+    def _store(self) -> None:
+        if not self._ready:
+            return
+        with self._access.writing() as db:
+            stored = [indexing.store(db, prepared) for prepared in self._ready]
+        self._ready.clear()
+        self.indexed += stored
+        self.bytes_indexed += sum(indexed.bytes_indexed for indexed in stored)

@@ -1,0 +1,104 @@
+"""Many sources at once are stored as if one by one, whoever prepared them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import kb
+from kb import Store, bulk
+from kb.indexing import About
+from kb.redaction import Span
+
+SOURCES = [
+    (f"{n}.{suffix}", text.replace("NUMBER", str(n)).encode() * 20)
+    for n in range(12)
+    for suffix, text in {
+        "py": "def functionNUMBER(x):\n    return x\n\n",
+        "md": "# heading NUMBER\n\nsome text of getValueNUMBER\n\n",
+        "html": "<html><body><h1>page NUMBER</h1><p>paragraph here</p></body></html>\n",
+        "json": '{"name": "NUMBER", "value": [1, 2]}\n',
+    }.items()
+]
+
+
+@pytest.fixture(params=["inline", "workers"])
+def preparation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "workers":
+        monkeypatch.setattr(bulk, "INLINE_BYTES", 0)
+    monkeypatch.setattr(bulk, "TRANSACTION_BYTES", 5000)
+    return request.param
+
+
+def rows(store: Store) -> list[tuple[object, ...]]:
+    with store._access.reading() as db:
+        return db.execute(
+            "SELECT s.label, s.version, s.kind, c.leaf, c.crumb, c.start_byte, c.end_byte, c.body,"
+            " c.start_line, c.end_line FROM source s JOIN chunk c ON c.source_id = s.id"
+            " ORDER BY c.id"
+        ).fetchall()
+
+
+def words(store: Store) -> set[str]:
+    with store._access.reading() as db:
+        return {text for (text,) in db.execute("SELECT text FROM word")}
+
+
+def test_it_stores_what_single_additions_store(tmp_path: Path, preparation: str) -> None:
+    with Store.open(tmp_path / "one.db") as one, Store.open(tmp_path / "many.db") as many:
+        added = [one.add(label, data, name=label, origin="file") for label, data in SOURCES]
+        with many.bulk() as addition:
+            for label, data in SOURCES:
+                addition.add(About(label, origin="file", name=label), data)
+        assert addition.indexed == added
+        assert addition.bytes_indexed == sum(indexed.bytes_indexed for indexed in added)
+        assert rows(many) == rows(one)
+        assert words(many) == words(one)
+        assert many.check().ok
+
+
+def test_what_was_stored_before_a_failure_stays(tmp_path: Path, preparation: str) -> None:
+    def add_all(addition: bulk.Bulk) -> None:
+        with addition:
+            for label, data in SOURCES:
+                addition.add(About(label, origin="file", name=label), data)
+            addition.add(About("bad", origin="file", kind="poem"), b"x")
+
+    with Store.open(tmp_path / "kb.db") as store:
+        addition = store.bulk()
+        with pytest.raises(ValueError, match="unknown kind 'poem'"):
+            add_all(addition)
+        kept = {source.label for source in store.sources()}
+        assert kept == {indexed.label for indexed in addition.indexed}
+        assert kept <= {label for label, _ in SOURCES}
+        assert store.check().ok
+
+
+def test_secrets_are_taken_out_wherever_a_source_is_prepared(
+    tmp_path: Path, preparation: str
+) -> None:
+    def find(data: bytes) -> list[Span]:
+        return [Span(m.start(), m.end(), "test") for m in re.finditer(rb"hunter\d", data)]
+
+    with Store.open(tmp_path / "kb.db", redact=find) as store:
+        with store.bulk() as addition:
+            for n in range(5):
+                about = About(f"{n}.md", origin="file", name=f"{n}.md")
+                addition.add(about, f"# about hunter{n}\n\ntext hunter{n} and more\n".encode())
+        assert [indexed.redactions for indexed in addition.indexed] == [2] * 5
+        assert not any("hunter" in str(row) for row in rows(store))
+        assert not any("hunter" in word for word in words(store))
+
+
+def test_a_folder_is_indexed_in_bulk(tmp_path: Path, preparation: str) -> None:
+    root = tmp_path / "folder"
+    root.mkdir()
+    for label, data in SOURCES:
+        (root / label).write_bytes(data)
+    with Store.open(tmp_path / "kb.db") as store:
+        report = kb.index_paths(store, root)
+        assert sorted(report.indexed) == sorted(label for label, _ in SOURCES)
+        assert kb.index_paths(store, root).unchanged == len(SOURCES)
+        assert store.check().ok
