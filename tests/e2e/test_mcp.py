@@ -1,7 +1,6 @@
 """A real MCP client over a real pipe drives every tool."""
 
 import json
-from contextlib import asynccontextmanager
 
 import pytest
 import trio
@@ -11,27 +10,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import ListRootsResult, Root
 
 from ctxmode.mcp.tools import BY_NAME
-
-ALL_S_MAX = 110
-
-
-@asynccontextmanager
-async def connected(place):
-    command, *arguments = place.command
-    server = StdioServerParameters(
-        command=command,
-        args=[*arguments, "serve"],
-        env=place.environment,
-        cwd=place.project,
-    )
-    with trio.fail_after(ALL_S_MAX):
-        async with Client(stdio_client(server)) as client:
-            yield client
-
-
-def text(result) -> str:
-    (block,) = result.content
-    return block.text
+from tests.e2e.conversing import ALL_S_MAX, connected, text
 
 
 async def test_the_tools_are_listed(place):
