@@ -134,15 +134,16 @@ def _lines(stream: Iterator[Mapping[str, Any]]) -> Iterator[str]:
         ImageError: one failed.
     """
     seen: deque[str] = deque(maxlen=OUTPUT_LINES)
-    for message in stream:
-        if "error" in message:
-            output = "\n".join(seen)
-            said = str(message["error"])
-            raise ImageError(said, remedy(f"{said}\n{output}"), output)
+    failed = ""
+    for message in stream:  # to its end, whatever it says: that gives the connection back
+        failed = str(message.get("error", failed))
         for line in _ESCAPE.sub("", str(message.get("stream", ""))).splitlines():
             if line.strip():
                 seen.append(line.rstrip())
                 yield line.rstrip()
+    if failed:
+        output = "\n".join(seen)
+        raise ImageError(failed, remedy(f"{failed}\n{output}"), output)
 
 
 def _remove_stages(api: docker.APIClient, stage: str) -> None:

@@ -65,11 +65,7 @@ async def remove(
     present = await _call(partial(api.images, filters={"label": LABEL}))
     kept: set[str] = set()
     if outdated_only:
-        kept = {
-            name(group)
-            for group in GROUPS
-            for name in (reference, repository, toolchains_reference)
-        }
+        kept = {name(group) for group in wanted for name in (reference, toolchains_reference)}
     labels = {group.name for group in wanted}
     if not outdated_only and wanted == GROUPS:
         labels.add("base")

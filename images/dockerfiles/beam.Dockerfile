@@ -1,6 +1,7 @@
 # Elixir on the Erlang virtual machine.
 ARG BASE
 FROM ${BASE} AS installed
+USER 0:0
 ARG STAGE
 LABEL context-mode.stage=${STAGE}
 COPY build /build

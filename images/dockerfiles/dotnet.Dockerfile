@@ -1,6 +1,7 @@
 # C#, by Mono: Debian has no other .NET.
 ARG BASE
 FROM ${BASE} AS installed
+USER 0:0
 ARG STAGE
 LABEL context-mode.stage=${STAGE}
 COPY build /build

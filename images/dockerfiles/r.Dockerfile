@@ -1,6 +1,7 @@
 # R.
 ARG BASE
 FROM ${BASE} AS installed
+USER 0:0
 ARG STAGE
 LABEL context-mode.stage=${STAGE}
 COPY build /build

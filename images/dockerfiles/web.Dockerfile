@@ -1,6 +1,7 @@
 # JavaScript and TypeScript: node, bun, deno, and node with tsx.
 ARG BASE
 FROM ${BASE} AS packages
+USER 0:0
 ARG STAGE
 LABEL context-mode.stage=${STAGE}
 COPY build /build
@@ -8,6 +9,7 @@ RUN /build/install ca-certificates nodejs npm
 RUN /build/install-npm bun deno tsx
 
 FROM ${BASE} AS installed
+USER 0:0
 ARG STAGE
 LABEL context-mode.stage=${STAGE}
 COPY build /build
