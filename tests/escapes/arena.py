@@ -19,7 +19,8 @@ from pathlib import Path
 import pyseccomp
 import trio
 
-from executor import Executor, Request, Result, open_executor
+from executor import Executor, Request, Result, Settings, open_executor
+from executor.containers.place import ContainerPlace
 from tests.escapes.attack import Program
 from tests.escapes.layers_off import Edit, weakened
 
@@ -43,6 +44,7 @@ class Arena:
     state_dir: Path
     tmp_path: Path
     canary: str
+    settings: Settings
     words: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -56,6 +58,8 @@ class Arena:
     @property
     def column(self) -> str:
         """The back end, as the matrix names it."""
+        if self.tier == "C":
+            return "C, gVisor" if self.settings.runtime else "C"
         return self.tier if self.tier != "A" or self.has_cgroup else "A without cgroup"
 
     @property
@@ -65,7 +69,8 @@ class Arena:
     @property
     def cell_uid(self) -> int:
         """Whom a cell's processes belong to on the host."""
-        return self.executor._runner.placement.spawner.uid
+        place = self.executor._runner.placement
+        return place.user[0] if isinstance(place, ContainerPlace) else place.spawner.uid
 
     async def run(self, program: Program, off: tuple[Edit, ...] = (), **more: object) -> Result:
         """Run it in the sandbox, without the layers that are `off`."""
@@ -151,7 +156,7 @@ def number(call: str) -> str:
 
 @contextlib.asynccontextmanager
 async def open_arena(
-    tmp_path: Path, state_dir: Path, server_env: Mapping[str, str]
+    tmp_path: Path, state_dir: Path, server_env: Mapping[str, str], settings: Settings
 ) -> AsyncIterator[Arena]:
     """An arena whose server was started with `server_env` in its environment."""
     project, home = tmp_path / "project", tmp_path / "home"
@@ -173,9 +178,9 @@ async def open_arena(
     )
     try:
         async with open_executor(
-            project=project, state_dir=state_dir, rules=None, home=home
+            project=project, state_dir=state_dir, rules=None, home=home, settings=settings
         ) as executor:
-            yield Arena(executor, project, home, state_dir, tmp_path, canary, words)
+            yield Arena(executor, project, home, state_dir, tmp_path, canary, settings, words)
     finally:
         os.environ.clear()
         os.environ.update(kept)

@@ -60,11 +60,20 @@ class Stopped:
     controls: tuple[Control, ...] = ()
     by_rlimits: str = ""  # where the same holds without a control group, by another layer
     by_b: str = ""  # and in tier B
+    by_c: str = ""  # and in a container
+    by_gvisor: str = ""  # and in one with gVisor
 
     def layer(self, column: str) -> str:
         """What stops it in a back end."""
         without = self.by_rlimits or self.by
-        return {"A": self.by, "A without cgroup": without, "B": self.by_b or without}[column]
+        contained = self.by_c or self.by
+        return {
+            "A": self.by,
+            "A without cgroup": without,
+            "B": self.by_b or without,
+            "C": contained,
+            "C, gVisor": self.by_gvisor or contained,
+        }[column]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +104,8 @@ class Attack:
     the attack is stopped, and why, and its control; where it is not, the `program` shows it.
 
     The columns are the back ends: `a` tier A, `rlimits` tier A without a control group (None: as
-    `a`), `b` tier B (None: as `rlimits`).
+    `a`), `b` tier B (None: as `rlimits`), `c` a container (None: as `a`), `gvisor` one with a
+    kernel of its own (None: as `c`).
     """
 
     id: str
@@ -105,6 +115,8 @@ class Attack:
     scenario: Scenario | None = None
     rlimits: Expected | None = None
     b: Expected | None = None
+    c: Expected | None = None
+    gvisor: Expected | None = None
     limits: Limits = field(default_factory=lambda: Limits(wall_s=10))
     profile: str = "analyze"
     stdin: bytes | None = None
@@ -112,9 +124,16 @@ class Attack:
     setup: Setup | None = None
 
     def expected(self, column: str) -> Expected:
-        """What must come of it in a back end: "A", "A without cgroup" or "B"."""
+        """What must come of it in a back end, one of `COLUMNS`."""
         without = self.rlimits or self.a
-        return {"A": self.a, "A without cgroup": without, "B": self.b or without}[column]
+        contained = self.c or self.a
+        return {
+            "A": self.a,
+            "A without cgroup": without,
+            "B": self.b or without,
+            "C": contained,
+            "C, gVisor": self.gvisor or contained,
+        }[column]
 
 
 def python(text: str) -> Program:

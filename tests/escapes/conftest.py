@@ -8,17 +8,27 @@ from pathlib import Path
 
 import pytest
 
+from executor import Settings
 from tests.escapes.arena import Arena, open_arena
 from tests.escapes.attack import Attack
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--matrix", help="add what came of every attack to this JSON file")
+    parser.addoption("--isolation", default="auto", help="auto or container")
+    parser.addoption("--runtime", default="", help="of containers: runc, runsc …")
 
 
 @pytest.fixture(scope="session")
 def state_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("state")
+
+
+@pytest.fixture(scope="session")
+def settings(request: pytest.FixtureRequest) -> Settings:
+    """Of every server under attack."""
+    option = request.config.getoption
+    return Settings(isolation=option("--isolation"), runtime=option("--runtime"))
 
 
 @pytest.fixture
@@ -28,8 +38,10 @@ def attack() -> Attack | None:
 
 
 @pytest.fixture
-async def arena(tmp_path: Path, state_dir: Path, attack: Attack | None) -> AsyncIterator[Arena]:
-    async with open_arena(tmp_path, state_dir, attack.env if attack else {}) as opened:
+async def arena(
+    tmp_path: Path, state_dir: Path, attack: Attack | None, settings: Settings
+) -> AsyncIterator[Arena]:
+    async with open_arena(tmp_path, state_dir, attack.env if attack else {}, settings) as opened:
         yield opened
 
 

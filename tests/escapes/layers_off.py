@@ -1,4 +1,4 @@
-"""Taking one layer off: edits to what the server asks of the spawner, on the wire.
+"""Taking one layer off: edits to what the server asks of the spawner or of Docker, on the wire.
 
 The real executor, spawner, supervisor and runner do the rest, so that a control differs from its
 attack in that layer alone.
@@ -7,14 +7,22 @@ attack in that layer alone.
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from executor import Executor, work_copy
 from executor.cells import Cell, Spawner
+from executor.containers import container
+from executor.containers.container import Container
+from executor.containers.create import ContainerSpec
+from executor.containers.place import ContainerPlace
+from executor.profile import ProjectAccess
+from executor.project_files import Guarded
+from executor.runner import Job
 
 ALLOW_EVERYTHING = struct.pack("=HBBI", 0x06, 0, 0, 0x7FFF0000)  # BPF: return SECCOMP_RET_ALLOW
 
@@ -37,12 +45,22 @@ class Packed:
         return struct.pack("=Q", len(text)) + text + bytes(self._blobs)
 
 
-Edit = Callable[[Packed, str], None]  # what is asked for, and whether it is a "cell" or a "run"
+class Body:
+    """What is asked of Docker for a container."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+
+
+# What is asked for, and whether it is a "cell", a "run" or a "container".
+Edit = Callable[[Any, str], None]
 
 
 def seccomp(packed: Packed, kind: str) -> None:
     if kind == "cell":
         packed.data["seccomp"] = packed.blob(ALLOW_EVERYTHING)
+    elif kind == "container":
+        packed.data["HostConfig"]["SecurityOpt"][-1] = "seccomp=unconfined"
 
 
 def landlock(packed: Packed, kind: str) -> None:
@@ -78,7 +96,11 @@ def bound(path: str) -> Edit:
 
     def edit(packed: Packed, kind: str) -> None:
         if kind == "cell":
-            packed.data["binds"].append([path, path, 0])
+            packed.data.setdefault("binds", []).append([path, path, 0])
+            packed.data["access"].append([path, "rw"])
+        elif kind == "container":
+            mount = {"Type": "bind", "Source": path, "Target": path}
+            packed.data["HostConfig"]["Mounts"].append(mount)
 
     return edit
 
@@ -119,6 +141,55 @@ def edited(packed: bytes, kind: str, edits: tuple[Edit, ...]) -> bytes:
     return unpacked.pack()
 
 
+class WeakPlace:
+    """Containers of which less is asked. They never come to wait in the pool."""
+
+    def __init__(self, place: ContainerPlace, edits: tuple[Edit, ...]) -> None:
+        self._place = place
+        self._edits = edits
+        self.pool = self
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._place, name)
+
+    def spec(self, job: Job) -> tuple[ContainerSpec, Guarded]:
+        if copy_on_write in self._edits:
+            job = replace(job, profile=replace(job.profile, project=ProjectAccess.LIVE))
+        spec, guarded = self._place.spec(job)
+        if protection in self._edits:
+            spec = replace(spec, read_only=(), writable=spec.writable and spec.writable[-1:])
+            guarded = Guarded()
+        return spec, guarded
+
+    def _cell(self, *args: Any) -> bytes:
+        return edited(self._place._cell(*args), "cell", self._edits)
+
+    async def take(self, spec: ContainerSpec) -> Container:
+        pool = self._place.pool
+        whole = container.configuration
+
+        def weak(asked: ContainerSpec, *more: Any) -> dict[str, Any]:
+            body = Body(whole(asked, *more))
+            for edit in self._edits if asked is spec else ():
+                edit(body, "container")
+            return body.data
+
+        container.configuration = weak
+        try:
+            return await pool._start(spec)
+        finally:
+            container.configuration = whole
+
+    def bury(self, taken: Container) -> None:
+        self._place.pool.bury(taken)
+
+    @contextlib.asynccontextmanager
+    async def open_box(self, *args: Any, **named: Any) -> AsyncIterator[tuple[Any, Any]]:
+        opened = ContainerPlace.open_box(self, *args, **named)  # type: ignore[arg-type]
+        async with opened as (box, _):
+            yield WeakCell(box, self._edits), box
+
+
 # Tier B protects when it commits a copy, which is the server's own part.
 AT_COMMIT = {protection: (work_copy.WorkCopy, "_is_protected", lambda *_: False)}
 
@@ -127,8 +198,15 @@ AT_COMMIT = {protection: (work_copy.WorkCopy, "_is_protected", lambda *_: False)
 def weakened(executor: Executor, edits: tuple[Edit, ...]) -> Iterator[None]:
     """The executor with layers off."""
     runner: Any = executor._runner
-    whole = runner.placement
-    runner.placement = replace(whole, spawner=WeakSpawner(whole.spawner, edits))
+    whole = runner.box
+    if isinstance(runner.placement, ContainerPlace):
+        runner.box = WeakPlace(runner.placement, edits).open_box
+    else:
+        supply: Any = copy.copy(executor._supply)
+        maker = supply._maker
+        supply._maker = replace(maker, spawner=WeakSpawner(maker.spawner, edits))
+        supply.pool = None  # nothing that waits was made with less
+        runner.box = supply.open
     kept = []
     for edit in edits:
         if edit in AT_COMMIT:
@@ -138,6 +216,6 @@ def weakened(executor: Executor, edits: tuple[Edit, ...]) -> Iterator[None]:
     try:
         yield
     finally:
-        runner.placement = whole
+        runner.box = whole
         for place, name, strong in kept:
             setattr(place, name, strong)
