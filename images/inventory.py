@@ -56,29 +56,28 @@ async def remove(
 ) -> tuple[str, ...]:
     """Remove images of ours, known by their label; the names of those removed.
 
-    With all groups, what they were built on and what broken builds left goes, too.
+    With all groups, what they were built on and what broken builds left goes, too: a build that
+    goes on at the same time fails.
 
     Raises:
         ImageError: one is in use, or the engine failed.
     """
     wanted = tuple(groups)
-    present = await _call(partial(api.images, filters={"label": LABEL}))
-    kept: set[str] = set()
+    everything = wanted == GROUPS and not outdated_only
+    names = {group.name for group in wanted} | ({"base"} if everything else set())
+    kept = set()
     if outdated_only:
         kept = {name(group) for group in wanted for name in (reference, toolchains_reference)}
-    labels = {group.name for group in wanted}
-    if not outdated_only and wanted == GROUPS:
-        labels.add("base")
-        present += await _call(partial(api.images, filters={"label": STAGE_LABEL}))
+    listed = [await _call(partial(api.images, filters={"label": x})) for x in (LABEL, STAGE_LABEL)]
     removed = []
-    for image in present:
-        found = image.get("Labels") or {}
-        if found.get(LABEL) not in labels and STAGE_LABEL not in found:
-            continue
-        for name in _names(image) or [image["Id"]]:
-            if name not in kept:
-                await _remove(api, name)
-                removed.append(name)
+    for image in {image["Id"]: image for images in listed for image in images}.values():
+        # What a build works on bears the label of its base, too.
+        is_stage = STAGE_LABEL in image["Labels"]
+        if everything if is_stage else image["Labels"].get(LABEL) in names:
+            for name in _names(image) or [image["Id"]]:
+                if name not in kept:
+                    await _remove(api, name)
+                    removed.append(name)
     return tuple(removed)
 
 
