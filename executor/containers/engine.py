@@ -59,6 +59,8 @@ def endpoint(environ: Mapping[str, str] = os.environ) -> Endpoint:
         context = ContextAPI.get_context(environ.get("DOCKER_CONTEXT") or None)
     except FAULTS as error:
         raise EngineError(f"docker context: {error}") from error
+    if context is None and (named := environ.get("DOCKER_CONTEXT")):
+        raise EngineError(f"docker context: there is none called {named}")
     if context is not None and context.Host and context.Host != f"unix://{DEFAULT_SOCKET}":
         keys = Path(context.tls_path or "/nonexistent", "docker")
         return Endpoint(context.Host, keys if keys.is_dir() else None)
