@@ -59,6 +59,7 @@ class PoolState:
     bytes: int
     hits: int
     misses: int
+    trouble: str = ""  # why the last one that was tried could not be made
 
 
 @dataclass(slots=True, eq=False)
@@ -74,6 +75,7 @@ class _Stock(Generic[K, M]):
     not_before: float = 0.0
     hits: int = 0
     misses: int = 0
+    trouble: str = ""
 
     def used_at(self) -> float:
         return self.uses[-1][0] if self.uses else float("-inf")
@@ -114,6 +116,7 @@ class Pool(Generic[K, M]):
                 sum(member.bytes for member in stock.members),
                 stock.hits,
                 stock.misses,
+                stock.trouble,
             )
             for stock in stocks
         )
@@ -191,9 +194,11 @@ class Pool(Generic[K, M]):
     async def _fill(self, stock: _Stock[K, M]) -> None:
         try:
             member = await self._make(stock.kind)
-        except (SandboxError, OSError):
+        except (SandboxError, OSError) as error:
+            stock.trouble = str(error)
             stock.not_before = trio.current_time() + RETRY_S
         else:
+            stock.trouble = ""
             stock.bytes_each = member.bytes
             stock.members.append(member)
             self._budget.claim(self._bytes())

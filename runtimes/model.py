@@ -95,7 +95,7 @@ class Waiting:
     `file` (a name in `runtimes/drivers`, where it says how), placed at `place`. A gate that is
     `{source}` stands in place of the program's text, and needs no help. `run` replaces the
     toolchain's template, `env` variables that must not have their value yet. What is opened before
-    the wait, and read behind it, is `opened`: an empty file in the program's place. What is not
+    the wait, and read behind it, is `opened`: an empty line in the program's place. What is not
     called as the program's own files are is gone before the program starts.
     """
 

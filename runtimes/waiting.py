@@ -31,7 +31,7 @@ def ahead(
     if waiting.file:
         files[waiting.place] = _text(waiting.file)
     if waiting.opened:
-        files[source] = b""
+        files[source] = b"\n"
     return Ahead(
         job_dir=job_dir,
         steps=(Step(argv, "run"),),

@@ -42,6 +42,7 @@ class Held:
         self._population = Population()
         tree.place_files(run)
         if self._waiting:
+            os.makedirs(os.path.dirname(self._waiting["gate"]), exist_ok=True)
             os.mkfifo(self._waiting["gate"], 0o600)
         steps = run.data["steps"]
         self._launched: Launched = launch(

@@ -8,7 +8,16 @@ from pathlib import Path
 
 from runtimes.lexing import JAVASCRIPT as JAVASCRIPT_TEXT
 from runtimes.lexing import blank, surface
-from runtimes.model import Driver, FileBinding, FromProject, Language, Packages, Source, Toolchain
+from runtimes.model import (
+    Driver,
+    FileBinding,
+    FromProject,
+    Language,
+    Packages,
+    Source,
+    Toolchain,
+    Waiting,
+)
 from runtimes.toplevel import globalize
 
 # ES modules get a `require`, as CommonJS has one; it resolves from the working directory.
@@ -39,6 +48,8 @@ _NODE_PATH = {"NODE_PATH": "{cwd}/node_modules"}
 _NODE_PRELUDE = ("--import", "{job}/prelude.mjs")
 _NODE_BIND = ("--import", "{job}/file_content.mjs")
 _NODE_READS = ("/etc/ssl/openssl.cnf",)
+# What is imported before the program, whose name is looked at even before that.
+_NODE_WAITING = Waiting("wait.mjs", "prelude.mjs", opened=True)
 
 
 def _link_node_modules(cwd: Path) -> FromProject:
@@ -91,6 +102,7 @@ _NODE = Toolchain(
     bind=_NODE_BIND,
     env=_NODE_PATH,
     reads=_NODE_READS,
+    waiting=_NODE_WAITING,
     wrap=_module_or_script,
 )
 
@@ -107,6 +119,7 @@ _NODE_TRANSFORM_TYPES = Toolchain(
     bind=_NODE_BIND,
     env=_NODE_PATH,
     reads=_NODE_READS,
+    waiting=_NODE_WAITING,
 )
 
 # What only strips types refuses enums.
@@ -126,6 +139,7 @@ _TSX = Toolchain(
     source_name="main.mts",
     env={**_NODE_PATH, "TSX_DISABLE_CACHE": "1"},
     reads=_NODE_READS,
+    waiting=_NODE_WAITING,
 )
 
 # Its hook sees CommonJS only, so nothing may be preloaded as an ES module.

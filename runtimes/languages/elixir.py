@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from runtimes.model import FileBinding, FromProject, Language, Packages, Toolchain
+from runtimes.model import FileBinding, FromProject, Language, Packages, Toolchain, Waiting
 
 # Elixir has no global variables: the names are put before the program's first line and the whole
 # is compiled under the program's own name, so that lines and __DIR__ stay true.
@@ -54,6 +54,19 @@ _ELIXIR = Toolchain(
     executables={"elixir": ("elixir",), "erl": ("erl",)},
     run=("{elixir}", "{project}", "{bind}", "{source}", "{args}"),
     bind=("{job}/file_content.exs",),
+    waiting=Waiting(
+        "wait.exs",
+        ".ahead/wait.exs",
+        run=(
+            "{elixir}",
+            "-r",
+            "{job}/.ahead/wait.exs",
+            "{project}",
+            "{bind}",
+            "{source}",
+            "{args}",
+        ),
+    ),
 )
 
 ELIXIR = Language(

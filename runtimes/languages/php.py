@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.model import FileBinding, Language, Packages, Source, Toolchain
+from runtimes.model import FileBinding, Language, Packages, Source, Toolchain, Waiting
 
 # JSON is the one part of every PHP that replaces invalid UTF-8 exactly; mbstring may be absent.
 _BIND = """\
@@ -37,6 +37,8 @@ _PHP = Toolchain(
     ),
     bind=("-d", "auto_prepend_file={job}/file_content.php"),
     reads=("/etc/php", "/etc/php.ini", "/etc/php.d"),
+    # The program is opened when all else is ready.
+    waiting=Waiting(gate="{source}"),
 )
 
 PHP = Language(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.model import Driver, FileBinding, HomeLibrary, Language, Packages, Toolchain
+from runtimes.model import Driver, FileBinding, HomeLibrary, Language, Packages, Toolchain, Waiting
 
 # R reads this as the user's profile, before the program and into its workspace. R strings cannot
 # hold NUL, which is dropped.
@@ -27,6 +27,9 @@ _RSCRIPT = Toolchain(
     env={"R_PROFILE_USER": "/dev/null"},
     bind_env={"R_PROFILE_USER": "{job}/file_content.R"},
     reads=("/etc/R",),
+    waiting=Waiting(
+        "wait.R", ".ahead/wait.R", env={"R_PROFILE_USER": "{job}/.ahead/wait.R"}, opened=True
+    ),
 )
 
 R = Language(

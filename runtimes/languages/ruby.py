@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.model import Driver, FileBinding, HomeLibrary, Language, Packages, Toolchain
+from runtimes.model import Driver, FileBinding, HomeLibrary, Language, Packages, Toolchain, Waiting
 
 _BIND = """\
 FILE_CONTENT_PATH = ENV.fetch("FILE_CONTENT_PATH").freeze
@@ -15,6 +15,14 @@ _RUBY = Toolchain(
     run=("{ruby}", "{bind}", "{source}", "{args}"),
     bind=("-r", "{job}/file_content.rb"),
     reads=("/etc/ssl/openssl.cnf",),
+    # Required last of all before the program is read; it has been opened by then.
+    waiting=Waiting(
+        "wait.rb",
+        ".ahead/wait.rb",
+        run=("{ruby}", "-r", "{job}/.ahead/wait.rb", "{bind}", "{source}", "{args}"),
+        env={"RUBYLIB": ""},
+        opened=True,
+    ),
 )
 
 RUBY = Language(

@@ -200,9 +200,8 @@ async def test_no_descriptor_is_left_open_by_runs(executor):
     for _ in range(30):
         await executor.run(Request("shell", "echo again"))
     await trio.testing.wait_all_tasks_blocked()
-    assert (
-        len(os.listdir("/proc/self/fd")) <= before + 12
-    )  # the last cell's burial, and what waits for the next run
+    # At most the last cell's burial, and what waits for the next run.
+    assert len(os.listdir("/proc/self/fd")) <= before + 12
 
 
 async def test_the_program_owns_three_descriptors(run):

@@ -1,0 +1,13 @@
+# Lets an R that has started wait for its program. Read as the user's profile, in whose place it
+# then reads the one that is meant. What R attaches behind the profile is attached before the wait.
+local({
+  .First.sys()
+  gate <- file(file.path(dirname(Sys.getenv("R_PROFILE_USER")), "gate"), "r", raw = TRUE)
+  on.exit(close(gate))
+  for (line in readLines(gate)) {
+    at <- regexpr("=", line, fixed = TRUE)
+    value <- list(substring(line, at + 1))
+    do.call(Sys.setenv, stats::setNames(value, substring(line, 1, at - 1)))
+  }
+})
+sys.source(Sys.getenv("R_PROFILE_USER"), envir = globalenv(), keep.source = FALSE)

@@ -1,0 +1,34 @@
+# Lets an Elixir that has started wait for its program: required before the program is, when the
+# compiler has been loaded by using it.
+Code.compile_string("""
+defmodule Ahead do
+  defstruct [:a]
+  def run(list), do: for(x <- list, is_integer(x), do: inspect(x)) |> Enum.join(",")
+  def run(list, other) when is_list(list), do: Enum.map(list, &(&1 + other)) |> Enum.sum()
+end
+""")
+
+:code.purge(Ahead)
+:code.delete(Ahead)
+:code.purge(Ahead)
+
+Code.eval_string("""
+try do
+  fun = fn x -> with {:ok, y} <- {:ok, x}, do: String.split("a b " <> to_string(y)) end
+  _ = {inspect(fun.(1)), case(1, do: (1 -> :ok)), if(true, do: 1), Enum.to_list(1..2)}
+rescue
+  e in RuntimeError -> Exception.message(e)
+end
+""")
+
+Code.ensure_loaded(IO)
+Code.ensure_loaded(Kernel.CLI)
+File.read!(Path.join(__DIR__, "gate"))
+
+# This file counts as required only when it has ended.
+forget = fn forget, file ->
+  if file in Code.required_files(), do: Code.unrequire_files([file]), else: forget.(forget, file)
+end
+
+file = __ENV__.file
+spawn(fn -> forget.(forget, file) end)
