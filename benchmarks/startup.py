@@ -70,10 +70,10 @@ def measure(rounds: int) -> Report:
         environment = {**os.environ, "CONTEXT_MODE_DIR": folder}
         command = partial(seconds_of, environment=environment)
         nothing = partial(command, ("-c", "pass"))
-        module = ("-m", "ctxmode")
+        module, program = ("-m", "ctxmode"), ("run", "shell", "-c", "true")
         pairs: dict[str, tuple[Callable[[], float], Callable[[], float]]] = {
             "--version": (partial(command, (*module, "--version")), nothing),
-            "run shell -c true": (partial(command, (*module, "run", "shell", "-c", "true")), nothing),
+            "run shell -c true": (partial(command, (*module, *program)), nothing),
             "initialize": (
                 partial(until_initialized, environment),
                 partial(command, ("-c", "import mcp.server")),

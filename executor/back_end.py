@@ -90,7 +90,8 @@ async def _cells(
     shown.update(repository)
     # A candidate's paths are mounted under the names that it gives, which may be links.
     stage = dict.fromkeys([str(project), *filter(os.path.exists, binds), *existing(sorted(shown))])
-    stage[str(here.temporary)] = None  # as a whole: cells are shown what is put there later
+    # Staged as a whole: cells are shown what is put there later.
+    stage |= dict.fromkeys((str(here.temporary), str(ground.state_dir / "caches")))
     budget = Budget(here.folder, here.id, settings.warm_bytes) if settings.warm else None
     machine = Machine(project, ground.hierarchy, ground.why_no_cgroup, here.temporary, repository)
     async with (

@@ -1,0 +1,48 @@
+"""Each use of the program imports what it needs and nothing else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROBE = """
+import sys
+import ctxmode.cli
+sys.stdout = open('/dev/null', 'w')
+code = ctxmode.cli.main(sys.argv[1:])
+tops = {name.split('.')[0] for name in sys.modules}
+sys.stderr.write(' '.join(sorted(tops - set(sys.stdlib_module_names))))
+sys.exit(code)
+"""
+HEAVY = {"trio", "mcp", "pydantic", "rich", "sqlite3", "tree_sitter", "pygments", "docker", "httpx"}
+
+
+def imported(tmp_path: Path, *arguments: str) -> set[str]:
+    """Top-level packages that one use of the command loads."""
+    environment = {**os.environ, "CONTEXT_MODE_DIR": str(tmp_path / "data")}
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, *arguments],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize("arguments", [("--version",), ("--help",)], ids=str)
+def test_what_only_tells_loads_none_of_the_rooms(tmp_path: Path, arguments):
+    assert not imported(tmp_path, *arguments) & {*HEAVY, "executor", "policy", "kb", "runtimes"}
+
+
+def test_a_run_loads_neither_the_protocol_nor_what_draws_tables(tmp_path: Path):
+    loaded = imported(tmp_path, "run", "shell", "-c", "true")
+    assert "trio" in loaded
+    assert not loaded & {"mcp", "pydantic", "rich", "pygments", "docker", "httpx", "starlette"}
