@@ -54,7 +54,7 @@ async def build_toolchains(
     """
     settings, stage = ground.settings, uuid.uuid4().hex
     handed = {f"build/settings/{name}": content for name, content in settings.files.items()}
-    entries = context.for_toolchains(group) | handed
+    entries = {**context.for_toolchains(group), **handed}
     options = {
         "tag": toolchains_reference(group),
         "labels": {LABEL: group.name, BASE_LABEL: ground.base.id},

@@ -1,11 +1,16 @@
-"""What builds are given, and archives of it: the same bytes for the same files."""
+"""What builds are given, and archives of it: the same bytes for the same files.
+
+It is read once: a name and what it names are the same, even if a file changes between the two.
+"""
 
 from __future__ import annotations
 
 import io
 import tarfile
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from images.groups import Group
@@ -22,19 +27,23 @@ _PROGRAM: Final = {
 """Folders of this program that every image holds below /opt/ctxmode, by their name there."""
 
 
-def for_toolchains(group: Group) -> dict[str, bytes]:
+@cache
+def for_toolchains(group: Group) -> Mapping[str, bytes]:
     """The group's Dockerfile, and the scripts that it runs."""
     entries = {"Dockerfile": group.dockerfile.read_bytes()}
-    return entries | {f"build/{p.name}": p.read_bytes() for p in source_files(_SCRIPTS)}
+    scripts = {f"build/{p.name}": p.read_bytes() for p in source_files(_SCRIPTS)}
+    return MappingProxyType(entries | scripts)
 
 
-def for_image() -> dict[str, bytes]:
+@cache
+def for_image() -> Mapping[str, bytes]:
     """The Dockerfile that adds this program's part to toolchains, and that part."""
-    return {"Dockerfile": _IMAGE.read_bytes()} | {
+    program = {
         f"ctxmode/{name}/{path.relative_to(folder).as_posix()}": path.read_bytes()
         for name, folder in _PROGRAM.items()
         for path in source_files(folder)
     }
+    return MappingProxyType({"Dockerfile": _IMAGE.read_bytes()} | program)
 
 
 def source_files(folder: Path) -> Iterator[Path]:

@@ -34,7 +34,7 @@ def repository(group: Group) -> str:
 def reference(group: Group) -> str:
     """The name of the group's current image: its repository, and what it holds as its tag."""
     inside = {f"image/{name}": content for name, content in context.for_image().items()}
-    return f"{repository(group)}:{digest(context.for_toolchains(group) | inside)}"
+    return f"{repository(group)}:{digest({**context.for_toolchains(group), **inside})}"
 
 
 @cache
