@@ -68,12 +68,16 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class ChunkedDocument:
-    """What became of one source: its kind, its chunks in order, and what had to be given up."""
+    """What became of one source: its kind, its chunks in order, and what had to be given up.
+
+    Of a part of a source `state` is what chunking the next part must know to go on.
+    """
 
     kind: str
     language: str | None
     chunks: tuple[Chunk, ...]
     notes: tuple[str, ...] = ()
+    state: str | None = None
 
     def __iter__(self) -> Iterator[Chunk]:
         return iter(self.chunks)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from kb import workers
 from kb.chunk import ChunkedDocument, Mark
-from kb.chunkers import CHUNKERS, CONTINUED, Chunker, code, text
+from kb.chunkers import CARRIED, CHUNKERS, CONTINUED, RESUMED, Chunker, code, text
 from kb.detect import Detected, detect
 from kb.packing import pack
 
@@ -30,6 +31,26 @@ def chunk(
     """
     detected = detect(data, name=name, media_type=media_type, kind=kind, language=language)
     return chunk_part(data, detected)
+
+
+def chunk_next(
+    data: bytes, detected: Detected, state: str | None, *, base_byte: int = 0, base_line: int = 1
+) -> ChunkedDocument:
+    """The chunks of the first part of a source, or of a later one, which begins where the part
+    ended whose `state` this is; without one the titles of a later part lack what encloses it."""
+    if base_byte and state is None:
+        return chunk_part(data, detected, base_byte=base_byte, base_line=base_line)
+    if detected.kind in RESUMED and (base_byte or detected.kind != "notebook"):
+        scan = RESUMED[detected.kind](data, state)
+        document = _packed(data, scan.marks(), detected, base_byte, base_line)
+        return replace(document, state=scan.state())
+    if detected.kind in CARRIED:
+        last = Mark(0, tuple(json.loads(state)) if state is not None else ())
+        notes: list[str] = []
+        marks = [last, *_guarded(_chunker(detected, base_byte), data, detected, notes)]
+        document = _packed(data, marks, detected, base_byte, base_line)
+        return replace(document, notes=tuple(notes), state=json.dumps(marks[-1].title))
+    return chunk_part(data, detected, base_byte=base_byte, base_line=base_line)
 
 
 def chunk_part(

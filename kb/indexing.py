@@ -6,12 +6,13 @@ import hashlib
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from kb import pending, reading, redaction, writing
 from kb.access import Access
 from kb.chunk import Chunk, ChunkedDocument
-from kb.chunking import chunk_in_worker, chunk_part
+from kb.chunking import chunk_in_worker, chunk_next, chunk_part
 from kb.conversion import Converted, convert
 from kb.detect import Detected, detect
 from kb.errors import UnknownSourceError
@@ -87,6 +88,7 @@ class _Cut:
     chunks: tuple[Chunk, ...]
     notes: tuple[str, ...]
     redactions: int
+    state: str | None = None
 
 
 def _storable(text: str) -> str:
@@ -140,14 +142,17 @@ def add_spool(
     head, tail = pending.head_and_tail(spool, head_bytes, tail_bytes)
     detected = about.detected(head.data)
     parts = [head] if tail is None else [head, tail]
-    cuts = [_cut(part, detected, _secrets_of(access, part, spool)) for part in parts]
+    cuts = [
+        _cut(part, detected, _secrets_of(access, part, spool), partial(chunk_next, state=None))
+        for part in parts
+    ]
     new = about.new_source(detected, parts[-1].end)
     with access.writing() as db:
         source_id, version = writing.insert_source(db, new)
         for cut in cuts:
             _store(db, source_id, cut)
         if tail is not None:
-            pending.enqueue(db, source_id, spool.absolute(), head, tail)
+            pending.enqueue(db, source_id, spool.absolute(), head, tail, cuts[0].state)
     if tail is None:
         spool.unlink(missing_ok=True)
     return _indexed(new, source_id, version, cuts)
@@ -177,6 +182,7 @@ def _cut(
         tuple(redaction.marked(document.chunks, secrets)),
         document.notes,
         sum(part.start <= secret.start < part.end for secret in secrets),
+        document.state,
     )
 
 
@@ -223,12 +229,13 @@ def index_next(access: Access, limit: int) -> int | None:
             source = reading.source(db, queued.source_id)
     except UnknownSourceError:  # purged meanwhile, and its row of the queue with it
         return limit
-    cut = _cut(part, Detected(source.kind, source.language, "stored"), secrets)
+    detected = Detected(source.kind, source.language, "stored")
+    cut = _cut(part, detected, secrets, partial(chunk_next, state=queued.state))
     with access.writing() as db:
         if pending.next_queued(db) != queued:  # another process was faster
             return limit
         _store(db, queued.source_id, cut)
-        last = pending.advance(db, queued, part)
+        last = pending.advance(db, queued, part, cut.state)
     if last:
         queued.spool.unlink(missing_ok=True)
     return len(part.data)

@@ -39,7 +39,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """A row of the queue: the spool's bytes [next_byte, end_byte) are still to be indexed."""
+    """A row of the queue: the spool's bytes [next_byte, end_byte) are still to be indexed.
+    `state` is what chunking what comes before them left for them."""
 
     id: int
     source_id: int
@@ -47,6 +48,7 @@ class Queued:
     next_byte: int
     end_byte: int
     next_line: int
+    state: str | None
 
 
 def head_and_tail(spool: Path, head_bytes: int, tail_bytes: int) -> tuple[Part, Part | None]:
@@ -86,12 +88,15 @@ def _blocks(path: Path, end: int) -> Iterator[bytes]:
             yield block
 
 
-def enqueue(db: sqlite3.Connection, source_id: int, spool: Path, head: Part, tail: Part) -> None:
-    """Note that the spool's bytes between its head and its tail remain to do."""
+def enqueue(  # noqa: PLR0913, PLR0917 - one value a column
+    db: sqlite3.Connection, source_id: int, spool: Path, head: Part, tail: Part, state: str | None
+) -> None:
+    """Note that the spool's bytes between its head, which left `state`, and its tail remain to
+    do."""
     db.execute(
-        "INSERT INTO pending (source_id, spool, next_byte, end_byte, next_line)"
-        " VALUES (?, ?, ?, ?, ?)",
-        (source_id, str(spool), head.end, tail.start, head.end_line),
+        "INSERT INTO pending (source_id, spool, next_byte, end_byte, next_line, state)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (source_id, str(spool), head.end, tail.start, head.end_line, state),
     )
 
 
@@ -103,7 +108,8 @@ def drop(db: sqlite3.Connection, queued: Queued) -> None:
 def next_queued(db: sqlite3.Connection) -> Queued | None:
     """The oldest row of the queue."""
     row = db.execute(
-        "SELECT id, source_id, spool, next_byte, end_byte, next_line FROM pending ORDER BY id"
+        "SELECT id, source_id, spool, next_byte, end_byte, next_line, state FROM pending"
+        " ORDER BY id"
     ).fetchone()
     return None if row is None else Queued(row[0], row[1], Path(row[2]), *row[3:])
 
@@ -125,12 +131,13 @@ def read_slice(queued: Queued, limit: int) -> Part:
     return Part(data, queued.next_byte, queued.next_line)
 
 
-def advance(db: sqlite3.Connection, queued: Queued, done: Part) -> bool:
-    """Note that a slice is indexed; True when that was the last of its spool file."""
+def advance(db: sqlite3.Connection, queued: Queued, done: Part, state: str | None) -> bool:
+    """Note that a slice is indexed, which left `state`; True when that was the last of its spool
+    file."""
     if done.end < queued.end_byte:
         db.execute(
-            "UPDATE pending SET next_byte = ?, next_line = ? WHERE id = ?",
-            (done.end, done.end_line, queued.id),
+            "UPDATE pending SET next_byte = ?, next_line = ?, state = ? WHERE id = ?",
+            (done.end, done.end_line, state, queued.id),
         )
         return False
     db.execute("DELETE FROM pending WHERE id = ?", (queued.id,))

@@ -112,12 +112,18 @@ def add_series(db: sqlite3.Connection) -> None:
     db.execute("CREATE INDEX source_series ON source (series) WHERE series IS NOT NULL")
 
 
+def add_state_of_queued_parts(db: sqlite3.Connection) -> None:
+    """Where in its structure a source stands whose next part is still to be chunked."""
+    db.execute("ALTER TABLE pending ADD COLUMN state TEXT")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_sources_and_chunks,
     create_full_text_index,
     create_vocabulary,
     add_conversions_and_redactions,
     add_series,
+    add_state_of_queued_parts,
 )
 
 

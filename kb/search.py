@@ -20,6 +20,9 @@ from kb.query import Corrections, Query, parse
 from kb.ranking import POOL, Ranked, ranked
 from kb.snippets import within_budget
 
+MOST_COPIES = 20
+"""Identical texts are shown once. So many of each are looked through to fill an answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Ask:
@@ -83,22 +86,31 @@ def _incomplete_sources(db: sqlite3.Connection, where: Condition) -> int:
 
 def _hits(db: sqlite3.Connection, ask: _Ask) -> list[Hit]:
     """The first chunks in order of rank, identical texts once, later versions before earlier."""
+    tables = [
+        (table, asked)
+        for table in ask.tables
+        if (asked := expressions(db, table, ask.query, ask.corrected, ask.limit)) is not None
+    ]
     size = max(POOL, 2 * ask.limit)
-    pool: list[Ranked] = []
-    for table in ask.tables:
-        asked = expressions(db, table, ask.query, ask.corrected, ask.limit)
-        if asked is not None:
-            pool += ranked(db, table, asked, ask.where, size)
+    while True:
+        pool = [chunk for table in tables for chunk in ranked(db, *table, ask.where, size)]
+        hits = _distinct(db, pool, ask.limit)
+        if len(hits) == ask.limit or len(pool) < size or size > MOST_COPIES * ask.limit:
+            return _latest_first(hits)
+        size *= MOST_COPIES  # a text that is kept many times has taken the others' places
+
+
+def _distinct(db: sqlite3.Connection, pool: list[Ranked], limit: int) -> list[Hit]:
     hits: list[Hit] = []
     seen: set[str] = set()
     for chunk in sorted(pool, key=lambda chunk: -chunk.score):
-        if len(hits) == ask.limit:
+        if len(hits) == limit:
             break
         hit = _read(db, chunk.chunk_id, chunk.score)
         if hit.text not in seen:
             seen.add(hit.text)
             hits.append(hit)
-    return _latest_first(hits)
+    return hits
 
 
 def _latest_first(hits: list[Hit]) -> list[Hit]:

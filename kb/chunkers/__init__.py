@@ -54,4 +54,14 @@ CONTINUED: dict[str, Chunker] = {"csv": text.marks, "jsonl": json.marks, "notebo
 """Chunkers for a later part of a source, where the kind's own would number records from 0 anew or
 take a record for the header."""
 
-__all__ = ["CHUNKERS", "CONTINUED", "Chunker"]
+RESUMED: dict[str, Callable[[bytes, str | None], json.Scan]] = {
+    "json": lambda data, state: json.Scan(data, state=state),
+    "jsonl": lambda data, state: json.Scan(data, lines=True, state=state),
+    "notebook": lambda data, state: json.Scan(data, state=state),
+}
+"""Chunkers that go on in a later part of a source where the part before it ended."""
+
+CARRIED = frozenset({"asciidoc", "csv", "diff", "html", "markdown", "rst", "toml", "xml", "yaml"})
+"""Kinds whose sections go on in a later part of a source, under the title of the last one."""
+
+__all__ = ["CARRIED", "CHUNKERS", "CONTINUED", "RESUMED", "Chunker"]

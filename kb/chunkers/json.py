@@ -6,13 +6,16 @@ one chunk, and reads broken or unending input as well as valid.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from kb.chunk import MERGE_BYTES, TARGET_BYTES, Mark
 
-_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[{}\[\],]', re.DOTALL)
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)|[{}\[\],]', re.DOTALL)
+_REST_OF_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+("?)', re.DOTALL)
 _SPACE = re.compile(rb"[\s,]*")
 
 _IDENTITY = (b"name", b"title", b"label", b"path", b"key", b"slug", b"id")
@@ -61,32 +64,39 @@ class _Group:
 
 def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
     """A mark a value that stands alone, and one for each run of small neighbours."""
-    return _Scan(data, lines=False).run()
+    return Scan(data).marks()
 
 
 def line_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
     """JSON Lines: the same, each record titled by its number and identity."""
-    return _Scan(data, lines=True).run()
+    return Scan(data, lines=True).marks()
 
 
-class _Scan:
-    """One pass over the tokens.
+class Scan:
+    """One pass over the tokens of a source, or of a part of one.
 
     Containers at the bottom of the stack that have outgrown a chunk are "spread": their items are
     sections of their own. The first `_spread` of the stack are; the rest may still fit in one.
+
+    `state` is that of the scan that ended where `data` begins, so that paths go on across parts.
     """
 
-    def __init__(self, data: bytes, *, lines: bool) -> None:
+    def __init__(self, data: bytes, *, lines: bool = False, state: str | None = None) -> None:
         self._data = data
         self._lines = lines
+        self._group: _Group | None = None
+        self._in_string = self._in_escape = False
         root = _Container(0, is_object=False, name="", item_start=0)
         self._stack = [root]
-        self._spread = 1
-        self._group: _Group | None = None
+        if state is not None:
+            self._resume(json.loads(state))
+        self._spread = len(self._stack)
 
-    def run(self) -> Iterator[Mark]:
+    def marks(self) -> Iterator[Mark]:
+        """To be exhausted before `state` is asked for."""
         data, stack = self._data, self._stack
-        for token in _TOKEN.finditer(data):
+        token: re.Match[bytes] | None = None
+        for token in _TOKEN.finditer(data, self._after_string()):
             at, end = token.span()
             char, top = data[at], stack[-1]
             if char == 0x22:
@@ -100,7 +110,62 @@ class _Scan:
                 yield from self._close(at, end)
             while len(stack) > self._spread and end - stack[self._spread].start > TARGET_BYTES:
                 yield from self._spread_out()
+        if token is not None and data[token.start()] == 0x22 and not token.group(1):
+            self._in_string, self._in_escape = True, token.end() < len(data)
+        if len(stack) > 1:
+            yield from self._cut_off()
         yield from self._flush()
+
+    def _after_string(self) -> int:
+        """Where the tokens begin, behind a string that an earlier part began."""
+        if not self._in_string:
+            return 0
+        rest = _REST_OF_STRING.match(self._data, 1 if self._in_escape else 0)
+        assert rest is not None
+        self._in_string = not rest.group(1)
+        self._in_escape = self._in_string and rest.end() < len(self._data)
+        return rest.end()
+
+    def _cut_off(self) -> Iterator[Mark]:
+        """The source, or this part of it, ends within containers."""
+        while len(self._stack) > self._spread:
+            yield from self._spread_out()
+        top = self._stack[-1]
+        if not top.told and not _SPACE.fullmatch(self._data, top.item_start):
+            name = _decoded(top.key) if top.key is not None else self._name(top)
+            yield from self._add(top.item_start, len(self._data), name)
+
+    def state(self) -> str:
+        """What a scan of what follows must know: where in the tree it begins."""
+        told = [
+            *range(_PATH_ENDS),
+            *range(max(_PATH_ENDS, len(self._stack) - 64), len(self._stack)),
+        ]
+        top = self._stack[-1]
+        begun = top.told or not _SPACE.fullmatch(self._data, top.item_start)
+        return json.dumps(
+            {
+                "objects": "".join("oa"[not c.is_object] for c in self._stack),
+                "told": {at: _told(self._stack[at]) for at in told if at < len(self._stack)},
+                "begun": begun,
+                "string": self._in_string,
+                "escape": self._in_escape,
+            }
+        )
+
+    def _resume(self, state: dict[str, Any]) -> None:
+        self._stack = [
+            _Container(0, is_object=kind == "o", name="", item_start=0) for kind in state["objects"]
+        ]
+        for at, (name, count, key, identity, rank) in state["told"].items():
+            container = self._stack[int(at)]
+            container.name, container.count = name, count
+            container.key = None if key is None else key.encode()
+            container.identity, container.identity_rank = identity.encode(), rank
+        top = self._stack[-1]
+        if state["begun"] and not top.is_object:
+            top.value = self._name(top)
+        self._in_string, self._in_escape = state["string"], state["escape"]
 
     def _name(self, container: _Container) -> str:
         """The path element of the value that starts now in `container`."""
@@ -188,6 +253,12 @@ class _Scan:
         if self._spread <= 2 * _PATH_ENDS:
             return self._stack[: self._spread]
         return self._stack[:_PATH_ENDS] + self._stack[self._spread - _PATH_ENDS : self._spread]
+
+
+def _told(container: _Container) -> tuple[str, int, str | None, str, int]:
+    key = None if container.key is None else _decoded(container.key)
+    identity = _decoded(container.identity)
+    return container.name, container.count, key, identity, container.identity_rank
 
 
 def _joined(names: list[str]) -> str:

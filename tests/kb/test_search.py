@@ -162,3 +162,12 @@ def test_the_latest_version_of_a_source_comes_before_older_ones(tmp_path: Path) 
         assert [hit.score for hit in result.hits] == sorted(
             (hit.score for hit in result.hits), reverse=True
         )
+
+
+def test_many_copies_of_a_text_do_not_hide_others(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "kb.db") as fresh:
+        for n in range(120):
+            fresh.add(f"copy {n}", b"zebra zebra zebra")
+        for n in range(5):
+            fresh.add(f"other {n}", b"a zebra among many other words, number %d" % n)
+        assert len(fresh.search("zebra", limit=5)[0].hits) == 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -208,3 +209,52 @@ def test_java_traces_stand_whole() -> None:
 )
 def test_reports_are_cut_by_what_they_report(kind: str, data: str, expected: list[str]) -> None:
     assert titles(data, kind) == expected
+
+
+RECORDS = json.dumps(
+    {
+        "meta": {"version": 1},
+        "users": [
+            {"name": f"user {n}", "note": 'a "quoted\\" word, [brackets] {here} ' * (n % 9),
+             "tags": [n, n + 1], "nested": {"deep": {"value": "x" * (n % 300)}}}
+            for n in range(1500)
+        ],
+        "last": True,
+    },
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["one line", "indented", "lines"])
+def test_key_paths_go_on_through_what_was_queued(tmp_path: Path, form: str) -> None:
+    value = json.loads(RECORDS)
+    text = {
+        "one line": lambda: RECORDS,
+        "indented": lambda: json.dumps(value, indent=1),
+        "lines": lambda: "".join(json.dumps(user) + "\n" for user in value["users"]),
+    }[form]()
+    spool = tmp_path / "spool"
+    spool.write_text(text)
+    with kb.Store.open(tmp_path / "kb.db") as store:
+        kind = "jsonl" if form == "lines" else "json"
+        added = store.add_spool("run", spool, kind=kind, head_bytes=9000, tail_bytes=1000)
+        while not store.index_pending(limit_bytes=9000).complete:
+            pass
+        assert store.text(added.source_id) == text.encode()
+        for n in (100, 777, 1200):
+            found = store.search(f'"user {n}"', limit=3)[0].hits
+            titles = [hit.title for hit in found if f'"user {n}"' in hit.text]
+            place = f"[{n}]" if form == "lines" else f"users > [{n}]"
+            assert any(title.startswith((place, f"users > user {n}")) or f"[{n}] user {n}" in title
+                       for title in titles), titles  # fmt: skip
+
+
+def test_headings_go_on_through_what_was_queued(tmp_path: Path) -> None:
+    spool = tmp_path / "spool"
+    spool.write_text(
+        "# Guide\n\n## Set-up\n\n" + "".join(f"step {n} of it\n\n" for n in range(5000))
+    )
+    with kb.Store.open(tmp_path / "kb.db") as store:
+        store.add_spool("run", spool, kind="markdown", head_bytes=9000, tail_bytes=1000)
+        store.index_pending()
+        (hit, *_) = store.search("2500", limit=1)[0].hits
+        assert hit.title == "Guide > Set-up"
