@@ -6,16 +6,18 @@ inside other programs' loops start in milliseconds.
 
 from __future__ import annotations
 
-import argparse
-import difflib
 import importlib
 import keyword
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ctxmode import __version__, exit_codes
 from ctxmode.errors import ContextModeError, UsageError, sole
+
+if TYPE_CHECKING:
+    import argparse
 
 VERBS: dict[str, str] = {
     "run": "run a program in the sandbox and show what it prints",
@@ -27,6 +29,7 @@ VERBS: dict[str, str] = {
     "purge": "forget what is kept, for good",
     "stats": "show what tools produced, returned and kept out of the context",
     "kb": "check, back up or measure the store of what is kept",
+    "hook": "answer an event of an agent's host (registered by setup)",
     "policy": "ask what the rules say of a program, list them, try them, read the log",
     "doctor": "show what works here, and how to get what does not",
     "images": "make, list or remove the container images in which programs run",
@@ -67,10 +70,22 @@ def _dispatch(arguments: list[str]) -> int:
     if verb in ("--help", "-h", "help"):
         _overview().print_help(sys.stdout)
         return exit_codes.OK
+    if verb == "hook":
+        from ctxmode.commands import hook  # noqa: PLC0415 - before what takes time to load
+
+        return hook.main(rest)
     if verb not in VERBS:
+        import difflib  # noqa: PLC0415 - only a mistake pays for it
+
         near = difflib.get_close_matches(verb, VERBS, n=1)
         hint = f"Did you mean: {near[0]}?" if near else f"Verbs: {', '.join(VERBS)}."
         raise UsageError(f"unknown verb {verb!r}", hint)
+    return _run_verb(verb, rest)
+
+
+def _run_verb(verb: str, rest: list[str]) -> int:
+    import argparse  # noqa: PLC0415 - verbs that have no options of their own do without
+
     name = f"{verb}_" if keyword.iskeyword(verb) else verb
     module = importlib.import_module(f"ctxmode.commands.{name}")
     parser = argparse.ArgumentParser(
@@ -97,6 +112,8 @@ def _split_at_dashes(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _overview() -> argparse.ArgumentParser:
+    import argparse  # noqa: PLC0415
+
     width = max(map(len, VERBS))
     verbs = "\n".join(f"  {verb:<{width}}  {text}" for verb, text in VERBS.items())
     codes = "\n".join(f"  {code:>3}  {text}" for code, text in exit_codes.MEANINGS.items())

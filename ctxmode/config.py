@@ -12,8 +12,7 @@ from pathlib import Path
 import platformdirs
 
 from ctxmode.errors import ContextModeError, UsageError
-
-PROJECT_MARKS = (".git", ".ctxmode")
+from ctxmode.project import find_project
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +71,6 @@ def load_config(
     here = (cwd or Path.cwd()).resolve()
     root = _existing_folder(given, here) if given else find_project(here, home)
     return Config(root, home, _data_dir(environ), project_is_given=bool(given))
-
-
-def find_project(here: Path, home: Path) -> Path:
-    """The project that `here` lies in. A marked home folder is not one: it holds the secrets."""
-    for folder in (here, *here.parents):
-        if folder in (home, *home.parents):
-            break
-        if any((folder / mark).exists() for mark in PROJECT_MARKS):
-            return folder
-    return here
 
 
 def prepare_storage(config: Config) -> None:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import importlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import AnyStr, Generic
 
-from policy.secrets.assignments import find_assignments
-from policy.secrets.blocks import find_header_credentials, find_private_keys, find_url_passwords
-from policy.secrets.tokens import find_tokens
+from policy.secrets.telling_names import KEYWORDS
 
 Finder = Callable[[bytes], Iterator[tuple[str, int, int]]]
 
-FINDERS: tuple[Finder, ...] = (
-    find_private_keys,
-    find_tokens,
-    find_url_passwords,
-    find_header_credentials,
-    find_assignments,
+# In order of how much they know: where two find the same text, the first names it. Each is loaded
+# when a text holds one of its marks (in lower case): most texts hold none, and compiling all
+# expressions takes longer than reading such a text. Tokens compile theirs one by one.
+FINDERS: tuple[tuple[str, str, tuple[bytes, ...]], ...] = (
+    ("blocks", "find_private_keys", (b"-----begin ",)),
+    ("tokens", "find_tokens", (b"",)),
+    ("blocks", "find_url_passwords", (b"://",)),
+    ("blocks", "find_header_credentials", (b"bearer", b"authorization", b"x-a", b"private-token")),
+    ("assignments", "find_assignments", KEYWORDS),
 )
-"""In order of how much they know: where two find the same text, the first names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def _mark(kind: str, like: AnyStr) -> AnyStr:
 def _found(data: bytes) -> tuple[Secret, ...]:
     ranked = [
         (start, rank, end, kind)
-        for rank, finder in enumerate(FINDERS)
+        for rank, finder in enumerate(_finders(data.lower()))
         for kind, start, end in finder(data)
         if start < end
     ]
@@ -95,6 +96,12 @@ def _found(data: bytes) -> tuple[Secret, ...]:
         else:
             kept.append(Secret(kind, start, end))
     return tuple(kept)
+
+
+def _finders(lowered: bytes) -> Iterator[Finder]:
+    for module, name, marks in FINDERS:
+        if any(mark in lowered for mark in marks):
+            yield getattr(importlib.import_module(f"policy.secrets.{module}"), name)
 
 
 def _in_characters(data: bytes, secrets: tuple[Secret, ...]) -> Iterator[Secret]:

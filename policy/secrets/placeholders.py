@@ -21,17 +21,6 @@ _REFERENCE = re.compile(
 )
 _BLANK = re.compile(rb"(?:[x*.#_?0-]|\xe2\x80\xa2|\xe2\x80\xa6|\xc2\xb7)*+\Z", re.IGNORECASE)
 
-_KINDS_OF_BYTES_MIN = 6
-"""A token of fewer different bytes than this is `xxxx…`, not a key."""
-
-
-def is_filler(token: bytes) -> bool:
-    """Whether a token of a known form is an example of that form and opens nothing."""
-    body = token[-20:]
-    if len(set(body)) < _KINDS_OF_BYTES_MIN:
-        return True
-    return b"EXAMPLE" in token or b"example" in token or b"xxxxx" in token.lower()
-
 
 def is_placeholder(value: bytes) -> bool:
     """Whether a value assigned to a secret's name is no secret."""

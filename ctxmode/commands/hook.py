@@ -1,0 +1,44 @@
+"""Answer one event of an agent's host: JSON on stdin, JSON or nothing on stdout.
+
+Called by the host, as `context-mode setup HOST` registers it. Exits 0 and prints nothing for
+whatever it does not understand.
+
+examples:
+  context-mode hook claude-code PreToolUse
+  context-mode hook cursor preToolUse
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Answer the event. Loads no parser of arguments: this runs at every tool call of a host."""
+    if any(argument in ("-h", "--help") for argument in arguments):
+        sys.stdout.write(__doc__ or "")
+        return 0
+    host, event_name = (*arguments, "", "")[:2]
+    with contextlib.suppress(OSError):  # nobody asks, or nobody reads the answer
+        _answer(host, event_name, sys.stdin.buffer.read())
+    return 0
+
+
+def _answer(host: str, event_name: str, text: bytes) -> None:
+    import json  # noqa: PLC0415 - in the order of need
+
+    from ctxmode.hooks import run  # noqa: PLC0415
+
+    try:
+        answer, log = run.respond(host, event_name, text, os.environ)
+    except Exception as error:
+        from ctxmode import bugs  # noqa: PLC0415 - a defect of ours must not let anything pass
+
+        answer, log = run.denied(host, event_name, bugs.report(error).strip()), int
+    if answer is not None:
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+    log()

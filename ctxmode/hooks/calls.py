@@ -1,0 +1,59 @@
+"""What an agent is about to do, and what is to be said to it: the same for every host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+CallKind = Literal["shell", "read", "edit", "fetch", "tool"]
+RulingKind = Literal["pass", "advise", "ask", "deny"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One tool call. `values` are what it is about: commands, paths or URLs, by its kind.
+
+    `whole` tells that a file is to be read in full. `has_our_tools` is false for callers that may
+    not have them, such as subagents.
+    """
+
+    kind: CallKind
+    name: str
+    values: tuple[str, ...]
+    cwd: str
+    whole: bool = True
+    has_our_tools: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What the host is told: nothing, advice, to ask the person, or not to do it."""
+
+    kind: RulingKind
+    text: str = ""
+
+
+PASS = Ruling("pass")
+
+
+class Adapter(Protocol):
+    """One host. A module of this folder satisfies it."""
+
+    PRE_TOOL: tuple[str, ...]
+    """Its names for the event before a tool runs."""
+
+    SESSION_START: tuple[str, ...]
+    """Its names for the event at which a conversation begins; empty if it takes no text there."""
+
+    @staticmethod
+    def call(event: Mapping[str, Any]) -> ToolCall | None:
+        """The call that an event is about; None if it is none that rules speak of."""
+
+    @staticmethod
+    def answer(ruling: Ruling, event_name: str) -> Mapping[str, Any] | None:
+        """What to print; None is silence."""
+
+    @staticmethod
+    def opening(text: str) -> Mapping[str, Any]:
+        """What to print to put a text before the conversation."""

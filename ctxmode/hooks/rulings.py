@@ -1,0 +1,113 @@
+"""What the rules say of a tool call on an agent's own host.
+
+What is allowed is passed over in silence: the host's own rules and questions stay as they are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import policy
+from ctxmode.hooks.calls import PASS, Ruling, ToolCall
+from ctxmode.hooks.tool_names import OWN_TOOLS
+from policy.model import Decision, Verdict
+from policy.rules import Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where a call is made: its project, the person's home and environment."""
+
+    project: Path
+    home: Path
+    environ: Mapping[str, str]
+
+
+def ruling(
+    call: ToolCall, ground: Ground, *, server_lives: bool
+) -> tuple[Ruling, tuple[Verdict, ...]]:
+    """What to tell the host, and the verdicts behind it.
+
+    A caller that may lack our tools is advised where another would be redirected. Rules that
+    cannot be read deny: nothing is allowed unread.
+    """
+    try:
+        rules = policy.load_rules(ground.project, home=ground.home)
+    except policy.RuleFileError as error:
+        if call.kind in ("read", "edit") and _concerns(call, error.path):
+            return PASS, ()  # so that it can be mended
+        text = f"The rules cannot be read, so nothing is allowed: {error}"
+        return Ruling("deny", text), ()
+    verdicts = tuple(_verdict(value, call, rules, ground) for value in call.values)
+    worst = _strictest(verdicts)
+    if worst.redirect is None or (
+        server_lives and call.has_our_tools and worst.redirect.tool in OWN_TOOLS
+    ):
+        return _said(worst), verdicts
+    none = frozenset[str]()
+    rest = tuple(_verdict(value, call, rules, ground, none) for value in call.values)
+    strictest = _strictest(rest)
+    if strictest.decision is not Decision.ALLOW:
+        return _said(strictest), rest
+    return Ruling("advise", worst.redirect.advice or worst.message), rest
+
+
+def _strictest(verdicts: tuple[Verdict, ...]) -> Verdict:
+    return max(verdicts, key=lambda verdict: verdict.decision)
+
+
+def _verdict(
+    value: str, call: ToolCall, rules: Rules, ground: Ground, tools: frozenset[str] | None = None
+) -> Verdict:
+    """The verdict on one value; with `tools`, redirects to others are left out."""
+    if call.kind == "shell":
+        subject = policy.Subject(
+            "shell",
+            value,
+            call.cwd,
+            str(ground.project),
+            str(ground.home),
+            ground.environ,
+            "agent_shell",
+        )
+        return policy.evaluate(subject, rules, real_path=policy.real_path, tools=tools)
+    if call.kind == "fetch":
+        return policy.evaluate_fetch(value, rules, allow_private=True)
+    if call.kind == "tool":
+        return policy.evaluate_tool(value, rules)
+    path = _absolute(value, call.cwd, ground.home)
+    if call.kind == "edit":
+        return policy.evaluate_write(path, rules, real_path=policy.real_path)
+    return _read(path, call, rules, tools)
+
+
+def _read(path: str, call: ToolCall, rules: Rules, tools: frozenset[str] | None) -> Verdict:
+    try:
+        size = os.stat(path).st_size if call.whole and tools is None else None
+    except (OSError, ValueError):
+        size = None
+    return policy.evaluate_read(path, rules, real_path=policy.real_path, size_bytes=size)
+
+
+def _absolute(path: str, cwd: str, home: Path) -> str:
+    if path == "~" or path.startswith("~/"):
+        path = f"{home}{path[1:]}"
+    return os.path.normpath(os.path.join(cwd, path))
+
+
+def _concerns(call: ToolCall, path: str) -> bool:
+    return all(os.path.basename(value) == os.path.basename(path) for value in call.values)
+
+
+def _said(verdict: Verdict) -> Ruling:
+    if verdict.decision is Decision.ALLOW:
+        return PASS
+    if verdict.decision is Decision.ASK:
+        return Ruling("ask", verdict.message)
+    if verdict.redirect is None:
+        return Ruling("deny", verdict.message)
+    arguments = ", ".join(f"{name}={value!r}" for name, value in verdict.redirect.arguments.items())
+    return Ruling("deny", f"{verdict.message}\nCall: {verdict.redirect.tool}({arguments})")

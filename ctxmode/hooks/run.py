@@ -1,0 +1,123 @@
+"""One event of a host, from its JSON to the answer's: what `context-mode hook` does."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ctxmode.hooks.calls import PASS, Adapter, Ruling, ToolCall
+from ctxmode.hooks.table import adapter
+
+Log = Callable[[], object]
+
+
+def respond(
+    host: str, event_name: str, text: bytes, environ: Mapping[str, str]
+) -> tuple[Mapping[str, Any] | None, Log]:
+    """What to print (None is nothing), and what to write to the audit log afterwards.
+
+    Whatever is not understood gets no answer: an unknown host, event or tool, or text that is not
+    the JSON of an event.
+    """
+    spoken = adapter(host)
+    if spoken is None:
+        return None, _nothing
+    known = {name.lower(): name for name in (*spoken.PRE_TOOL, *spoken.SESSION_START)}
+    name = known.get(event_name.lower())
+    if name is None:
+        return None, _nothing
+    if name in spoken.SESSION_START:
+        from ctxmode.routing import ROUTING  # noqa: PLC0415 - said once in a conversation
+
+        return spoken.opening(ROUTING), _nothing
+    call = _understood(spoken, text)
+    if call is None:
+        return spoken.answer(PASS, name), _nothing
+    return _judged(spoken, host, name, call, environ)
+
+
+def _understood(spoken: Adapter, text: bytes) -> ToolCall | None:
+    try:
+        event = json.loads(text)
+        return spoken.call(event) if isinstance(event, dict) else None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _judged(
+    spoken: Adapter, host: str, event_name: str, call: ToolCall, environ: Mapping[str, str]
+) -> tuple[Mapping[str, Any] | None, Log]:
+    from ctxmode.hooks.rulings import Ground, ruling  # noqa: PLC0415 - loads the policy
+
+    home = Path(environ.get("HOME") or os.path.expanduser("~")).resolve()
+    project = _project(call.cwd, home, environ)
+    data = data_dir(environ)
+    ground = Ground(project, home, environ)
+    said, verdicts = ruling(call, ground, server_lives=_server_lives(data))
+
+    def log() -> None:
+        from ctxmode import audit  # noqa: PLC0415 - behind the answer
+
+        for value, verdict in zip(call.values, verdicts, strict=True):
+            entry = audit.entry(f"hook:{host}", call.kind, value, verdict.to_json(), str(project))
+            audit.write(data / "logs", entry)
+
+    return spoken.answer(said, event_name), log if verdicts else _nothing
+
+
+def denied(host: str, event_name: str, why: str) -> Mapping[str, Any] | None:
+    """The refusal of a call that could not be judged because of a defect of ours."""
+    spoken = adapter(host)
+    if spoken is None or event_name.lower() not in map(str.lower, spoken.PRE_TOOL):
+        return None
+    return spoken.answer(Ruling("deny", why), event_name)
+
+
+def _project(cwd: str, home: Path, environ: Mapping[str, str]) -> Path:
+    from ctxmode.project import find_project  # noqa: PLC0415 - not for what passes in silence
+
+    given = environ.get("CONTEXT_MODE_PROJECT_DIR") or environ.get("CLAUDE_PROJECT_DIR")
+    here = Path(given or cwd or os.getcwd()).resolve()
+    return here if given else find_project(here, home)
+
+
+def data_dir(environ: Mapping[str, str]) -> Path:
+    """Where storage is, as `ctxmode.config` says, without the library that it asks.
+
+    That is the XDG Base Directory Specification's data folder.
+    """
+    if given := environ.get("CONTEXT_MODE_DIR"):
+        return Path(given)
+    base = environ.get("XDG_DATA_HOME", "").strip() or os.path.expanduser("~/.local/share")
+    return Path(base) / "ctxmode"
+
+
+def _server_lives(data: Path) -> bool:
+    """Whether any server of this user holds its lock: without one our tools cannot be called."""
+    try:
+        locks = list((data / "state" / "instances").glob("*-*.lock"))
+    except OSError:
+        return False
+    return any(map(_is_held, locks))
+
+
+def _is_held(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _nothing() -> None:
+    """No verdict was given."""

@@ -1,0 +1,26 @@
+"""The hosts whose hooks are understood: their names, and the module that speaks each one's form."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import cast
+
+from ctxmode.hooks.calls import Adapter
+
+HOSTS: Mapping[str, str] = {
+    "claude-code": "claude_code",
+    "codex": "codex",
+    "gemini-cli": "gemini_cli",
+    "cursor": "cursor",
+    "vscode-copilot": "vscode_copilot",
+    "opencode": "opencode",
+}
+
+
+def adapter(host: str) -> Adapter | None:
+    """The adapter of a host; None if it is not known."""
+    module = HOSTS.get(host)
+    if module is None:
+        return None
+    return cast(Adapter, importlib.import_module(f"ctxmode.hooks.{module}"))

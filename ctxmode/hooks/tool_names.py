@@ -1,0 +1,111 @@
+"""What hosts call their tools and their arguments, and which tools are ours."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ctxmode.hooks.calls import CallKind, ToolCall
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Ours, so that a rule's redirect can be told from one to a tool that no server here has.
+OWN_TOOLS = _words(
+    """ctx_execute ctx_execute_file ctx_background ctx_batch_execute ctx_index ctx_search ctx_purge
+    ctx_stats ctx_doctor"""
+)
+
+# By kind: tools as Claude Code, Codex, Gemini CLI, Cursor, VS Code Copilot and OpenCode name them,
+# in lower case, and the arguments that say what they are about.
+NAMES: Mapping[CallKind, frozenset[str]] = {
+    "shell": _words(
+        """bash shell run_shell_command run_in_terminal run_terminal_cmd run_terminal_command
+        exec_command execute_bash local_shell container.exec unified_exec terminal
+        runinterminal"""
+    ),
+    "read": _words(
+        """read read_file view fs_read readfile read_many_files view_image cat notebookread
+        get_file_contents"""
+    ),
+    "edit": _words(
+        """edit write multiedit notebookedit write_file replace create_file editfiles
+        replace_string_in_file multi_replace_string_in_file insert_edit_into_file apply_patch
+        edit_file create_directory delete_file patch search_replace fs_write delete
+        edit_notebook_file"""
+    ),
+    "fetch": _words("webfetch web_fetch fetch fetch_webpage read_url_content"),
+}
+_KINDS = {name: kind for kind, names in NAMES.items() for name in names}
+_ARGUMENTS: Mapping[CallKind, tuple[str, ...]] = {
+    "shell": ("command", "cmd"),
+    "read": ("file_path", "filePath", "path", "absolute_path", "paths", "include", "target_file"),
+    "edit": ("file_path", "filePath", "path", "notebook_path", "target_file", "files", "dirPath"),
+    "fetch": ("url", "urls", "prompt"),
+}
+_PATCH_MARKS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
+_PARTS = frozenset(("offset", "limit", "start_line", "end_line", "startLine", "endLine"))
+
+
+def tool_call(
+    name: str, given: Mapping[str, Any], cwd: str, *, has_our_tools: bool = True
+) -> ToolCall | None:
+    """The call of a tool under any host's name; None if it is nothing that rules speak of."""
+    kind = _KINDS.get(name.lower())
+    if kind is None:
+        if "mcp" not in name.lower():
+            return None
+        return ToolCall("tool", name, (name,), cwd, has_our_tools=has_our_tools)
+    values = tuple(dict.fromkeys(_values(kind, name, given)))
+    if not values:
+        return None
+    folder = next(
+        (g for key in ("workdir", "cwd", "dir_path") if _is_text(g := given.get(key))), ""
+    )
+    where = (
+        f"{cwd.rstrip('/')}/{folder}" if folder and not folder.startswith("/") else folder or cwd
+    )
+    whole = not _PARTS.intersection(given)
+    return ToolCall(kind, name, values, where, whole, has_our_tools)
+
+
+def _values(kind: CallKind, name: str, given: Mapping[str, Any]) -> Iterator[str]:
+    for key in _ARGUMENTS[kind]:
+        value = given.get(key)
+        if kind == "shell" and isinstance(value, list) and all(map(_is_text, value)):
+            yield shlex.join(value)  # words, as they would be started without a shell
+        elif isinstance(value, str):
+            yield from _urls(value) if kind == "fetch" else [value]
+        elif isinstance(value, list):
+            for item in value:
+                path = item.get("path", item.get("filePath")) if isinstance(item, dict) else item
+                if isinstance(path, str):
+                    yield from _urls(path) if kind == "fetch" else [path]
+    if kind == "edit" and "patch" in name.lower():
+        yield from _patched(given)
+
+
+def _patched(given: Mapping[str, Any]) -> Iterator[str]:
+    """The files that a patch in the notation of apply_patch names."""
+    for value in given.values():
+        for line in value.splitlines() if isinstance(value, str) else ():
+            for mark in _PATCH_MARKS:
+                if line.startswith(mark):
+                    yield line[len(mark) :].strip()
+
+
+def _urls(text: str) -> Iterator[str]:
+    """The URLs of a text, or all of it if it is one."""
+    for word in text.split():
+        at = max(word.find("http://"), word.find("https://"))
+        if at >= 0:
+            yield word[at:].rstrip(".,;:!?)]}>\"'")
+        elif "://" in word and text == word:
+            yield word
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)

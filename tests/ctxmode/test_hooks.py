@@ -1,0 +1,371 @@
+"""Hooks: each host's own events and answers, silence on all else, and no way past the rules."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ctxmode import audit
+from ctxmode.config import load_config
+from ctxmode.hooks import run
+from ctxmode.hooks.table import HOSTS, adapter
+from ctxmode.hooks.tool_names import OWN_TOOLS, tool_call
+from ctxmode.mcp.tools import BY_NAME
+from ctxmode.routing import BYTES_MAX, ROUTING
+
+RULES = {
+    "permissions": {
+        "deny": [
+            "Bash(git push *)",
+            "Read(./secret.txt)",
+            "WebFetch(domain:evil.example)",
+            "mcp__other__drop",
+        ],
+        "ask": ["Bash(npm publish *)"],
+    }
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A project with rules; the home around it has none."""
+    project = tmp_path / "home" / "project"
+    (project / ".claude").mkdir(parents=True)
+    (project / ".git").mkdir()
+    (project / ".claude" / "settings.json").write_text(json.dumps(RULES))
+    (project / "secret.txt").write_text("x")
+    (project / "big.log").write_bytes(b"line\n" * 100_000)
+    return project
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    return {"HOME": str(tmp_path / "home"), "CONTEXT_MODE_DIR": str(tmp_path / "data")}
+
+
+@pytest.fixture
+def served(tmp_path: Path):
+    """A server of this user lives: it holds its lock."""
+    folder = tmp_path / "data" / "state" / "instances"
+    folder.mkdir(parents=True)
+    descriptor = os.open(folder / "1-abcd.lock", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    yield
+    os.close(descriptor)
+
+
+def claude(name: str, given: dict, cwd: Path, **more) -> dict:
+    return {
+        "session_id": "s1",
+        "transcript_path": "/t.jsonl",
+        "cwd": str(cwd),
+        "permission_mode": "default",
+        "hook_event_name": "PreToolUse",
+        "tool_name": name,
+        "tool_input": given,
+        "tool_use_id": "toolu_1",
+        **more,
+    }
+
+
+def ask(host: str, event_name: str, event: object, environ: dict[str, str]):
+    text = event if isinstance(event, bytes) else json.dumps(event).encode()
+    answer, log = run.respond(host, event_name, text, environ)
+    log()
+    return answer
+
+
+# Per host: the event of a command and of a file, as its documentation has them.
+def shell_event(host: str, command: str, cwd: Path) -> tuple[str, dict]:
+    if host == "gemini-cli":
+        event = {
+            "session_id": "s", "transcript_path": "/t", "cwd": str(cwd), "timestamp": "2026",
+            "hook_event_name": "BeforeTool", "tool_name": "run_shell_command",
+            "tool_input": {"command": command, "description": "d"},
+        }  # fmt: skip
+        return "BeforeTool", event
+    if host == "cursor":
+        event = {
+            "conversation_id": "c", "generation_id": "g", "hook_event_name": "preToolUse",
+            "workspace_roots": [str(cwd)], "tool_name": "Shell",
+            "tool_input": {"command": command, "working_directory": str(cwd)}, "cwd": str(cwd),
+        }  # fmt: skip
+        return "preToolUse", event
+    if host == "vscode-copilot":
+        event = {
+            "timestamp": "2026-02-09T10:30:00.000Z", "cwd": str(cwd), "sessionId": "s",
+            "hookEventName": "PreToolUse", "tool_name": "run_in_terminal",
+            "tool_input": {"command": command, "explanation": "e"}, "tool_use_id": "t",
+        }  # fmt: skip
+        return "PreToolUse", event
+    if host == "opencode":
+        return "tool.execute.before", {
+            "tool": "bash",
+            "args": {"command": command},
+            "cwd": str(cwd),
+        }
+    return "PreToolUse", claude("Bash", {"command": command}, cwd, turn_id="1", model="m")
+
+
+def refusal_of(host: str, answer) -> tuple[str, str]:
+    """What an answer decides, and its reason."""
+    if host in ("claude-code", "codex", "vscode-copilot"):
+        inner = answer["hookSpecificOutput"]
+        assert inner["hookEventName"] == "PreToolUse"
+        return inner["permissionDecision"], inner["permissionDecisionReason"]
+    if host == "cursor":
+        return answer["permission"], answer["agent_message"]
+    return answer["decision"], answer["reason"]
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("command", ["git push origin", "cd x && sudo sh -c 'git  push x'"])
+def test_a_denied_command_is_refused_with_rule_and_file(host, command, place, environ):
+    answer = ask(host, *shell_event(host, command, place), environ)
+    decision, reason = refusal_of(host, answer)
+    assert decision == "deny"
+    assert "Bash(git push *)" in reason
+    assert "settings.json:1" in reason
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_what_no_rule_restricts_is_left_to_the_host(host, place, environ):
+    answer = ask(host, *shell_event(host, "git status && ls", place), environ)
+    assert answer == ({} if host == "cursor" else None)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_rule_that_asks_asks_where_the_host_can_and_is_refused_where_it_cannot(
+    host, place, environ
+):
+    decision, reason = refusal_of(
+        host, ask(host, *shell_event(host, "npm publish --tag x", place), environ)
+    )
+    can = host in ("claude-code", "cursor", "vscode-copilot")
+    assert decision == ("ask" if can else "deny")
+    assert ("consent" in reason) is not can
+
+
+@pytest.mark.parametrize("event_name", ["pretooluse", "PreToolUse", "PRETOOLUSE"])
+def test_the_case_of_an_events_name_does_not_matter(event_name, place, environ):
+    event = claude("Bash", {"command": "git push x"}, place)
+    assert ask("claude-code", event_name, event, environ)
+
+
+SILENT = (
+    ("no-such-host", "PreToolUse", {}),
+    ("claude-code", "NoSuchEvent", {}),
+    ("claude-code", "", {}),
+    ("claude-code", "PreToolUse", b""),
+    ("claude-code", "PreToolUse", b"not json"),
+    ("claude-code", "PreToolUse", b"\xff\xfe"),
+    ("claude-code", "PreToolUse", b"[" * 100_000),
+    ("claude-code", "PreToolUse", []),
+    ("claude-code", "PreToolUse", {}),
+    ("claude-code", "PreToolUse", {"tool_name": 7, "tool_input": [], "cwd": None}),
+    ("claude-code", "PreToolUse", {"tool_name": "Bash", "tool_input": {}, "cwd": "/"}),
+    ("claude-code", "PreToolUse", {"tool_name": "TodoWrite", "tool_input": {}, "cwd": "/"}),
+    ("codex", "PostToolUse", {"tool_name": "Bash"}),
+    ("gemini-cli", "BeforeTool", {"tool_name": "run_shell_command"}),
+    ("vscode-copilot", "PreToolUse", {"tool_input": "x"}),
+    ("opencode", "tool.execute.before", {"tool": "bash"}),
+)
+
+
+@pytest.mark.parametrize(("host", "event_name", "event"), SILENT)
+def test_what_is_not_understood_gets_no_answer(host, event_name, event, environ):
+    assert ask(host, event_name, event, environ) is None
+
+
+def test_curl_is_redirected_only_to_a_tool_that_a_living_server_has(
+    place, environ, served, monkeypatch
+):
+    monkeypatch.setattr("ctxmode.hooks.rulings.OWN_TOOLS", frozenset({"ctx_fetch_and_index"}))
+    event = claude("Bash", {"command": "curl https://example.org/x"}, place)
+    decision, reason = refusal_of("claude-code", ask("claude-code", "PreToolUse", event, environ))
+    assert decision == "deny"
+    assert "Call: ctx_fetch_and_index(url='https://example.org/x')" in reason
+    subagent = {**event, "agent_id": "a1", "agent_type": "Explore"}
+    advice = ask("claude-code", "PreToolUse", subagent, environ)["hookSpecificOutput"]
+    assert set(advice) == {"hookEventName", "additionalContext"}
+
+
+def test_without_a_server_a_redirect_is_advice(place, environ):
+    event = claude("Bash", {"command": "curl https://example.org/x"}, place)
+    answer = ask("claude-code", "PreToolUse", event, environ)
+    assert "permissionDecision" not in answer["hookSpecificOutput"]
+    assert ask("gemini-cli", *shell_event("gemini-cli", "curl https://a.b", place), environ) is None
+
+
+def test_a_redirect_that_is_not_followed_hides_no_question(place, environ):
+    event = claude("Bash", {"command": "curl https://a.b; npm publish x"}, place)
+    decision, _ = refusal_of("claude-code", ask("claude-code", "PreToolUse", event, environ))
+    assert decision == "ask"
+
+
+def test_a_huge_file_is_better_asked_than_read(place, environ, served):
+    event = claude("Read", {"file_path": str(place / "big.log")}, place)
+    decision, reason = refusal_of("claude-code", ask("claude-code", "PreToolUse", event, environ))
+    assert decision == "deny"
+    assert "ctx_execute_file" in reason
+    part = claude("Read", {"file_path": str(place / "big.log"), "limit": 20}, place)
+    assert ask("claude-code", "PreToolUse", part, environ) is None
+
+
+# Tools of files, pages and servers, under the names that hosts give them.
+OTHER_TOOLS = (
+    ("claude-code", "Read", {"file_path": "secret.txt"}),
+    ("claude-code", "Edit", {"file_path": "./docs/../secret.txt", "old_string": "x"}),
+    ("claude-code", "Write", {"file_path": "{cwd}/secret.txt", "content": "x"}),
+    ("claude-code", "WebFetch", {"url": "https://EVIL.example./x", "prompt": "p"}),
+    ("claude-code", "WebFetch", {"url": "http://169.254.169.254/latest", "prompt": "p"}),
+    ("claude-code", "mcp__other__drop", {"table": "t"}),
+    ("codex", "apply_patch", {"command": "*** Begin Patch\n*** Update File: secret.txt\n@@\n-x"}),
+    ("codex", "shell", {"command": ["bash", "-lc", "git push x"]}),
+    ("gemini-cli", "read_file", {"absolute_path": "{cwd}/secret.txt"}),
+    ("gemini-cli", "read_many_files", {"paths": ["a", "secret.txt"]}),
+    ("gemini-cli", "write_file", {"file_path": "secret.txt", "content": "x"}),
+    ("gemini-cli", "web_fetch", {"prompt": "sum up https://evil.example/a, please"}),
+    ("vscode-copilot", "read_file", {"filePath": "{cwd}/secret.txt", "startLine": 1}),
+    ("vscode-copilot", "replace_string_in_file", {"filePath": "{cwd}/secret.txt"}),
+    ("vscode-copilot", "editFiles", {"files": ["{cwd}/secret.txt"]}),
+    ("vscode-copilot", "fetch_webpage", {"urls": ["https://evil.example"], "query": "q"}),
+    ("cursor", "Read", {"file_path": "{cwd}/secret.txt"}),
+    ("opencode", "read", {"filePath": "{cwd}/secret.txt"}),
+    ("opencode", "patch", {"patchText": "*** Begin Patch\n*** Delete File: secret.txt\n"}),
+)
+
+
+@pytest.mark.parametrize(("host", "name", "given"), OTHER_TOOLS)
+def test_rules_hold_for_the_tools_of_files_pages_and_servers(host, name, given, place, environ):
+    given = json.loads(json.dumps(given).replace("{cwd}", str(place)))
+    spoken = adapter(host)
+    event = claude(name, given, place) | {"tool": name, "args": given}
+    event["hook_event_name"] = spoken.PRE_TOOL[0]
+    decision, _ = refusal_of(host, ask(host, spoken.PRE_TOOL[0], event, environ))
+    assert decision == "deny"
+
+
+@pytest.mark.parametrize(
+    ("event_name", "fields"),
+    [
+        ("beforeShellExecution", {"command": "git push x"}),
+        ("beforeReadFile", {"file_path": "secret.txt", "content": "x", "attachments": []}),
+        ("preToolUse", {"tool_name": "Shell", "tool_input": '{"command": "git push x"}'}),
+    ],
+)
+def test_cursors_other_events_and_spellings_are_understood(event_name, fields, place, environ):
+    event = {"hook_event_name": event_name, "workspace_roots": [str(place)], "cwd": "", **fields}
+    assert ask("cursor", event_name, event, environ)["permission"] == "deny"
+
+
+def test_a_broken_rule_file_denies_everything_but_mending_it(place, environ):
+    broken = place / ".claude" / "settings.json"
+    broken.write_text("{ oops")
+    denied = ask("claude-code", "PreToolUse", claude("Bash", {"command": "ls"}, place), environ)
+    decision, reason = refusal_of("claude-code", denied)
+    assert decision == "deny"
+    assert "settings.json:1" in reason
+    mending = claude("Edit", {"file_path": str(broken)}, place)
+    assert ask("claude-code", "PreToolUse", mending, environ) is None
+
+
+@pytest.mark.parametrize("host", [host for host in HOSTS if adapter(host).SESSION_START])
+def test_a_conversation_begins_with_the_routing_text(host, environ):
+    answer = ask(host, adapter(host).SESSION_START[0], {"source": "startup"}, environ)
+    said = answer.get("additional_context") or answer["hookSpecificOutput"]["additionalContext"]
+    assert said == ROUTING
+
+
+def test_the_routing_text_is_short_and_names_tools_that_exist():
+    assert len(ROUTING.encode()) <= BYTES_MAX
+    assert set(re.findall(r"ctx_\w+", ROUTING)) <= set(BY_NAME)
+
+
+def test_the_tools_that_a_redirect_may_name_are_those_of_the_server():
+    assert set(BY_NAME) == OWN_TOOLS
+
+
+def test_every_verdict_is_logged_under_its_host_with_secrets_masked(place, environ):
+    event = claude("Bash", {"command": "git push x --password=hun2ter"}, place)
+    ask("claude-code", "PreToolUse", event, environ)
+    (found,) = audit.read(Path(environ["CONTEXT_MODE_DIR"]) / "logs")
+    assert found["surface"] == "hook:claude-code"
+    assert found["decision"] == "deny"
+    assert found["excerpt"] == "git push x --password=[REDACTED:password]"
+    assert found["project"] == str(place)
+
+
+def test_storage_is_where_the_program_itself_keeps_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("CONTEXT_MODE_DIR", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert run.data_dir(os.environ) == load_config(environ=os.environ, cwd=tmp_path).data_dir
+    for name in ("XDG_DATA_HOME", "CONTEXT_MODE_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+        assert run.data_dir(os.environ) == load_config(environ=os.environ, cwd=tmp_path).data_dir
+
+
+def test_words_of_a_command_are_joined_so_that_they_stay_words():
+    call = tool_call("shell", {"command": ["rm", "a b; git push"]}, "/")
+    assert call.values == ("rm 'a b; git push'",)
+
+
+COMMAND = (sys.executable, "-m", "ctxmode", "hook")
+
+
+def hook(*arguments: str, stdin: bytes, environ: dict[str, str]):
+    environment = {**os.environ, **environ}
+    return subprocess.run(
+        [*COMMAND, *arguments], input=stdin, capture_output=True, env=environment, timeout=120,
+        check=False,
+    )  # fmt: skip
+
+
+def test_the_process_answers_in_json_and_exits_with_zero(place, environ):
+    event = json.dumps(claude("Bash", {"command": "git push x"}, place)).encode()
+    done = hook("claude-code", "PreToolUse", stdin=event, environ=environ)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("x",), ("claude-code",), ("claude-code", "Stop"), ("--no-such", "option")]
+)
+def test_the_process_is_silent_and_exits_with_zero_on_what_it_does_not_know(arguments, environ):
+    done = hook(*arguments, stdin=b"{", environ=environ)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_defect_denies_and_names_its_log(place, environ, monkeypatch, capsys):
+    from ctxmode.commands import hook as command
+
+    monkeypatch.setenv("CONTEXT_MODE_DIR", environ["CONTEXT_MODE_DIR"])
+    monkeypatch.setattr(run, "respond", lambda *_: 1 / 0)
+    command._answer("claude-code", "PreToolUse", b"{}")
+    answer = json.loads(capsys.readouterr().out)["hookSpecificOutput"]
+    assert answer["permissionDecision"] == "deny"
+    assert "defect" in answer["permissionDecisionReason"]
+
+
+def test_a_hook_loads_nothing_heavy(place, environ):
+    event = json.dumps(claude("Bash", {"command": "git status"}, place))
+    code = (
+        "import sys, io; sys.stdin = io.TextIOWrapper(io.BytesIO(sys.argv[1].encode()))\n"
+        "from ctxmode.cli import main; main(['hook', 'claude-code', 'PreToolUse'])\n"
+        "heavy = {'trio', 'mcp', 'anyio', 'rich', 'argparse', 'pydantic', 'platformdirs', 'kb',\n"
+        "         'executor', 'runtimes', 'sqlite3', 'hashlib', 'difflib'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, event], capture_output=True, text=True, check=True,
+        env={**os.environ, **environ}, timeout=120,
+    )  # fmt: skip
+    assert done.stdout.strip() == "[]"
