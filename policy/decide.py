@@ -11,7 +11,7 @@ from policy.command_patterns import match_command
 from policy.domain_patterns import host_of, match_domain
 from policy.effects import Command, Download, Effect, FileAccess, OpaqueExec, Place, Unparsed
 from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
-from policy.path_patterns import match_path
+from policy.path_patterns import lies_in_tree, match_path
 from policy.rules import ADDRESS_RULE, Rule, Rules
 
 RealPath = Callable[[str], str]
@@ -160,6 +160,8 @@ def _file_matches(access: FileAccess, rules: Rules, real_path: RealPath | None) 
         if not _concerns(rule, is_write=access.is_write):
             continue
         hits = [match_path(rule.spec, rule.anchor, path) for path in paths]
+        if access.is_tree and rule.decision is not Decision.ALLOW and not any(hits):
+            hits = [lies_in_tree(rule.spec, rule.anchor, path, access.excluded) for path in paths]
         # To allow, a link and what it points to must both be allowed; to deny, one is enough.
         if all(hits) if rule.decision is Decision.ALLOW else any(hits):
             redirect = _filled(rule, path=access.path)
@@ -205,7 +207,7 @@ def _unknown_matches(effect: OpaqueExec | Unparsed, rules: Rules) -> Iterator[Ma
     advice = "Write the command out, so that it can be checked."
     yield Match(
         kind, strictest.text, strictest.source, strictest.decision, kind, argv,
-        effect.place.span, effect.place.text, effect.why, advice,
+        effect.place.span, marks.shown(effect.place.text), effect.why, advice,
     )  # fmt: skip
 
 

@@ -36,12 +36,18 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class FileAccess:
-    """A file is read or written; `path` is absolute, or relative to a folder that is unknown."""
+    """A file is read or written; `path` is absolute, or relative to a folder that is unknown.
+
+    `is_tree` says that a folder is meant with all below it, save what has one
+    of the `excluded` names.
+    """
 
     path: str
     is_write: bool
     argv: tuple[str, ...]
     place: Place
+    is_tree: bool = False
+    excluded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

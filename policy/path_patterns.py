@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Collection
 
 from policy import marks
 from policy.paths import is_below
@@ -30,6 +31,28 @@ def match_path(spec: str, anchor: str | None, path: str) -> bool:
     if marks.is_known(path):
         return _matches(spec, path.lstrip("/"))
     return _may_match(spec, anchor, path)
+
+
+def literal_path(spec: str, anchor: str | None) -> str | None:
+    """The one path that a pattern names, with all below it; None when it may be anywhere."""
+    if anchor is None or "/" not in spec.rstrip("/"):
+        return None
+    segments = spec.removesuffix("/**").strip("/").split("/")
+    if any(char in segment for segment in segments for char in "*?[!"):
+        return None
+    return "/".join([anchor.rstrip("/"), *segments])
+
+
+def lies_in_tree(spec: str, anchor: str | None, root: str, excluded: Collection[str] = ()) -> bool:
+    """Whether a folder, taken with all below it, holds the path that a pattern names.
+
+    Patterns that fit anywhere (`.env`) do not count: a search of the project
+    would never be allowed.
+    """
+    literal = literal_path(spec, anchor)
+    if literal is None or not marks.is_known(root) or not is_below(literal, root):
+        return False
+    return not set(excluded).intersection(literal[len(root.rstrip("/")) + 1 :].split("/"))
 
 
 @functools.lru_cache(maxsize=1024)

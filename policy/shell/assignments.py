@@ -28,6 +28,9 @@ def assign(
         state.assign(node.name, ("",), before + items)
         return
     values = walker.expander.texts(node.value, state)
+    if node.name in state.integers:
+        for value in values:
+            walker.expander.run_subscripts(value, state)
     if node.append and old is not None and old.items is None:
         values = tuple(before + value for before in old.values for value in values)
     if node.subscript is not None:

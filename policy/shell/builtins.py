@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from policy import marks
 from policy.paths import normal
 from policy.shell.assignments import consider_variable
+from policy.shell.fields import FIELD_BREAK, field_separators
 from policy.shell.outputs import formatted
 from policy.shell.redirections import file_text
 from policy.shell.state import State
@@ -43,7 +44,8 @@ def _cd(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
 def _eval(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     words = argv[2:] if argv[1:2] == ("--",) else argv[1:]
     text = " ".join(words)
-    return walker.run_text(text, state, frame.inside("eval", frame.span or (0, 0), text))
+    shown = text if marks.is_known(text) else frame.text
+    return walker.run_text(text, state, frame.inside("eval", frame.span or (0, 0), shown))
 
 
 def _source(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
@@ -89,23 +91,36 @@ def _declare(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | No
         _subscript(walker, word.partition("=")[0], state)
         match = re.fullmatch(r"([A-Za-z_]\w*)(?:\[[^]]*\])?(\+?=)(.*)", word, re.DOTALL)
         if match is None:
+            state.integers |= {word} if "i" in flags else frozenset()
             if exports and word.isidentifier():
                 state.export(word)
                 consider_variable(walker, word, state, frame)
             continue
         name, value = match[1], match[3]
         if value[:1] == "(" and value[-1:] == ")":
-            state.assign(name, ("",), tuple(value[1:-1].split()))
+            state.assign(name, ("",), tuple(map(_unkeyed, _array_items(value[1:-1]))))
         else:
             old = state.lookup(name)
             before = old.values if old and match[2] == "+=" else ("",)
             state.assign(name, tuple(prefix + value for prefix in before))
+            if "i" in flags or name in state.integers:
+                state.integers |= {name}
+                walker.expander.run_subscripts(value, state)
             if "n" in flags:  # a name reference: what it refers to is not followed
                 state.assign(name, (marks.LIST,))
         if exports:
             state.export(name)
         consider_variable(walker, name, state, frame)
     return ""
+
+
+def _array_items(text: str) -> list[str]:
+    return text.split(FIELD_BREAK) if FIELD_BREAK in text else [text]
+
+
+def _unkeyed(item: str) -> str:
+    """The value of `[key]=value`."""
+    return re.sub(r"^\[[^]]*\]\+?=", "", item)
 
 
 def _set(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
@@ -155,12 +170,18 @@ def _read(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
         if not name.isidentifier():
             continue
         is_last = position == len(names or ["REPLY"]) - 1
-        values = tuple(dict.fromkeys(_column(line, position, is_last) for line in lines))
+        separators = field_separators(state)
+        columns = (_column(line, position, is_last, separators) for line in lines)
+        values = tuple(dict.fromkeys(columns))
         state.assign(name, values or (marks.LIST,))
     return ""
 
 
-def _column(line: str, position: int, is_last: bool) -> str:
+def _column(line: str, position: int, is_last: bool, separators: str) -> str:
+    if separators.strip():
+        line = "\n".join(re.split(f"[{re.escape(separators)}]", line, maxsplit=position + 1))
+        words = line.split("\n", position + (not is_last))
+        return words[position].replace("\n", separators[:1]) if position < len(words) else ""
     words = line.split(None, position)
     if len(words) <= position:
         return ""
@@ -301,6 +322,7 @@ BUILTINS: dict[str, Handler] = {
     "mapfile": _mapfile,
     "readarray": _mapfile,
     "test": _test,
+    "wait": _test,
     "[": _test,
     "complete": _complete,
     "bind": _bind,

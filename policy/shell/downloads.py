@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.effects import Download, Place
+from policy.paths import resolve
 from policy.wordlist import word_set
 
 if TYPE_CHECKING:
@@ -27,7 +28,19 @@ def report_download(call: Call) -> str | None:
             call.walker.report_file(path, call.state, call.frame, is_write=False, argv=call.argv)
         reaches = prints and call.frame.is_visible
         call.walker.report(Download(url, reaches, call.argv, place))
+    if not prints:
+        for target in _targets(call, urls):
+            call.state.files[resolve(target, call.state.cwd, call.state.links)] = marks.FETCHED
     return marks.FETCHED if prints else ""
+
+
+def _targets(call: Call, urls: list[str]) -> list[str]:
+    """The files that a download is written to."""
+    given = [*call.parsed.values(("o", "output", "O", "output-document"))]
+    if given or call.parsed.has("I", "head", "spider"):
+        return given
+    folder = next(call.parsed.values(("P", "directory-prefix", "output-dir")), ".")
+    return [f"{folder}/{url.split('?')[0].rsplit('/', 1)[-1]}" for url in urls if "/" in url]
 
 
 def _is_url(word: str) -> bool:

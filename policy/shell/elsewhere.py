@@ -50,6 +50,7 @@ def _remote(call: Call) -> str | None:
         if key.lower() in ("proxycommand", "localcommand", "knownhostscommand", "remotecommand"):
             call.run_text(text, "ssh -o")
     words = [word for _, word in parsed.operands][1:]
+    words = words[1:] if words[:1] == ["--"] else words
     state = call.state.copy()
     state.cwd, state.env, state.variables = marks.WORD, {}, {}
     inner = call.inside()._replace(is_visible=False, is_syntactic=False)
@@ -65,6 +66,9 @@ def _container(call: Call) -> str | None:
     verb = index_of(call.argv, "exec", "run", "rsh", "shell", "debug", "create", "enter")
     for value in call.parsed.values(("v", "volume")):
         call.walker.report_file(value.split(":")[0], call.state, call.frame, is_write=False)
+    for value in call.parsed.values(("mount",)):
+        if source := re.search(r"(?:^|,)(?:src|source)=([^,]+)", value):
+            call.walker.report_file(source[1], call.state, call.frame, is_write=False)
     if verb is None:
         return _copy_between(call)
     parsed = parse(call.argv[verb:], call.program.short, call.program.long.split(), permutes=False)
@@ -74,8 +78,8 @@ def _container(call: Call) -> str | None:
     if words[:1] == ["--"]:
         words = words[1:]
     words = [*parsed.values(("entrypoint",)), *words]
-    if not words:
-        return None
+    if not words or (marks.is_only_hole(words[0]) and not marks.is_tainted(words[0])):
+        return None  # `docker run image "$@"`: whatever it is, it runs in the container
     state = call.state.copy()
     state.cwd, state.env, state.variables = marks.WORD, {}, {}
     inner = call.inside()._replace(is_visible=False)

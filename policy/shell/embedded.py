@@ -9,7 +9,7 @@ from policy import marks
 from policy.paths import resolve
 from policy.shell import scripts
 from policy.shell.call import Call, Runner, index_of
-from policy.shell.redirections import file_text
+from policy.shell.redirections import STDIN_PATHS, file_text
 
 
 def _run_scripts(found: Callable[[str], Iterable[str]]) -> Runner:
@@ -27,27 +27,19 @@ def _run_scripts(found: Callable[[str], Iterable[str]]) -> Runner:
 def _own_scripts(call: Call) -> Iterator[str]:
     """The script texts on the command line: option values, else the first operand."""
     given = list(call.parsed.values(("e", "expression", "source")))
+    for path in call.parsed.values(("f", "file")):
+        text = file_text(path, call.state, call.frame)
+        given += [text] if marks.is_known(text) else []
     if given or call.parsed.has("f", "file"):
         yield from given
     else:
         yield from call.operands()[:1]
 
 
-def _vim(call: Call) -> str | None:
-    commands = [*call.parsed.values(("c", "cmd")), *(w[1:] for w in call.argv[1:] if w[:1] == "+")]
-    for command in commands:
-        if shelled := re.match(r":?\s*(?:sil\w*!?\s+)?(?:r\w*\s*)?!(.*)", command, re.DOTALL):
-            call.run_text(shelled[1], "vim !")
-        elif opened := re.match(r":?\s*(?:e|r|read|edit|sp|vs|tabe)\w*\s+(\S+)", command):
-            call.walker.report_file(
-                opened[1], call.state, call.frame, is_write=False, argv=call.argv
-            )
-    return None
-
-
 def _make(call: Call) -> str | None:
     sources = [*call.parsed.values(("eval",))]
-    for path in call.parsed.values(("f", "file", "makefile")):
+    given = [*call.parsed.values(("f", "file", "makefile"))]
+    for path in given or ("GNUmakefile", "makefile", "Makefile"):
         text = file_text(path, call.state, call.frame)
         if marks.is_known(text):
             sources.append(text)
@@ -110,11 +102,32 @@ def _tar(call: Call) -> str | None:
     return None
 
 
+def _dd(call: Call) -> str | None:
+    """`dd of=file`: what it reads can be run from there later."""
+    given = dict(word.partition("=")[::2] for word in call.operands())
+    text = call.frame.stdin or marks.LIST
+    if "if" in given:
+        text = file_text(given["if"], call.state, call.frame)
+    if "of" in given:
+        call.state.files[resolve(given["of"], call.state.cwd, call.state.links)] = text
+    return text if "of" not in given else ""
+
+
+def _zip(call: Call) -> str | None:
+    """`zip -TT cmd`: what tests the archive."""
+    if (index := index_of(call.argv[:-1], "-TT")) is not None:
+        call.run_text(call.argv[index + 1], "zip -TT")
+    return None
+
+
 def _ln(call: Call) -> str | None:
     """A link, a copy or a new name stands for what it was made from."""
     operands = call.operands()
     if len(operands) >= 2:
         link = resolve(operands[-1], call.state.cwd, call.state.links)
+        if operands[0] in STDIN_PATHS:
+            call.state.files[link] = call.frame.stdin or marks.LIST
+            return None
         for operand in operands[:-1]:
             target = resolve(operand, call.state.cwd, call.state.links)
             call.state.links[f"{link}/{target.rsplit('/', 1)[-1]}"] = target
@@ -129,7 +142,6 @@ def _ln(call: Call) -> str | None:
 RUNNERS: dict[str, Runner] = {
     "sed": _run_scripts(scripts.sed_commands),
     "awk": _run_scripts(scripts.awk_commands),
-    "vim": _vim,
     "make": _make,
     "gdb": _gdb,
     "ed": _ed,
@@ -138,4 +150,6 @@ RUNNERS: dict[str, Runner] = {
     "socat": _socat,
     "tar": _tar,
     "ln": _ln,
+    "dd": _dd,
+    "zip": _zip,
 }

@@ -14,6 +14,7 @@ from policy import marks
 from policy.shell import parameters
 from policy.shell.braces import expand_braces
 from policy.shell.fields import (
+    FIELD_BREAK,
     FIXED,
     IFS,
     QUOTED,
@@ -111,7 +112,7 @@ class Expander:
         if assignment.items is None:
             return [(head + value,) for value in self.texts(assignment.value, state)]
         items = self.argument_lists(assignment.items, state)
-        return [(head + "(" + " ".join(fields) + ")",) for fields in items]
+        return [(head + "(" + FIELD_BREAK.join(fields) + ")",) for fields in items]
 
     def texts(self, parts: Sequence[Part], state: State) -> tuple[str, ...]:
         """Every text the parts may make where no splitting happens: values, bodies, targets."""
@@ -214,6 +215,9 @@ class Expander:
         if operator == "@" and part.operand and _joined_literal(part.operand) == "P":
             return [self.run_template(text, state) for text in found or (marks.LIST,)]
         operands = self.texts(part.operand, state) if part.operand else ("",)
+        if operator == ":":
+            for operand in operands:
+                self.run_subscripts(operand, state)
         if operator in ("+", ":+"):
             return operands if found is not None and all(found) else ("", *operands)
         if operator in ("-", ":-", "=", ":=", "?", ":?"):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from policy.shell import trees
 from policy.shell.interpreters import interpreter
 from policy.shell.options import Parsed
 from policy.shell.scripts import awk_files
@@ -27,6 +29,7 @@ def report(call: Call) -> None:
         reads = operands
     else:
         reads = _chosen(program.reads, operands)
+    reads = [*reads, *_included(call)]
     is_in_place = call.name in ("sed", "gsed") and parsed.has("i", "in-place")
     _report(call, reads, is_write=is_in_place)
     _report(call, _chosen(program.writes, operands), is_write=True)
@@ -40,9 +43,24 @@ def report(call: Call) -> None:
 
 
 def _report(call: Call, paths: Iterable[str], *, is_write: bool) -> None:
+    excluded = trees.excluded(call)
     for path in paths:
-        if path not in ("-", ""):
-            call.walker.report_file(path, call.state, call.frame, is_write=is_write, argv=call.argv)
+        if path in ("-", ""):
+            continue
+        access = call.walker.file_access(
+            path, call.state, call.frame, is_write=is_write, argv=call.argv
+        )
+        if excluded is not None:
+            access = replace(access, is_tree=True, excluded=excluded)
+        call.walker.report(access)
+
+
+def _included(call: Call) -> Iterator[str]:
+    """The names that a search is restricted to: `grep -r --include=name`, `rg -g name`."""
+    if call.program.reads == "after-pattern":
+        for name in call.parsed.values(("include", "glob", "iglob", "g")):
+            if not name.startswith("!"):
+                yield trees.as_pattern(name)
 
 
 def _chosen(which: str, operands: tuple[str, ...]) -> tuple[str, ...]:
@@ -114,4 +132,11 @@ def _find(call: Call) -> None:
             _report(call, (call.argv[call.argv.index(option) + 1],), is_write=True)
 
 
-_SPECIAL = {"dd": _dd, "awk": _awk, "sed": _sed, "find": _find}
+def _jq(call: Call) -> None:
+    """`--rawfile name path`, `--slurpfile name path`."""
+    for index, word in enumerate(call.argv[:-2]):
+        if word in ("--rawfile", "--slurpfile"):
+            _report(call, (call.argv[index + 2],), is_write=False)
+
+
+_SPECIAL = {"dd": _dd, "awk": _awk, "sed": _sed, "find": _find, "jq": _jq}

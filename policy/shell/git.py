@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from policy import marks
 from policy.shell.options import Parsed, parse
 from policy.shell.outputs import quoted
+from policy.shell.state import State
 
 if TYPE_CHECKING:
     from policy.shell.call import Call
@@ -98,6 +100,8 @@ def run_git(call: Call) -> str | None:
     for setting in options.values(("c", "config-env")):
         name, _, value = setting.partition("=")
         _consider_setting(call, name, value, aliases)
+    for name, value in _settings_of_environment(state):
+        _consider_setting(call, name, value, aliases)
     if not rest:
         return None
     if alias := aliases.get(rest[0]):
@@ -105,13 +109,22 @@ def run_git(call: Call) -> str | None:
     if rest[0] == "config":
         _configure(call, rest)
     elif rest[:1] == ("submodule",) and "foreach" in rest:
-        words = [word for word in rest[rest.index("foreach") + 1 :] if word[:2] != "--"]
-        call.run_text(" ".join(words), "git submodule foreach")
+        words = parse(rest[rest.index("foreach") :], permutes=False).operands
+        call.run_text(" ".join(word for _, word in words), "git submodule foreach")
     elif rest[:2] == ("bisect", "run"):
         call.run(rest[2:])
     elif subcommand := SUBCOMMANDS.get(rest[0]):
         _run_subcommand(call, subcommand, rest)
     return None
+
+
+def _settings_of_environment(state: State) -> Iterator[tuple[str, str]]:
+    """`GIT_CONFIG_KEY_0=name GIT_CONFIG_VALUE_0=value`."""
+    for variable, key in state.variables.items():
+        if variable.startswith("GIT_CONFIG_KEY_"):
+            value = state.variables.get(variable.replace("KEY", "VALUE"))
+            for name in key.values:
+                yield from ((name, text) for text in (value.values if value else ()))
 
 
 def _run_subcommand(call: Call, subcommand: Subcommand, rest: tuple[str, ...]) -> None:

@@ -128,7 +128,50 @@ def _find(argv: tuple[str, ...]) -> str:
     start = argv[1] if len(argv) > 1 and not argv[1].startswith(("-", "(", "!")) else "."
     name = names[-1] if names and not any(char in names[-1] for char in "*?[") else ""
     base = name.rsplit("/", 1)[-1]
+    inside = _known_folders(argv)
+    if inside:
+        return f"{start.rstrip('/')}/{marks.PATHS}/{inside}/{base or marks.PATHS}\n"
     return f"{start.rstrip('/')}/{marks.PATHS}/{base}\n" if base else f"{start}/{marks.PATHS}\n"
+
+
+def _known_folders(argv: tuple[str, ...]) -> str:
+    """The folders that `-path '*/folder/*'` demands."""
+    patterns = [
+        argv[i + 1] for i, word in enumerate(argv[:-1]) if word in ("-path", "-wholename", "-ipath")
+    ]
+    for pattern in patterns:
+        folders = [piece for piece in pattern.strip("*/").split("/") if piece not in ("", "*", ".")]
+        if pattern.endswith("/*") and not any(char in "".join(folders) for char in "*?["):
+            return "/".join(folders)
+    return ""
+
+
+def _listed(argv: tuple[str, ...]) -> str:
+    """What `ls` prints: the files it was given, and what is in the folders among them."""
+    operands = [word for word in argv[1:] if word[:1] != "-"]
+    return "\n".join([*operands, marks.PATHS])
+
+
+def _path_of(argv: tuple[str, ...]) -> str:
+    """`realpath path` and its kin: the path, where there is one."""
+    operands = [word for word in argv[1:] if word[:1] != "-"]
+    return operands[0] + "\n" if len(operands) == 1 else marks.PATHS
+
+
+def _folder_of(argv: tuple[str, ...]) -> str:
+    operands = [word for word in argv[1:] if word[:1] != "-"]
+    if len(operands) != 1 or not marks.is_known(operands[0]):
+        return marks.PATHS
+    return (operands[0].rstrip("/").rpartition("/")[0] or ".") + "\n"
+
+
+def _name_of(argv: tuple[str, ...]) -> str:
+    operands = [word for word in argv[1:] if word[:1] != "-"]
+    known = bool(operands) and len(operands) <= 2 and all(map(marks.is_known, operands))
+    if not known or len(argv) > len(operands) + 1:
+        return marks.PATHS
+    name = operands[0].rstrip("/").rpartition("/")[2]
+    return (name.removesuffix(operands[1]) if len(operands) > 1 else name) + "\n"
 
 
 def _list_paths(argv: tuple[str, ...]) -> str:
@@ -154,7 +197,7 @@ _PRODUCERS: dict[str, Callable[[tuple[str, ...]], str]] = {
     "printf": _printf,
     "find": _find,
     "fd": _list_paths,
-    "ls": _list_paths,
+    "ls": _listed,
     "git": _git,
     "which": _which,
     "type": _which,
@@ -163,10 +206,10 @@ _PRODUCERS: dict[str, Callable[[tuple[str, ...]], str]] = {
     "nproc": _sequence,
     "mktemp": _list_paths,
     "pwd": _list_paths,
-    "dirname": _list_paths,
-    "basename": _list_paths,
-    "realpath": _list_paths,
-    "readlink": _list_paths,
+    "dirname": _folder_of,
+    "basename": _name_of,
+    "realpath": _path_of,
+    "readlink": _path_of,
     "date": _sequence,
 }
 

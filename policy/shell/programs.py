@@ -77,8 +77,13 @@ _WRAPPERS = _rows(
                       runs_options="c command")),
     ("dbus-run-session", Program(long="config-file dbus-daemon", runs="argv")),
     ("xvfb-run", Program("aefnpsw", "error-file auth-file server-num server-args wait", "argv")),
-    ("unbuffer faketime torsocks torify proxychains proxychains4 eatmydata ld.so",
+    ("faketime", Program("fp", runs="argv", skip=1)),
+    ("start-stop-daemon", Program("xanugpcrdNIPkTR", "exec startas name user group pidfile chuid "
+                                  "chroot chdir nicelevel umask retry", "none",
+                                  runs_options="x exec a startas")),
+    ("unbuffer torsocks torify proxychains proxychains4 eatmydata",
      Program(runs="argv")),
+    ("ld.so", Program(long="library-path preload argv0 audit inhibit-rpath", runs="argv")),
     # Tracing
     ("strace ltrace", Program("abeEIoOpPsSuUX", "trace output attach", "argv",
                               writes_options="o output")),
@@ -93,9 +98,10 @@ _WRAPPERS = _rows(
     ("firejail proot fakeroot fakechroot", Program("lirsbwRqkS", runs="argv")),
     # Project environments
     ("direnv devbox mise rtx asdf pipenv poetry pdm hatch rye bundle pnpm yarn nvm rbenv pyenv "
-     "conda mamba micromamba uv nix op dotenv doppler aws-vault npm bun deno cargo turbo",
+     "conda mamba micromamba uv nix op doppler aws-vault npm bun deno cargo turbo",
      Program("npe", "name prefix env package env-file with python", "project",
              reads_options="env-file")),
+    ("dotenv", Program("fe", "file", "project", reads_options="f file e")),
     ("npx bunx pnpx uvx pipx dlx", Program("pc", "package call", "argv", runs_options="c call")),
     ("nix-shell", Program("pA", "run command", "none", runs_options="run command")),
     ("env", Program("uCS", "unset chdir split-string", "env")),
@@ -120,11 +126,11 @@ _WRAPPERS = _rows(
                           "parameter-list parameter-scan shell export-json export-csv "
                           "export-markdown command-name", "texts",
                           runs_options="p prepare c cleanup s setup")),
-    ("script", Program("cEIOBTmo", "command echo log-in log-out log-io log-timing", "none",
-                       runs_options="c command", writes="all")),
+    ("script", Program("cEIOBTmo", "command echo log-in log-out log-io log-timing", "argv", 1,
+                       runs_options="c command", writes="first")),
     ("busybox toybox sbase-box", Program(runs="argv")),
     ("tmux", Program("LSfcFntxy", runs="terminal")),
-    ("screen", Program("ScehpstT", runs="argv")),
+    ("screen", Program("ScehpstT", runs="screen")),
     ("xterm gnome-terminal konsole", Program("eT", runs="none", runs_options="e")),
     ("at batch", Program("fqt", runs="stdin_text", reads_options="f")),
     ("make gmake", Program("CfIjloWE", "directory file makefile include-dir eval jobs", "make",
@@ -152,19 +158,28 @@ _SEARCHERS = _rows(
         pattern_options="e f expression file", reads_options="f file")),
     ("awk gawk mawk nawk", Program("fvFei", "file assign field-separator source include", "awk",
         reads="after-pattern", pattern_options="f file e source", reads_options="f file")),
-    ("jq yq gojq xq", Program("fL", "from-file arg argjson slurpfile rawfile indent",
+    ("jq yq gojq xq", Program("fL", "from-file arg argjson slurpfile rawfile indent", "jq",
         reads="after-pattern", pattern_options="f from-file", reads_options="f from-file")),
 )  # fmt: skip
 
 _FILE_TOOLS = _rows(
     ("cat bat batcat tac nl rev od xxd hexdump hd strings base64 base32 basenc md5sum sha1sum "
-     "sha224sum sha256sum sha512sum b2sum cksum sum less more most pg zcat bzcat xzcat zless "
-     "zmore expand unexpand fmt fold pr comm join paste diff sdiff vimdiff colordiff cmp file "
+     "sha224sum sha256sum sha512sum b2sum cksum sum zcat bzcat xzcat "
+     "expand unexpand fmt fold pr comm join paste diff sdiff vimdiff colordiff cmp file "
      "wc uniq iconv column view bzip2 xz gzip gunzip bunzip2 zstd lz4 open xdg-open code subl "
-     "nano emacs micro pico joe kate gedit mousepad glow csvlook xmllint ",
+     "nano micro pico joe kate gedit mousepad glow csvlook xmllint ",
      Program(reads="all")),  # an option's value taken for a file does no harm, the reverse does
-    ("ed ex", Program(runs="ed", reads="all")),
-    ("vim nvim vi view gvim", Program("cTuUiWsp", "cmd", "vim", reads="all")),
+    ("ed", Program(runs="ed", reads="all")),
+    ("less more most pg zless zmore", Program(runs="pager", reads="all")),
+    ("emacs emacsclient", Program("lf", "eval execute load", "emacs", reads="all",
+                                  reads_options="l load")),
+    ("sqlite3 sqlite", Program(long="cmd init separator", runs="database", reads="first",
+                               reads_options="init", long_with_one_dash=True)),
+    ("psql mysql mariadb", Program("cefhpUdPDuSvo", "command execute file host port user dbname "
+                                   "defaults-file", "database", reads_options="f file")),
+    ("pip pip3", Program("rceit", "requirement constraint editable index-url target",
+                         reads_options="r requirement c constraint")),
+    ("ex vim nvim vi view gvim", Program("cTuUiWsp", "cmd", "vim", reads="all")),
     ("man", Program("PHpCeEmMLRSrt", "pager html config-file encoding locale manpath sections",
                     runs_options="P pager H html")),
     ("head tail", Program("ncs", "lines bytes pid sleep-interval", reads="all")),
@@ -191,7 +206,7 @@ _FILE_TOOLS = _rows(
         "new-volume-script transform", "tar", reads="all",
         runs_options="I use-compress-program to-command rsh-command info-script F "
         "new-volume-script", reads_options="T files-from")),
-    ("zip 7z 7za rar", Program("xibntP", "unzip-command", reads="all",
+    ("zip 7z 7za rar", Program("xibntP", "unzip-command", "zip", reads="all",
                                runs_options="unzip-command")),
     ("unzip cpio ar", Program("dxIOFE", reads="first")),
     ("scp", Program("cFiJloPSD", reads="heads", writes="last", runs_options="S",
@@ -216,7 +231,7 @@ _FILE_TOOLS = _rows(
         "resolve interface limit-rate json output-dir form-string max-redirs netrc-file "
         "oauth2-bearer stderr trace trace-ascii unix-socket time-cond",
         "download", reads_options="K config T upload-file E cert key netrc-file b cookie cacert",
-        writes_options="o output D dump-header c cookie-jar trace trace-ascii stderr",
+        writes_options="o output output-dir D dump-header c cookie-jar trace trace-ascii stderr",
         at_options="d data data-binary data-ascii data-urlencode F form json H header w "
         "write-out")),
     ("wget", Program("OoaietTwPQUBlARDIX", "output-document output-file append-output input-file "
@@ -225,7 +240,8 @@ _FILE_TOOLS = _rows(
         "load-cookies save-cookies ca-certificate certificate private-key config use-askpass",
         "download", reads_options="i input-file post-file body-file load-cookies certificate "
         "private-key config",
-        writes_options="o output-file a append-output save-cookies O output-document",
+        writes_options="o output-file a append-output save-cookies O output-document P "
+        "directory-prefix",
         runs_options="use-askpass")),
     ("http https httpie xh", Program(runs="none", files_known=False)),
     ("nc ncat netcat socat telnet", Program("ec", "exec sh-exec", "socat",
@@ -242,7 +258,7 @@ _NON_READERS = _rows(
      "hostname uname ps top htop pgrep pkill killall dpkg rpm du df lsof history alias unalias "
      "complete compgen ssh-add logger wait jobs fg bg umask ulimit return exit break "
      "continue shift getopts let help bind expr namei locate fzf apt apt-get apt-cache yum dnf "
-     "brew pip pip3 gem gh glab shopt set unset caller times disown suspend",
+     "brew gem gh glab shopt set unset caller times disown suspend",
      Program()),
 )  # fmt: skip
 

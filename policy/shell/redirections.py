@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 from policy import marks
 from policy.paths import resolve
 from policy.shell.frame import Frame
+from policy.shell.programs import SILENT_SINKS
 from policy.shell.state import State
-from policy.shell.syntax import Redirection
+from policy.shell.syntax import Group, Redirection, Simple, Statement
 from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from policy.shell.walk import Walker
 
 _TO_TERMINAL = word_set("/dev/stdout /dev/stderr /dev/tty /dev/fd/1 /dev/fd/2")
-_STDIN_PATHS = word_set("- /dev/stdin /dev/fd/0 /proc/self/fd/0")
+STDIN_PATHS = word_set("- /dev/stdin /dev/fd/0 /proc/self/fd/0")
 
 
 def redirect(
@@ -99,6 +100,18 @@ def store(output: str, targets: Sequence[tuple[str, bool]], state: State) -> str
 
 def file_text(path: str, state: State, frame: Frame) -> str:
     """The text of a file, if this program made it; else unknown."""
-    if path in _STDIN_PATHS:
+    if path in STDIN_PATHS:
         return frame.stdin if frame.stdin is not None else marks.LIST
     return state.files.get(resolve(path, state.cwd, state.links), marks.LIST)
+
+
+def is_silent(stage: Statement) -> bool:
+    """Whether a pipeline stage lets nothing of its input through to the terminal."""
+    if isinstance(stage, Simple | Group):
+        for item in stage.redirections:
+            if item.operator in (">", ">>", ">|", "&>", "&>>") and item.fd in ("", "1"):
+                return True
+    if not isinstance(stage, Simple) or not stage.words or not stage.words[0].parts:
+        return False
+    first = stage.words[0].parts[0]
+    return getattr(first, "text", "").rsplit("/", 1)[-1] in SILENT_SINKS

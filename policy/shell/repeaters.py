@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 from policy import marks
+from policy.shell.ansi import unescape
 from policy.shell.call import Call, Runner, index_of
 from policy.shell.options import parse
 from policy.shell.outputs import output_of
@@ -16,10 +18,23 @@ def _stdin_words(call: Call) -> tuple[str, ...]:
     if text is None:
         return (marks.LIST,)
     if marks.is_known(text):
-        return tuple(text.split())
+        return _split_words(text, call)
     if marks.PATHS in text:
         return tuple(text.split())
     return (marks.LIST,)
+
+
+def _split_words(text: str, call: Call) -> tuple[str, ...]:
+    """Input split as xargs does: at blanks with quotes heeded, or at the separator it was given."""
+    separator = "\0" if call.parsed.has("0", "null") else None
+    for given in call.parsed.values(("d", "delimiter")):
+        separator = unescape(given)
+    if separator:
+        return tuple(word for word in text.split(separator) if word.strip())
+    try:
+        return tuple(shlex.split(text))
+    except ValueError:
+        return tuple(text.split())
 
 
 def _xargs(call: Call) -> str | None:
@@ -85,6 +100,13 @@ def _terminal(call: Call) -> str | None:
     return None
 
 
+def _screen(call: Call) -> str | None:
+    """`screen cmd`, and `screen -X stuff text`, which types the text."""
+    if (index := index_of(call.argv[:-1], "stuff")) is not None:
+        return call.run_text(unescape(call.argv[index + 1], printed=True), "screen stuff")
+    return call.run(call.words(call.argv))
+
+
 _TERMINAL_VERBS = word_set(
     "new-session new new-window neww split-window splitw respawn-pane respawnp respawn-window "
     "run-shell run if-shell if pipe-pane pipep send-keys send display-popup popup"
@@ -129,9 +151,18 @@ def _find(call: Call) -> str | None:
 def _fd(call: Call) -> str | None:
     index = index_of(call.argv, "-x", "--exec", "-X", "--exec-batch")
     if index is not None:
-        inner = [word.replace("{}", marks.PATHS) for word in call.argv[index + 1 :]]
-        call.run(inner if marks.PATHS in "".join(inner) else [*inner, marks.PATHS])
+        found = _found_by_fd(call.argv[1:index])
+        inner = [word.replace("{}", found) for word in call.argv[index + 1 :]]
+        call.run(inner if marks.PATHS in "".join(inner) else [*inner, found])
     return None
+
+
+def _found_by_fd(words: tuple[str, ...]) -> str:
+    """What fd finds: paths that end in its pattern, where that is a plain name."""
+    pattern = next((word for word in words if word[:1] != "-"), "")
+    name = re.sub(r"\\(.)", r"\1", pattern.removeprefix("^").removesuffix("$"))
+    is_plain = re.fullmatch(r"\^?(?:[\w-]|\\.)+\$", pattern) is not None
+    return f"./{marks.PATHS}/{name}" if is_plain else marks.PATHS
 
 
 RUNNERS: dict[str, Runner] = {
@@ -140,6 +171,7 @@ RUNNERS: dict[str, Runner] = {
     "text": _text,
     "texts": _texts,
     "terminal": _terminal,
+    "screen": _screen,
     "stdin_text": _stdin_text,
     "crontab": _crontab,
     "find": _find,

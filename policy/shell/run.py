@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.effects import program_name
 from policy.paths import resolve
-from policy.shell import downloads, elsewhere, embedded, files, git, repeaters, wrappers
+from policy.shell import consoles, downloads, elsewhere, embedded, files, git, repeaters, wrappers
 from policy.shell.call import Call, Runner
 from policy.shell.interpreters import Interpreter, interpreter
 from policy.shell.options import parse
@@ -21,6 +22,10 @@ from policy.shell.state import State
 if TYPE_CHECKING:
     from policy.shell.frame import Frame
     from policy.shell.walk import Walker
+
+
+# The dynamic loader runs the program it is given.
+_LOADER = re.compile(r"ld-(linux|musl)[\w.-]*\.so[.\d]*|ld\.so[.\d]*")
 
 
 def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Frame) -> str:
@@ -57,7 +62,8 @@ def _name_of(word: str, state: State) -> str:
     """The program's name; through a link or a copy that this program made, the original's."""
     if "/" in word and state.links:
         word = resolve(word, state.cwd, state.links)
-    return (program_name(word) or "").removesuffix(".exe")
+    name = (program_name(word) or "").removesuffix(".exe")
+    return "ld.so" if _LOADER.fullmatch(name) else name
 
 
 def _run_made_file(call: Call) -> bool:
@@ -85,7 +91,12 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
     for code in codes:
         state.parameters = tuple(operands)
         walker.run_code(known.language, code, state, frame)
-    if codes or any(parsed.values(tuple(known.modules))):
+    modules = list(parsed.values(tuple(known.modules)))
+    if "timeit" in modules:
+        codes = list(_timed_code(call.argv))
+        for code in codes:
+            walker.run_code(known.language, code, state, frame)
+    if codes or modules:
         return marks.LIST
     if operands and known.run_command == operands[0]:
         operands = operands[1:]
@@ -98,6 +109,13 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
     return marks.LIST
 
 
+def _timed_code(argv: tuple[str, ...]) -> Iterator[str]:
+    """`python -m timeit -s setup statement ...`: its operands are code."""
+    parsed = parse(argv[argv.index("timeit") :] if "timeit" in argv else (), "nrsu")
+    yield from parsed.values(("s", "setup"))
+    yield from (word for _, word in parsed.operands)
+
+
 def _nothing(call: Call) -> str | None:
     return None
 
@@ -107,10 +125,11 @@ RUNNERS: dict[str, Runner] = {
     **elsewhere.RUNNERS,
     **repeaters.RUNNERS,
     **embedded.RUNNERS,
+    **consoles.RUNNERS,
     "git": git.run_git,
     "download": downloads.report_download,
-    "dd": _nothing,
     "none": _nothing,
+    "jq": _nothing,
 }
 
 _STOPS_AT_OPERAND = frozenset(("argv", "env"))

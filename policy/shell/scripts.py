@@ -34,7 +34,7 @@ def sed_commands(script: str) -> Iterator[str]:
 
 def awk_commands(program: str) -> Iterator[str]:
     """What `system()` and awk's pipes would run; what is not a string literal is unknown."""
-    tokens = _AWK_TOKEN.findall(program)
+    tokens = _awk_tokens(program)
     prints = False
     for index, piece in enumerate(tokens):
         following = tokens[index + 1] if index + 1 < len(tokens) else ""
@@ -47,6 +47,25 @@ def awk_commands(program: str) -> Iterator[str]:
             yield _awk_text(_statement_before(tokens, index))
         elif piece in ("|", "|&") and (prints or following[:1] == '"'):
             yield _awk_text(_statement_after(tokens, index))
+
+
+def _awk_tokens(program: str) -> list[str]:
+    """The tokens, names that are given one plain text replaced by it."""
+    tokens = _AWK_TOKEN.findall(program)
+    given: dict[str, set[str]] = {}
+    for index in range(1, len(tokens) - 1):
+        if tokens[index] == "=" and tokens[index - 1].isidentifier():
+            given.setdefault(tokens[index - 1], set()).add(tokens[index + 1])
+    known = {
+        name: text
+        for name, texts in given.items()
+        if len(texts) == 1 and (text := min(texts))[:1] == '"'
+    }
+    following = [*tokens[1:], ""]
+    return [
+        token if after == "=" else known.get(token, token)
+        for token, after in zip(tokens, following, strict=True)
+    ]
 
 
 def _enclosed(tokens: list[str], opening: int) -> list[str]:
@@ -74,7 +93,7 @@ def _statement_after(tokens: list[str], start: int) -> list[str]:
 
 def awk_files(program: str) -> Iterator[str]:
     """Files that the program itself reads or writes."""
-    tokens = _AWK_TOKEN.findall(program)
+    tokens = _awk_tokens(program)
     for index in range(len(tokens) - 1):
         if tokens[index] in ("<", ">", ">>") and tokens[index + 1][:1] == '"':
             yield unescape(tokens[index + 1][1:-1])

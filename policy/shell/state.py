@@ -67,6 +67,7 @@ class State:
     files: dict[str, str] = field(default_factory=dict)  # contents this program wrote
     links: dict[str, str] = field(default_factory=dict)  # links and copies this program made
     exported: frozenset[str] = frozenset()  # names this program exports itself
+    integers: frozenset[str] = frozenset()  # names whose values are evaluated: `declare -i`
 
     def copy(self) -> State:
         """An independent copy, for a subshell or one arm of a branch."""
@@ -83,12 +84,14 @@ class State:
             self.files,
             self.links,
             self.exported,
+            self.integers,
         )
 
     def take(self, other: State) -> None:
         """Become what the other is; the positional parameters stay, they are the caller's."""
         self.variables, self.functions = dict(other.variables), dict(other.functions)
         self.aliases, self.exported, self.cwd = dict(other.aliases), other.exported, other.cwd
+        self.integers = other.integers
 
     def fingerprint(self) -> frozenset[object]:
         """Equal for states in which the same commands do the same."""
@@ -106,6 +109,7 @@ class State:
         self.functions = other.functions | self.functions
         self.aliases = other.aliases | self.aliases
         self.exported |= other.exported
+        self.integers |= other.integers
         if self.cwd != other.cwd:
             self.cwd = marks.WORD
         if self.parameters != other.parameters:

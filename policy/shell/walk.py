@@ -11,12 +11,12 @@ from policy.shell import builtins, outputs, run
 from policy.shell.assignments import assign
 from policy.shell.cursor import Cursor
 from policy.shell.expand import Expander
+from policy.shell.fields import FIELD_BREAK
 from policy.shell.frame import RUN_DEPTH_MAX, Frame, Screen
 from policy.shell.grammar import build, parse
 from policy.shell.heredocs import read_template
 from policy.shell.lex import read_list
-from policy.shell.programs import SILENT_SINKS
-from policy.shell.redirections import redirect, store
+from policy.shell.redirections import is_silent, redirect, store
 from policy.shell.state import VALUE_MAX, Budget, BudgetExceededError, State, Variable
 from policy.shell.syntax import (
     Branch,
@@ -111,8 +111,14 @@ class Walker:
         self, path: str, state: State, frame: Frame, *, is_write: bool, argv: Sequence[str] = ()
     ) -> None:
         """A file is read or written."""
+        self.report(self.file_access(path, state, frame, is_write=is_write, argv=argv))
+
+    def file_access(
+        self, path: str, state: State, frame: Frame, *, is_write: bool, argv: Sequence[str]
+    ) -> FileAccess:
+        """The reading or writing of a file, its path seen from where the walk is."""
         resolved = resolve(marks.untraced(path), state.cwd, state.links)
-        self.report(FileAccess(resolved, is_write, tuple(argv), self._here(frame)))
+        return FileAccess(resolved, is_write, tuple(argv), self._here(frame))
 
     # Statements
 
@@ -136,7 +142,7 @@ class Walker:
         output = frame.stdin
         visible = [frame.is_visible]
         for stage in reversed(node.stages[1:]):
-            visible.append(visible[-1] and not _is_silent(stage))
+            visible.append(visible[-1] and not is_silent(stage))
         for stage, is_visible in zip(node.stages, reversed(visible), strict=True):
             inner = frame._replace(stdin=output, is_visible=is_visible)
             is_last = stage is node.stages[-1]
@@ -265,7 +271,8 @@ class Walker:
             for name in sorted(state.exported & state.variables.keys())
             for value in state.variables[name].values[:1]
         )
-        self.report(Command(argv, state.cwd, exported, frame.stdin, place, frame.is_syntactic))
+        shown = tuple(word.replace(FIELD_BREAK, " ") for word in argv)
+        self.report(Command(shown, state.cwd, exported, frame.stdin, place, frame.is_syntactic))
         if argv[0] in state.aliases:
             self._run_alias(argv, state, frame)
         if function := state.functions.get(argv[0]):
@@ -357,18 +364,6 @@ class Walker:
             self.report_unparsed(str(error), frame)
             return marks.LIST
         return self.expander.text(parts, state)
-
-
-def _is_silent(stage: Statement) -> bool:
-    """Whether a pipeline stage lets nothing of its input through to the terminal."""
-    if isinstance(stage, Simple | Group):
-        for item in stage.redirections:
-            if item.operator in (">", ">>", ">|", "&>", "&>>") and item.fd in ("", "1"):
-                return True
-    if not isinstance(stage, Simple) or not stage.words or not stage.words[0].parts:
-        return False
-    first = stage.words[0].parts[0]
-    return getattr(first, "text", "").rsplit("/", 1)[-1] in SILENT_SINKS
 
 
 _WALKERS: dict[type, Callable[..., str]] = {

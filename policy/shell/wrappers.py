@@ -59,14 +59,19 @@ def _su(call: Call) -> str | None:
 
 def _shell(call: Call) -> str | None:
     """`sh -c text name args`, `sh script args`, `sh -s args < text`."""
-    parsed = parse(call.argv, call.program.short, call.program.long.split(), permutes=False)
+    parsed = parse(
+        _without_plus(call.argv), "Oo", ("rcfile", "init-file", "command"), permutes=False
+    )
     operands = tuple(word for _, word in parsed.operands)
     state = call.state.copy()
     state.functions, state.aliases = dict(call.state.functions), {}
     inner = call.inside(f"{call.name} -c")._replace(is_syntactic=False)
     for startup in parsed.values(("rcfile", "init-file")):
         run_script_file(call.walker, startup, (), state.copy(), inner)
-    text = next(parsed.values(("c", "command")), None)
+    text = next(parsed.values(("command",)), None)
+    if text is None and parsed.has("c") and operands:
+        text, *rest = operands
+        operands = tuple(rest)
     if text is not None:
         state.name = operands[0] if operands else call.name
         state.parameters = operands[1:]
@@ -77,6 +82,14 @@ def _shell(call: Call) -> str | None:
         return None
     state.parameters = operands
     return call.walker.run_text(call.frame.stdin, state, call.inside()._replace(stdin=None))
+
+
+def _without_plus(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """The command line without options that are switched off, such as `+x`."""
+    index = 1
+    while index < len(argv) and argv[index][:1] in ("-", "+") and argv[index] not in ("-", "--"):
+        index += 1
+    return (argv[0], *(word for word in argv[1:index] if word[0] != "+"), *argv[index:])
 
 
 def _shell_script(call: Call, operands: tuple[str, ...], state: State) -> str | None:
