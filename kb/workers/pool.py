@@ -125,6 +125,9 @@ class _Pool:
             worker.process.returncode = 0  # not ours to wait for
         self._begin()
 
+    def processes(self) -> list[int]:
+        return [worker.process.pid for worker in self._idle]
+
 
 def _cause(status: int, error: Exception) -> str:
     if isinstance(error, TimeoutError):
@@ -161,3 +164,13 @@ def to_markdown(html: str, *, base_url: str | None = None) -> str:
         return _pool.exchange(Page(base_url), html.encode("utf-8", "replace")).decode()
     except (WorkerDiedError, UnicodeDecodeError):
         return bare_text(html)
+
+
+def processes() -> list[int]:
+    """The ids of the workers that wait for work."""
+    return _pool.processes()
+
+
+def restart() -> None:
+    """End the workers that wait for work; the next work starts new ones."""
+    _pool.close()
