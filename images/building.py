@@ -8,14 +8,14 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 import docker
 import trio
-from docker.errors import DockerException
+from docker.errors import APIError, DockerException
 from requests.exceptions import RequestException
 
 from images import context
@@ -28,6 +28,8 @@ from images.settings import Settings
 BUILD_S_MAX: Final = 1800.0
 SILENCE_S_MAX: Final = 600
 OUTPUT_LINES: Final = 40
+CLEANING_S_MAX: Final = 60.0
+CLEANING_EVERY_S: Final = 0.5
 REPORT_EVERY_S: Final = 15.0
 Report = Callable[[str], None]
 
@@ -66,8 +68,9 @@ async def build_toolchains(
         await _run(api, entries, options, report)
     finally:
         # The settings of this host are in what the steps left: it goes, however they ended.
-        with trio.CancelScope(shield=True, deadline=trio.current_time() + SILENCE_S_MAX):
-            await trio.to_thread.run_sync(_remove_stages, api, stage, abandon_on_cancel=True)
+        with trio.move_on_after(CLEANING_S_MAX, shield=True):
+            while not await trio.to_thread.run_sync(_remove_stages, api, stage):  # noqa: ASYNC110
+                await trio.sleep(CLEANING_EVERY_S)  # nobody is told of a step's end
 
 
 async def build_image(api: docker.APIClient, group: Group, base: str, report: Report) -> str:
@@ -95,7 +98,7 @@ async def _run(
     build = partial(_build, api, context.archive(entries), options, report)
     try:
         with trio.fail_after(BUILD_S_MAX):
-            await trio.to_thread.run_sync(build, abandon_on_cancel=True)
+            await trio.to_thread.run_sync(build)  # looks itself whether it is cancelled
     except trio.TooSlowError as error:
         hint = "See what the last step waits for; a slow network may need several tries"
         raise ImageError(f"it did not end in {BUILD_S_MAX:g} s", hint) from error
@@ -117,14 +120,13 @@ def _build(
         **options,
     )
     told_s = time.monotonic()
-    for line in _lines(stream):
-        trio.from_thread.check_cancelled()
-        if step := _STEP.match(line):
-            report(f"step {step.group(1)}: {step.group(2)}")
-            told_s = time.monotonic()
-        elif time.monotonic() - told_s > REPORT_EVERY_S:
-            report(f"… {line}")
-            told_s = time.monotonic()
+    with closing(stream):  # and with it the connection: that is how the engine learns of it
+        for line in _lines(stream):
+            trio.from_thread.check_cancelled()
+            step = _STEP.match(line)
+            if step or time.monotonic() - told_s > REPORT_EVERY_S:
+                report(f"step {step.group(1)}: {step.group(2)}" if step else f"… {line}")
+                told_s = time.monotonic()
 
 
 def _lines(stream: Iterator[Mapping[str, Any]]) -> Iterator[str]:
@@ -146,7 +148,16 @@ def _lines(stream: Iterator[Mapping[str, Any]]) -> Iterator[str]:
         raise ImageError(failed, remedy(f"{failed}\n{output}"), output)
 
 
-def _remove_stages(api: docker.APIClient, stage: str) -> None:
-    with suppress(DockerException, RequestException):  # the next build and `remove` try again
-        for image in api.images(filters={"label": f"{STAGE_LABEL}={stage}"}):
+def _remove_stages(api: docker.APIClient, stage: str) -> bool:
+    """Remove what the steps of a build left; False while one goes on that was given up."""
+    label = {"label": f"{STAGE_LABEL}={stage}"}
+    try:
+        if api.containers(all=True, filters=label):
+            return False
+        for image in api.images(filters=label):
             api.remove_image(image["Id"])
+    except APIError:
+        return False  # a step has just begun
+    except (DockerException, RequestException):
+        return True  # the engine is gone: `remove` with all groups takes it away
+    return True

@@ -1,19 +1,21 @@
 """Images made by a real engine: proven before they count, and nothing is left beside them."""
 
 import pytest
+import trio
 
 from images import inventory, making
 from images.errors import ImageError
 from images.making import Order
-from images.naming import BASE_LABEL, LABEL, STAGE_LABEL, reference, toolchains_reference
+from images.naming import BASE_LABEL, LABEL, reference, toolchains_reference
 
-STAGED = "FROM ${BASE} AS installed\nARG STAGE\nLABEL context-mode.stage=${STAGE}\n"
+STAGED = "FROM ${BASE} AS installed\nARG STAGE\nLABEL context-mode.stage=${STAGE} test=NAME\n"
 GOOD = (
     f"ARG BASE\n{STAGED}USER 0:0\nCOPY build /build\nRUN chmod u+s /bin/sh\nRUN /build/finish\n"
     "FROM scratch\nCOPY --from=installed / /\n"
 )
 PLAIN = "ARG BASE\nFROM ${BASE}\nUSER 0:0\n"
 BROKEN = f"ARG BASE\n{STAGED}RUN echo a word in parting && exit 3\n"
+ENDLESS = f"ARG BASE\n{STAGED}RUN while :; do echo still here; sleep 0.1; done\n"
 SETUID = "find / -xdev -type f -perm /6000; ls -d /build; id -u; id -un 65432"
 
 
@@ -36,14 +38,10 @@ def in_image(api, image: str, command: str) -> str:
 
 
 def left_by(api, group) -> list:
-    """Stages of the group's builds, and containers that its checks did not remove."""
-    name = group.name
-    stages = [
-        image
-        for image in api.images(filters={"label": STAGE_LABEL})
-        if (image["Labels"] or {}).get(LABEL) == name
-    ]
-    return stages + api.containers(all=True, filters={"label": f"{LABEL}={name}"})
+    """What the steps of a group's builds and its checks did not take away."""
+    in_steps, in_checks = {"label": f"test={group.name}"}, {"label": f"{LABEL}={group.name}"}
+    of_checks = api.containers(all=True, filters=in_checks)
+    return api.images(filters=in_steps) + api.containers(all=True, filters=in_steps) + of_checks
 
 
 async def test_an_image_is_made_and_proven_and_made_only_once(api, base, new_group, monkeypatch):
@@ -83,6 +81,22 @@ async def test_a_step_that_fails_is_told_with_what_it_printed_and_keeps_no_other
     assert "a word in parting" in made[0].error.output
     assert made[1].error is None
     assert left_by(api, broken) == []
+
+
+async def test_a_build_that_is_given_up_ends_and_leaves_nothing(api, base, new_group):
+    group, begun = new_group(ENDLESS), trio.Event()
+
+    def report(line: str) -> None:
+        if "RUN while" in line:
+            trio.from_thread.run_sync(begun.set)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(making.make, api, Order((group,), base), report)
+        await begun.wait()
+        nursery.cancel_scope.cancel()
+    assert left_by(api, group) == []
+    (state,) = await inventory.survey(api, (group,))
+    assert state.state is inventory.State.MISSING
 
 
 async def test_an_image_in_which_a_language_does_not_run_does_not_pass(api, base, new_group):
