@@ -31,6 +31,8 @@ class Config:
         default_factory=lambda: Path(platformdirs.user_config_dir()).absolute()
     )
     project_is_given: bool = True
+    isolation: str = ""  # as a command line says it; empty is what the user's file says
+    runtime: str = ""
 
     @property
     def database(self) -> Path:

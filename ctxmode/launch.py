@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import trio
@@ -22,7 +23,11 @@ T = TypeVar("T")
 
 def with_app(args: argparse.Namespace, action: Callable[[App], Awaitable[T]]) -> T:
     """Open the App of the project that the arguments name, do one thing with it, and close it."""
-    config = load_config(args.project)
+    config = replace(
+        load_config(args.project),
+        isolation=getattr(args, "isolation", None) or "",
+        runtime=getattr(args, "runtime", None) or "",
+    )
 
     async def opened() -> T:
         async with open_app(config) as app:

@@ -31,15 +31,8 @@ class Checked:
     profile: Profile
 
 
-def check(
-    request: Request,
-    project: Path,
-    profiles: Mapping[str, Profile],
-    limits: Limits | None = None,
-) -> Checked:
+def check(request: Request, project: Path, profiles: Mapping[str, Profile]) -> Checked:
     """The request, resolved; paths are real paths, so that no link leads out of the project.
-
-    `limits` are those of a request that gives none.
 
     Raises:
         RequestError: some part can't be run as asked.
@@ -67,7 +60,7 @@ def check(
         script=script,
         bind_file=None if request.bind_file is None else _file(request.bind_file, cwd, project),
         cwd=cwd,
-        limits=_limits(request, limits or Limits()),
+        limits=_limits(request),
         profile=profiles[request.profile],
     )
 
@@ -92,8 +85,8 @@ def _check_session(request: Request) -> None:
         raise RequestError("a run in the background has no session", "leave one of the two out")
 
 
-def _limits(request: Request, usual: Limits) -> Limits:
-    limits = request.limits or usual
+def _limits(request: Request) -> Limits:
+    limits = request.limits or Limits()
     if request.timeout_s is None:
         return limits
     try:
