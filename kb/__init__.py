@@ -23,9 +23,14 @@ from kb.errors import (
     StoreUnavailableError,
     UnknownSourceError,
 )
+from kb.explaining import explain
+from kb.filters import Filters
 from kb.model import (
     Check,
     Correction,
+    ExplainedHit,
+    Explanation,
+    Expression,
     Hit,
     Indexed,
     Origin,
@@ -51,6 +56,10 @@ __all__ = [
     "Correction",
     "DirectoryProgress",
     "DirectoryReport",
+    "ExplainedHit",
+    "Explanation",
+    "Expression",
+    "Filters",
     "Hit",
     "Indexed",
     "OnProgress",
@@ -73,6 +82,7 @@ __all__ = [
     "UnknownSourceError",
     "chunk",
     "estimate_tokens",
+    "explain",
     "fts5_available",
     "index_file",
     "index_paths",

@@ -131,6 +131,45 @@ class QueryResult:
 
 
 @dataclass(frozen=True, slots=True)
+class ExplainedHit:
+    """What a hit's score is the sum of: BM25 of its words, shares for words near each other and
+    for the rest of its source. Each rank counts from 1 among the chunks that were ranked; None
+    where nothing stands together."""
+
+    hit: Hit
+    words: float
+    words_rank: int
+    together: float
+    together_rank: int | None
+    source: float
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A query as the full-text index was asked it. The `choosing` words chose the chunks that all
+    of the words score."""
+
+    table: str
+    words: str
+    choosing: tuple[str, ...]
+    together: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why the hits of a query rank as they do. `filters` are those in force, by name; `ranked` says
+    how many chunks there were to choose the hits from."""
+
+    query: str
+    words: tuple[str, ...]
+    corrections: tuple[Correction, ...]
+    filters: tuple[tuple[str, str], ...]
+    expressions: tuple[Expression, ...]
+    ranked: int
+    hits: tuple[ExplainedHit, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Stats:
     """Counts over the whole store, in sources, chunks and bytes."""
 

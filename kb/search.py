@@ -25,7 +25,7 @@ MOST_COPIES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class _Ask:
+class Ask:
     """One query with all that decides its answer."""
 
     query: Query
@@ -33,27 +33,28 @@ class _Ask:
     where: Condition
     tables: tuple[str, ...]
     limit: int
+    filters: Filters
+
+    @property
+    def corrections(self) -> tuple[Correction, ...]:
+        return tuple(
+            Correction(typed, word) for typed, meant in self.corrected.items() for word in meant
+        )
 
 
 def search(
     db: sqlite3.Connection, text: str, filters: Filters, *, limit: int, budget_bytes: int | None
 ) -> QueryResult:
     """The answer to one query; `budget_bytes` bounds the UTF-8 size of all texts together."""
-    words, filters = inline(text, filters)
-    query, where = parse(words), condition(filters)
-    if not _anything_indexed(db, where):
+    ask = asked(db, text, filters, limit)
+    if not _anything_indexed(db, ask.where):
         return QueryResult(text, SearchState.NOTHING_INDEXED)
-    if not query.terms:
+    if not ask.query.terms:
         return QueryResult(text, SearchState.NO_MATCH)
-    corrected = vocabulary.corrections(db, query.terms)
-    tables = ("chunk_fts", "history_fts") if filters.include_superseded else ("chunk_fts",)
-    corrections = tuple(
-        Correction(typed, word) for typed, meant in corrected.items() for word in meant
-    )
-    hits = _hits(db, _Ask(query, corrected, where, tables, limit))
-    hits = [replace(hit, corrections=corrections) for hit in hits]
+    corrections = ask.corrections
+    hits = [replace(hit, corrections=corrections) for hit in _hits(db, ask)]
     shown = within_budget(
-        hits, (*query.terms, *(correction.used for correction in corrections)), budget_bytes
+        hits, (*ask.query.terms, *(correction.used for correction in corrections)), budget_bytes
     )
     return QueryResult(
         text,
@@ -61,8 +62,17 @@ def search(
         tuple(shown),
         corrections,
         omitted=len(hits) - len(shown),
-        incomplete_sources=_incomplete_sources(db, where),
+        incomplete_sources=_incomplete_sources(db, ask.where),
     )
+
+
+def asked(db: sqlite3.Connection, text: str, filters: Filters, limit: int) -> Ask:
+    """What `text` and the filters in it and beside it ask for."""
+    words, filters = inline(text, filters)
+    query = parse(words)
+    tables = ("chunk_fts", "history_fts") if filters.include_superseded else ("chunk_fts",)
+    corrected = vocabulary.corrections(db, query.terms)
+    return Ask(query, corrected, condition(filters), tables, limit, filters)
 
 
 def _anything_indexed(db: sqlite3.Connection, where: Condition) -> bool:
@@ -84,8 +94,13 @@ def _incomplete_sources(db: sqlite3.Connection, where: Condition) -> int:
     return int(row[0])
 
 
-def _hits(db: sqlite3.Connection, ask: _Ask) -> list[Hit]:
+def _hits(db: sqlite3.Connection, ask: Ask) -> list[Hit]:
     """The first chunks in order of rank, identical texts once, later versions before earlier."""
+    return _latest_first(hits_and_pool(db, ask)[0])
+
+
+def hits_and_pool(db: sqlite3.Connection, ask: Ask) -> tuple[list[Hit], list[Ranked]]:
+    """The first chunks in order of rank, and all that were ranked."""
     tables = [
         (table, asked)
         for table in ask.tables
@@ -96,7 +111,7 @@ def _hits(db: sqlite3.Connection, ask: _Ask) -> list[Hit]:
         pool = [chunk for table in tables for chunk in ranked(db, *table, ask.where, size)]
         hits = _distinct(db, pool, ask.limit)
         if len(hits) == ask.limit or len(pool) < size or size > MOST_COPIES * ask.limit:
-            return _latest_first(hits)
+            return hits, pool
         size *= MOST_COPIES  # a text that is kept many times has taken the others' places
 
 
