@@ -197,7 +197,7 @@ class ContainerBox:
                     await channel.send_end()
 
             nursery.start_soon(there)
-            async for chunk in channel.chunks():
+            while chunk := await channel.receive():
                 await stream.send_all(chunk)
             await stream.send_eof()
 
@@ -221,7 +221,7 @@ async def _send_all(fd: int, channel: Channel) -> None:
 
 async def _receive_all(fd: int, channel: Channel, *, is_last: bool) -> None:
     async with trio.lowlevel.FdStream(fd) as stream:
-        async for chunk in channel.chunks():
+        while chunk := await channel.receive():
             if is_last:
                 await channel.link.flush(channel.number)
             with contextlib.suppress(trio.BrokenResourceError):  # nobody reads it any more

@@ -6,7 +6,7 @@ import contextlib
 import math
 import os
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -48,6 +48,7 @@ class Channel:
     room: int = WINDOW_BYTES
     more_room: trio.Event = field(default_factory=trio.Event)
     undelivered: int = 0
+    given: int = 0
     unacknowledged: int = 0
 
     async def send(self, data: bytes) -> None:
@@ -68,16 +69,22 @@ class Channel:
     async def send_end(self) -> None:
         await self.link.send(END, self.number)
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """What comes, to its end; each chunk counts as delivered when the next is asked for."""
-        async for chunk in self.arrived:
-            yield chunk
-            self.undelivered -= len(chunk)
+    async def receive(self) -> bytes:
+        """What comes next, nothing at the end; what came before counts as delivered by then."""
+        if self.given:
+            self.undelivered -= self.given
+            self.unacknowledged += self.given
+            self.given = 0
             self.link.delivered.set()
-            self.unacknowledged += len(chunk)
-            if self.unacknowledged >= ACK_BYTES:
-                count, self.unacknowledged = self.unacknowledged, 0
-                await self.link.send(ACK, self.number, count.to_bytes(8, "big"))
+        if self.unacknowledged >= ACK_BYTES:
+            count, self.unacknowledged = self.unacknowledged, 0
+            await self.link.send(ACK, self.number, count.to_bytes(8, "big"))
+        try:
+            chunk = await self.arrived.receive()
+        except trio.EndOfChannel:
+            return b""
+        self.given = len(chunk)
+        return chunk
 
     def wake(self) -> None:
         self.more_room.set()
@@ -180,7 +187,8 @@ class Link:
         """Until all that came on channels with lower numbers is handed on, or takes too long."""
         with trio.move_on_after(FLUSH_S_MAX):
             while any(c.undelivered for c in self._channels.values() if c.number < below):
-                self.delivered = trio.Event()
+                if self.delivered.is_set():
+                    self.delivered = trio.Event()
                 await self.delivered.wait()
 
     def start(self, task: Callable[[], Awaitable[None]]) -> None:
