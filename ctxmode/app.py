@@ -24,12 +24,11 @@ from ctxmode.answers import BatchAnswer, IndexAnswer, SearchAnswer
 from ctxmode.batch import USED_UP, BatchRequest, run_commands
 from ctxmode.config import Config, prepare_storage
 from ctxmode.diagnosis import Diagnosis
+from ctxmode.engine_settings import engine_settings
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.indexing import IndexRequest
-from ctxmode.isolation import load_isolation
 from ctxmode.library import Library, open_store
 from ctxmode.logged import logged
-from ctxmode.profiles import load_profiles
 from ctxmode.purging import PurgeRequest
 from ctxmode.searching import SearchRequest
 from ctxmode.usage import Usage, record
@@ -195,8 +194,7 @@ async def open_app(config: Config) -> AsyncIterator[App]:
         await trio.to_thread.run_sync(prepare_storage, config)
         rules = partial(policy.load_rules, config.project, home=config.home)
         await trio.to_thread.run_sync(rules)  # a broken rule file is told at once
-        profiles = await trio.to_thread.run_sync(load_profiles, config.project, config.config_home)
-        way = load_isolation(config.config_home, config.isolation, config.runtime)
+        settings, refused = await trio.to_thread.run_sync(engine_settings, config)
         store = await trio.to_thread.run_sync(open_store, config)
     keep = Keep(store, config.database.with_suffix(".queue"))
     try:
@@ -207,16 +205,14 @@ async def open_app(config: Config) -> AsyncIterator[App]:
                     state_dir=config.state_dir,
                     rules=rules,
                     home=config.home,
-                    settings=executor.Settings(
-                        profiles=profiles.by_name, isolation=way.isolation, runtime=way.runtime
-                    ),
+                    settings=settings,
                 ) as engine,
                 open_backgrounds(engine, partial(_kept, config, keep)) as backgrounds,
                 trio.open_nursery() as nursery,
             ):
                 nursery.start_soon(_index_behind, keep)
                 library = Library(config, store, rules)
-                notices = (*store.notices, *profiles.warnings)
+                notices = (*store.notices, *refused)
                 yield App(library, engine, keep, backgrounds, notices)
                 nursery.cancel_scope.cancel()
         with trio.move_on_after(DRAIN_S_MAX):

@@ -31,6 +31,7 @@ VERBS: dict[str, str] = {
     "kb": "check, back up or measure the store of what is kept",
     "hook": "answer an event of an agent's host (registered by setup)",
     "policy": "ask what the rules say of a program, list them, try them, read the log",
+    "config": "show settings and where each comes from, or start a file of them",
     "doctor": "show what works here, and how to get what does not",
     "images": "make, list or remove the container images in which programs run",
     "serve": "serve agents over stdio (Model Context Protocol)",

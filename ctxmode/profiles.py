@@ -11,19 +11,16 @@ floor = "A"                         # the weakest tier it may run in: A or B
 
 from __future__ import annotations
 
-import difflib
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ctxmode.errors import ContextModeError
+from ctxmode.configuration.files import PROJECT_FILE, USER_FILE, ConfigFile, read
+from ctxmode.configuration.settings import TABLES
 from executor.network import parse
 from executor.profile import PROFILES, Profile, ProjectAccess
 
-USER_FILE = Path("ctxmode") / "config.toml"  # below the user's configuration folder
-PROJECT_FILE = Path(".ctxmode") / "config.toml"
 KEYS = ("base", "project", "network", "env", "read", "floor")
 # From the widest to the narrowest.
 ACCESS = (ProjectAccess.LIVE, ProjectAccess.COPY_ON_WRITE, ProjectAccess.READ_ONLY)
@@ -45,19 +42,19 @@ def load_profiles(project: Path, config_home: Path) -> Profiles:
         ContextModeError: a file can't be read as TOML, or holds a key or value that means nothing.
     """
     profiles = dict(PROFILES)
-    user_file = config_home / USER_FILE
-    for name, table in _tables(user_file, beside=("sandbox",)).items():
+    user_file = read(config_home / USER_FILE)
+    for name, table in _tables(user_file).items():
         profiles[name] = _defined(user_file, name, table, profiles)
     warnings: list[str] = []
-    project_file = project / PROJECT_FILE
+    project_file = read(project / PROJECT_FILE)
     for name, table in _tables(project_file).items():
         base = profiles.get(name) or _base(project_file, name, table, profiles)
         on_base = {**table, "base": base.name}
         wanted = _defined(project_file, name, on_base, {**profiles, name: base})
         profiles[name], refused = tightened(base, wanted)
         warnings += [
-            f"{project_file}: profile {name}: {what} is not for a project to grant; "
-            f"to allow it, put it into {user_file}"
+            f"{project_file.at('profiles', name)}: profile {name}: {what} is not for a project to "
+            f"grant; to allow it, put it into {user_file.path}"
             for what in refused
         ]
     return Profiles(profiles, tuple(warnings))
@@ -83,48 +80,34 @@ def tightened(base: Profile, wanted: Profile) -> tuple[Profile, list[str]]:
     return Profile(wanted.name, access, network, env, read, floor), refused
 
 
-def _tables(file: Path, beside: tuple[str, ...] = ()) -> Mapping[str, Mapping[str, Any]]:
-    """The `[profiles.*]` tables of a file; none if there is no file.
-
-    `beside` are other tables that it may hold, read elsewhere.
-    """
-    try:
-        text = file.read_text("utf-8")
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise ContextModeError(
-            f"{file} cannot be read: {error}", "Mend it or remove it."
-        ) from error
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ContextModeError(f"{file}: {error}", "Mend the file; it is TOML.") from error
-    unknown = next((key for key in data if key not in ("profiles", *beside)), None)
-    if unknown is not None:
-        known = " and ".join(("profiles", *beside))
-        raise ContextModeError(f"{file}: unknown key {unknown!r}", f"Known here: {known}.")
-    tables = data.get("profiles", {})
+def _tables(file: ConfigFile) -> Mapping[str, Mapping[str, Any]]:
+    """The `[profiles.*]` tables of a file; none if there is no file."""
+    for key in file.data:
+        if key not in TABLES:
+            raise file.unknown((key,), TABLES)
+    tables = file.data.get("profiles", {})
     if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
-        raise ContextModeError(f"{file}: profiles are tables", "Write [profiles.NAME].")
+        raise file.error(("profiles",), "profiles are tables", "Write [profiles.NAME].")
     return tables
 
 
-def _base(file: Path, name: str, table: Mapping[str, Any], known: Mapping[str, Profile]) -> Profile:
+def _base(
+    file: ConfigFile, name: str, table: Mapping[str, Any], known: Mapping[str, Profile]
+) -> Profile:
     base = table.get("base", "analyze")
     if base not in known:
-        raise _error(file, name, f"unknown base {base!r}", f"Known are: {', '.join(known)}.")
+        where = ("profiles", name, "base")
+        problem = f"profile {name}: unknown base {base!r}"
+        raise file.error(where, problem, f"Known are: {', '.join(known)}.")
     return known[base]
 
 
 def _defined(
-    file: Path, name: str, table: Mapping[str, Any], known: Mapping[str, Profile]
+    file: ConfigFile, name: str, table: Mapping[str, Any], known: Mapping[str, Profile]
 ) -> Profile:
     for key in table:
         if key not in KEYS:
-            close = difflib.get_close_matches(key, KEYS, n=1)
-            hint = f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(KEYS)}."
-            raise _error(file, name, f"unknown key {key!r}", hint)
+            raise file.unknown(("profiles", name, key), KEYS)
     base = _base(file, name, table, known)
     readers: Mapping[str, Callable[[Any], Any]] = {
         "project": ProjectAccess,
@@ -134,12 +117,14 @@ def _defined(
         "floor": _floor,
     }
     given = {}
-    for key, read in readers.items():
+    for key, reader in readers.items():
         if key in table:
             try:
-                given[key] = read(table[key])
+                given[key] = reader(table[key])
             except ValueError as error:
-                raise _error(file, name, f"{key}: {error}", "See README, Profiles.") from error
+                where = ("profiles", name, key)
+                problem = f"profile {name}: {key}: {error}"
+                raise file.error(where, problem, "See README, Profiles.") from error
     return replace(base, name=name, **given)
 
 
@@ -161,7 +146,3 @@ def _floor(value: object) -> str:
     if value not in FLOORS:
         raise ValueError(f"must be one of {', '.join(FLOORS)}, not {value!r}")
     return str(value)
-
-
-def _error(file: Path, name: str, problem: str, hint: str) -> ContextModeError:
-    return ContextModeError(f"{file}: profile {name}: {problem}", hint)

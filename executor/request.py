@@ -31,8 +31,15 @@ class Checked:
     profile: Profile
 
 
-def check(request: Request, project: Path, profiles: Mapping[str, Profile]) -> Checked:
+def check(
+    request: Request,
+    project: Path,
+    profiles: Mapping[str, Profile],
+    limits: Limits | None = None,
+) -> Checked:
     """The request, resolved; paths are real paths, so that no link leads out of the project.
+
+    `limits` are those of a request that gives none.
 
     Raises:
         RequestError: some part can't be run as asked.
@@ -60,7 +67,7 @@ def check(request: Request, project: Path, profiles: Mapping[str, Profile]) -> C
         script=script,
         bind_file=None if request.bind_file is None else _file(request.bind_file, cwd, project),
         cwd=cwd,
-        limits=_limits(request),
+        limits=_limits(request, limits or Limits()),
         profile=profiles[request.profile],
     )
 
@@ -85,8 +92,8 @@ def _check_session(request: Request) -> None:
         raise RequestError("a run in the background has no session", "leave one of the two out")
 
 
-def _limits(request: Request) -> Limits:
-    limits = request.limits or Limits()
+def _limits(request: Request, usual: Limits) -> Limits:
+    limits = request.limits or usual
     if request.timeout_s is None:
         return limits
     try:

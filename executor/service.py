@@ -21,7 +21,7 @@ from executor.compiled import CompiledStore
 from executor.compiling import Compiler
 from executor.errors import RequestError
 from executor.jobs import session_call
-from executor.model import Isolation, Request, Result, Status
+from executor.model import Isolation, Limits, Request, Result, Status
 from executor.pool import PoolState
 from executor.profile import Profile, ProjectAccess
 from executor.progress import Completed, Observe, OnOutput
@@ -45,6 +45,7 @@ class Terms:
     home: Path
     rules: LoadRules | None
     profiles: Mapping[str, Profile]
+    limits: Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,9 @@ class Executor:
             policy.RuleFileError: a file of rules can't be read: nothing is run unguarded.
             OSError: the output can't be spooled.
         """
-        checked = await trio.to_thread.run_sync(check, request, self.project, self._terms.profiles)
+        checked = await trio.to_thread.run_sync(
+            check, request, self.project, self._terms.profiles, self._terms.limits
+        )
         if unmet := self._unmet(checked):
             return Completed(self._refused(request, Status.SANDBOX_UNAVAILABLE, unmet))
         verdict = await self._verdict(checked, caller or Caller())
@@ -265,7 +268,7 @@ async def open_executor(
                 await nursery.start(control.serve, here.socket, runner)
                 caches = ToolchainCaches(runner, filled, str(project))
                 toolchains = Toolchains(runner, made.found, made.probes, str(project), caches)
-                terms = Terms(project, home, rules, settings.profiles)
+                terms = Terms(project, home, rules, settings.profiles, settings.limits)
                 store = CompiledStore(state_dir / "compiled")
                 compiler = Compiler(runner, store, caches, project)
                 yield Executor(terms, Parts(runner, made.supply, toolchains, sessions, compiler))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from executor.model import MIB
+from executor.model import MIB, Limits
 from executor.profile import PROFILES, Profile
 from executor.sessions import SessionLimits
 
@@ -17,7 +17,8 @@ class Settings:
     `inline_bytes` is how much of each stream a result holds; `concurrency` how many programs run
     at once, None meaning twice the processors; `profiles` are all that requests may name;
     `sessions` bounds what lives on between calls; with `warm` programs are made to wait for their
-    runs, which may take `warm_bytes` of memory in all servers of the user together. `isolation` is
+    runs, which may take `warm_bytes` of memory in all servers of the user together. `limits` are
+    those of a request that gives none. `isolation` is
     "auto", for cells and only where none works containers, or "container"; their `runtime` is the
     engine's own unless it is named.
     """
@@ -28,5 +29,6 @@ class Settings:
     sessions: SessionLimits = field(default_factory=SessionLimits)
     warm: bool = True
     warm_bytes: int = 512 * MIB
+    limits: Limits = field(default_factory=Limits)
     isolation: str = "auto"
     runtime: str = ""

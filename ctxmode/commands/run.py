@@ -24,6 +24,8 @@ import trio
 from ctxmode import exit_codes
 from ctxmode.app import App
 from ctxmode.commands.run_options import environment, limits
+from ctxmode.config import load_config
+from ctxmode.configuration import load_settings
 from ctxmode.delivery import deliver
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, with_app
@@ -31,7 +33,7 @@ from ctxmode.live import LiveOutput
 from ctxmode.render import answer_text, changes_text, ending, refusal_text, run_notes
 from executor import Caller
 from executor.keep import Answer
-from executor.model import Request, Status
+from executor.model import Limits, Request, Status
 from runtimes import UnknownLanguage, language_for_file
 
 
@@ -95,11 +97,16 @@ def request_from(args: argparse.Namespace) -> Request:
         args=tuple(args.program_args),
         artifacts=tuple(args.artifact),
         timeout_s=args.timeout,
-        limits=limits(args.limit),
+        limits=limits(args.limit, _usual_limits(args) if args.limit else None),
         drain=args.drain,
         profile=args.profile,
         intent=args.intent,
     )
+
+
+def _usual_limits(args: argparse.Namespace) -> Limits:
+    config = load_config(args.project)
+    return load_settings(config.project, config.config_home).limits
 
 
 def _here(name: str | None) -> str | None:

@@ -14,8 +14,8 @@ UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 LIMIT_NAMES = tuple(limit.name for limit in fields(Limits))
 
 
-def limits(pairs: Sequence[str]) -> Limits | None:
-    """The limits that the options set; None when they set none.
+def limits(pairs: Sequence[str], usual: Limits | None = None) -> Limits | None:
+    """The usual limits with those that the options set; None when they set none.
 
     Raises:
         UsageError: an unknown name, or a value that is no positive number with an optional unit.
@@ -29,7 +29,7 @@ def limits(pairs: Sequence[str]) -> Limits | None:
             raise UsageError(f"unknown limit {name!r}", f"{meant}Limits: {', '.join(LIMIT_NAMES)}.")
         given[name] = _amount(name, value)
     try:
-        return replace(Limits(), **given) if given else None  # type: ignore[arg-type]
+        return replace(usual or Limits(), **given) if given else None  # type: ignore[arg-type]
     except ValueError as error:
         raise UsageError(str(error), "Give a positive number.") from error
 

@@ -1,0 +1,142 @@
+"""Show the configuration and where each value comes from, or start a configuration file.
+
+  show     every setting, its value, and the file and line, variable or default it comes from
+  init     write a file with every setting in comments: the user's, or with --in-project this one's
+  schema   print the JSON Schema of the files
+
+The user's file may set anything, a project's .ctxmode/config.toml may only tighten; variables
+(CONTEXT_MODE_…) outweigh both, and options of a command outweigh them all.
+
+examples:
+  context-mode config show
+  CONTEXT_MODE_LIMITS_WALL_S=10 context-mode config show --json
+  context-mode config init
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from ctxmode import exit_codes
+from ctxmode.config import Config, load_config
+from ctxmode.configuration import PROJECT_FILE, SETTINGS, USER_FILE, load_settings
+from ctxmode.configuration.schema import schema
+from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.profiles import load_profiles
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("show", "init", "schema"))
+    parser.add_argument("--in-project", action="store_true", help="init: the project's file")
+    parser.add_argument("--json", action="store_true")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.action == "schema":
+        sys.stdout.write(json.dumps(schema(), indent=2) + "\n")
+        return exit_codes.OK
+    config = load_config(args.project)
+    if args.action == "init":
+        path = config.project / PROJECT_FILE if args.in_project else config.config_home / USER_FILE
+        write_template(path, for_project=args.in_project)
+        sys.stdout.write(f"wrote {path}\n")
+        return exit_codes.OK
+    shown = described(config)
+    if args.json:
+        sys.stdout.write(json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
+    else:
+        _show(shown)
+    return exit_codes.OK
+
+
+def described(config: Config) -> dict[str, Any]:
+    """Every setting with its value and origin, the places, the profiles, and what was refused.
+
+    Raises:
+        ContextModeError: a file can't be used.
+    """
+    configured = load_settings(config.project, config.config_home)
+    profiles = load_profiles(config.project, config.config_home)
+    return {
+        "project": str(config.project),
+        "storage": str(config.data_dir),
+        "files": [
+            {"path": str(path), "exists": path.exists()}
+            for path in (config.config_home / USER_FILE, config.project / PROJECT_FILE)
+        ],
+        "settings": [
+            {
+                "key": setting.key,
+                "value": configured.values[setting.key],
+                "origin": configured.origins[setting.key],
+                "variable": setting.variable,
+            }
+            for setting in SETTINGS
+        ],
+        "profiles": list(profiles.by_name),
+        "warnings": [*configured.warnings, *profiles.warnings],
+    }
+
+
+def write_template(path: Path, *, for_project: bool) -> None:
+    """A file with every setting that it may hold, in comments.
+
+    Raises:
+        UsageError: there is a file.
+        ContextModeError: the place can't be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as out:
+            out.write(template(for_project=for_project))
+    except FileExistsError:
+        raise UsageError(f"{path} exists", "Edit it, or move it away first.") from None
+    except OSError as error:
+        raise ContextModeError(
+            f"{path} cannot be written: {error.strerror}", "Check the folder's owner and mode."
+        ) from error
+
+
+def template(*, for_project: bool) -> str:
+    """The text of a new file."""
+    scope = (
+        "of this project: it may only tighten" if for_project else "of all projects of this user"
+    )
+    lines = [f"# Settings {scope}.", "# `context-mode config show` tells what is in force."]
+    table = ""
+    for setting in SETTINGS:
+        if for_project and setting.project_may == "not change":
+            continue
+        head, name = setting.path
+        if head != table:
+            lines += ["", f"[{head}]"]
+            table = head
+        value = json.dumps(setting.default)
+        lines.append(f"# {name} = {value}  # {setting.about}")
+    lines += ["", "# [profiles.online]", '# base = "analyze"', '# network = ["api.github.com"]']
+    return "\n".join(lines) + "\n"
+
+
+def _show(shown: dict[str, Any]) -> None:
+    from rich.table import Table  # noqa: PLC0415 - for people only
+
+    from ctxmode.terminal import console  # noqa: PLC0415
+
+    out = console()
+    table = Table(box=None, pad_edge=False)
+    for title in ("setting", "value", "from"):
+        table.add_column(title, overflow="fold")
+    table.add_row("project", shown["project"], "")
+    table.add_row("storage", shown["storage"], "")
+    for setting in shown["settings"]:
+        table.add_row(setting["key"], str(setting["value"]), setting["origin"])
+    out.print(table)
+    out.print(f"profiles: {', '.join(shown['profiles'])}", markup=False)
+    for file in shown["files"]:
+        out.print(f"file: {file['path']}{'' if file['exists'] else ' (none)'}", markup=False)
+    for warning in shown["warnings"]:
+        out.print(f"warning: {warning}", markup=False)

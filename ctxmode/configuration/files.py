@@ -1,0 +1,84 @@
+"""One TOML file, read with the line of each of its keys, so that errors can point at it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ctxmode.errors import UsageError
+
+USER_FILE = Path("ctxmode") / "config.toml"  # below the user's configuration folder
+PROJECT_FILE = Path(".ctxmode") / "config.toml"
+_HEADER = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]")
+_KEY = re.compile(r"""\s*([A-Za-z0-9_."'-]+)\s*=""")
+_POSITION = re.compile(r"\s*\(at line (\d+), column \d+\)")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """A file's data; none of it, if there is no file."""
+
+    path: Path
+    data: Mapping[str, Any] = field(default_factory=dict)
+    lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+
+    def at(self, *key: str) -> str:
+        """`file:line` of a key, or of the nearest table around it."""
+        for length in range(len(key), 0, -1):
+            if key[:length] in self.lines:
+                return f"{self.path}:{self.lines[key[:length]]}"
+        return str(self.path)
+
+    def error(self, key: tuple[str, ...], problem: str, hint: str) -> UsageError:
+        return UsageError(f"{self.at(*key)}: {problem}", hint)
+
+    def unknown(self, key: tuple[str, ...], known: Iterable[str]) -> UsageError:
+        """The error of a key that means nothing, with the nearest that does."""
+        known = tuple(known)
+        close = difflib.get_close_matches(key[-1], known, n=1, cutoff=0.5)
+        hint = f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(known)}."
+        return self.error(key, f"unknown key {'.'.join(key)!r}", hint)
+
+
+def read(path: Path) -> ConfigFile:
+    """The file; an absent one is empty.
+
+    Raises:
+        UsageError: it can't be read, or is no TOML.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return ConfigFile(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}", "Mend it or remove it.") from error
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        found = _POSITION.search(str(error))
+        where = f"{path}:{found[1]}" if found else str(path)
+        problem = _POSITION.sub("", str(error))
+        raise UsageError(f"{where}: {problem}", "Mend the file; it is TOML.") from error
+    return ConfigFile(path, data, lines_of(text))
+
+
+def lines_of(text: str) -> dict[tuple[str, ...], int]:
+    """The line on which each table and key first stands; keys of arrays of tables share theirs."""
+    found: dict[tuple[str, ...], int] = {}
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := _HEADER.match(line):
+            table = _parts(header[1])
+            found.setdefault(table, number)
+        elif key := _KEY.match(line):
+            found.setdefault((*table, *_parts(key[1])), number)
+    return found
+
+
+def _parts(key: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip("\"'") for part in key.split("."))
