@@ -12,7 +12,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 from policy.decide import evaluate, evaluate_fetch, evaluate_read, evaluate_tool, evaluate_write
-from policy.load import load_file, load_rules, real_path
+from policy.hidden_paths import HiddenPaths, hidden_paths
+from policy.load import load_file, load_rules, project_reader, real_path
 from policy.model import Decision, Match, Redirect, RuleFileError, Source, Subject, Verdict
 from policy.rules import Rule, Rules
 
@@ -40,6 +41,7 @@ __all__ = [
     "CaseReport",
     "Decision",
     "Explanation",
+    "HiddenPaths",
     "Match",
     "Redirect",
     "Rule",
@@ -54,8 +56,10 @@ __all__ = [
     "evaluate_tool",
     "evaluate_write",
     "explain",
+    "hidden_paths",
     "load_file",
     "load_rules",
+    "project_reader",
     "real_path",
     "run_cases",
 ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from policy import marks
 from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed, encoded
 from policy.model import Coverage, Subject
 from policy.shell.frame import Frame
+from policy.shell.script_files import Scripts
 from policy.shell.state import Budget, BudgetExceededError, State
 from policy.shell.walk import Walker, walk_program
 from policy.wordlist import word_set
@@ -28,8 +30,11 @@ class Analysis:
     work: int
 
 
-def analyse(subject: Subject) -> Analysis:
-    """Find every effect; never raises for anything the program holds."""
+def analyse(subject: Subject, read_text: Callable[[str], str | None] | None = None) -> Analysis:
+    """Find every effect; never raises for anything the program holds.
+
+    `read_text` gives the text of a script file on the disk, or None.
+    """
     size = len(encoded(subject.code))
     if size > CODE_BYTES_MAX:
         why = f"a program of {size} bytes; programs up to {CODE_BYTES_MAX} are read"
@@ -38,6 +43,7 @@ def analyse(subject: Subject) -> Analysis:
     code = marks.scrub(subject.code)
     budget = Budget(min(WORK_PER_BYTE * size, WORK_MAX))
     walker = Walker(budget, _screen, code)
+    walker.scripts = Scripts(read_text, WORK_PER_BYTE) if read_text is not None else None
     state = State(subject.env, subject.home, subject.cwd)
     if subject.surface == "sandbox":
         state.parameters = (marks.LIST,)

@@ -76,8 +76,12 @@ def _tool_rule(written: _Written, name: str, spec: str | None) -> tuple[Rule | N
         return None, f"{text}: rules for MCP tools take no parentheses"
     if "*" in name and written.decision is Decision.ALLOW and not re.match(r"mcp__\w+__", name):
         return None, f"{text}: an allow rule may use * only behind mcp__server__"
-    if spec is not None and spec.partition(":")[0].strip() in _PRIMARY_FIELDS:
-        return None, f"{text}: {spec.partition(':')[0]} cannot be matched as a parameter"
+    if spec is not None:
+        parameter, colon, _ = spec.partition(":")
+        if parameter.strip() in _PRIMARY_FIELDS:
+            return None, f"{text}: {parameter} cannot be matched as a parameter"
+        if not colon or written.decision is Decision.ALLOW:
+            return None, f"{text}: {name} is ruled by name, or in deny and ask by (parameter:value)"
     known = name in _TOOLS or name.startswith("mcp__") or "*" in name
     rule = written.rule("tool", name if spec is None else f"{name}({spec})")
     return rule, "" if known else f"{text}: there is no tool named {name}"
@@ -94,7 +98,9 @@ def _path_rule(
     anchor, pattern = _anchored(spec, anchors)
     restricts = written.decision is not Decision.ALLOW
     if anchor == anchors.current and restricts and _at_any_depth(pattern):
-        anchor, pattern = None, pattern.removeprefix("./")
+        anchor = None
+        if "/" in pattern.rstrip("/") and not pattern.startswith("**/"):
+            pattern = f"**/{pattern}"  # gitignore would tie it to the root
     elif anchor is not None and "/" in pattern.rstrip("/"):
         pattern = "/" + pattern.removeprefix("./").lstrip("/")
     return written.rule(kind, pattern, anchor), ""

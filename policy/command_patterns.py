@@ -75,6 +75,43 @@ def match_command(spec: str, command: Command) -> Found | None:
     return None
 
 
+# Variables that an allow rule looks past: they change what is shown, not what is run.
+_SAFE_VARIABLES = re.compile(
+    r"(NODE_ENV|CI|TZ|LANG|LC_\w+|TERM|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR|DEBUG|GOOS"
+    r"|GOARCH|RUST_LOG|RUST_BACKTRACE|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE)="
+)
+# Never approved by a rule with a wildcard: what they run is in their arguments.
+_NEVER_BY_PREFIX = word_set("watch setsid ionice flock")
+_FIND_ACTS = word_set("-exec -execdir -ok -okdir -delete -fprint -fprintf -fls")
+
+
+def approves(spec: str, command: Command) -> bool:
+    """Whether an allow rule covers a command: by its text alone, as Claude Code compares it."""
+    if not command.is_syntactic:
+        return False
+    text = command.place.text
+    while safe := _SAFE_VARIABLES.match(text):
+        assignment = _ASSIGNMENT.match(text[safe.start() :])
+        if assignment is None:
+            return False
+        text = text[len(assignment.group().split(None, 1)[0]) :].lstrip()
+    if re.match(r"[A-Za-z_]\w*\+?=", text):
+        return False
+    name = command.argv[0]
+    acts = name in _NEVER_BY_PREFIX or (name == "find" and not _FIND_ACTS.isdisjoint(command.argv))
+    if acts and "*" in spec:
+        return False
+    while wrapper := _COMPAT_WRAPPER.match(text):
+        text = text[wrapper.end() :]
+    return compile_pattern(spec).matcher.fullmatch(text) is not None
+
+
+def is_stripped(command: Command) -> bool:
+    """Whether Claude Code looks past this command at the one it runs."""
+    wrapper = _COMPAT_WRAPPER.match(command.place.text)
+    return command.is_syntactic and wrapper is not None and command.argv[0] in wrapper.group()
+
+
 def without_global_options(argv: tuple[str, ...]) -> tuple[str, ...]:
     """git's words from the subcommand on."""
     parsed = parse(argv, "Cc", GLOBAL_VALUES, permutes=False)

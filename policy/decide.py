@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from policy import marks
 from policy.analysis import Analysis, analyse
-from policy.command_patterns import match_command
+from policy.command_patterns import Found, approves, is_stripped, match_command
 from policy.domain_patterns import host_of, match_domain
 from policy.effects import Command, Download, Effect, FileAccess, OpaqueExec, Place, Unparsed
 from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
@@ -15,6 +15,7 @@ from policy.path_patterns import lies_in_tree, match_path
 from policy.rules import ADDRESS_RULE, Rule, Rules
 
 RealPath = Callable[[str], str]
+ReadText = Callable[[str], str | None]
 
 
 def evaluate(
@@ -23,14 +24,17 @@ def evaluate(
     *,
     real_path: RealPath | None = None,
     tools: Collection[str] | None = None,
+    read_text: ReadText | None = None,
 ) -> Verdict:
     """May this program run? Never raises for anything the program holds.
 
     `real_path` resolves symbolic links, so that path rules hold at both ends
     of one; without it links on the disk are not followed. `tools` are those a
-    redirect may name; None means all are there.
+    redirect may name; None means all are there. `read_text` gives the text of
+    a script file by its absolute path, None where it may not be looked at;
+    what such a file is certain to do counts like what the program itself does.
     """
-    analysis = analyse(subject)
+    analysis = analyse(subject, read_text)
     matches = _usable(_matches(analysis, subject, rules, real_path), tools)
     return _verdict(matches, analysis, rules)
 
@@ -84,19 +88,35 @@ def evaluate_fetch(url: str, rules: Rules, *, allow_private: bool = False) -> Ve
     return _verdict(matches, Analysis((effect,), "full", 0), rules)
 
 
-def evaluate_tool(name: str, rules: Rules) -> Verdict:
-    """May this tool be called at all? For MCP tools and the host's own."""
+def evaluate_tool(name: str, rules: Rules, inputs: Mapping[str, object] | None = None) -> Verdict:
+    """May this tool be called? For MCP tools and the host's own.
+
+    `inputs` are the call's top-level inputs, for rules like `Tool(parameter:value)`.
+    """
     place = Place((0, len(name)), name)
     matches = tuple(
         _match(rule, "tool", OpaqueExec("", (), place))
         for rule in rules.of("tool")
-        if _tool_matches(rule.spec, name)
+        if _tool_matches(rule.spec, name, inputs or {})
     )
     return _verdict(matches, Analysis((), "full", 0), rules)
 
 
-def _tool_matches(spec: str, name: str) -> bool:
+def _tool_matches(spec: str, name: str, inputs: Mapping[str, object]) -> bool:
+    spec, has_parameter, rest = spec.partition("(")
+    if has_parameter and not _has_input(rest.removesuffix(")"), inputs):
+        return False
     return _names_tool(spec, name) or (spec.count("__") == 1 and name.startswith(spec + "__"))
+
+
+def _has_input(spec: str, inputs: Mapping[str, object]) -> bool:
+    """`parameter:value` against one scalar input; one that is absent never matches."""
+    parameter, _, value = map(str.strip, spec.partition(":"))
+    given = inputs.get(parameter)
+    if given is None or isinstance(given, list | dict):
+        return False
+    shown = str(given).lower() if isinstance(given, bool) else str(given)
+    return re.fullmatch(".*".join(map(re.escape, value.split("*"))), shown, re.DOTALL) is not None
 
 
 def _names_tool(spec: str, name: str) -> bool:
@@ -143,8 +163,12 @@ def _effect_matches(
 
 def _command_matches(command: Command, rules: Rules) -> Iterator[Match]:
     for rule in rules.of("command"):
-        found = match_command(rule.spec, command)
-        if found is None or (found == "possible" and rule.decision is Decision.ALLOW):
+        found: Found | None
+        if rule.decision is Decision.ALLOW:
+            found = "compat" if approves(rule.spec, command) else None
+        else:
+            found = match_command(rule.spec, command)
+        if found is None:
             continue
         kind: MatchKind = "opaque-exec" if found == "possible" else found
         why = "an unknown word could make it match" if found == "possible" else rule.reason
@@ -262,10 +286,21 @@ def _verdict(matches: tuple[Match, ...], analysis: Analysis, rules: Rules) -> Ve
 
 
 def _is_all_allowed(matches: tuple[Match, ...], analysis: Analysis) -> bool:
-    """Every command is matched by an allow rule, and nothing stayed unknown."""
-    allowed = {match.span for match in matches if match.decision is Decision.ALLOW}
-    commands = [effect for effect in analysis.effects if isinstance(effect, Command)]
-    return analysis.coverage == "full" and all(c.place.span in allowed for c in commands)
+    """Every command and every file written is matched by an allow rule; nothing stayed unknown."""
+    allowed = {(m.span, m.argv, m.kind) for m in matches if m.decision is Decision.ALLOW}
+    if analysis.coverage != "full":
+        return False
+    for effect in analysis.effects:
+        kind = "compat" if isinstance(effect, Command) else "path"
+        if isinstance(effect, Command) and is_stripped(effect):
+            continue  # what it starts is judged by itself
+        if isinstance(effect, FileAccess) and not (effect.is_write and effect.path != "/dev/null"):
+            continue
+        if isinstance(effect, Command | FileAccess):
+            key = (effect.place.span, tuple(map(marks.shown, effect.argv)), kind)
+            if key not in allowed:
+                return False
+    return True
 
 
 _VERBS = {Decision.DENY: "denied", Decision.ASK: "asked", Decision.REDIRECT: "redirected"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,19 +24,23 @@ def load_rules(
     *,
     home: Path,
     config_home: Path | None = None,
+    claude_home: Path | None = None,
     trust_project_allow: bool = False,
 ) -> Rules:
     """Every rule in force for a project, strictest first in effect whatever the order here.
 
-    Read are Claude Code's settings (managed, user, project, project-local) and
-    our own `policy.toml` (user: under `config_home`, else `~/.config`; project:
-    `.ctxmode/`). A project's allow rules, and its default, count only when
+    Read are Claude Code's settings (managed, with the folder beside them; user:
+    in `claude_home`, the value of `CLAUDE_CONFIG_DIR` where that is set, else
+    `~/.claude`; project, project-local) and our own `policy.toml` (user: under
+    `config_home`, else `~/.config`; project: `.ctxmode/`). Where the managed
+    settings say `allowManagedPermissionRulesOnly`, Claude Code's other files
+    are passed over. A project's allow rules, and its default, count only when
     `trust_project_allow` is set. Raises RuleFileError for a file that cannot
     be used; a missing file is no error.
     """
     loader = _Loader(project, home, trust_project_allow)
-    claude_home = home / ".claude"
-    loader.add_settings(MANAGED, own=MANAGED.parent, is_trusted=True)
+    claude_home = claude_home or home / ".claude"
+    loader.add_managed(MANAGED)
     loader.add_settings(claude_home / "settings.json", own=claude_home, is_trusted=True)
     user_config = config_home or home / ".config"
     loader.add_toml(user_config / "ctxmode" / "policy.toml", is_trusted=True)
@@ -72,6 +76,7 @@ class _Loader:
         self.sources: list[str] = []
         self.warnings: list[str] = []
         self.default = Decision.ALLOW
+        self.managed_only = False
 
     def rules(self) -> Rules:
         """What was collected, with the shipped defaults."""
@@ -83,8 +88,19 @@ class _Loader:
             tuple(self.untrusted),
         )
 
+    def add_managed(self, path: Path) -> None:
+        """Add the settings that an administrator wrote, and those in the folder beside them."""
+        extra = sorted(path.with_suffix(".d").glob("*.json"))
+        for file in (path, *extra):
+            self.add_settings(file, own=path.parent, is_trusted=True)
+            text = self._text(file, is_source=False) if file.exists() else None
+            if text and json.loads(text).get("allowManagedPermissionRulesOnly") is True:
+                self.managed_only = True
+
     def add_settings(self, path: Path, *, own: Path, is_trusted: bool) -> None:
         """Add a Claude Code settings file."""
+        if self.managed_only and not path.is_relative_to(MANAGED.parent):
+            return
         text = self._text(path)
         if text is None:
             return
@@ -123,7 +139,7 @@ class _Loader:
             return
         self.found.append(rule)
 
-    def _text(self, path: Path) -> str | None:
+    def _text(self, path: Path, *, is_source: bool = True) -> str | None:
         try:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -134,7 +150,8 @@ class _Loader:
             raise RuleFileError(
                 str(path), 1, f"cannot be read: {error}", "Make it a readable UTF-8 file"
             ) from None
-        self.sources.append(self._shown(path))
+        if is_source:
+            self.sources.append(self._shown(path))
         return text
 
     def _anchors(self, own: Path) -> Anchors:
@@ -192,6 +209,26 @@ def _try_example(example: str, expected: bool, group: tuple[Rule, ...], anchors:
             source.path, source.line, f"rule {group[0].id!r} {verb} its example {example!r}",
             "Correct the rule or the example",
         )  # fmt: skip
+
+
+SCRIPT_BYTES_MAX = 64 << 10  # larger files are not read for what they would start
+
+
+def project_reader(project: Path) -> Callable[[str], str | None]:
+    """Gives `evaluate` the texts of script files that lie in a project; None for all else."""
+    root = project.resolve()
+
+    def read(path: str) -> str | None:
+        try:
+            file = Path(path).resolve()
+            if not file.is_relative_to(root) or not file.is_file():
+                return None
+            data = file.read_bytes() if file.stat().st_size <= SCRIPT_BYTES_MAX else b"\0"
+        except (OSError, ValueError):
+            return None
+        return None if b"\0" in data else data.decode("utf-8", "replace")
+
+    return read
 
 
 def real_path(path: str) -> str:

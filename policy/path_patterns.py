@@ -29,7 +29,10 @@ def match_path(spec: str, anchor: str | None, path: str) -> bool:
         relative = path[len(anchor.rstrip("/")) + 1 :]
         return _matches(spec, relative) or _is_folder_of(spec, anchor, path)
     if marks.is_known(path):
-        return _matches(spec, path.lstrip("/"))
+        relative = path.lstrip("/")
+        return _matches(spec, relative) or (
+            spec.endswith("/**") and spec != "**" and _matches(spec[:-3], relative)
+        )
     return _may_match(spec, anchor, path)
 
 

@@ -16,6 +16,7 @@ from policy.shell.assignments import consider_variable
 from policy.shell.fields import FIELD_BREAK, field_separators
 from policy.shell.outputs import formatted
 from policy.shell.redirections import file_text
+from policy.shell.script_files import only_what_is_certain, text_on_disk
 from policy.shell.state import State
 
 if TYPE_CHECKING:
@@ -53,9 +54,12 @@ def _source(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | Non
         return ""
     walker.report_file(argv[1], state, frame, is_write=False, argv=argv)
     text = file_text(argv[1], state, frame)
-    if text == marks.LIST and argv[1] not in ("/dev/stdin", "/dev/fd/0"):
-        return marks.LIST  # a file on the disk: what it holds is not judged here
     inner = frame.inside("source", frame.span or (0, 0), frame.text)
+    if text == marks.LIST and argv[1] not in ("/dev/stdin", "/dev/fd/0"):
+        if (on_disk := text_on_disk(walker, argv[1], state)) is not None:
+            with only_what_is_certain(walker):
+                walker.run_text(on_disk, state, inner)
+        return marks.LIST
     return walker.run_text(text, state, inner)
 
 

@@ -16,7 +16,7 @@ from policy.shell.options import parse
 from policy.shell.outputs import output_of
 from policy.shell.programs import PROGRAMS, UNKNOWN_PROGRAM
 from policy.shell.redirections import file_text
-from policy.shell.script_files import run_script_file
+from policy.shell.script_files import only_what_is_certain, run_script_file, text_on_disk
 from policy.shell.state import State
 
 if TYPE_CHECKING:
@@ -67,9 +67,10 @@ def _name_of(word: str, state: State) -> str:
 
 
 def _run_made_file(call: Call) -> bool:
-    """A script that this program wrote earlier is run by its path."""
+    """A script that this program wrote earlier, or that lies on the disk, is run by its path."""
     word = call.argv[0]
-    if "/" not in word or resolve(word, call.state.cwd, call.state.links) not in call.state.files:
+    made = resolve(word, call.state.cwd, call.state.links) in call.state.files
+    if "/" not in word or not (made or call.walker.scripts is not None):
         return False
     run_script_file(call.walker, word, call.argv[1:], call.state.copy(), call.inside())
     return True
@@ -106,6 +107,9 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
     text = file_text(path, state, call.frame)
     if path in ("-", "/dev/stdin") or path.startswith("/dev/fd/") or text != marks.LIST:
         walker.run_code(known.language, text, state, frame)
+    elif (on_disk := text_on_disk(walker, path, state)) is not None:
+        with only_what_is_certain(walker):
+            walker.run_code(known.language, on_disk, state, frame)
     return marks.LIST
 
 

@@ -1,11 +1,15 @@
-"""Scripts run by path: the text of those that the program itself wrote is followed."""
+"""Scripts run by path: those that the program itself wrote, and those that may be read on disk."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from policy.effects import program_name
+from policy import marks
+from policy.effects import Command, Download, Effect, FileAccess, program_name
 from policy.paths import resolve
 from policy.shell.interpreters import interpreter
 from policy.shell.state import State
@@ -14,15 +18,72 @@ if TYPE_CHECKING:
     from policy.shell.frame import Frame
     from policy.shell.walk import Walker
 
+SCRIPTS_MAX = 16  # files on the disk that one evaluation looks into
+
+
+@dataclass(slots=True)
+class Scripts:
+    """Script files on the disk; each is looked into once, and adds to the work that is allowed."""
+
+    read_text: Callable[[str], str | None]
+    work_per_byte: int
+    seen: set[str] = field(default_factory=set)
+
+    def text(self, walker: Walker, path: str, state: State) -> str | None:
+        """The text of a file, None where it may not be read or was looked into before."""
+        path = resolve(path, state.cwd, state.links)
+        if not marks.is_known(path) or path in self.seen or len(self.seen) >= SCRIPTS_MAX:
+            return None
+        self.seen.add(path)
+        text = self.read_text(path)
+        if text is None:
+            return None
+        walker.budget.limit += self.work_per_byte * len(text)
+        return marks.scrub(text)
+
+
+def text_on_disk(walker: Walker, path: str, state: State) -> str | None:
+    """The text of a script file on the disk, where it may be read."""
+    return walker.scripts.text(walker, path, state) if walker.scripts is not None else None
+
+
+@contextmanager
+def only_what_is_certain(walker: Walker) -> Iterator[None]:
+    """Of a file on the disk only what it is certain to do counts.
+
+    Somebody wrote it for a purpose of its own, so that what cannot be known
+    before it runs is no sign of anything.
+    """
+    before = dict(walker.effects)
+    yield
+    new = [effect for effect in walker.effects if effect not in before]
+    walker.effects = before | dict.fromkeys(filter(_is_certain, new))
+
+
+def _is_certain(effect: Effect) -> bool:
+    if isinstance(effect, Command):
+        return all(map(marks.is_known, effect.argv))
+    return isinstance(effect, Download) or (
+        isinstance(effect, FileAccess) and marks.is_known(effect.path)
+    )
+
 
 def run_script_file(
     walker: Walker, path: str, parameters: tuple[str, ...], state: State, frame: Frame
 ) -> None:
-    """Run a shell script by path: its text if this program made it, else only the reading of it."""
+    """Run a shell script by path: its text where that is known, else only the reading of it."""
     walker.report_file(path, state, frame, is_write=False)
     text = state.files.get(resolve(path, state.cwd, state.links))
-    if text is None:
-        return
+    if text is not None:
+        state.parameters, state.name = parameters, path
+        _run(walker, text, state, frame)
+    elif (text := text_on_disk(walker, path, state)) is not None:
+        state.parameters, state.name = parameters, path
+        with only_what_is_certain(walker):
+            _run(walker, text, state, frame)
+
+
+def _run(walker: Walker, text: str, state: State, frame: Frame) -> None:
     shebang = re.match(r"#!\s*(\S+)(?:\s+(\S+))?", text)
     if shebang:
         name = program_name(
@@ -31,5 +92,4 @@ def run_script_file(
         if known := interpreter(name or ""):
             walker.run_code(known.language, text, state, frame)
             return
-    state.parameters, state.name = parameters, path
     walker.run_text(text, state, frame)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed, encoded
@@ -33,6 +34,9 @@ from policy.shell.syntax import (
 )
 from policy.shell.syntax import Sequence as StatementSequence
 
+if TYPE_CHECKING:
+    from policy.shell.script_files import Scripts
+
 RECURSION_MAX = 3  # calls of one function inside itself before its arguments count as unknown
 _LOOP_PASSES = 2  # what still changes then may be anything
 
@@ -46,6 +50,7 @@ class Walker:
         self.program = program
         self.effects: dict[Effect, None] = {}
         self.frame = Frame(program)
+        self.scripts: Scripts | None = None  # those on the disk, where they may be read
         self.built: dict[int, tuple[Statement, tuple[Token, ...]]] = {}
         # Calls already followed; the body is kept so that its identity stays its own.
         self.called: dict[object, tuple[str, State, Statement]] = {}

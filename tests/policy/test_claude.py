@@ -20,7 +20,7 @@ SOURCE = Source("settings.json", 3)
         ("Bash(echo (a))", "command", "echo (a)", None),
         ("Read(.env)", "read", ".env", None),
         ("Read(**/.env)", "read", "**/.env", None),
-        ("Read(src/**)", "read", "src/**", None),
+        ("Read(src/**)", "read", "**/src/**", None),
         ("Read(./x)", "read", "/x", "/w"),
         ("Read(a/b/**)", "read", "/a/b/**", "/w"),
         ("Read(//etc/x)", "read", "/etc/x", "/"),
@@ -71,3 +71,20 @@ def test_an_unknown_tool_is_kept_and_warned_about() -> None:
 def test_an_allow_rule_may_use_a_glob_only_behind_a_server() -> None:
     assert parse_rule("mcp__*", Decision.ALLOW, SOURCE, ANCHORS)[0] is None
     assert parse_rule("mcp__server__*", Decision.ALLOW, SOURCE, ANCHORS)[0] is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "decision"),
+    [
+        ("Agent(Explore)", Decision.DENY),
+        ("PowerShell(rm *)", Decision.DENY),
+        ("Skill(x)", Decision.ASK),
+        ("Agent(model:opus)", Decision.ALLOW),
+    ],
+)
+def test_a_spec_for_a_tool_that_is_ruled_by_name_is_warned_about(
+    text: str, decision: Decision
+) -> None:
+    rule, warning = parse_rule(text, decision, SOURCE, ANCHORS)
+    assert rule is None
+    assert "by name" in warning

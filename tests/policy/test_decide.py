@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from policy import (
     Decision,
     Redirect,
@@ -185,3 +187,147 @@ def test_compat_and_normalised_matches_are_told_apart() -> None:
     assert evaluate(shell("sudo id"), some).matches[0].kind == "compat"
     assert evaluate(shell("/usr/bin/sudo id"), some).matches[0].kind == "normalised"
     assert evaluate(shell("bash -c 'sudo id'"), some).matches[0].kind == "normalised"
+
+
+# Claude Code's own statements about rules, one by one.
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "expected"),
+    [
+        ("Read(src/**)", "/w/src/a", True),  # a single folder: at any depth
+        ("Read(src/**)", "/w/deep/src/a", True),
+        ("Read(src/**)", "/w/src", True),
+        ("Read(a/b/**)", "/w/a/b/c", True),  # more than one segment: where it stands
+        ("Read(a/b/**)", "/w/x/a/b/c", False),
+        ("Read(.env)", "/w/x/.env", True),
+        ("Read(./.env)", "/w/x/.env", False),
+        ("Read(/x)", "/w/x", True),
+        ("Read(//etc/x)", "/etc/x", True),
+        ("Read(//etc/x)", "/w/etc/x", False),
+        ("Read(~/x)", "/home/u/x", True),
+        ("Read(//**/.env)", "/any/where/.env", True),
+        ("Read(*.key)", "/w/a/b.key", True),
+        ("Read(docs/*.md)", "/w/docs/d/a.md", False),
+        ("Read(docs/**/*.md)", "/w/docs/d/a.md", True),
+    ],
+)
+def test_path_rules_hold_where_their_anchor_says(rule: str, path: str, expected: bool) -> None:
+    verdict = evaluate_read(path, rules(f"deny {rule}"))
+    assert (verdict.decision is Decision.DENY) is expected
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "a && git push", "a || git push", "a; git push", "a | git push", "a |& git push",
+        "a & git push", "a\ngit push", "(git push)", "{ git push; }", "echo $(git push)",
+        "if true; then git push; fi", "for x in 1; do git push; done", "X=1 git push",
+        "timeout 5 git push", "time git push", "nice -n 5 git push", "nohup git push",
+        "stdbuf -oL git push", "command git push", "builtin git push", "xargs git push",
+    ],
+)  # fmt: skip
+def test_a_deny_rule_sees_every_part_of_a_command_line(code: str) -> None:
+    verdict = evaluate(shell(code), rules("deny Bash(git push *)"))
+    assert verdict.decision is Decision.DENY
+    assert verdict.matches[0].kind == "compat"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "/usr/bin/curl -o f x", "sh -c 'curl -o f x'", "'curl' -o f x", "xargs -n1 curl -o f",
+    ],
+)  # fmt: skip
+def test_what_claude_code_would_miss_is_matched_by_meaning_and_says_so(code: str) -> None:
+    verdict = evaluate(shell(code), rules("deny Bash(curl *)"))
+    assert verdict.decision is Decision.DENY
+    assert {match.kind for match in verdict.matches} <= {"normalised", "opaque-exec"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "code", "expected"),
+    [
+        ("Bash(ls *)", "ls -l", True),
+        ("Bash(ls *)", "ls && ls -a", True),
+        ("Bash(ls *)", "ls && id", False),  # every part must match
+        ("Bash(ls *)", "NODE_ENV=x ls", True),
+        ("Bash(ls *)", "LD_PRELOAD=x ls", False),  # past harmless variables only
+        ("Bash(ls *)", "/tmp/ls", False),  # by the text alone: another program may bear the name
+        ("Bash(ls *)", "timeout 5 ls", True),
+        ("Bash(timeout *)", "timeout 5 id", False),  # what a wrapper starts is judged itself
+        ("Bash(bash *)", "bash -c id", False),
+        ("Bash(watch *)", "watch ls", False),  # never by a wildcard
+        ("Bash(find *)", "find . -delete", False),
+        ("Bash(find . -delete)", "find . -delete", True),
+        ("Bash(find *)", "find . -name x", True),
+        ("Bash(echo *)", "echo x > f", False),  # a file is written besides
+        ("Bash(echo *)", "echo x > /dev/null", True),
+        ("Bash(echo *)", "echo $X", False),
+        ("Bash", "id; ls | wc", True),
+    ],
+)
+def test_an_allow_rule_approves_no_more_than_it_says(rule: str, code: str, expected: bool) -> None:
+    verdict = evaluate(shell(code), rules(f"allow {rule}", default=Decision.ASK))
+    assert verdict.allowed is expected
+
+
+def test_a_file_is_allowed_only_at_both_ends_of_a_link() -> None:
+    some = rules("allow Read(/src/**)", default=Decision.ASK)
+    outside = evaluate_read("/w/src/k", some, real_path=lambda path: "/etc/passwd")
+    inside = evaluate_read("/w/src/k", some, real_path=lambda path: "/w/src/x")
+    assert [match.rule for match in outside.matches] == []
+    assert [match.rule for match in inside.matches] == ["Read(/src/**)"]
+
+
+def test_a_tool_may_be_ruled_by_one_of_its_inputs() -> None:
+    some = rules("deny Agent(model: opus*)", "ask Bash2(write:true)")
+    assert evaluate_tool("Agent", some, {"model": "opus-4"}).decision is Decision.DENY
+    assert evaluate_tool("Agent", some, {"model": "haiku"}).allowed
+    assert evaluate_tool("Agent", some, {}).allowed
+    assert evaluate_tool("Agent", some, {"model": ["opus"]}).allowed
+    assert evaluate_tool("Bash2", some, {"write": True}).decision is Decision.ASK
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("grep -r key .", Decision.DENY),
+        ("grep -r key /w", Decision.DENY),
+        ("grep -r key src", Decision.ALLOW),
+        ("grep -r key . --exclude-dir=secrets", Decision.ALLOW),
+        ("grep key notes.txt", Decision.ALLOW),
+        ("tar czf x.tgz .", Decision.DENY),
+        ("cp -r /w /tmp/x", Decision.DENY),
+        ("rsync -a ./ host:x", Decision.DENY),
+        ("ls -R .", Decision.ALLOW),
+        ("rg key .", Decision.ALLOW),
+        ("rg --hidden key .", Decision.DENY),
+    ],
+)
+def test_who_takes_a_whole_folder_takes_what_is_denied_in_it(code: str, expected: Decision) -> None:
+    assert evaluate(shell(code), rules("deny Read(./conf/secrets/**)")).decision is expected
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "expected"),
+    [
+        ("bash x.sh", "sudo id", Decision.DENY),
+        ("./x.sh", "sudo id", Decision.DENY),
+        (". ./x.sh", "sudo id", Decision.DENY),
+        ("source x.sh", "f() { sudo id; }; f", Decision.DENY),
+        ("python3 x.py", "import os; os.system('sudo id')", Decision.DENY),
+        ("./x", "#!/usr/bin/env python3\nimport os; os.system('sudo id')", Decision.DENY),
+        ("bash x.sh", "bash x.sh; ls", Decision.ALLOW),  # it runs itself: looked into once
+        ("bash x.sh", 'eval "$1"; $CMD x', Decision.ALLOW),  # not certain, so no sign of anything
+        ("bash x.sh", "echo sudo id", Decision.ALLOW),
+        ("bash x.sh", "sudo 'unclosed", Decision.ALLOW),
+        ("cat x.sh", "sudo id", Decision.ALLOW),
+    ],
+)
+def test_a_script_that_may_be_read_counts_for_what_it_is_certain_to_do(
+    code: str, text: str, expected: Decision
+) -> None:
+    some = rules("deny Bash(sudo *)")
+    assert evaluate(shell(code), some).allowed
+    assert evaluate(shell(code), some, read_text=lambda path: text).decision is expected

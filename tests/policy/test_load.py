@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from policy import Decision, RuleFileError, Rules, Subject, evaluate, load_file, load_rules
+from policy import (
+    Decision,
+    RuleFileError,
+    Rules,
+    Subject,
+    evaluate,
+    load,
+    load_file,
+    load_rules,
+    project_reader,
+)
 
 
 @pytest.fixture
@@ -140,3 +150,50 @@ def test_one_file_can_be_loaded_alone(tmp_path: Path) -> None:
     assert decision("x", load_file(path, project=None, home=tmp_path)) is Decision.DENY
     with pytest.raises(RuleFileError, match="no such file"):
         load_file(tmp_path / "missing.json", project=None, home=tmp_path)
+
+
+@pytest.fixture
+def managed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "etc" / "managed-settings.json"
+    path.parent.mkdir()
+    monkeypatch.setattr(load, "MANAGED", path)
+    return path
+
+
+def test_managed_settings_and_the_folder_beside_them_are_read(
+    home: Path, project: Path, managed: Path
+) -> None:
+    settings(managed, deny=["Bash(a *)"])
+    managed.with_suffix(".d").mkdir()
+    settings(managed.with_suffix(".d") / "10-team.json", deny=["Bash(b *)"])
+    rules = load_rules(project, home=home)
+    assert [decision(f"{name} x", rules).word for name in "abc"] == ["deny", "deny", "allow"]
+
+
+def test_managed_settings_may_be_the_only_ones(home: Path, project: Path, managed: Path) -> None:
+    only = {"allowManagedPermissionRulesOnly": True, "permissions": {"deny": ["Bash(a *)"]}}
+    managed.write_text(json.dumps(only))
+    settings(home / ".claude" / "settings.json", deny=["Bash(b *)"])
+    settings(project / ".claude" / "settings.json", ask=["Bash(c *)"])
+    rules = load_rules(project, home=home)
+    assert [decision(f"{name} x", rules).word for name in "abc"] == ["deny", "allow", "allow"]
+
+
+def test_the_users_settings_may_lie_elsewhere(home: Path, project: Path, tmp_path: Path) -> None:
+    (tmp_path / "claude").mkdir()
+    settings(tmp_path / "claude" / "settings.json", deny=["Bash(a *)", "Read(/notes)"])
+    rules = load_rules(project, home=home, claude_home=tmp_path / "claude")
+    assert decision("a x", rules) is Decision.DENY
+    assert rules.of("read")[0].anchor == str(tmp_path / "claude")
+
+
+def test_only_small_texts_inside_the_project_are_read(project: Path, tmp_path: Path) -> None:
+    read = project_reader(project)
+    (project / "a.sh").write_text("sudo id")
+    (project / "binary").write_bytes(b"\0")
+    (project / "large").write_text("x" * (1 << 17))
+    (tmp_path / "outside.sh").write_text("sudo id")
+    (project / "link").symlink_to(tmp_path / "outside.sh")
+    assert read(str(project / "a.sh")) == "sudo id"
+    for name in ("binary", "large", "link", "missing", ".", "../outside.sh"):
+        assert read(str(project / name)) is None, name
