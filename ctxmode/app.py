@@ -26,6 +26,11 @@ from ctxmode.config import Config, prepare_storage
 from ctxmode.diagnosis import Diagnosis
 from ctxmode.engine_settings import engine_settings
 from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.fetching import http
+from ctxmode.fetching import pages as fetching
+from ctxmode.fetching.answers import FetchAnswer
+from ctxmode.fetching.model import Network
+from ctxmode.fetching.pages import FetchRequest
 from ctxmode.indexing import IndexRequest
 from ctxmode.library import Library, open_store
 from ctxmode.logged import logged
@@ -143,6 +148,12 @@ class App:
     async def text(self, source_id: int) -> bytes:
         """The exact bytes of a source, as far as they are indexed."""
         return await self._reading(partial(self._store.text, source_id))
+
+    async def fetch(self, request: FetchRequest) -> FetchAnswer:
+        """Fetch pages into what is kept; one that fails is a value."""
+        network = Network(http.resolve, allow_private=self.config.fetch_private)
+        with translated():
+            return await fetching.fetch(self.library, request, network, self._keep.writing)
 
     async def purge(self, request: PurgeRequest) -> kb.Purged:
         """Forget sources for good."""

@@ -24,6 +24,7 @@ VERBS: dict[str, str] = {
     "batch": "run several commands, then search what they printed",
     "index": "make files, folders or stdin searchable",
     "search": "find exact passages in everything that was kept",
+    "fetch": "fetch pages and make them searchable",
     "sources": "list what is kept",
     "show": "show a kept source, exactly",
     "purge": "forget what is kept, for good",

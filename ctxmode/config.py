@@ -20,7 +20,8 @@ class Config:
     """What is fixed for the life of the process. All paths are absolute and real.
 
     `database_dir` of None is a folder below `data_dir`. `project_is_given` tells a project that
-    was named from one that was found from the working folder.
+    was named from one that was found from the working folder. `fetch_private` lets pages be fetched
+    from this machine and private networks.
     """
 
     project: Path
@@ -33,6 +34,7 @@ class Config:
     project_is_given: bool = True
     isolation: str = ""  # as a command line says it; empty is what the user's file says
     runtime: str = ""
+    fetch_private: bool = False
 
     @property
     def database(self) -> Path:
@@ -72,7 +74,9 @@ def load_config(
     given = project or environ.get("CONTEXT_MODE_PROJECT_DIR")
     here = (cwd or Path.cwd()).resolve()
     root = _existing_folder(given, here) if given else find_project(here, home)
-    return Config(root, home, _data_dir(environ), project_is_given=bool(given))
+    private = environ.get("CONTEXT_MODE_FETCH_PRIVATE") == "1"
+    data_dir = _data_dir(environ)
+    return Config(root, home, data_dir, project_is_given=bool(given), fetch_private=private)
 
 
 def prepare_storage(config: Config) -> None:

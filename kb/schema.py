@@ -112,6 +112,21 @@ def add_series(db: sqlite3.Connection) -> None:
     db.execute("CREATE INDEX source_series ON source (series) WHERE series IS NOT NULL")
 
 
+def create_pages(db: sqlite3.Connection) -> None:
+    """When an address was fetched, and by what its server tells whether it changed."""
+    db.execute("""
+        CREATE TABLE page (
+            url_sha256 BLOB PRIMARY KEY,
+            source_id INTEGER NOT NULL REFERENCES source (id) ON DELETE CASCADE,
+            fetched_at REAL NOT NULL,
+            title TEXT,
+            etag TEXT,
+            last_modified TEXT,
+            final_sha256 BLOB NOT NULL
+        )""")
+    db.execute("CREATE INDEX page_source ON page (source_id)")
+
+
 def add_state_of_queued_parts(db: sqlite3.Connection) -> None:
     """Where in its structure a source stands whose next part is still to be chunked."""
     db.execute("ALTER TABLE pending ADD COLUMN state TEXT")
@@ -123,6 +138,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_vocabulary,
     add_conversions_and_redactions,
     add_series,
+    create_pages,
     add_state_of_queued_parts,
 )
 

@@ -35,6 +35,11 @@ class Store:
         return self._access.path
 
     @property
+    def access(self) -> Access:
+        """The file's transactions, for the modules of this room."""
+        return self._access
+
+    @property
     def notices(self) -> tuple[str, ...]:
         """What a person should know about the file, such as a damaged one having been set aside."""
         return self._access.notices

@@ -46,6 +46,14 @@ def _labelled(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
     return labelled
 
 
+def _addressed(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
+    """Requests as objects; a bare string is an address."""
+    items = _listed(value)
+    if not isinstance(items, list):
+        return items
+    return [{"url": item} if isinstance(item, str) else item for item in items]
+
+
 Strings = Annotated[list[str], BeforeValidator(_listed)]
 Milliseconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -120,6 +128,24 @@ class Index(_Arguments):
     maxFiles: int = Field(200, ge=1)  # noqa: N815
     respectGitignore: bool = True  # noqa: N815
     followSymlinks: bool = False  # noqa: N815
+
+
+class FetchOne(_Arguments):
+    url: str
+    source: str | None = None
+
+
+class Fetch(_Arguments):
+    url: str | None = None
+    source: str | None = Field(None, description="label to find it by")
+    requests: Annotated[list[FetchOne], BeforeValidator(_addressed)] = Field(
+        [], description="several"
+    )
+    concurrency: int = Field(4, ge=1, le=8)
+    ttl: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
+        None, description="ms; default a day"
+    )
+    force: bool = False
 
 
 class Search(_Arguments):

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from ctxmode import render
 from ctxmode.errors import UsageError
+from ctxmode.fetching.answers import fetch_text
+from ctxmode.fetching.pages import DAY_S, FetchRequest, Wanted
 from ctxmode.indexing import IndexRequest
 from ctxmode.library import age_s
 from ctxmode.mcp import arguments, structured
@@ -16,6 +18,8 @@ from ctxmode.usage_table import usage_text
 
 if TYPE_CHECKING:
     from ctxmode.mcp.tools import Call
+
+PAGE_KEYS = ("url", "status", "source", "title", "sections", "bytes", "error")
 
 SEARCH_BYTES_MAX = 16 * 1024
 """What all passages of one call may cost together: about four thousand tokens."""
@@ -52,6 +56,29 @@ async def search(call: Call, given: arguments.Search) -> Reply:
     )
     answer = await call.app.search(request)
     return Reply(render.search_text(answer), structured.search(answer))
+
+
+async def fetch(call: Call, given: arguments.Fetch) -> Reply:
+    wanted = [Wanted(one.url, one.source or given.source) for one in given.requests]
+    if given.url is not None:
+        wanted.insert(0, Wanted(given.url, given.source))
+    request = FetchRequest(
+        tuple(wanted),
+        ttl_s=DAY_S if given.ttl is None else given.ttl / 1000,
+        force=given.force,
+        concurrency=given.concurrency,
+    )
+    answer = await call.app.fetch(request)
+    pages = []
+    for page in answer.pages:
+        data = page.to_json()
+        pages.append({key: data[key] for key in PAGE_KEYS if data[key] not in (None, "")})
+    return Reply(
+        fetch_text(answer),
+        {"pages": pages},
+        is_error=not answer.ok,
+        produced=answer.produced,
+    )
 
 
 async def purge(call: Call, given: arguments.Purge) -> Reply:

@@ -32,6 +32,7 @@ OUTPUT_SCHEMAS: Mapping[str, dict[str, Any]] = {
     "ctx_background": _object(RUN | BACKGROUND),
     "ctx_batch_execute": _object({"ok": FLAG, "commands": LIST} | QUERIES, ("ok", "commands")),
     "ctx_index": _object({"source": TEXT, "sections": INTEGER}, ("source", "sections")),
+    "ctx_fetch_and_index": _object({"pages": LIST}, ("pages",)),
     "ctx_search": _object(QUERIES, ("queries",)),
     "ctx_purge": _object({"sources": INTEGER}, ("sources",)),
     "ctx_stats": _object({"tools": {"type": "object"}, "total": {"type": "object"}}, ("total",)),

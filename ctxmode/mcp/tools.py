@@ -164,6 +164,7 @@ async def _doctor(call: Call, given: arguments.Doctor) -> Reply:
 
 RUNS_CODE = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
+FETCHES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=True)
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 FORGETS = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
@@ -243,6 +244,19 @@ EXAMPLE: {"path":"docs","source":"docs"}""",
         ADDS,
         keeping.index,
         lambda given: 300.0,
+    ),
+    Tool(
+        "ctx_fetch_and_index",
+        """\
+WHEN: a page of the web, or several, may hold the answer: each becomes searchable text (HTML as \
+Markdown, PDF, JSON).
+WHEN NOT: it was fetched within a day: ctx_search finds it.
+RETURNS: per page its source label, sections and beginning, or why it failed.
+EXAMPLE: {"url":"https://docs.python.org/3/library/sqlite3.html","source":"python"}""",
+        arguments.Fetch,
+        FETCHES,
+        keeping.fetch,
+        lambda given: 30.0 * (1 + len(given.requests)) + ANSWER_GRACE_S,
     ),
     Tool(
         "ctx_search",

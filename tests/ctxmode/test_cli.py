@@ -68,6 +68,7 @@ def test_every_verb_refuses_an_unknown_option(capsys, verb):
         "batch",
         "kb",
         "show",
+        "fetch",
         "policy",
         "images",
     )

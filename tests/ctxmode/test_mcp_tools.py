@@ -21,6 +21,7 @@ def test_all_tools_are_there_under_the_names_that_agents_know():
         "ctx_background",
         "ctx_batch_execute",
         "ctx_index",
+        "ctx_fetch_and_index",
         "ctx_search",
         "ctx_purge",
         "ctx_stats",

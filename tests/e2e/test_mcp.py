@@ -10,6 +10,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import ListRootsResult, Root
 
 from ctxmode.mcp.tools import BY_NAME
+from tests.ctxmode.web import answer, serving
 from tests.e2e.conversing import ALL_S_MAX, connected, text
 
 
@@ -363,3 +364,31 @@ async def test_kept_outputs_and_sources_are_resources(place):
             assert content.text == whole
         with pytest.raises(MCPError, match="no output"):
             await client.read_resource("context-mode://output/out-nothing")
+
+
+async def test_pages_are_fetched_judged_and_found(place):
+    page = answer(body=b"<h1>Guide</h1><p>A retry waits.", content_type="text/html")
+    async with serving({"/": page}) as web:
+        url = f"http://127.0.0.1:{web.port}/"
+        async with connected(place, CONTEXT_MODE_FETCH_PRIVATE="1") as client:
+            several = {"requests": f'["{url}", "{url}none"]', "source": "guide", "concurrency": "2"}
+            result = await client.call_tool("ctx_fetch_and_index", several)
+            statuses = [page["status"] for page in result.structured_content["pages"]]
+            assert (statuses, result.is_error) == (["new", "failed"], False)
+            again = await client.call_tool("ctx_fetch_and_index", {"url": url})
+            assert again.structured_content["pages"][0]["status"] == "cached"
+            found = await client.call_tool("ctx_search", {"queries": "retry", "source": "guide::"})
+            assert "A retry waits." in text(found)
+            stats = (await client.call_tool("ctx_stats", {})).structured_content
+            assert stats["tools"]["ctx_fetch_and_index"]["produced"] == len(
+                "# Guide\n\nA retry waits.\n"
+            )
+
+
+async def test_this_machine_and_metadata_are_not_fetched_from(place):
+    async with serving({"/": answer()}) as web, connected(place) as client:
+        for url in (f"http://127.0.0.1:{web.port}/", "http://169.254.169.254/latest/meta-data/"):
+            result = await client.call_tool("ctx_fetch_and_index", {"url": url})
+            assert result.is_error
+            assert "may not be fetched" in text(result)
+    assert web.asked == []

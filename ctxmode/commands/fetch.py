@@ -1,0 +1,63 @@
+"""Fetch pages and make them searchable: HTML as Markdown, PDF as text, JSON and text as they are.
+
+A page that was fetched within --ttl comes from what is kept; after that its server is asked only
+whether it changed. The rules for fetching hold at every redirect.
+
+examples:
+  context-mode fetch https://docs.python.org/3/library/sqlite3.html
+  context-mode fetch https://a.example/api.json https://b.example/guide --source api
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import trio
+
+from ctxmode import exit_codes, launch
+from ctxmode.config import load_config
+from ctxmode.errors import UsageError
+from ctxmode.fetching import http
+from ctxmode.fetching.answers import FetchAnswer, fetch_text
+from ctxmode.fetching.model import Bounds, Network
+from ctxmode.fetching.pages import DAY_S, FetchRequest, Wanted, fetch
+from ctxmode.launch import print_json
+from ctxmode.library import age_s, open_library
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("urls", nargs="+", metavar="URL")
+    parser.add_argument("--source", metavar="LABEL", help="the label to find them by")
+    parser.add_argument("--ttl", metavar="AGE", help="how long a page is fresh; default: 1d")
+    parser.add_argument("--force", action="store_true", help="fetch anew whatever is kept")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="per page; default: 30")
+    parser.add_argument("--concurrency", type=int, default=4, metavar="N", help="1 to 8")
+    parser.add_argument("--json", action="store_true")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.timeout is not None and not 0 < args.timeout <= 3600:
+        raise UsageError(f"--timeout is {args.timeout}", "Give seconds, above 0, 3600 at most.")
+    bounds = Bounds() if args.timeout is None else Bounds(total_s=args.timeout)
+    request = FetchRequest(
+        tuple(Wanted(url, args.source) for url in args.urls),
+        ttl_s=DAY_S if args.ttl is None else age_s(args.ttl),
+        force=args.force,
+        concurrency=args.concurrency,
+        bounds=bounds,
+    )
+    answer = launch.run(lambda: _fetch(args, request))
+    if args.json:
+        print_json(answer.to_json())
+    else:
+        sys.stdout.write(fetch_text(answer) + "\n")
+    return exit_codes.OK if all(page.ok for page in answer.pages) else exit_codes.ERROR
+
+
+async def _fetch(args: argparse.Namespace, request: FetchRequest) -> FetchAnswer:
+    config = load_config(args.project)
+    network = Network(http.resolve, allow_private=config.fetch_private)
+    with open_library(config) as library:
+        launch.tell(library.store.notices)
+        return await fetch(library, request, network, trio.CapacityLimiter(1))

@@ -1,0 +1,80 @@
+"""Pages that were fetched: when, and by which marks their server tells whether they changed.
+
+Addresses are kept as hashes only, for they may hold keys.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass
+
+from kb.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is known of an address: the source that holds its text, when it was fetched or last
+    found unchanged (seconds since the epoch), its title, and the validators that `final_url` gave.
+    """
+
+    source_id: int
+    fetched_at: float
+    title: str | None
+    etag: str | None
+    last_modified: str | None
+    final_sha256: bytes
+
+    def came_from(self, url: str) -> bool:
+        """Whether the validators are those of this address."""
+        return self.final_sha256 == _hashed(url)
+
+
+def find(store: Store, url: str) -> Page | None:
+    """The page at an address, unless its text was purged."""
+    with store.access.reading() as db:
+        row = db.execute(
+            "SELECT source_id, fetched_at, title, etag, last_modified, final_sha256"
+            " FROM page WHERE url_sha256 = ?",
+            (_hashed(url),),
+        ).fetchone()
+    return None if row is None else Page(*row)
+
+
+def put(  # noqa: PLR0913 - a row
+    store: Store,
+    url: str,
+    source_id: int,
+    *,
+    final_url: str,
+    title: str | None = None,
+    etag: str | None = None,
+    last_modified: str | None = None,
+    converted: str | None = None,
+) -> None:
+    """Note that the address was fetched now, and is kept as this source, before whose storing it
+    was `converted`."""
+    row = (_hashed(url), source_id, time.time(), title, etag, last_modified, _hashed(final_url))
+    with store.access.writing() as db:
+        if converted is not None:
+            db.execute(
+                "UPDATE source SET converted = ? || coalesce('; ' || converted, '') WHERE id = ?",
+                (converted, source_id),
+            )
+        db.execute(
+            "INSERT OR REPLACE INTO page (url_sha256, source_id, fetched_at, title, etag,"
+            " last_modified, final_sha256) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            row,
+        )
+
+
+def confirm(store: Store, url: str) -> None:
+    """Note that the address was found unchanged now."""
+    with store.access.writing() as db:
+        db.execute(
+            "UPDATE page SET fetched_at = ? WHERE url_sha256 = ?", (time.time(), _hashed(url))
+        )
+
+
+def _hashed(url: str) -> bytes:
+    return hashlib.sha256(url.encode("utf-8", "surrogatepass")).digest()
