@@ -1,0 +1,97 @@
+"""Register with an agent's host: its server, its hooks, and where hooks cannot say it, the text
+that tells when to use which tool.
+
+Comments and entries of others stay as they are; running it again changes nothing.
+
+examples:
+  context-mode setup claude-code
+  context-mode setup cursor --project --dry-run
+  context-mode setup codex --remove
+  context-mode setup --list
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ctxmode import exit_codes
+from ctxmode.config import load_config
+from ctxmode.errors import UsageError
+from ctxmode.setup.hosts import BY_NAME, HOSTS, Host, Scope
+from ctxmode.setup.plan import Change, Target, plan, write
+
+HAS_OWN_PROJECT_OPTION = True
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("host", nargs="?", metavar="HOST", help=", ".join(BY_NAME))
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--user", action="store_true", help="in your own files (the default)")
+    where.add_argument(
+        "--project", nargs="?", const="", metavar="DIR", help="in the files of this project"
+    )
+    parser.add_argument("--remove", action="store_true", help="take everything out again")
+    parser.add_argument("--dry-run", action="store_true", help="show what would change")
+    parser.add_argument("--command", metavar="PATH", help="how this program is to be called")
+    parser.add_argument("--list", action="store_true", help="show the hosts")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.list:
+        sys.stdout.write("".join(f"{host.name:<16}{host.title}\n" for host in HOSTS))
+        return exit_codes.OK
+    host = _host(args.host)
+    target = _target(args)
+    changes = plan(host, target, remove=args.remove)
+    for change in changes:
+        if args.dry_run:
+            sys.stdout.write(_difference(change))
+        else:
+            write(change)
+            sys.stdout.write(f"{_verb(change)} {change.path}\n")
+    if not changes:
+        sys.stdout.write(f"{host.title}: nothing to change.\n")
+    elif not args.dry_run and not args.remove:
+        sys.stdout.write(f"Start {host.title} anew, so that it reads them.\n")
+    return exit_codes.OK
+
+
+def _host(name: str | None) -> Host:
+    if name in BY_NAME:
+        return BY_NAME[name]
+    near = difflib.get_close_matches(name or "", BY_NAME, n=1)
+    hint = f"Did you mean: {near[0]}?" if near else f"Hosts: {', '.join(BY_NAME)}."
+    raise UsageError(f"unknown host {name!r}" if name else "no host is named", hint)
+
+
+def _target(args: argparse.Namespace) -> Target:
+    scope: Scope = "user" if args.project is None else "project"
+    config = load_config(args.project or None)
+    return Target(scope, config.home, config.project, _command(args.command, scope))
+
+
+def _command(given: str | None, scope: Scope) -> Sequence[str]:
+    """How hosts call this program: by its name alone, where that finds it or others share it."""
+    if given is not None:
+        return [given]
+    if scope == "project" or shutil.which("context-mode"):
+        return ["context-mode"]
+    return [str(Path(sys.argv[0]).resolve())]
+
+
+def _difference(change: Change) -> str:
+    before, after = (text or "" for text in (change.before, change.after))
+    name = str(change.path)
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="")
+    return "\n".join(lines) + "\n"
+
+
+def _verb(change: Change) -> str:
+    if change.after is None:
+        return "removed"
+    return "wrote" if change.before is None else "changed"

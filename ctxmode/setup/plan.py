@@ -1,0 +1,168 @@
+"""What setting up a host changes: every file's text before and after, all known before any is
+written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.routing import ROUTING
+from ctxmode.setup import json_edits, marked_text, toml_edits
+from ctxmode.setup.hosts import Command, Hooks, Host, Scope
+from ctxmode.setup.opencode import plugin_text
+
+Edit = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """For whom a host is set up: a person, or everybody in a project."""
+
+    scope: Scope
+    home: Path
+    project: Path
+    command: Command
+
+    def path(self, place: str) -> Path:
+        return self.home / place[2:] if place.startswith("~/") else self.project / place
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file. `before` of None: there is none yet; `after` of None: it is taken away."""
+
+    path: Path
+    before: str | None
+    after: str | None
+
+
+def plan(host: Host, target: Target, *, remove: bool = False) -> tuple[Change, ...]:
+    """The files that change; none if everything is as it should be.
+
+    Raises:
+        UsageError: the host has no file of servers in this scope.
+        ContextModeError: a file cannot be read, or not be edited without harm.
+    """
+    if not host.servers.of(target.scope):
+        other = "user" if target.scope == "project" else "project"
+        raise UsageError(
+            f"{host.title} reads no servers from a {target.scope}'s files", f"Use --{other}."
+        )
+    texts: dict[Path, tuple[str | None, str | None]] = {}
+    for place, edit in _edits(host, target, remove=remove):
+        path = target.path(place)
+        before, current = texts.get(path) or (read(path),) * 2
+        texts[path] = before, _edited(path, current or "", edit)
+    return tuple(
+        Change(path, before, after if after or before is None else None)
+        for path, (before, after) in texts.items()
+        if (before or "") != (after or "")
+    )
+
+
+def _edits(host: Host, target: Target, *, remove: bool) -> Iterator[tuple[str, Edit]]:
+    scope, command = target.scope, target.command
+    yield host.servers.of(scope), _server(host, [*command, "serve"], remove=remove)
+    if host.hooks and (place := host.hooks.places.of(scope)):
+        yield place, _hooks(host, host.hooks, command, remove=remove)
+    if host.plugin and (place := host.plugin.of(scope)):
+        yield place, lambda _: "" if remove else plugin_text(command)
+    if host.rules and (place := host.rules.of(scope)):
+        yield place, marked_text.drop if remove else lambda text: marked_text.put(text, ROUTING)
+
+
+def _server(host: Host, command: Command, *, remove: bool) -> Edit:
+    entry = host.entry(command)
+
+    def in_toml(text: str) -> str:
+        if remove:
+            return toml_edits.drop_table(text, host.key)
+        return toml_edits.put_table(text, host.key, entry)
+
+    def in_json(text: str) -> str:
+        if remove:
+            return _nothing_left(json_edits.drop(text, host.key))
+        return json_edits.put(text, host.key, entry)
+
+    return in_toml if host.servers.user.endswith(".toml") else in_json
+
+
+def _hooks(host: Host, hooks: Hooks, command: Command, *, remove: bool) -> Edit:
+    def edit(text: str) -> str:
+        if not text.strip() and not remove and hooks.base:
+            text = json.dumps(hooks.base, indent=2) + "\n"
+        for event, make in hooks.entries.items():
+            words = f"hook {host.name} {event}"
+
+            def is_ours(item: Any, words: str = words) -> bool:  # noqa: ANN401 - JSON
+                return f' {words}"' in json.dumps(item)
+
+            path = ("hooks", event)
+            if remove:
+                text = json_edits.drop_items(text, path, is_ours)
+            else:
+                line = shlex.join([*command, *words.split()])
+                text = json_edits.put_item(text, path, make(line), is_ours)
+        return _nothing_left(text, hooks.base) if remove else text
+
+    return edit
+
+
+def _nothing_left(text: str, base: object = None) -> str:
+    """Empty, if a file holds nothing that anybody but us would have put there."""
+    written = "".join(text.split())
+    return "" if written in ("", "{}", "".join(json.dumps(base).split())) else text
+
+
+def read(path: Path) -> str | None:
+    """A file's text as it is, line ends and all; None if there is none.
+
+    Raises:
+        ContextModeError: it cannot be read.
+    """
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ContextModeError(f"{path} cannot be read: {error}", "Nothing was changed.") from error
+
+
+def _edited(path: Path, text: str, edit: Edit) -> str:
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    try:
+        return mark + edit(text.removeprefix(mark))
+    except ValueError as error:
+        raise ContextModeError(
+            f"{path} cannot be edited: {error}", "Mend it, then try again. Nothing was changed."
+        ) from error
+
+
+def write(change: Change) -> None:
+    """Put a change on the disk, at once or not at all; a link's target is what changes.
+
+    Raises:
+        ContextModeError: it cannot be written.
+    """
+    path = Path(os.path.realpath(change.path))
+    try:
+        if change.after is None:
+            path.unlink(missing_ok=True)
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+        beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+        beside.write_bytes(change.after.encode("utf-8"))
+        beside.chmod(mode)
+        os.replace(beside, path)
+    except OSError as error:
+        raise ContextModeError(
+            f"{path} cannot be written: {error.strerror}", "Check its owner and mode."
+        ) from error

@@ -1,0 +1,120 @@
+"""Edits of TOML text: one table of ours, set or taken out; all else stays as it is.
+
+Tables of TOML may stand in any order, so ours goes to the end. What the edit makes is read back,
+and must differ in that table alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_HEADER = re.compile(r"[ \t]*\[{1,2}[^\[\]\n]+\]{1,2}[ \t]*(?:#[^\n]*)?\r?")
+
+
+def put_table(text: str, path: Sequence[str], table: Mapping[str, str | Sequence[str]]) -> str:
+    """The text with a table of strings and lists of strings.
+
+    Raises:
+        ValueError: the text is no TOML, or the table is written in a way that is not understood.
+    """
+    if _at(tomllib.loads(text), path) == _plain(table):
+        return text
+    bare = drop_table(text, path)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = [f"[{'.'.join(map(_key, path))}]"]
+    lines += [f"{_key(name)} = {json.dumps(value)}" for name, value in table.items()]
+    gap = newline if bare.strip() else ""
+    ended = bare if not bare or bare.endswith("\n") else bare + newline
+    made = ended + gap + newline.join(lines) + newline
+    _verify(text, made, path, _plain(table))
+    return made
+
+
+def drop_table(text: str, path: Sequence[str]) -> str:
+    """The text without a table and the tables below it.
+
+    Raises:
+        ValueError: the text is no TOML, or the table is written in a way that is not understood.
+    """
+    if _at(tomllib.loads(text), path) is None:
+        return text
+    kept: list[str] = []
+    ours: list[str] = []
+    for line in text.splitlines(keepends=True):
+        if _HEADER.fullmatch(line.rstrip("\n")):
+            # What stands above a header is about that header's table.
+            kept += _above(ours)
+            ours = [line] if _names(line)[: len(path)] == list(path) else []
+            if not ours:
+                kept.append(line)
+        elif ours:
+            ours.append(line)
+        else:
+            kept.append(line)
+    while ours and kept and not kept[-1].strip():
+        kept.pop()
+    made = "".join(kept)
+    _verify(text, made, path, None)
+    return made
+
+
+def _above(lines: list[str]) -> list[str]:
+    """The comments at the end of some lines, with the space between and before them."""
+    count = 0
+    while count < len(lines) and (not (line := lines[-1 - count].strip()) or line.startswith("#")):
+        count += 1
+    return lines[len(lines) - count :]
+
+
+def _verify(before: str, after: str, path: Sequence[str], table: object) -> None:
+    try:
+        was, now = tomllib.loads(before), tomllib.loads(after)
+    except tomllib.TOMLDecodeError:
+        now, was = {}, {"": None}
+    if _at(now, path) != table or _without(was, path) != _without(now, path):
+        raise ValueError(f"[{'.'.join(path)}] is written in a way that cannot be edited here")
+
+
+def _at(document: Mapping[str, Any], path: Sequence[str]) -> Any:  # noqa: ANN401 - a value of TOML
+    found: Any = document
+    for key in path:
+        if not isinstance(found, Mapping) or key not in found:
+            return None
+        found = found[key]
+    return found
+
+
+def _without(document: Mapping[str, Any], path: Sequence[str]) -> Mapping[str, Any]:
+    """The document without what is at a path, nor tables on the way that are empty then."""
+    key, *rest = path
+    if not rest or not isinstance(document.get(key), Mapping):
+        return {name: value for name, value in document.items() if name != key}
+    inner = _without(document[key], rest)
+    return {n: inner if n == key else v for n, v in document.items() if n != key or inner}
+
+
+def _names(header: str) -> list[str]:
+    """The keys of a table's header."""
+    name = header.strip().partition("#")[0].strip().strip("[]") if '"' not in header else header
+    try:
+        document: Any = tomllib.loads(f"[{name.strip().strip('[]')}]")
+    except tomllib.TOMLDecodeError:
+        return []
+    names = []
+    while isinstance(document, Mapping) and document:
+        key = next(iter(document))
+        names.append(key)
+        document = document[key]
+    return names
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
+
+
+def _plain(table: Mapping[str, str | Sequence[str]]) -> dict[str, Any]:
+    return {k: v if isinstance(v, str) else list(v) for k, v in table.items()}
