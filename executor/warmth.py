@@ -49,6 +49,8 @@ def kind_of(
 ) -> Kind:
     """The kind of a run in the cell that is described."""
     unspecific = replace(run, artifacts=())
+    if ahead and ahead.reads_early and has_stdin:
+        ahead = None
     return Kind(
         label=f"{PurePath(run.steps[0].argv[0]).name}, {'started' if ahead else 'ready to start'}",
         cell=packed,

@@ -96,7 +96,9 @@ class Waiting:
     `{source}` stands in place of the program's text, and needs no help. `run` replaces the
     toolchain's template, `env` variables that must not have their value yet. What is opened before
     the wait, and read behind it, is `opened`: an empty line in the program's place. What is not
-    called as the program's own files are is gone before the program starts.
+    called as the program's own files are is gone before the program starts. `first_line` tells that
+    a `#!` line can hold arguments, which come too late then; `reads_early`, that standard input is
+    read from the start.
     """
 
     file: str = ""
@@ -105,6 +107,8 @@ class Waiting:
     run: tuple[str, ...] | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     opened: bool = False
+    first_line: bool = False
+    reads_early: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -259,7 +263,8 @@ class Ahead:
     """What to place and to start so that an interpreter waits for one certain program's text.
 
     `env` are the variables that have another value until then; `gate` is the FIFO and `only_ahead`
-    is what has to be gone before the program starts. Names are in the job directory.
+    is what has to be gone before the program starts. Names are in the job directory. With
+    `reads_early` it can't be for a program that is given something to read.
     """
 
     job_dir: str
@@ -268,6 +273,7 @@ class Ahead:
     files: Mapping[str, bytes]
     gate: str
     only_ahead: tuple[str, ...]
+    reads_early: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
         links=project.links,
         products=products if toolchain.compile else (),
         caches=tuple(f"{scratch_dir}/{name}" for name in toolchain.caches),
-        ahead=_ahead(candidate, source, values, groups) if source and code is not None else None,
+        ahead=_ahead(candidate, source, values, groups) if source and not in_place else None,
     )
 
 
@@ -102,10 +102,17 @@ def _ahead(
     values: Mapping[str, str],
     groups: Mapping[str, Sequence[str]],
 ) -> Ahead | None:
-    """How to start the interpreter ahead of the program, but for a project's own: what such a one
-    reads to start may change until then. The variables' lines must stay lines."""
+    """How to start the interpreter ahead of the program; None where that makes a difference.
+
+    What a project's own interpreter reads to start may change until then. A gate in place of the
+    program does not hold back what reads the bound file. The variables' lines must stay lines.
+    """
     waiting = candidate.toolchain.waiting
     if waiting is None or candidate.project_specific or "\n" in values["cwd"]:
+        return None
+    if waiting.first_line and source.text.startswith("#!"):
+        return None
+    if waiting.gate == "{source}" and groups["{bind}"]:
         return None
     return ahead(
         waiting,

@@ -39,6 +39,7 @@ def ahead(
         files=files,
         gate=gate,
         only_ahead=(_AHEAD,) if gate.startswith(f"{_AHEAD}/") else (),
+        reads_early=waiting.reads_early,
     )
 
 

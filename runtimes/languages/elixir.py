@@ -66,6 +66,7 @@ _ELIXIR = Toolchain(
             "{source}",
             "{args}",
         ),
+        reads_early=True,
     ),
 )
 

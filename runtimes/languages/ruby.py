@@ -22,6 +22,7 @@ _RUBY = Toolchain(
         run=("{ruby}", "-r", "{job}/.ahead/wait.rb", "{bind}", "{source}", "{args}"),
         env={"RUBYLIB": ""},
         opened=True,
+        first_line=True,
     ),
 )
 

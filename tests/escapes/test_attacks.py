@@ -9,11 +9,12 @@ import pytest
 import trio
 
 from executor import Request, Result, Status
-from tests.escapes.arena import Arena
+from tests.escapes.arena import BENIGN, Arena
 from tests.escapes.attack import STARTED, Attack, Control, NotApplicable, NotStopped, Stopped
 from tests.escapes.table import ATTACKS
 
 ATTACK_S_MAX = 120
+WARM = [a for a in ATTACKS if a.program and a.program.language in BENIGN]
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=[attack.id for attack in ATTACKS])
@@ -35,6 +36,24 @@ async def test_attack(attack: Attack, arena: Arena, record_property):
             for control in expected.controls if isinstance(expected, Stopped) else ():
                 if control.where(arena):
                     await _control(attack, control, arena)
+
+
+@pytest.mark.tier_a
+@pytest.mark.parametrize("attack", WARM, ids=[attack.id for attack in WARM])
+async def test_attack_where_something_waited(attack: Attack, arena: Arena):
+    """The same where the cell was made, and its interpreter started, before the program came."""
+    expected = attack.expected(arena.column)
+    if isinstance(expected, NotApplicable):
+        pytest.skip(f"not applicable: {expected.reason}")
+    assert attack.program is not None
+    with trio.fail_after(ATTACK_S_MAX):
+        with attack.setup(arena) if attack.setup else contextlib.nullcontext({}) as words:
+            arena.words |= words
+            more = {"limits": attack.limits, "profile": attack.profile, "stdin": attack.stdin}
+            await arena.warm_up(attack.program.language, **more)
+            hits = arena.executor.pools[0].hits
+            await _attack(attack, expected, arena)
+            assert arena.executor.pools[0].hits == hits + 1
 
 
 async def _attack(attack: Attack, expected: Stopped | NotStopped, arena: Arena) -> None:

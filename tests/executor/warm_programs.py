@@ -1,0 +1,296 @@
+# ruff: noqa: E501 - programs stay in one piece
+"""Programs that tell how they were started, by language: what a warm start must not change."""
+
+from __future__ import annotations
+
+LONG = 70_000  # more than a pipe holds
+
+# The project that they run in holds numbers.txt and a package of each language.
+PROJECT = {
+    "numbers.txt": "1\n2\n3\n",
+    "helper.py": "VALUE = 'python helper'\n",
+    "helper.rb": "VALUE = 'ruby helper'\n",
+    "helper.pm": "package helper; our $value = 'perl helper'; 1;\n",
+    "helper.lua": "return 'lua helper'\n",
+    "helper.php": "<?php return 'php helper';\n",
+    "helper.R": "value <- 'r helper'\n",
+    "helper.sh": "value='shell helper'\n",
+    "helper.exs": 'defmodule Helper do\n  def value, do: "elixir helper"\nend\n',
+    "helper.js": "module.exports = 'javascript helper';\n",
+    "node_modules/pack/index.js": "module.exports = 'a package';\n",
+}
+
+PYTHON = {
+    "names": "import sys\nprint(__name__, __file__, __doc__, __package__, __spec__, __loader__ and "
+    "type(__loader__).__name__, sys.argv, sys.orig_argv[1:], sorted(globals()))",
+    "search path": "import sys\nprint(sys.path, sys.flags, len(sys.meta_path), len(sys.path_hooks))",
+    "modules": "import sys\nprint(sorted(sys.modules))",
+    "importing": "import helper, site\nprint(helper.VALUE, helper.__file__)",
+    "environment": "import os\nprint(sorted(os.environ.items()), os.getcwd())",
+    "own source": "import inspect, sys\ndef f(): pass\nprint(inspect.getsource(f), "
+    "open(__file__).read()[:20])",
+    "descriptors": "import os\nprint(sorted(os.listdir('/proc/self/fd')), os.listdir('/job'))",
+    "hooks": "import sys\nprint(sys.excepthook is sys.__excepthook__, sys.gettrace(), "
+    "sys.getprofile(), sys.stdout.encoding, sys.stdout.line_buffering)",
+    "uncaught error": "def f():\n    return 1 / 0\nf()",
+    "chained error": "try:\n    {}['a']\nexcept KeyError:\n    raise ValueError('no') from None",
+    "syntax error": "print('never')\nif True print(1)",
+    "exit code": "import sys\nprint('bye')\nsys.exit(3)",
+    "exit text": "import sys\nsys.exit('no way')",
+    "hard exit": "import os\nprint('lost', end='')\nos._exit(4)",
+    "at exit": "import atexit\natexit.register(print, 'at exit')\nraise SystemExit(5)",
+    "signal": "import os, signal\nprint('now', flush=True)\nos.kill(os.getpid(), signal.SIGTERM)",
+    "handlers": "import signal\nprint([signal.getsignal(n) for n in (1, 2, 3, 13, 15, 17)])",
+    "order": "import sys\nfor n in range(3):\n    print('out', n)\n    print('err', n, file=sys.stderr)",
+    "threads": "import threading\nt = threading.Thread(target=lambda: print('thread'))\nt.start()\nt.join()\n"
+    "print(threading.current_thread().name, threading.main_thread().ident == threading.get_ident())",
+    "processes": "import subprocess, sys\nprint(subprocess.run([sys.executable, '-c', "
+    "'import sys; print(sys.path, __name__)'], capture_output=True, text=True).stdout)",
+    "multiprocessing": "import multiprocessing\ndef f(q): q.put('child')\n"
+    "if __name__ == '__main__':\n    q = multiprocessing.get_context('fork').Queue()\n"
+    "    p = multiprocessing.Process(target=f, args=(q,)); p.start(); print(q.get()); p.join()",
+    "first line": "#!/usr/bin/env python3\n# -*- coding: latin-1 -*-\nfrom __future__ import "
+    "annotations\nprint('\xe9')",
+    "long": f"x = {'1' * LONG!r}\nprint(len(x))",
+    "warning": "import warnings\nwarnings.warn('careful')",
+    "asyncio": "import asyncio\nasync def main():\n    await asyncio.sleep(0)\n    print('async')\n"
+    "asyncio.run(main())",
+    "writes": "open('made.txt', 'w').write('x')\nopen('numbers.txt', 'a').write('4')",
+    "input": "import sys\nprint(repr(sys.stdin.read()), sys.stdin.isatty(), sys.stdin.name)",
+    "arguments": "import sys\nprint(sys.argv[1:])",
+    "bound file": "print(FILE_CONTENT, FILE_CONTENT_PATH)\nimport os\n"
+    "print(os.environ['FILE_CONTENT_PATH'])\nraise ValueError('x')",
+}
+
+RUBY = {
+    "names": "p __FILE__, $0, $PROGRAM_NAME, __method__, ARGV, __dir__, self, local_variables, "
+    "global_variables.sort, Object.constants.sort.hash == 0",
+    "search path": "puts $LOAD_PATH",
+    "modules": "puts $LOADED_FEATURES",
+    "constants": "puts Object.constants.sort",
+    "importing": "require 'helper'\nrequire 'json'\nputs VALUE, JSON.dump([1])",
+    "environment": "p ENV.to_h.sort, Dir.pwd",
+    "own source": "puts File.read(__FILE__), DATA.read\n__END__\nbehind the end\n",
+    "descriptors": "puts Dir.children('/proc/self/fd').size, Dir.children('/job').sort",
+    "uncaught error": "def f\n  raise ArgumentError, 'no'\nend\nf",
+    "chained error": "begin\n  Integer('x')\nrescue => e\n  raise 'second'\nend",
+    "syntax error": "puts 'never'\nif true puts 1",
+    "name error": "puts undefined_thing",
+    "exit code": "puts 'bye'\nexit 3",
+    "abort": "abort 'no way'",
+    "hard exit": "print 'kept'\n$stdout.flush\nexit! 4",
+    "at exit": "at_exit { puts 'at exit' }\nraise SystemExit.new(5)",
+    "blocks": "BEGIN { puts 'first' }\nEND { puts 'last' }\nputs 'middle'",
+    "signal": "puts 'now'\n$stdout.flush\nProcess.kill(:TERM, Process.pid)\nsleep 5",
+    "order": "3.times { |n| puts n; $stdout.flush; warn n }",
+    "caller": "p caller, caller_locations.size\ndef f = caller\np f",
+    "threads": "t = Thread.new { puts 'thread' }\nt.join\np Thread.list.size, Thread.main == Thread.current",
+    "processes": "puts `ruby -e 'puts $LOAD_PATH.first'`",
+    "fork": "pid = fork { puts 'child' }\nProcess.wait(pid)\np $?.exitstatus",
+    "first line": "#!/usr/bin/env ruby -w\n# frozen_string_literal: true\np $VERBOSE, ''.frozen?",
+    "long": f"x = '{'1' * LONG}'\np x.size, __LINE__",
+    "warning": "warn 'careful'\nx = 1",
+    "tracing": "p ObjectSpace.each_object(TracePoint).count(&:enabled?)",
+    "writes": "File.write('made.txt', 'x')\nFile.write('numbers.txt', '4', mode: 'a')",
+    "input": "p $stdin.read, $stdin.tty?",
+    "arguments": "p ARGV",
+    "bound file": "puts FILE_CONTENT, FILE_CONTENT_PATH, ENV['FILE_CONTENT_PATH']\nraise 'x'",
+}
+
+PHP = {
+    "names": "var_dump(__FILE__, __DIR__, __LINE__, $argv, $argc, $_SERVER['argv'], "
+    "$_SERVER['SCRIPT_NAME'], $_SERVER['PHP_SELF'], PHP_SAPI);",
+    "includes": "var_dump(get_included_files(), get_include_path());",
+    "globals": "var_dump(array_keys($GLOBALS), array_keys(get_defined_constants(true)['user'] ?? []));",
+    "settings": "foreach (['display_errors', 'memory_limit', 'auto_prepend_file', 'html_errors', "
+    "'max_execution_time'] as $n) var_dump(ini_get($n));",
+    "importing": "var_dump(include 'helper.php');",
+    "environment": "$e = getenv(); ksort($e); var_dump($e, getcwd());",
+    "own source": "echo file_get_contents(__FILE__), filesize(__FILE__);",
+    "data": "$f = fopen(__FILE__, 'r'); fseek($f, __COMPILER_HALT_OFFSET__); "
+    "echo stream_get_contents($f);\n__halt_compiler();behind the end",
+    "descriptors": "var_dump(count(scandir('/proc/self/fd')), scandir('/job'));",
+    "uncaught error": "function f() {\n  throw new RuntimeException('no');\n}\nf();",
+    "chained error": "try { intdiv(1, 0); } catch (Error $e) { throw new Exception('second', 1, $e); }",
+    "syntax error": "echo 'never';\nif (true echo 1;",
+    "notice": "echo $undefined; echo 'on';",
+    "exit code": "echo 'bye'; exit(3);",
+    "exit text": "exit('no way');",
+    "at exit": "register_shutdown_function(fn() => print('at exit')); exit(5);",
+    "destructor": "class A { function __destruct() { echo 'gone'; } } $a = new A; echo 'here ';",
+    "signal": "echo 'now'; flush(); posix_kill(getmypid(), 15); sleep(5);",
+    "order": "for ($n = 0; $n < 3; $n++) { echo $n; fwrite(STDERR, $n); }",
+    "trace": "function f() { debug_print_backtrace(); } f();",
+    "processes": "echo shell_exec('echo from a shell');",
+    "template": "<p>one</p>\n<?php echo 1 + 1; ?>\n<p>two</p>",
+    "first line": "#!/usr/bin/env php\n<?php declare(strict_types=1); echo strlen('abc'), __LINE__;",
+    "long": f"$x = '{'1' * LONG}'; echo strlen($x), __LINE__;",
+    "writes": "file_put_contents('made.txt', 'x'); file_put_contents('numbers.txt', '4', FILE_APPEND);",
+    "input": "var_dump(stream_get_contents(STDIN), stream_isatty(STDIN));",
+    "arguments": "var_dump($argv);",
+    "bound file": "echo FILE_CONTENT, FILE_CONTENT_PATH, $FILE_CONTENT, getenv('FILE_CONTENT_PATH');",
+}
+
+JAVASCRIPT = {
+    "names": "console.log(__filename, __dirname, process.argv.slice(1), process.title)",
+    "module names": "import { argv } from 'node:process';\nconsole.log(import.meta.url, argv.slice(1))",
+    "globals": "console.log(Object.getOwnPropertyNames(globalThis).sort().join())",
+    "flags": "console.log(process.execArgv, process.execPath, process.version)",
+    "importing": "console.log(require('./helper.js'))",
+    "a package": "console.log(require('pack'))",
+    "a package of a module": "import pack from 'pack';\nconsole.log(pack)",
+    "environment": "console.log(Object.entries(process.env).sort(), process.cwd())",
+    "own source": "console.log(require('fs').readFileSync(__filename, 'utf8'))",
+    "descriptors": "console.log(require('fs').readdirSync('/job').sort())",
+    "uncaught error": "function f() {\n  throw new TypeError('no');\n}\nf();",
+    "late error": "setTimeout(() => { throw new Error('late'); }, 1);",
+    "rejection": "Promise.reject(new Error('rejected'));",
+    "syntax error": "console.log('never')\nif (true console.log(1)",
+    "syntax error of a module": "export const a = 1;\nif (true console.log(1)",
+    "exit code": "console.log('bye'); process.exit(3)",
+    "set exit code": "process.exitCode = 4; console.log('on')",
+    "at exit": "process.on('exit', (code) => console.log('at exit', code)); process.exit(5)",
+    "signal": "console.log('now'); process.kill(process.pid, 'SIGTERM'); setTimeout(() => {}, 5000)",
+    "order": "for (let n = 0; n < 3; n++) { console.log('out', n); console.error('err', n) }",
+    "await": "const x = await Promise.resolve(7);\nconsole.log(x)",
+    "timers": "setTimeout(() => console.log(2), 5); setImmediate(() => console.log(1)); console.log(0)",
+    "main": "console.log(require.main === module, module.paths, module.id, module.children.length)",
+    "processes": "console.log(require('child_process').execSync('echo from a shell').toString())",
+    "first line": "#!/usr/bin/env node\n'use strict';\nconsole.log((function () { return this })())",
+    "long": f"const x = '{'1' * LONG}'; console.log(x.length)",
+    "writes": "require('fs').writeFileSync('made.txt', 'x')",
+    "input": "console.log(require('fs').readFileSync(0, 'utf8'), process.stdin.isTTY)",
+    "arguments": "console.log(process.argv.slice(2))",
+    "bound file": "console.log(FILE_CONTENT, FILE_CONTENT_PATH, process.env.FILE_CONTENT_PATH)",
+}
+
+TYPESCRIPT = {
+    "enum": "enum A { B = 4 }\nconst x: number = A.B;\nconsole.log(x)",
+    "names": "console.log(import.meta.url, process.argv.slice(1))",
+    "importing": "import fs from 'node:fs';\nconsole.log(fs.readFileSync('numbers.txt', 'utf8'))",
+    "a package": "import pack from 'pack';\nconsole.log(pack)",
+    "environment": "console.log(Object.entries(process.env).sort(), process.cwd())",
+    "uncaught error": "function f(n: number): never {\n  throw new TypeError('no');\n}\nf(1);",
+    "rejection": "Promise.reject(new Error('rejected'));",
+    "syntax error": "const x: = 1",
+    "exit code": "console.log('bye'); process.exit(3)",
+    "at exit": "process.on('exit', (code) => console.log('at exit', code)); process.exit(5)",
+    "await": "const x: number = await Promise.resolve(7);\nconsole.log(x)",
+    "order": "for (let n = 0; n < 3; n++) { console.log('out', n); console.error('err', n) }",
+    "input": "import fs from 'node:fs';\nconsole.log(fs.readFileSync(0, 'utf8'))",
+    "arguments": "console.log(process.argv.slice(2))",
+}
+
+R = {
+    "names": "print(commandArgs())\nprint(commandArgs(trailingOnly = TRUE))",
+    "workspace": "print(ls(all.names = TRUE))\nprint(interactive())\nprint(exists('.Random.seed'))",
+    "search path": "print(search())\nprint(.libPaths())\nprint(loadedNamespaces())",
+    "options": "o <- options()\nprint(names(o))\nstr(o[c('warn', 'digits', 'defaultPackages', 'keep.source')])",
+    "importing": "source('helper.R')\nprint(value)",
+    "environment": "e <- Sys.getenv()\ne['R_SESSION_TMPDIR'] <- ''\nprint(e[order(names(e))])\nprint(getwd())",
+    "own source": "f <- sub('--file=', '', grep('--file=', commandArgs(), value = TRUE))\ncat(readLines(f), sep = '\\n')",
+    "descriptors": "print(length(list.files('/proc/self/fd')))\nprint(list.files('/job', all.files = TRUE))\nprint(showConnections())",
+    "autoprint": "1 + 1\nx <- 2\nx\ninvisible(3)\n'text'\nNULL\nlist(a = 1)",
+    "autoprint of a frame": "data.frame(a = 1:2, b = c('x', 'y'))\nsummary(c(1, 2, 3))",
+    "uncaught error": "f <- function(x) {\n  stop('no')\n}\nf(1)\ncat('never')",
+    "warning": "warning('careful')\nf <- function() warning('in f')\nf()\nas.integer('x')",
+    "syntax error": "cat('first\\n')\nif (TRUE cat(1)",
+    "missing name": "print(undefined_thing)",
+    "exit code": "cat('bye\\n')\nquit(status = 3)",
+    "at exit": ".Last <- function() cat('at exit\\n')\ncat('on\\n')",
+    "finalizer": "e <- new.env()\nreg.finalizer(e, function(x) cat('gone\\n'), onexit = TRUE)\ncat('here\\n')",
+    "signal": "cat('now\\n')\ntools::pskill(Sys.getpid(), 15)\nSys.sleep(5)",
+    "order": "for (n in 0:2) { cat('out', n, '\\n'); message('err ', n) }",
+    "seed": "set.seed(1)\nprint(runif(3))\nprint(sample(10))",
+    "packages": "library(stats4)\nlibrary(parallel)\nprint(search())",
+    "processes": "cat(system('echo from a shell', intern = TRUE), '\\n')",
+    "first line": "#!/usr/bin/env Rscript\ncat('on\\n')",
+    "long": "x <- c(\n" + "'1234567890',\n" * (LONG // 14) + "'end')\nprint(length(x))",
+    "traceback": "f <- function() g()\ng <- function() { traceback(); sys.calls() }\nf()",
+    "writes": "writeLines('x', 'made.txt')",
+    "input": "print(readLines(file('stdin')))",
+    "arguments": "print(commandArgs(TRUE))",
+    "bound file": "cat(FILE_CONTENT, FILE_CONTENT_PATH, '\\n')\nprint(ls())",
+}
+
+ELIXIR = {
+    "names": "IO.inspect({__ENV__.file, __DIR__, __MODULE__, System.argv()})",
+    "required": "IO.inspect(Code.required_files())",
+    "search path": "IO.inspect(length(:code.get_path()))\nIO.inspect(Process.registered() |> Enum.sort())",
+    "importing": 'Code.require_file("helper.exs")\nIO.puts(Helper.value())',
+    "environment": "IO.inspect(System.get_env() |> Enum.sort(), limit: :infinity)\nIO.inspect(File.cwd!())",
+    "own source": "IO.puts(File.read!(__ENV__.file))",
+    "job": 'IO.inspect(File.ls!("/job"))',
+    "modules": "defmodule A do\n  defstruct [:x]\n  def f(x), do: %A{x: x}\nend\nIO.inspect(A.f(1))",
+    "macros": "defmodule M do\n  defmacro twice(x), do: quote(do: unquote(x) * 2)\nend\n"
+    "defmodule N do\n  require M\n  def f, do: M.twice(4)\nend\nIO.puts(N.f())",
+    "uncaught error": 'defmodule B do\n  def f, do: raise("no")\nend\nB.f()',
+    "match error": "{:ok, x} = {:error, 1}\nIO.inspect(x)",
+    "syntax error": 'IO.puts("never")\nif true do',
+    "warning": "defmodule C do\n  def f(unused), do: 1\nend\nIO.puts(C.f(1))",
+    "undefined": "IO.puts(undefined_thing)",
+    "exit code": 'IO.puts("bye")\nSystem.halt(3)',
+    "stop": 'IO.puts("bye")\nSystem.stop(4)\nProcess.sleep(:infinity)',
+    "at exit": 'System.at_exit(fn s -> IO.puts("at exit #{s}") end)\nexit({:shutdown, 5})',
+    "throw": "throw(:ball)",
+    "order": "for n <- 0..2, do: (IO.puts(n); IO.puts(:stderr, n))",
+    "processes": 't = Task.async(fn -> 42 end)\nIO.puts(Task.await(t))\nIO.puts(elem(System.cmd("echo", ["shell"]), 0))',
+    "linked": 'spawn_link(fn -> raise "linked" end)\nProcess.sleep(200)',
+    "first line": '#!/usr/bin/env elixir\nIO.puts("on")',
+    "long": f'x = "{"1" * LONG}"\nIO.puts(String.length(x))',
+    "writes": 'File.write!("made.txt", "x")',
+    "input": "IO.inspect(IO.read(:stdio, :all))",
+    "arguments": "IO.inspect(System.argv())",
+    "bound file": "IO.puts(file_content <> file_content_path)",
+}
+
+PERL = {
+    "names": 'print "$0 @ARGV ", __FILE__, \' \', __LINE__, "\\n";',
+    "search path": "print join(' ', @INC), ' ', join(' ', sort keys %INC);",
+    "importing": "use helper; print $helper::value;",
+    "data": "print <DATA>;\n__END__\nbehind the end\n",
+    "uncaught error": "sub f { die 'no' }\nf();",
+    "exit code": "END { print 'last ' } print 'bye '; exit 3;",
+    "signal": "$| = 1; print 'now'; kill TERM => $$; sleep 5;",
+    "input": "print <STDIN>;",
+    "arguments": "print join('|', @ARGV);",
+    "bound file": "our ($FILE_CONTENT); print $FILE_CONTENT;",
+}
+
+LUA = {
+    "names": "print(arg[0], #arg, ...)",
+    "importing": "print(require('helper'), package.path)",
+    "uncaught error": "local function f() error('no') end\nf()",
+    "exit code": "print('bye') os.exit(3)",
+    "input": "print(io.read('a'))",
+    "arguments": "print(...)",
+    "bound file": "print(FILE_CONTENT)",
+}
+
+SHELL = {
+    "names": 'echo "$0 $# $* $BASH_SOURCE $- $SHLVL"; pwd',
+    "environment": "env | sort | grep -v ^_=; ulimit -a; umask; shopt",
+    "importing": ". ./helper.sh; echo $value",
+    "descriptors": "ls /job; echo /proc/$$/fd/*",
+    "uncaught error": "set -e; false; echo never",
+    "syntax error": "echo first\nif true then",
+    "exit code": "trap 'echo last' EXIT; exit 3",
+    "signal": "kill -TERM $$; sleep 5",
+    "order": "for n in 1 2 3; do echo $n; echo e$n >&2; done",
+    "input": "cat; echo done",
+    "arguments": 'printf "%s|" "$@"',
+    "bound file": 'echo "$FILE_CONTENT"',
+}
+
+PROGRAMS = {
+    "python": PYTHON,
+    "ruby": RUBY,
+    "php": PHP,
+    "javascript": JAVASCRIPT,
+    "typescript": TYPESCRIPT,
+    "r": R,
+    "elixir": ELIXIR,
+    "perl": PERL,
+    "lua": LUA,
+    "shell": SHELL,
+}
