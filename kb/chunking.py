@@ -41,9 +41,12 @@ def chunk_next(
     if base_byte and state is None:
         return chunk_part(data, detected, base_byte=base_byte, base_line=base_line)
     if detected.kind in RESUMED and (base_byte or detected.kind != "notebook"):
-        scan = RESUMED[detected.kind](data, state)
-        document = _packed(data, scan.marks(), detected, base_byte, base_line)
-        return replace(document, state=scan.state())
+        try:
+            scan = RESUMED[detected.kind](data, state)
+            document = _packed(data, scan.marks(), detected, base_byte, base_line)
+            return replace(document, state=scan.state())
+        except Exception:  # a source is kept whatever a chunker makes of it
+            return chunk_part(data, detected, base_byte=base_byte, base_line=base_line)
     if detected.kind in CARRIED:
         last = Mark(0, tuple(json.loads(state)) if state is not None else ())
         notes: list[str] = []
