@@ -78,7 +78,8 @@ class Channel:
             self.link.delivered.set()
         if self.unacknowledged >= ACK_BYTES:
             count, self.unacknowledged = self.unacknowledged, 0
-            await self.link.send(ACK, self.number, count.to_bytes(8, "big"))
+            with contextlib.suppress(*GONE):  # nobody waits for it, but what came is here
+                await self.link.send(ACK, self.number, count.to_bytes(8, "big"))
         try:
             chunk = await self.arrived.receive()
         except trio.EndOfChannel:
@@ -118,16 +119,22 @@ class Link:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._attend)
                 await self._receive()
-                nursery.cancel_scope.cancel()
+                self._end()
+                # What has come is still handed on.
+                nursery.cancel_scope.deadline = trio.current_time() + FLUSH_S_MAX
         except* (*GONE, BrokenStreamError) as group:
             self.broken = self.broken or str(group.exceptions[0])
         finally:
-            self.broken = self.broken or "its stream has ended"
-            self._told.close()
-            for channel in self._channels.values():
-                channel.incoming.close()
-                channel.wake()
+            self._end()
             await trio.aclose_forcefully(self._stream)
+
+    def _end(self) -> None:
+        self.broken = self.broken or "its stream has ended"
+        self._told.close()
+        self._work.close()
+        for channel in self._channels.values():
+            channel.incoming.close()
+            channel.wake()
 
     async def close(self) -> None:
         """Hang up: the agent ends everything in its container, and then itself."""
