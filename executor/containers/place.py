@@ -31,6 +31,8 @@ from executor.runner import Job
 ARCHIVE, COPY = "project.tar", "copy"
 WRITABLE = (rootfs.SCRATCH, rootfs.HOME, rootfs.SHARED_MEMORY, *rootfs.DEVICES)
 
+ACCOUNTS = ("passwd", "group", "nsswitch.conf", "hosts", "mtab")
+
 ImageOf = Callable[[str], str]  # a language's image, by its reference
 
 
@@ -164,6 +166,7 @@ class ContainerPlace:
         live = spec.access == ProjectAccess.LIVE.value
         read_only = spec.access == ProjectAccess.READ_ONLY.value
         writable = WRITABLE if read_only else (*WRITABLE, spec.project)
+        shown = (spec.project, *(target for _, target in spec.read_only))
         filter_program = seccomp.program(seccomp.Filter())
         text = json.dumps(
             {
@@ -173,7 +176,11 @@ class ContainerPlace:
                 "scratch_folder": rootfs.SCRATCH,
                 "scratch_folders": [rootfs.SCRATCH, rootfs.HOME, rootfs.SHARED_MEMORY]
                 + [spec.project] * spec.shipped,
-                "access": [(path, "rw") for path in writable],
+                "access": [
+                    *((path, "rw") for path in writable),
+                    *((path, "r") for path in shown),
+                ],
+                "etc": [*rootfs.ETC_ENTRIES, *ACCOUNTS],
                 "deny_tcp": False,
                 "seccomp": (0, len(filter_program)),
                 "project": {

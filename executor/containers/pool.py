@@ -19,6 +19,7 @@ from executor.containers.engine import Engine
 from executor.containers.host import Host
 from executor.containers.link import Link
 from executor.errors import SandboxError
+from executor.profile import ProjectAccess
 
 IDLE_S_MAX = 15 * 60.0  # how long a container waits for a run of its kind
 FREE_BYTES_MIN = 1 << 30  # of the machine's memory, below which none is made ahead
@@ -124,6 +125,13 @@ class Pool:
             nursery.start_soon(link.serve)
 
     def _want(self, spec: ContainerSpec) -> None:
+        """Have more like it made ahead.
+
+        Not where the project itself is written to: it changes from run to run, and the engine
+        would make what it is to mount over and does not find.
+        """
+        if spec.access == ProjectAccess.LIVE.value:
+            return
         self._wanted.pop(spec, None)
         self._wanted[spec] = self._limits.of_a_kind  # the latest kind last
         while len(self._wanted) > self._limits.count:

@@ -185,6 +185,8 @@ async def open_arena(
         "server": str(os.getpid()),
     }
     kept = dict(os.environ)
+    if settings.isolation == "container":  # which has to find its engine
+        server_env = {name: it for name, it in server_env.items() if name != "DOCKER_HOST"}
     os.environ.update(
         {name: value.replace("@canary@", canary) for name, value in server_env.items()}
     )

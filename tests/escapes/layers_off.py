@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import resource
 import struct
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
@@ -24,6 +25,7 @@ from executor.profile import ProjectAccess
 from executor.project_files import Guarded
 from executor.runner import Job
 
+ULIMITS = {"core": resource.RLIMIT_CORE, "nofile": resource.RLIMIT_NOFILE}
 ALLOW_EVERYTHING = struct.pack("=HBBI", 0x06, 0, 0, 0x7FFF0000)  # BPF: return SECCOMP_RET_ALLOW
 
 
@@ -87,6 +89,11 @@ def rlimit(number: int) -> Edit:
     def edit(packed: Packed, kind: str) -> None:
         if kind == "run":
             packed.data["rlimits"] = [r for r in packed.data["rlimits"] if r[0] != number]
+        elif kind == "container":
+            body = packed.data["HostConfig"]
+            body["Ulimits"] = [u for u in body["Ulimits"] if ULIMITS.get(u["Name"]) != number]
+            if number == resource.RLIMIT_CORE:  # else the engine's own may forbid what it permits
+                body["Ulimits"].append({"Name": "core", "Soft": -1, "Hard": -1})
 
     return edit
 

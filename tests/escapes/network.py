@@ -9,11 +9,12 @@ import functools
 import socket
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 import trio
 
-from executor import Request, Result, Settings, Status, network, open_executor
+from executor import Request, Result, Status, network, open_executor
 from executor.profile import ANALYZE, Profile, ProjectAccess
 from tests.escapes import layers_off as off
 from tests.escapes.arena import Arena
@@ -182,7 +183,9 @@ async def _online(
     gate = functools.partial(network.Gate, resolver=resolver) if resolver else network.Gate
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(network, "Gate", gate)
-        settings = Settings(profiles={"analyze": ANALYZE, "online": _profile(*entries)})
+        settings = replace(
+            arena.settings, profiles={"analyze": ANALYZE, "online": _profile(*entries)}
+        )
         async with open_executor(
             project=arena.project, state_dir=arena.state_dir, rules=None, home=arena.home,
             settings=settings,
@@ -235,7 +238,7 @@ async def _answers(
 
 def _is_refused_in_tier_b(arena: Arena, result: Result) -> bool:
     """Tier B can't give a network to one run alone: a profile that asks for it is refused."""
-    if arena.tier == "A":
+    if arena.tier != "B":
         return False
     assert result.status is Status.SANDBOX_UNAVAILABLE
     assert result.message
@@ -293,7 +296,7 @@ async def _an_empty_list_means_nothing(arena: Arena) -> None:
     assert "attack started" in result.stdout.text
     answers = result.stdout.text.splitlines()[1:]
     assert [a.rpartition(" ")[2] for a in answers] == (
-        ["b'ConnectionRefusedError'"] * 2 if arena.tier == "A" else ["b'PermissionError'"] * 2
+        ["b'ConnectionRefusedError'"] * 2 if arena.tier != "B" else ["b'PermissionError'"] * 2
     )
     # The control: with one name in it there is somebody to ask.
     named = await _answers(arena, ["a.example.com"], ["b.example.com:443"], "203.0.113.1")
@@ -301,7 +304,7 @@ async def _an_empty_list_means_nothing(arena: Arena) -> None:
         assert "b'403'" in named.stdout.text
 
 
-FORBIDDEN = "(ENETUNREACH|ECONNREFUSED|EPERM|EACCES|EADDRNOTAVAIL|ENETDOWN)"
+FORBIDDEN = "(ENETUNREACH|ECONNREFUSED|EPERM|EACCES|EADDRNOTAVAIL|ENETDOWN|EINVAL)"
 ATTACKS = (
     Attack(
         "A74",

@@ -215,9 +215,9 @@ ATTACKS = (
                 "^home other-project/main.py ENOENT$",
                 "^list home ENOENT$",
                 "^the server's data ENOENT$",
-                "^/etc/shadow ENOENT$",
-                "^/var/log ENOENT$",
-                "^/etc/machine-id ENOENT$",
+                "^/etc/shadow (ENOENT|EACCES)$",  # a container's is its image's own
+                "^/var/log (ENOENT|EACCES)$",
+                "^/etc/machine-id (ENOENT|EACCES)$",
             ),
             controls=(
                 Control(("^home secret done$", "@canary@", "^/var/log done$"), outside="server"),

@@ -23,7 +23,8 @@ from executor import *
 
 async def main():
     async with open_executor(
-        project=Path({project!r}), state_dir=Path({state!r}), rules=None, home=Path({home!r})
+        project=Path({project!r}), state_dir=Path({state!r}), rules=None, home=Path({home!r}),
+        settings=Settings(isolation={isolation!r}, runtime={runtime!r}),
     ) as executor:
 {body}
 
@@ -38,6 +39,8 @@ def server_program(arena: Arena, before: str, body: str, project: Path | None = 
         body=textwrap.indent(textwrap.dedent(body), " " * 8),
         project=str(project or arena.project),
         state=str(arena.state_dir),
+        isolation=arena.settings.isolation,
+        runtime=arena.settings.runtime,
         home=str(arena.home),
     )
 

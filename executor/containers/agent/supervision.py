@@ -14,8 +14,8 @@ from executor.spawner.wire import Description, send
 
 from . import archive
 
-# What programs are not even to read of the container's own file tree.
-HIDDEN = frozenset({"sys"})
+# What programs are not even to read of the image: what a cell has not, either.
+HIDDEN = frozenset({"boot", "etc", "media", "mnt", "root", "run", "srv", "sys", "var"})
 
 
 def supervise(control: socket.socket, cell: Description, files: int = -1) -> None:
@@ -31,7 +31,7 @@ def supervise(control: socket.socket, cell: Description, files: int = -1) -> Non
     if files >= 0:
         archive.unpack(files, given["project"]["target"])
         os.close(files)
-    given["access"] = [*_readable(), *given["access"]]
+    given["access"] = [*_readable(given["etc"]), *given["access"]]
     send(control, {"ready": {}})
     scratch = [os.open(path, tree.FOLDER) for path in given["scratch_folders"]]
     if given["session"]:
@@ -60,10 +60,10 @@ def supervise(control: socket.socket, cell: Description, files: int = -1) -> Non
     send(control, {"exit": report})
 
 
-def _readable() -> list[tuple[str, str]]:
-    """Landlock's grants of the image."""
+def _readable(etc: list[str]) -> list[tuple[str, str]]:
+    """Landlock's grants of the image: programs, libraries, and some of /etc."""
     names = sorted(set(os.listdir("/")) - HIDDEN)
-    return [("/", "list"), *((f"/{name}", "r") for name in names)]
+    return [*((f"/{name}", "r") for name in names), *((f"/etc/{name}", "r") for name in etc)]
 
 
 def _report(supervisor: Supervisor, phase: str, status: int) -> dict[str, Any]:
