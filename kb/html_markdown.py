@@ -139,6 +139,7 @@ def _converter() -> tuple[Any, Any]:
         return library.ConversionOptions(
             preprocessing=library.PreprocessingOptions(enabled=False),
             extract_metadata=False,
+            compact_tables=True,
             base_url=base_url,
         )
 

@@ -29,7 +29,7 @@ from kb.html_markdown import to_markdown
         ),
         (
             "<table><tr><th>name</th><th>B|C</th></tr><tr><td>1</td><td>2</td></tr></table>",
-            "| name | B\\|C |\n| ---- | ---- |\n| 1    | 2    |",
+            "| name | B\\|C |\n| --- | --- |\n| 1 | 2 |",
         ),
         ("<ul><li>one<pre>x\n y</pre></li></ul>", "- one\n\n  ```\n  x\n   y\n  ```"),
         ("<nav>menu</nav><script>x</script><style>y</style><p>z</p><footer>f</footer>", "z"),
