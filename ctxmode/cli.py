@@ -31,6 +31,7 @@ VERBS: dict[str, str] = {
     "stats": "show what tools produced, returned and kept out of the context",
     "kb": "check, back up or measure the store of what is kept",
     "hook": "answer an event of an agent's host (registered by setup)",
+    "setup": "register with an agent's host: its server, its hooks, its rules file",
     "policy": "ask what the rules say of a program, list them, try them, read the log",
     "config": "show settings and where each comes from, or start a file of them",
     "doctor": "show what works here, and how to get what does not",
@@ -97,7 +98,8 @@ def _run_verb(verb: str, rest: list[str]) -> int:
         allow_abbrev=False,
     )
     module.add_arguments(parser)
-    parser.add_argument("--project", metavar="DIR", help="the project folder (default: found)")
+    if not getattr(module, "HAS_OWN_PROJECT_OPTION", False):
+        parser.add_argument("--project", metavar="DIR", help="the project folder (default: found)")
     own, program_args = _split_at_dashes(rest)
     parsed = parser.parse_args(own)
     parsed.program_args = program_args

@@ -29,6 +29,9 @@ from runtimes import UnknownLanguage, language, language_for_file
 
 SURFACES: dict[str, Surface] = {"agent": "agent_shell", "sandbox": "sandbox"}
 
+# Where a program of a language would run if nothing else is said; others run in the sandbox.
+USUAL_SURFACES: dict[str, Surface] = {"shell": "agent_shell"}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
@@ -140,7 +143,6 @@ def _rules(args: argparse.Namespace, config: Config) -> policy.Rules:
 def _subject(args: argparse.Namespace, config: Config) -> policy.Subject:
     code, path = _program(args)
     name = _language(args.lang, path)
-    default: Surface = "agent_shell" if name == "shell" else "sandbox"
     return policy.Subject(
         language=name,
         code=code,
@@ -148,7 +150,7 @@ def _subject(args: argparse.Namespace, config: Config) -> policy.Subject:
         project=str(config.project),
         home=str(config.home),
         env=dict(os.environ),
-        surface=SURFACES.get(args.surface, default),
+        surface=SURFACES[args.surface] if args.surface else USUAL_SURFACES.get(name, "sandbox"),
     )
 
 

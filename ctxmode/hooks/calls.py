@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-CallKind = Literal["shell", "read", "edit", "fetch", "tool"]
+CallKind = Literal["command", "read", "edit", "fetch", "tool"]
 RulingKind = Literal["pass", "advise", "ask", "deny"]
 
 
@@ -15,7 +15,7 @@ class ToolCall:
     """One tool call. `values` are what it is about: commands, paths or URLs, by its kind.
 
     `whole` tells that a file is to be read in full. `has_our_tools` is false for callers that may
-    not have them, such as subagents.
+    not have them, such as subagents. `inputs` are the arguments, where rules speak of the tool.
     """
 
     kind: CallKind
@@ -24,6 +24,7 @@ class ToolCall:
     cwd: str
     whole: bool = True
     has_our_tools: bool = True
+    inputs: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,9 @@ def ruling(
     cannot be read deny: nothing is allowed unread.
     """
     try:
-        rules = policy.load_rules(ground.project, home=ground.home)
+        rules = policy.load_rules(
+            ground.project, home=ground.home, claude_home=_claude_home(ground)
+        )
     except policy.RuleFileError as error:
         if call.kind in ("read", "edit") and _concerns(call, error.path):
             return PASS, ()  # so that it can be mended
@@ -55,6 +57,11 @@ def ruling(
     return Ruling("advise", worst.redirect.advice or worst.message), rest
 
 
+def _claude_home(ground: Ground) -> Path | None:
+    given = ground.environ.get("CLAUDE_CONFIG_DIR")
+    return Path(given) if given else None
+
+
 def _strictest(verdicts: tuple[Verdict, ...]) -> Verdict:
     return max(verdicts, key=lambda verdict: verdict.decision)
 
@@ -63,7 +70,7 @@ def _verdict(
     value: str, call: ToolCall, rules: Rules, ground: Ground, tools: frozenset[str] | None = None
 ) -> Verdict:
     """The verdict on one value; with `tools`, redirects to others are left out."""
-    if call.kind == "shell":
+    if call.kind == "command":
         subject = policy.Subject(
             "shell",
             value,
@@ -77,7 +84,7 @@ def _verdict(
     if call.kind == "fetch":
         return policy.evaluate_fetch(value, rules, allow_private=True)
     if call.kind == "tool":
-        return policy.evaluate_tool(value, rules)
+        return policy.evaluate_tool(value, rules, call.inputs)
     path = _absolute(value, call.cwd, ground.home)
     if call.kind == "edit":
         return policy.evaluate_write(path, rules, real_path=policy.real_path)

@@ -16,13 +16,13 @@ def _words(text: str) -> frozenset[str]:
 # Ours, so that a rule's redirect can be told from one to a tool that no server here has.
 OWN_TOOLS = _words(
     """ctx_execute ctx_execute_file ctx_background ctx_batch_execute ctx_index ctx_search ctx_purge
-    ctx_stats ctx_doctor"""
+    ctx_stats ctx_doctor ctx_fetch_and_index"""
 )
 
 # By kind: tools as Claude Code, Codex, Gemini CLI, Cursor, VS Code Copilot and OpenCode name them,
 # in lower case, and the arguments that say what they are about.
 NAMES: Mapping[CallKind, frozenset[str]] = {
-    "shell": _words(
+    "command": _words(
         """bash shell run_shell_command run_in_terminal run_terminal_cmd run_terminal_command
         exec_command execute_bash local_shell container.exec unified_exec terminal
         runinterminal"""
@@ -41,7 +41,7 @@ NAMES: Mapping[CallKind, frozenset[str]] = {
 }
 _KINDS = {name: kind for kind, names in NAMES.items() for name in names}
 _ARGUMENTS: Mapping[CallKind, tuple[str, ...]] = {
-    "shell": ("command", "cmd"),
+    "command": ("command", "cmd"),
     "read": ("file_path", "filePath", "path", "absolute_path", "paths", "include", "target_file"),
     "edit": ("file_path", "filePath", "path", "notebook_path", "target_file", "files", "dirPath"),
     "fetch": ("url", "urls", "prompt"),
@@ -58,7 +58,7 @@ def tool_call(
     if kind is None:
         if "mcp" not in name.lower():
             return None
-        return ToolCall("tool", name, (name,), cwd, has_our_tools=has_our_tools)
+        return ToolCall("tool", name, (name,), cwd, True, has_our_tools, given)
     values = tuple(dict.fromkeys(_values(kind, name, given)))
     if not values:
         return None
@@ -75,7 +75,7 @@ def tool_call(
 def _values(kind: CallKind, name: str, given: Mapping[str, Any]) -> Iterator[str]:
     for key in _ARGUMENTS[kind]:
         value = given.get(key)
-        if kind == "shell" and isinstance(value, list) and all(map(_is_text, value)):
+        if kind == "command" and isinstance(value, list) and all(map(_is_text, value)):
             yield shlex.join(value)  # words, as they would be started without a shell
         elif isinstance(value, str):
             yield from _urls(value) if kind == "fetch" else [value]
