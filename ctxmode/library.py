@@ -14,7 +14,7 @@ from pathlib import Path
 
 import kb
 import policy
-from ctxmode import indexing, searching
+from ctxmode import explaining, indexing, searching
 from ctxmode.answers import IndexAnswer, SearchAnswer
 from ctxmode.config import Config, prepare_storage
 from ctxmode.errors import UsageError
@@ -58,6 +58,16 @@ class Library:
         """Ask queries of everything that was kept."""
         with translated():
             return searching.search(self.store, request)
+
+    def explain(self, request: SearchRequest) -> tuple[kb.Explanation, ...]:
+        """Why each query's hits rank as they do.
+
+        Raises:
+            UsageError: the request is malformed.
+        """
+        searching.check(request)
+        with translated():
+            return explaining.explain(self.store, request)
 
     def paths(self, answer: SearchAnswer) -> Mapping[int, str | None]:
         """The file behind each source that was found, by its id."""

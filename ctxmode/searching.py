@@ -40,10 +40,7 @@ def search(store: Store, request: SearchRequest) -> SearchAnswer:
     Raises:
         UsageError: there is no query, an empty one, or a limit below 1.
     """
-    if not request.queries or not all(query.strip() for query in request.queries):
-        raise UsageError("a query is empty", "Give words that the passage contains.")
-    if request.limit < 1:
-        raise UsageError(f"limit is {request.limit}", "Give 1 or more.")
+    check(request)
     found = store.search(
         request.queries,
         limit=request.limit * (SPARE if request.content == "prose" else 1),
@@ -57,6 +54,20 @@ def search(store: Store, request: SearchRequest) -> SearchAnswer:
     )
     results = tuple(_shaped(result, request) for result in found)
     return SearchAnswer(results, _notes(store, request, results))
+
+
+def check(request: SearchRequest) -> None:
+    """Whether it can be answered.
+
+    Raises:
+        UsageError: there is no query, an empty one, or a limit or budget below 1.
+    """
+    if not request.queries or not all(query.strip() for query in request.queries):
+        raise UsageError("a query is empty", "Give words that the passage contains.")
+    if request.limit < 1:
+        raise UsageError(f"limit is {request.limit}", "Give 1 or more.")
+    if request.budget_bytes is not None and request.budget_bytes < 1:
+        raise UsageError(f"the budget is {request.budget_bytes} bytes", "Give 1 or more.")
 
 
 def _names_older(store: Store, source: str | None) -> bool:

@@ -5,8 +5,9 @@ kind:code lang:python source:docs path:src/ since:7d (or an ISO date).
 
 --json gives {hits: [{source, path, title, start_line, end_line, score, text}], corrections,
 truncated}: the hits of all queries in the order asked, each passage once; path is null where the
-source is no file; corrections are {typed, used}; truncated says that more would have matched, or
-that some of what matches is still being indexed.
+source is no file; corrections are {typed, used}; truncated says that some did not fit into
+--budget, or that some of what matches is still being indexed. --explain --json gives
+{explanations: [{query, words, corrections, filters, expressions, ranked, hits}]}.
 
 examples:
   context-mode search "connection refused"
@@ -22,7 +23,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from ctxmode import exit_codes, highlight
+from ctxmode import exit_codes, explaining, highlight
 from ctxmode.answers import SearchAnswer
 from ctxmode.launch import print_json, with_library
 from ctxmode.library import Library, age_s
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--since", metavar="AGE", help="only what was kept since: 90s, 12h, 7d")
     parser.add_argument("--budget", type=int, metavar="BYTES", help="of all passages together")
     parser.add_argument("--sort", choices=("relevance", "timeline"), default="relevance")
+    parser.add_argument("--explain", action="store_true", help="why each ranks where it does")
     parser.add_argument("--json", action="store_true")
 
 
@@ -62,6 +64,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _answer(library: Library, args: argparse.Namespace, request: SearchRequest) -> None:
+    if args.explain:
+        explanations = library.explain(request)
+        if args.json:
+            print_json(explaining.to_json(explanations))
+        else:
+            texts = map(explaining.explanation_text, explanations)
+            sys.stdout.write("\n\n".join(texts) + "\n")
+        return
     answer = library.search(request)
     if args.json:
         print_json(to_json(answer, library.paths(answer)))
