@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sysconfig
+from itertools import pairwise
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -63,6 +67,33 @@ def check_chunks(data: bytes, document: kb.ChunkedDocument) -> None:
 def test_chunks_tile_any_source_under_the_cap(kind: str, shape: str) -> None:
     data = ADVERSARIAL[shape]
     check_chunks(data, kb.chunk(data, kind=kind, language=LANGUAGES.get(kind)))
+
+
+@pytest.mark.parametrize("kind", sorted(CHUNKERS))
+@pytest.mark.parametrize("unit", [b"x", b"word "], ids=["word", "words"])
+def test_ten_megabytes_on_one_line_are_chunked_like_any(kind: str, unit: bytes) -> None:
+    data = unit * (10_000_000 // len(unit))
+    document = kb.chunk(data, kind=kind, language=LANGUAGES.get(kind))
+    ends = [chunk.end_byte for chunk in document]
+    assert ends[-1] == len(data)
+    assert max(end - start for start, end in pairwise([0, *ends])) <= CAP_BYTES
+
+
+REAL = [
+    path
+    for pattern in ("*.py", "*/*.py", "**/*.txt", "**/*.rst", "**/*.cfg", "**/*.json", "**/*.html")
+    for path in sorted(Path(sysconfig.get_path("stdlib")).glob(pattern))[:4]
+]
+
+
+@pytest.mark.parametrize("kind", ["its own", *sorted(CHUNKERS)])
+def test_chunks_tile_real_files_taken_for_any_kind(kind: str) -> None:
+    for path in REAL:
+        data = path.read_bytes()
+        if kind == "its own":
+            check_chunks(data, kb.chunk(data, name=path.name))
+        else:
+            check_chunks(data, kb.chunk(data, kind=kind, language=LANGUAGES.get(kind)))
 
 
 @pytest.mark.parametrize("kind", sorted(CHUNKERS))

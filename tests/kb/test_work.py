@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-import kb
 from kb import CHUNKERS
+from kb.chunking import chunk_here
+from kb.detect import Detected
 
 UNITS: dict[str, Callable[[int], bytes]] = {
     "headings": lambda n: b"# heading\n" * n,
@@ -30,6 +31,7 @@ UNITS: dict[str, Callable[[int], bytes]] = {
     "carriage returns": lambda n: b"a\r" * n,
 }
 SMALL = 4000
+LANGUAGES = {"code": "python"}
 
 
 def steps(data: bytes, kind: str) -> int:
@@ -47,7 +49,7 @@ def steps(data: bytes, kind: str) -> int:
     before = sys.gettrace()
     sys.settrace(entered)
     try:
-        kb.chunk(data, kind=kind)
+        chunk_here(data, Detected(kind, LANGUAGES.get(kind), "said"))
     finally:
         sys.settrace(before)
     return count
