@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+
+
+@functools.cache
+def words(text: str) -> tuple[str, ...]:
+    """The words of a text in a table, in order."""
+    return tuple(text.split())
+
 
 def word_set(text: str) -> frozenset[str]:
     """The words of a text as a set."""

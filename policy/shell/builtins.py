@@ -299,6 +299,7 @@ def _plain_call(walker: Walker, argv: Argv, state: State, frame: Frame) -> str |
     return _command(walker, argv, state, inner._replace(is_syntactic=frame.is_syntactic))
 
 
+DECLARES = frozenset(("export", "declare", "typeset", "local", "readonly"))
 BUILTINS: dict[str, Handler] = {
     "cd": _cd,
     "chdir": _cd,

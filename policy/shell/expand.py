@@ -40,6 +40,8 @@ from policy.shell.syntax import (
     Word,
 )
 
+_ACTIVE = re.compile(r"[~{}*?\[]")  # what makes an unquoted word more than its text
+
 PRODUCT_MAX = 64  # argument lists one command may have before what varies counts as unknown
 
 
@@ -68,6 +70,9 @@ class Expander:
     def argument_lists(self, words: Sequence[Word], state: State) -> list[Fields]:
         """Every argument list the words may make."""
         choices = [self.fields(word, state) for word in words]
+        if all(len(choice) == 1 for choice in choices):
+            self.budget.spend(len(words))
+            return [tuple(itertools.chain.from_iterable(choice[0] for choice in choices))]
         count = 1
         for index, choice in enumerate(choices):
             count *= len(choice)
@@ -117,6 +122,8 @@ class Expander:
     def texts(self, parts: Sequence[Part], state: State) -> tuple[str, ...]:
         """Every text the parts may make where no splitting happens: values, bodies, targets."""
         choices = self._pieces(parts, state, tilde=True)
+        if len(choices) == 1:
+            return (joined(choices[0]),)
         return tuple(dict.fromkeys(joined(choice) for choice in choices))
 
     def text(self, parts: Sequence[Part], state: State) -> str:
@@ -303,7 +310,7 @@ def _spent(text: str, budget: Budget) -> str:
 
 
 def _is_plain(text: str) -> bool:
-    return text.isalnum() or not any(char in "~{}*?[" for char in text)
+    return _ACTIVE.search(text) is None
 
 
 def _tilde(text: str, state: State) -> str:
@@ -322,6 +329,8 @@ def _joined_literal(parts: Sequence[Part]) -> str:
 
 
 def _distinct(choices: Iterable[Fields]) -> list[Fields]:
+    if isinstance(choices, list) and len(choices) == 1:
+        return choices
     return list(dict.fromkeys(choices))
 
 

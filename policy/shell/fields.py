@@ -73,7 +73,7 @@ def split(pieces: tuple[Piece, ...], separators: str) -> Fields:
 
 
 def joined(pieces: tuple[Piece, ...]) -> str:
-    joined = "".join(text for text, _ in pieces)
+    joined = "".join([text for text, _ in pieces])
     return joined.replace(FIELD_BREAK, " ").replace(NOTHING, "")
 
 

@@ -11,6 +11,7 @@ from policy.shell import trees
 from policy.shell.interpreters import interpreter
 from policy.shell.options import Parsed
 from policy.shell.scripts import awk_files
+from policy.wordlist import words
 
 if TYPE_CHECKING:
     from policy.shell.call import Call
@@ -23,30 +24,37 @@ def report(call: Call) -> None:
     """Report every file that the call names."""
     program, parsed = call.program, call.parsed
     operands = call.operands()
-    if program.pattern_options and not parsed.has(*program.pattern_options.split()):
+    if program.pattern_options and not parsed.has(*words(program.pattern_options)):
         reads: Iterable[str] = operands[1:]
     elif program.reads == "after-pattern":
         reads = operands
     else:
         reads = _chosen(program.reads, operands)
-    reads = [*reads, *_included(call)]
     is_in_place = call.name in ("sed", "gsed") and parsed.has("i", "in-place")
     _report(call, reads, is_write=is_in_place)
     _report(call, _chosen(program.writes, operands), is_write=True)
-    _report(call, parsed.values(program.reads_options.split()), is_write=False)
-    _report(call, parsed.values(program.writes_options.split()), is_write=True)
-    _report(call, _at_values(parsed, program.at_options.split()), is_write=False)
+    if parsed.options:
+        _report_values(call)
     if program.runs in _SPECIAL:
         _SPECIAL[program.runs](call)
     if not program.files_known:
         _report(call, _likely_files(call), is_write=False)
 
 
+def _report_values(call: Call) -> None:
+    """Report the files that options name."""
+    program, parsed = call.program, call.parsed
+    _report(call, _included(call), is_write=False)
+    _report(call, parsed.values(words(program.reads_options)), is_write=False)
+    _report(call, parsed.values(words(program.writes_options)), is_write=True)
+    _report(call, _at_values(parsed, words(program.at_options)), is_write=False)
+
+
 def _report(call: Call, paths: Iterable[str], *, is_write: bool) -> None:
-    excluded = trees.excluded(call)
     for path in paths:
         if path in ("-", ""):
             continue
+        excluded = trees.excluded(call)
         access = call.walker.file_access(
             path, call.state, call.frame, is_write=is_write, argv=call.argv
         )
@@ -77,7 +85,7 @@ def _chosen(which: str, operands: tuple[str, ...]) -> tuple[str, ...]:
     return ()
 
 
-def _at_values(parsed: Parsed, names: list[str]) -> Iterator[str]:
+def _at_values(parsed: Parsed, names: tuple[str, ...]) -> Iterator[str]:
     """`-d @file`, `-F name=@file;type=x`, `-F name=<file`."""
     for value in parsed.values(names):
         if match := re.match(r"(?:[^=@]*=)?[@<]([^;,]+)|[^=@]+@(.+)", value):
@@ -86,9 +94,9 @@ def _at_values(parsed: Parsed, names: list[str]) -> Iterator[str]:
 
 def _likely_files(call: Call) -> Iterator[str]:
     """For a program we do not know: operands, and values of options that sound like files."""
-    words = call.argv[1:]
-    for index, word in enumerate(words):
-        before = words[index - 1] if index else ""
+    given = call.argv[1:]
+    for index, word in enumerate(given):
+        before = given[index - 1] if index else ""
         if word[:1] == "-":
             name, has_value, value = word.partition("=")
             if has_value and _FILE_OPTION.fullmatch(name):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from policy import grammars
 from policy.shell.lex import tokenize
+from policy.shell.lines import read_line, simple
 from policy.shell.syntax import (
     Branch,
     Expression,
@@ -25,7 +26,6 @@ from policy.shell.syntax import (
     Redirection,
     Sequence,
     ShellSyntaxError,
-    Simple,
     Statement,
     Token,
     Word,
@@ -60,6 +60,8 @@ def build(tokens: tuple[Token, ...]) -> Statement:
     if not tokens:
         return Sequence(())
     _check_nesting(tokens)
+    if (line := read_line(tokens)) is not None:
+        return line
     tree = grammars.parse("bash", _skeleton(tokens).encode())
     if tree is None:
         raise ShellSyntaxError("it takes too long to parse")
@@ -185,9 +187,7 @@ class _Builder:
             if len(tokens) != len(redirections) + 1:
                 raise ShellSyntaxError("words after an expression")
             return Group(expression, redirections, False) if redirections else expression
-        words = tuple(token.word for token in tokens if token.word)
-        redirections = tuple(token.redirection for token in tokens if token.redirection)
-        return Simple(words, redirections, tokens[0].start, tokens[-1].end)
+        return simple(tokens)
 
     def list(self, node: Node) -> Statement:
         """`a && b || c`: the grammar nests it to the left, without bound, so it is unrolled."""

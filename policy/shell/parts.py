@@ -23,6 +23,8 @@ from policy.shell.syntax import (
 
 _PLAIN = re.compile(r"[^\s;&|<>()'\"\\$`?*+@!]+")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_SPECIAL_NAME = re.compile(r"[0-9@*#?$!-]")
+_ANSI = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _PARAMETER = re.compile(r"[A-Za-z_]\w*|[0-9]+|[@*#?$!_-]", re.ASCII)
 _OPERATOR = re.compile(r":[-=?+]|[-=?+]|##?|%%?|//?|\^\^?|,,?|@|:")
 _DOUBLE_QUOTED_RUN = re.compile(r'[^"\\$`]+')
@@ -146,7 +148,7 @@ def _read_dollar(cursor: Cursor, *, quoted: bool) -> list[Part]:
     if following == '"' and not quoted:
         cursor.pos = after
         return _read_double_quoted(cursor)
-    name = _NAME.match(text, after) or re.compile(r"[0-9@*#?$!-]").match(text, after)
+    name = _NAME.match(text, after) or _SPECIAL_NAME.match(text, after)
     if name is None:
         cursor.pos += 1
         return [Literal("$", True)]
@@ -177,7 +179,7 @@ _DOLLAR_FORMS = {
 
 
 def _read_ansi(cursor: Cursor, quote: int) -> Part:
-    end = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL).match(cursor.text, quote)
+    end = _ANSI.match(cursor.text, quote)
     if end is None:
         raise ShellSyntaxError("$' without its end")
     cursor.pos = end.end()

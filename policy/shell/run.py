@@ -18,6 +18,7 @@ from policy.shell.programs import PROGRAMS, UNKNOWN_PROGRAM
 from policy.shell.redirections import file_text
 from policy.shell.script_files import only_what_is_certain, run_script_file, text_on_disk
 from policy.shell.state import State
+from policy.wordlist import words
 
 if TYPE_CHECKING:
     from policy.shell.frame import Frame
@@ -38,12 +39,12 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
     parsed = parse(
         argv,
         program.short,
-        program.long.split(),
+        words(program.long),
         permutes=not stops_early,
         long_with_one_dash=program.long_with_one_dash,
     )
     call = Call(walker, name, argv, program, parsed, state, frame)
-    for value in parsed.values(program.runs_options.split()):
+    for value in parsed.values(words(program.runs_options)):
         call.run_text(value, f"{name} option")
     files.report(call)
     output = None
@@ -69,8 +70,10 @@ def _name_of(word: str, state: State) -> str:
 def _run_made_file(call: Call) -> bool:
     """A script that this program wrote earlier, or that lies on the disk, is run by its path."""
     word = call.argv[0]
+    if "/" not in word:
+        return False
     made = resolve(word, call.state.cwd, call.state.links) in call.state.files
-    if "/" not in word or not (made or call.walker.scripts is not None):
+    if not made and call.walker.scripts is None:
         return False
     run_script_file(call.walker, word, call.argv[1:], call.state.copy(), call.inside())
     return True
@@ -80,13 +83,13 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
     parsed = parse(
         call.argv,
         known.code + known.values,
-        [*known.code_long.split(), *known.values_long.split()],
+        (*words(known.code_long), *words(known.values_long)),
         permutes=False,
     )
     walker, state = call.walker, call.state.copy()
     frame = call.inside()._replace(is_syntactic=False)
     operands = [word for _, word in parsed.operands]
-    codes = list(parsed.values([*known.code, *known.code_long.split()]))
+    codes = list(parsed.values([*known.code, *words(known.code_long)]))
     if operands and known.eval_command == operands[0]:
         codes, operands = [*codes, *operands[1:2]], operands[2:]
     for code in codes:

@@ -134,6 +134,14 @@ class State:
         exported = old.is_exported if old else name in self.env
         self.variables[name] = Variable(values, items, exported)
 
+    def environment(self) -> tuple[str, ...]:
+        """What this program exports itself, as `name=value`."""
+        return tuple(
+            f"{name}={value}"
+            for name in sorted(self.exported & self.variables.keys())
+            for value in self.variables[name].values[:1]
+        )
+
     def export(self, name: str) -> None:
         """Mark a variable as part of what programs receive."""
         variable = self.lookup(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from policy import marks
+from policy.wordlist import words
 
 if TYPE_CHECKING:
     from policy.shell.call import Call
@@ -39,7 +40,7 @@ _EXCLUDES = ("exclude", "exclude-dir", "ignore-dir", "x")
 def excluded(call: Call) -> tuple[str, ...] | None:
     """The names left out of a tree; None when the program does not descend."""
     options = _DESCENDS.get(call.name)
-    if options is None or (options and not call.parsed.has(*options.split())):
+    if options is None or (options and not call.parsed.has(*words(options))):
         return None
     return tuple(value.strip("/*") for value in call.parsed.values(_EXCLUDES))
 

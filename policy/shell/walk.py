@@ -271,12 +271,10 @@ class Walker:
             name = resolve(name, state.cwd, state.links)
         argv = (name, *map(marks.untraced, argv[1:]))
         place = self._here(frame)
-        exported = tuple(
-            f"{name}={value}"
-            for name in sorted(state.exported & state.variables.keys())
-            for value in state.variables[name].values[:1]
-        )
-        shown = tuple(word.replace(FIELD_BREAK, " ") for word in argv)
+        exported = state.environment() if state.exported else ()
+        shown = argv
+        if argv[0] in builtins.DECLARES:
+            shown = tuple(word.replace(FIELD_BREAK, " ") for word in argv)
         self.report(Command(shown, state.cwd, exported, frame.stdin, place, frame.is_syntactic))
         if argv[0] in state.aliases:
             self._run_alias(argv, state, frame)
