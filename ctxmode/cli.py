@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 VERBS: dict[str, str] = {
     "run": "run a program in the sandbox and show what it prints",
+    "repl": "type programs and see what they print; variables are kept",
     "batch": "run several commands, then search what they printed",
     "index": "make files, folders or stdin searchable",
     "search": "find exact passages in everything that was kept",
     "fetch": "fetch pages and make them searchable",
     "sources": "list what is kept",
+    "outputs": "list, read or compare what runs printed",
     "show": "show a kept source, exactly",
     "purge": "forget what is kept, for good",
     "stats": "show what tools produced, returned and kept out of the context",
@@ -33,6 +35,8 @@ VERBS: dict[str, str] = {
     "hook": "answer an event of an agent's host (registered by setup)",
     "setup": "register with an agent's host: its server, its hooks, its rules file",
     "policy": "ask what the rules say of a program, list them, try them, read the log",
+    "top": "show what runs now, against its limits, and stop it",
+    "stop": "stop a program that runs now",
     "config": "show settings and where each comes from, or start a file of them",
     "doctor": "show what works here, and how to get what does not",
     "images": "make, list or remove the container images in which programs run",

@@ -11,8 +11,8 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,12 @@ class RunningProgram:
     label: str
     profile: str
     wall_s: float
+    tier: str = ""
+    output_bytes: int = 0
+    peak_memory_bytes: int | None = None
+    wall_s_max: float | None = None
+    output_bytes_max: int | None = None
+    memory_bytes_max: int | None = None
 
     @property
     def id(self) -> str:
@@ -64,7 +70,7 @@ async def list_running(instances: Path) -> list[RunningProgram]:
     async def ask(path: Path) -> None:
         with contextlib.suppress(OSError, ValueError, trio.TooSlowError):
             answer = await _ask(path, {"do": "list"})
-            found.extend(RunningProgram(path.stem, **entry) for entry in answer["running"])
+            found.extend(_program(path.stem, entry) for entry in answer["running"])
 
     async with trio.open_nursery() as nursery:
         for path in await trio.to_thread.run_sync(lambda: sorted(instances.glob("*.sock"))):
@@ -105,12 +111,32 @@ async def _carry_out(line: bytes, runner: Runner) -> dict[str, Any]:
 
 
 def _entry(number: int, run: Progress) -> dict[str, Any]:
+    limits = run.limits
     return {
         "number": number,
         "label": run.label,
         "profile": run.profile,
         "wall_s": round(time.monotonic() - run.started_at, 3),
+        "tier": run.isolation.tier,
+        "output_bytes": run.output_bytes,
+        "peak_memory_bytes": _peak_memory(run),
+        "wall_s_max": limits and limits.wall_s,
+        "output_bytes_max": limits and limits.output_bytes,
+        "memory_bytes_max": limits and limits.memory_bytes,
     }
+
+
+def _peak_memory(run: Progress) -> int | None:
+    try:
+        return run.meter.consumption().peak_memory_bytes if run.meter else None
+    except OSError:  # the run is just being taken away
+        return None
+
+
+def _program(instance: str, entry: Mapping[str, Any]) -> RunningProgram:
+    """What a server told; another version of it may tell more."""
+    known = {field.name for field in fields(RunningProgram)}
+    return RunningProgram(instance, **{k: v for k, v in entry.items() if k in known})
 
 
 async def _ask(path: Path, request: dict[str, Any]) -> dict[str, Any]:

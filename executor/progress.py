@@ -13,11 +13,20 @@ import trio
 
 from executor import artifacts, outcome
 from executor.artifacts import readable
-from executor.box import Box
+from executor.box import Box, Meter
 from executor.capture import READ_BYTES, Capture
 from executor.cells import Exit
 from executor.cgroup import Consumption
-from executor.model import Artifact, ChangedFile, Connection, Isolation, Result, Status, Usage
+from executor.model import (
+    Artifact,
+    ChangedFile,
+    Connection,
+    Isolation,
+    Limits,
+    Result,
+    Status,
+    Usage,
+)
 
 Observe = Callable[["Progress"], None]
 OnOutput = Callable[[str, bytes], None]
@@ -55,6 +64,8 @@ class Progress:
     label: str = ""  # what it is called while it runs
     started_at: float = field(default_factory=time.monotonic)
     cell: Box | None = None
+    meter: Meter | None = None  # what counts its consumption
+    limits: Limits | None = None
 
     @property
     def elapsed_s(self) -> float:

@@ -148,14 +148,16 @@ class Runner:
         return progress is not None
 
     async def _run(self, job: Job, progress: Progress, layout: Layout) -> Result:
-        progress.label = job.label
+        progress.label, progress.limits = job.label, job.limits
         if job.diagnosis:
             progress.take("stderr", job.diagnosis)
         run = _Run(job, progress)
         consumed = None
         try:
             async with self.box(progress.number, job, layout) as (cell, group):
+                progress.meter = group
                 end = await run.through(cell, without_cgroup=group is None)
+                progress.meter = None
                 if run.lost:
                     again = replace(job, warm=False, diagnosis=b"")
                     return await self._run(again, progress, layout)

@@ -1,0 +1,151 @@
+"""List what runs printed and was kept, read one, or compare two.
+
+  outputs             the kept outputs, latest first
+  outputs show ID     all of one, in a pager on a terminal
+  outputs diff A B    what differs between two, line by line
+
+examples:
+  context-mode outputs
+  context-mode outputs show out-7f3k2m
+  context-mode outputs diff out-7f3k2m out-9c1d4e
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+import sys
+import time
+from dataclasses import dataclass
+from functools import partial
+
+import kb
+from ctxmode import exit_codes
+from ctxmode.errors import UsageError
+from ctxmode.launch import print_json, with_library
+from ctxmode.library import Library
+from ctxmode.render import age, size
+
+_LABEL = re.compile(r"(out-[0-9a-z]+)/(stdout|stderr) \((.*)\)", re.DOTALL)
+ACTIONS = {"show": 1, "diff": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What one run printed."""
+
+    id: str
+    about: str
+    kept_at: float
+    streams: tuple[kb.Source, ...]
+
+    @property
+    def bytes_total(self) -> int:
+        return sum(stream.bytes_total for stream in self.streams)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("words", nargs="*", metavar="show ID | diff A B")
+    parser.add_argument("--limit", type=int, default=50, metavar="N", help="only the latest N")
+    parser.add_argument("--json", action="store_true")
+
+
+def run(args: argparse.Namespace) -> int:
+    action, *names = args.words or ["list"]
+    if action != "list" and ACTIONS.get(action) != len(names):
+        raise UsageError(
+            f"outputs {' '.join(args.words)!r} is not understood",
+            "Say outputs, outputs show ID, or outputs diff A B.",
+        )
+    with_library(args, partial(_answer, action=action, names=names, args=args))
+    return exit_codes.OK
+
+
+def _answer(library: Library, action: str, names: list[str], args: argparse.Namespace) -> None:
+    known = outputs(library)
+    if action == "list":
+        _list(known[: max(args.limit, 0)], len(known), as_json=args.json)
+        return
+    texts = [_text(library, _chosen(known, name)) for name in names]
+    if action == "diff":
+        before, after = (text.splitlines(keepends=True) for text in texts)
+        lines = difflib.unified_diff(before, after, names[0], names[1])
+        texts = ["".join(line if line.endswith("\n") else f"{line}\n" for line in lines)]
+    if args.json:
+        print_json({action: names, "text": texts[0]})
+    else:
+        page(texts[0])
+
+
+def outputs(library: Library) -> list[Output]:
+    """The kept outputs, latest first."""
+    found: dict[str, list[tuple[str, kb.Source]]] = {}
+    for source in library.sources(matching="out-", all_versions=True):
+        if label := _LABEL.fullmatch(source.label):
+            found.setdefault(label[1], []).append((label[3], source))
+    return [
+        Output(
+            name,
+            streams[0][0],
+            max(source.indexed_at for _, source in streams),
+            tuple(sorted((s for _, s in streams), key=lambda s: s.label, reverse=True)),
+        )
+        for name, streams in found.items()
+    ]
+
+
+def _chosen(known: list[Output], name: str) -> Output:
+    found = [one for one in known if one.id == name] or [
+        one for one in known if one.id.startswith(name) or one.id.startswith(f"out-{name}")
+    ]
+    if len(found) != 1:
+        latest = ", ".join(one.id for one in (found or known)[:5]) or "none"
+        raise UsageError(f"{name!r} is not one kept output", f"There are: {latest}.")
+    return found[0]
+
+
+def _text(library: Library, output: Output) -> str:
+    """stdout, then stderr under a line that says so."""
+    parts = []
+    for stream in output.streams:
+        text = library.text(stream).decode("utf-8", "replace")
+        is_stderr = "/stderr (" in stream.label
+        parts.append(f"[stderr]\n{text}" if is_stderr else text)
+    return "\n".join(part.removesuffix("\n") for part in parts) + "\n"
+
+
+def page(text: str) -> None:
+    """Show a text, in a pager if it is for a terminal."""
+    if sys.stdout.isatty():
+        import pydoc  # noqa: PLC0415 - for people only
+
+        pydoc.pager(text)
+    else:
+        sys.stdout.write(text)
+
+
+def _list(shown: list[Output], total: int, *, as_json: bool) -> None:
+    if as_json:
+        entries = [
+            {"id": o.id, "about": o.about, "kept_at": o.kept_at, "bytes": o.bytes_total}
+            for o in shown
+        ]
+        print_json({"outputs": entries, "total": total})
+        return
+    if not shown:
+        sys.stdout.write("No output is kept yet: large ones are, when something is run.\n")
+        return
+    from rich.table import Table  # noqa: PLC0415 - for people only
+    from rich.text import Text  # noqa: PLC0415
+
+    from ctxmode import highlight, terminal  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False)
+    for title in ("id", "kept", "size"):
+        table.add_column(title, no_wrap=True)
+    table.add_column("program", overflow="fold")
+    for one in shown:
+        kept = age(time.time() - one.kept_at)
+        table.add_row(one.id, kept, size(one.bytes_total), Text(highlight.harmless(one.about)))
+    terminal.console().print(table)

@@ -1,0 +1,126 @@
+"""Show what runs now, in all of your servers, and its use against its limits.
+
+On a terminal the screen is kept up to date: q leaves it, and a row's number stops its program.
+
+examples:
+  context-mode top
+  context-mode top --once --json
+  context-mode top --stop 4711-ab12cd34/3
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import termios
+import tty
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+import trio
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from ctxmode import exit_codes, launch
+from ctxmode.commands.stop import stop
+from ctxmode.config import load_config
+from ctxmode.errors import UsageError
+from ctxmode.launch import print_json
+from ctxmode.render import size
+from ctxmode.terminal import console
+from executor import control
+
+REFRESH_S = 1.0
+ROWS_WITH_KEYS = 9
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--once", action="store_true", help="show it once and end")
+    parser.add_argument("--json", action="store_true", help="with --once: as JSON")
+    parser.add_argument("--stop", metavar="ID", help="stop this program")
+
+
+def run(args: argparse.Namespace) -> int:
+    instances = load_config(args.project).state_dir / "instances"
+    if args.stop is not None:
+        sys.stdout.write(f"stopped {launch.run(partial(stop, instances, args.stop))}\n")
+        return exit_codes.OK
+    if args.json and not args.once:
+        raise UsageError("--json is for --once", "context-mode top --once --json")
+    if args.once or not (sys.stdout.isatty() and sys.stdin.isatty()):
+        running = launch.run(partial(control.list_running, instances))
+        if args.json:
+            print_json({"running": [{"id": one.id, **asdict(one)} for one in running]})
+        else:
+            console().print(screen(running))
+        return exit_codes.OK
+    launch.run(partial(_watch, instances, console()))
+    return exit_codes.OK
+
+
+def screen(running: Sequence[control.RunningProgram]) -> Table | str:
+    """What runs, a row each: use against limits."""
+    if not running:
+        return "nothing runs now"
+    table = Table(box=None, pad_edge=False, expand=True)
+    for title in ("", "id", "time, s", "memory", "output", "profile", "tier"):
+        table.add_column(title, no_wrap=True)
+    table.add_column("program", overflow="ellipsis", no_wrap=True, ratio=1)
+    for number, one in enumerate(running, start=1):
+        table.add_row(
+            str(number) if number <= ROWS_WITH_KEYS else "",
+            one.id,
+            f"{one.wall_s:.0f}" + (f" / {one.wall_s_max:.0f}" if one.wall_s_max else ""),
+            _used(one.peak_memory_bytes, one.memory_bytes_max),
+            _used(one.output_bytes, one.output_bytes_max),
+            one.profile,
+            one.tier,
+            Text(one.label),
+        )
+    return table
+
+
+def _used(amount: int | None, most: int | None) -> str:
+    used = "?" if amount is None else size(amount)
+    return f"{used} / {size(most)}" if most else used
+
+
+async def _watch(instances: Path, out: Console) -> None:
+    shown: list[control.RunningProgram] = []
+
+    async def refresh() -> None:
+        with Live(console=out, screen=True, auto_refresh=False) as live:
+            while True:
+                shown[:] = await control.list_running(instances)
+                live.update(screen(shown), refresh=True)
+                await trio.sleep(REFRESH_S)
+
+    with _keys() as keys:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(refresh)
+            async with trio.lowlevel.FdStream(keys) as stream:
+                async for pressed in stream:
+                    if b"q" in pressed or b"\x03" in pressed:
+                        break
+                    for key in pressed.decode(errors="replace"):
+                        if key.isdecimal() and 1 <= int(key) <= len(shown):
+                            await control.stop(instances, shown[int(key) - 1].id)
+            nursery.cancel_scope.cancel()
+
+
+@contextlib.contextmanager
+def _keys() -> Iterator[int]:
+    """The terminal, giving each key as it is pressed."""
+    terminal = os.open("/dev/tty", os.O_RDONLY | os.O_CLOEXEC)
+    before = termios.tcgetattr(sys.stdin)
+    tty.setcbreak(sys.stdin)
+    try:
+        yield terminal
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
