@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ctxmode import terminal
 from policy import CaseReport, Explanation, Match, Rule, Rules, Verdict
+from policy.rules import ADDRESS_RULE
 
 COLOURS = {"allow": "green", "ask": "yellow", "redirect": "cyan", "deny": "red"}
 
@@ -52,7 +53,7 @@ def explanation_json(language: str, explanation: Explanation) -> dict[str, Any]:
 
 def rules_json(rules: Rules) -> dict[str, Any]:
     """Every rule, in force or not, and the warnings."""
-    listed = [_rule_json(rule, in_force=True) for rule in rules.rules]
+    listed = [_rule_json(rule, in_force=True) for rule in (*rules.rules, ADDRESS_RULE)]
     listed += [_rule_json(rule, in_force=False) for rule in rules.untrusted]
     return {
         "default": rules.default.word,
@@ -81,7 +82,7 @@ def show_rules(rules: Rules) -> None:
     """The rules as a table, the strictest first, then what is wrong with the files."""
     console = terminal.console()
     table = _table("decision", "rule", "in force", "written in")
-    for rule in sorted(rules.rules, key=lambda rule: -rule.decision):
+    for rule in sorted((*rules.rules, ADDRESS_RULE), key=lambda rule: -rule.decision):
         _add(table, rule.decision.word, rule.text, "yes", str(rule.source))
     for rule in rules.untrusted:
         _add(table, rule.decision.word, rule.text, "no: not trusted", str(rule.source))

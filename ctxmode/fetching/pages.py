@@ -3,6 +3,7 @@ changed; several side by side."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import trio
 
 import kb
 import policy
+from ctxmode import audit
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.fetching import http
 from ctxmode.fetching.answers import PREVIEW_BYTES, FetchAnswer, PageAnswer, PageStatus
@@ -128,8 +130,14 @@ class _Desk:
     def _judge(self, url: str) -> None:
         allow_private = self.network.allow_private
         verdict = policy.evaluate_fetch(url, self.rules, allow_private=allow_private)
+        config = self.library.config
+        entry = audit.entry("fetch", "url", url, verdict.to_json(), str(config.project))
+        problem = audit.write(config.log_dir, entry)
         if not verdict.allowed:
-            raise FetchError(f"{redact(url).text} may not be fetched: {verdict.message}")
+            why = "; ".join(filter(None, (verdict.message, problem)))
+            raise FetchError(f"{redact(url).text} may not be fetched: {why}")
+        if problem:
+            sys.stderr.write(f"context-mode: {problem}\n")
 
     async def _source(self, known: pages.Page) -> kb.Source | None:
         """The source of a page that was fetched before, if it still stands for it."""

@@ -71,6 +71,7 @@ def test_every_verb_refuses_an_unknown_option(capsys, verb):
         "fetch",
         "policy",
         "images",
+        "config",
     )
 
 

@@ -9,6 +9,7 @@ import zlib
 import pytest
 import trio
 
+from ctxmode import audit
 from ctxmode.errors import UsageError
 from ctxmode.fetching.answers import PageStatus, fetch_text
 from ctxmode.fetching.model import Bounds
@@ -39,6 +40,13 @@ async def fetched(library, web, *wanted, **options):
 
 def html(**headers):
     return answer(body=HTML, content_type="text/html; charset=utf-8", **headers)
+
+
+async def test_every_verdict_on_an_address_is_logged(library):
+    async with serving({"/d/p": html()}) as web:
+        await fetched(library, web, web.url("/d/p"), "http://169.254.169.254/latest")
+    told = [(e["surface"], e["decision"], *e["rules"]) for e in audit.read(library.config.log_dir)]
+    assert set(told) == {("fetch", "allow"), ("fetch", "deny", "default.address")}
 
 
 async def test_a_page_becomes_markdown_with_its_code_and_tables(library):
