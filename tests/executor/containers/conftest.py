@@ -1,0 +1,67 @@
+"""An executor whose programs run in containers. Tests that use the engine run one after another."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import docker
+import pytest
+from docker.errors import DockerException
+
+import images
+from executor import Executor, Request, Result, Settings, open_executor
+
+Run = Callable[..., Awaitable[Result]]
+
+
+def why_not(*languages: str) -> str:
+    """Why containers of these languages can't be had here; empty if they can."""
+    try:
+        api = docker.APIClient(version="auto", timeout=30)
+        wanted = {images.reference(images.group_for(language)) for language in languages}
+        missing = [name for name in wanted if not api.images(name=name)]
+    except PermissionError:
+        return "not applicable: this user may not use the engine"
+    except (DockerException, OSError) as error:
+        denied = "Permission denied" in str(error)
+        return "not applicable: this user may not use the engine" if denied else f"{error}"
+    return f"not built: {', '.join(missing)}" if missing else ""
+
+
+@pytest.fixture(scope="session")
+def engine() -> docker.APIClient:
+    """The engine, with the image of python and shell."""
+    if reason := why_not("python", "shell"):
+        pytest.skip(reason)
+    return docker.APIClient(version="auto", timeout=60)
+
+
+@pytest.fixture(scope="session")
+def state_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("state")
+
+
+@pytest.fixture
+async def executor(
+    engine: docker.APIClient, project: Path, state_dir: Path
+) -> AsyncIterator[Executor]:
+    settings = Settings(isolation="container")
+    async with open_executor(
+        project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
+    ) as opened:
+        yield opened
+
+
+@pytest.fixture
+def run(executor: Executor) -> Run:
+    """Run a program in a container and give its result."""
+
+    async def run_one(language: str, code: str | None = None, **more: object) -> Result:
+        completed = await executor.run(Request(language, code, **more))
+        for spool in (completed.stdout_spool, completed.stderr_spool):
+            if spool:
+                spool.unlink()
+        return completed.result
+
+    return run_one
