@@ -189,7 +189,9 @@ def pack_hold(spec: RunSpec, ahead: Ahead | None) -> bytes:
     waiting = {
         "gate": f"{job}/{ahead.gate}",
         "only_ahead": [f"{job}/{name}" for name in ahead.only_ahead],
-        "environment": "".join(f"{name}={spec.env[name]}\n" for name in ahead.env),
+        "environment": "".join(
+            f"{name}={spec.env[name]}\n" for name in ahead.env if name in spec.env
+        ),
     }
     return pack_run(started, {"waiting": waiting})
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterator
 
 # Folders that hold programs and libraries and nothing of any user.
 SYSTEM_FOLDERS = (
@@ -61,6 +61,7 @@ LINKS = (
     ("/proc/self/mounts", "/etc/mtab"),
     ("/tmp", "/var/tmp"),
 )
+_LED_THROUGH = ("/", "/etc", "/nix", "/gnu")
 USER = "sandbox"
 HOSTNAME = "sandbox"
 HOME = "/home/sandbox"
@@ -71,16 +72,28 @@ SHARED_MEMORY = "/dev/shm"
 
 def system_binds() -> tuple[str, ...]:
     """The system folders and files that exist here as themselves, not as symbolic links."""
-    wanted = (*SYSTEM_FOLDERS, *(f"/etc/{name}" for name in ETC_ENTRIES))
-    return tuple(path for path in wanted if os.path.exists(path) and not os.path.islink(path))
+    return _shown(_folders_changed())[0]
 
 
-def system_links() -> Iterator[tuple[str, str]]:
+def system_links() -> tuple[tuple[str, str], ...]:
     """(target, link) of the system folders that are symbolic links, as on a merged /usr."""
-    for path in (*SYSTEM_FOLDERS, *(f"/etc/{name}" for name in ETC_ENTRIES)):
-        if os.path.islink(path):
-            yield os.readlink(path), path
-    yield from LINKS
+    return _shown(_folders_changed())[1]
+
+
+def _folders_changed() -> tuple[int, ...]:
+    """When an entry was last added to, or removed from, the folders that the names lead through."""
+    return tuple(os.stat(path).st_mtime_ns if os.path.isdir(path) else 0 for path in _LED_THROUGH)
+
+
+@functools.lru_cache(maxsize=1)
+def _shown(
+    changed: tuple[int, ...],
+) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Binds and links, looked up once for every state of the folders that they are in."""
+    paths = (*SYSTEM_FOLDERS, *(f"/etc/{name}" for name in ETC_ENTRIES))
+    links = tuple((os.readlink(path), path) for path in paths if os.path.islink(path))
+    binds = (path for path in paths if os.path.exists(path) and not os.path.islink(path))
+    return tuple(binds), (*links, *LINKS)
 
 
 def account_files(uid: int, gid: int) -> dict[str, bytes]:

@@ -116,9 +116,14 @@ class Runner:
             with self.progress(profile, on_output) as progress:
                 if observe:
                     observe(progress)
-                layout = await trio.to_thread.run_sync(self.placement.layout, profile)
+                layout = await self._layout(profile)
                 result = await self._run(make_job(layout), progress, layout)
         return progress.completed(result)
+
+    async def _layout(self, profile: Profile) -> Layout:
+        if self.placement.tier == "A":  # which makes no folder on the host
+            return self.placement.layout(profile)
+        return await trio.to_thread.run_sync(self.placement.layout, profile)
 
     @contextlib.contextmanager
     def progress(self, profile: Profile, on_output: OnOutput | None) -> Iterator[Progress]:
@@ -164,7 +169,8 @@ class Runner:
                 consumed = group.consumption() if group else None
                 await progress.keep_artifacts(cell)
                 result = progress.result(status_of(progress, end, consumed), end, consumed)
-                if end is not None:  # its supervisor saw every process of the run dead
+                # A copy is brought back when its supervisor saw every process of the run dead.
+                if end is not None and layout.work_copy is not None:
                     result = await trio.to_thread.run_sync(_committed, result, layout)
         except SandboxError as error:
             progress.failure = str(error)
@@ -285,8 +291,7 @@ def open_network(listeners: Sequence[int], gate: network.Gate, outside: trio.Nur
 
 def _committed(result: Result, layout: Layout) -> Result:
     """The result, once what was done to a copy of the project is brought into the project."""
-    if layout.work_copy is None:
-        return result
+    assert layout.work_copy is not None
     commit = layout.work_copy.commit()
     conflicts = ", ".join(commit.conflicts)
     left = f"not written, because they were changed meanwhile: {conflicts}" if conflicts else ""

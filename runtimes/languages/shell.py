@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.model import Driver, FileBinding, Language, Packages, Toolchain
+from runtimes.model import Driver, FileBinding, Language, Packages, Toolchain, Waiting
 
 # A command substitution strips trailing line feeds, hence the guard character. A shell variable
 # holds bytes: invalid UTF-8 stays as it is, and only NUL, which no variable can hold, is dropped.
@@ -20,6 +20,7 @@ _BASH = Toolchain(
     executables={"bash": ("bash",)},
     run=("{bash}", "{bind}", "{source}", "{args}"),
     bind=_SOURCE_BOTH,
+    waiting=Waiting("wait.sh", ".ahead/wait.sh", env={"BASH_ENV": "{job}/.ahead/wait.sh"}),
 )
 
 _SH = Toolchain(

@@ -268,6 +268,20 @@ LUA = {
 }
 
 SHELL = {
+    "variables": "set | grep -v -e ^BASHPID -e ^BASH_ARGC -e ^PIPESTATUS -e ^SRANDOM -e ^EPOCH -e ^RANDOM -e ^PPID -e ^_=; declare -F; trap",
+    "last argument": 'echo "$_ $? $!"',
+    "lines": "echo $LINENO\nf() { echo $LINENO ${BASH_LINENO[*]} ${BASH_SOURCE[*]} ${FUNCNAME[*]}; }\nf",
+    "background": "echo one & wait; jobs; echo $(echo two | cat)",
+    "heredoc": "cat <<EOF\nthree $((1 + 2))\nEOF",
+    "missing command": "no_such_command; echo $?",
+    "unset variable": "set -u; echo $nothing",
+    "own source": 'cat "$0"; tail -n 1 "$0"',
+    "another shell": "bash -c 'echo $0 $BASH_ENV $SHLVL'; sh -c 'echo $0'",
+    "first line": "#!/bin/bash -e\nfalse\necho on",
+    "long": "x=" + "1" * LONG + "\necho ${#x}",
+    "writes": "echo x > made.txt; echo 4 >> numbers.txt",
+    "history": "set -o | grep -v vi; shopt -p",
+    "hashed": "hash -l; type ls; compgen -v | wc -l",
     "names": 'echo "$0 $# $* $BASH_SOURCE $- $SHLVL"; pwd',
     "environment": "env | sort | grep -v ^_=; ulimit -a; umask; shopt",
     "importing": ". ./helper.sh; echo $value",
