@@ -29,8 +29,14 @@ DEBOOTSTRAP_S_MAX: Final = 1200.0
 # Where a base of our own gets packages from when somebody builds on: the distributions' public
 # names, whatever mirror this host used.
 _PUBLIC: Final = {
-    "debian": "http://deb.debian.org/debian",
-    "ubuntu": "http://archive.ubuntu.com/ubuntu",
+    "debian": """\
+deb http://deb.debian.org/debian {0} main
+deb http://deb.debian.org/debian {0}-updates main
+deb http://deb.debian.org/debian-security {0}-security main""",
+    "ubuntu": """\
+deb http://archive.ubuntu.com/ubuntu {0} main universe
+deb http://archive.ubuntu.com/ubuntu {0}-updates main universe
+deb http://security.ubuntu.com/ubuntu {0}-security main universe""",
 }
 _REMEDY: Final = "Name an image that is here and has apt: context-mode images build --base IMAGE"
 _SCRIPT: Final = """\
@@ -39,7 +45,7 @@ root=$1 suite=$2 mirror=$3
 debootstrap --variant=minbase "$suite" "$root" "$mirror"
 rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/* "$root"/var/log/*
 rm -f "$root"/etc/hostname "$root"/etc/resolv.conf
-echo "deb $4 $suite main" >"$root/etc/apt/sources.list"
+echo "$4" >"$root/etc/apt/sources.list"
 tar --create --file="$5" --directory="$root" --one-file-system --numeric-owner \
     --exclude='./dev/*' --exclude='./proc/*' --exclude='./sys/*' .
 """
@@ -131,7 +137,7 @@ async def _make(
     distribution = "ubuntu" if "ubuntu" in mirror else "debian"
     with tempfile.TemporaryDirectory(prefix="context-mode-base-", dir="/var/tmp") as folder:
         archive = f"{folder}/base.tar"
-        public = _PUBLIC[distribution]
+        public = _PUBLIC[distribution].format(settings.codename)
         await _debootstrap((f"{folder}/root", settings.codename, mirror, public, archive))
         made = await trio.to_thread.run_sync(_import, api, archive, reference)
     return Base(reference, made, is_own=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -102,12 +103,22 @@ async def _make(work: _Work, group: Group) -> Made:
             built_on = ground.base.id
         await building.build_image(work.api, group, built_on, report)
         report("running the hello programs")
-        checks = await check(work.api, group)
+        checks = await _checked(work.api, group)
         size = int((await _inspect(work.api, reference(group)))["Size"])
     except ImageError as error:
         report(f"failed: {error.message}")
         return made(time.monotonic() - started_s, error=error)
     return made(time.monotonic() - started_s, size, checks)
+
+
+async def _checked(api: docker.APIClient, group: Group) -> tuple[ToolchainCheck, ...]:
+    """Its checks; an image that does not pass loses its name, so that nothing runs in it."""
+    try:
+        return await check(api, group)
+    except ImageError:
+        with suppress(DockerException, RequestException):
+            await trio.to_thread.run_sync(api.remove_image, reference(group))
+        raise
 
 
 async def _toolchains_base(work: _Work, group: Group) -> str | None:

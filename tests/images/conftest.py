@@ -11,7 +11,7 @@ import pytest
 
 from images import groups
 from images.groups import Group
-from images.naming import LABEL, reference, repository
+from images.naming import LABEL, repository, toolchains_reference
 
 ABSENT = "not applicable: no container engine answers here; .ci/engine starts one"
 NO_IMAGES = "not applicable: no image is current here; context-mode images build"
@@ -31,8 +31,8 @@ def api():
 
 @pytest.fixture(scope="session")
 def base(api) -> str:
-    """A Debian-like image that is here: one of ours."""
-    name = reference(groups.group("scripting"))
+    """A Debian-like image that is here: what one of ours is built on."""
+    name = toolchains_reference(groups.group("scripting"))
     if not api.images(name=name):
         pytest.skip(NO_IMAGES)
     return name

@@ -100,9 +100,12 @@ async def test_a_build_that_is_given_up_ends_and_leaves_nothing(api, base, new_g
 
 
 async def test_an_image_in_which_a_language_does_not_run_does_not_pass(api, base, new_group):
-    (made,), _ = await make(api, new_group(PLAIN, ("elixir",)), base=base)
+    group = new_group(PLAIN, ("elixir",))
+    (made,), _ = await make(api, group, base=base)
     assert made.error is not None
     assert "elixir does not run" in made.error.message
+    (state,) = await inventory.survey(api, (group,))
+    assert state.state is inventory.State.MISSING
 
 
 async def test_a_base_that_nobody_has_is_refused_with_what_to_do(api, new_group):

@@ -1,0 +1,115 @@
+"""The image of the program itself: built, tried, and used as a pipeline uses it."""
+
+import io
+import json
+import os
+import re
+import subprocess
+import uuid
+from pathlib import Path
+
+import pytest
+
+from images import context, settings
+
+ROOT = Path(__file__).parents[2]
+DOCKERFILE = "images/program/Dockerfile"
+BUILD_S_MAX = 1500
+RUN_S_MAX = 300
+
+
+def sources() -> dict[str, bytes]:
+    """What .dockerignore lets through, and how this host reaches its package servers."""
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    names = [line.removeprefix("!") for line in lines if line.startswith("!")]
+    paths = [
+        path
+        for top in (ROOT / name for name in names)
+        for path in (context.source_files(top) if top.is_dir() else [top])
+    ]
+    entries = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths}
+    host = dict(settings.of_host().for_own_base().files)
+    index = os.environ.get("PIP_INDEX_URL")
+    lines = ["[global]", *(["cert = /build/settings/ca.crt"] if "ca.crt" in host else [])]
+    lines += [f"index-url = {index}"] if index else []
+    host["pip.conf"] = "\n".join(lines).encode()
+    return entries | {f"images/scripts/settings/{name}": text for name, text in host.items()}
+
+
+@pytest.fixture
+def image(api, base):
+    """An image of these sources; it and what its steps left go with the test."""
+    stage = uuid.uuid4().hex
+    tag = f"localhost/context-mode/program-test:{stage}"
+    output = api.build(
+        fileobj=io.BytesIO(context.archive(sources())),
+        custom_context=True,
+        dockerfile=DOCKERFILE,
+        tag=tag,
+        rm=True,
+        forcerm=True,
+        decode=True,
+        timeout=BUILD_S_MAX,
+        network_mode="host",
+        nocache=True,
+        buildargs={"BASE": base, "STAGE": stage, **settings.proxies(os.environ)},
+    )
+    told = "".join(str(message.get("stream", message.get("error", ""))) for message in output)
+    assert api.images(name=tag), told[-3000:]
+    yield tag
+    api.remove_image(tag, force=True)
+    for left in api.images(filters={"label": f"context-mode.stage={stage}"}):
+        api.remove_image(left["Id"], force=True)
+
+
+def test_the_program_works_in_its_image_in_the_tier_that_is_possible_there(image, tmp_path):
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "count.py").write_text("import sys\nprint(len(sys.argv[1:]), *sys.argv[1:])\n")
+    for folder in (project, *project.parents):
+        if folder.is_relative_to("/tmp") and folder != Path("/tmp"):
+            folder.chmod(folder.stat().st_mode | 0o055)  # the container's user is another
+
+    def run(*arguments: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+        place = ("--rm", "--network", "none", "--volume", f"{project}:/project", *options)
+        command = ["docker", "run", *place, image, *arguments]
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=RUN_S_MAX, check=False
+        )
+
+    assert re.fullmatch(r"context-mode \d+\.\d+\.\d+\n", run("--version").stdout)
+    for options in ((), ("--user", "1001:1001")):
+        done = run("run", "--json", "python", "count.py", "--", "a", "b c", options=options)
+        result = json.loads(done.stdout)["result"]
+        assert (result["status"], result["stdout"]["head"]) == ("ok", "2 a b c\n"), done.stderr
+        # Docker's own rules forbid namespaces to whoever is in a container.
+        assert result["isolation"]["tier"] in ("A", "B")
+        assert all(layer["active"] or layer["reason"]
+                   for layer in result["isolation"]["layers"].values())  # fmt: skip
+    tried = run("try", options=("--read-only", "--tmpfs", "/tmp:exec"))
+    assert tried.returncode == 0, tried.stdout + tried.stderr
+    assert "in sandbox tier" in tried.stdout
+
+    step = {"CONTEXT_MODE_IMAGE": image, "GITHUB_WORKSPACE": str(project)}
+    step["CONTEXT_MODE_ARGUMENTS"] = "run\ncount.py\n--\none argument\n"
+    done = subprocess.run(
+        [ROOT / "images/program/action"],
+        env=os.environ | step,
+        capture_output=True,
+        text=True,
+        timeout=RUN_S_MAX,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "1 one argument\n"), done.stderr
+
+
+def test_the_action_hands_each_of_its_inputs_to_its_step():
+    text = (ROOT / "action.yml").read_text()
+    inputs = re.search(r"^inputs:\n(.*?)^runs:", text, re.MULTILINE | re.DOTALL)
+    names = re.findall(r"^  (\w+):$", inputs.group(1), re.MULTILINE)
+    script = (ROOT / "images/program/action").read_text()
+    assert names
+    for name in names:
+        variable = re.search(rf"(\w+): \${{{{ inputs\.{name} }}}}", text)
+        assert variable, name
+        assert f"{variable.group(1)}" in script
