@@ -1,0 +1,69 @@
+"""Projects that can't be mounted travel: there as an archive, back as what was changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from executor import Executor, Request, Result, Settings, Status, open_executor
+
+pytestmark = pytest.mark.xdist_group("containers")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """No overlay's options can name this path: the project travels, as to a remote engine."""
+    folder = tmp_path / "a,b"
+    folder.mkdir()
+    (folder / "data.txt").write_text("old\n")
+    (folder / ".env").write_text("TOKEN=hidden\n")
+    (folder / "sub").mkdir()
+    return folder
+
+
+@pytest.fixture
+async def executor(engine: object, project: Path, state_dir: Path) -> AsyncIterator[Executor]:
+    settings = Settings(isolation="container")
+    async with open_executor(
+        project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
+    ) as opened:
+        yield opened
+
+
+async def outcome(executor: Executor, code: str, **more: object) -> Result:
+    return (await executor.run(Request("shell", code, **more))).result
+
+
+async def test_analyze_works_on_a_copy_that_lacks_the_secrets(executor: Executor, project: Path):
+    layer = executor.isolation.layers["copy_on_write"]
+    assert "travels" in layer.detail
+    code = "cat data.txt; cat .env; echo new > made; echo more >> data.txt; rm -r sub"
+    result = await outcome(executor, code)
+    assert result.stdout.text == "old\n"
+    changes = {(change.path, change.change) for change in result.changed_files}
+    assert changes >= {("made", "created"), ("data.txt", "modified"), ("sub", "deleted")}
+    assert sorted(os.listdir(project)) == [".env", "data.txt", "sub"]
+    assert (project / "data.txt").read_text() == "old\n"
+
+
+async def test_build_brings_back_what_was_changed_and_nothing_protected(
+    executor: Executor, project: Path
+):
+    code = "echo new > made; rm data.txt; echo x > .envrc; ln -s made link; mkdir d; echo y > d/e"
+    result = await outcome(executor, code, profile="build")
+    assert result.status is Status.OK, result.message
+    assert sorted(os.listdir(project)) == [".env", "d", "link", "made", "sub"]
+    assert (project / "made").read_text() == "new\n"
+    assert (project / "d" / "e").read_text() == "y\n"
+    assert (project / "made").stat().st_uid == project.stat().st_uid
+    assert ".envrc" in result.undone_paths
+    assert (project / ".env").read_text() == "TOKEN=hidden\n"
+
+
+async def test_a_session_that_would_write_to_the_project_is_refused(executor: Executor):
+    result = await outcome(executor, "echo x", profile="build", session="s")
+    assert result.status is Status.SANDBOX_UNAVAILABLE
+    assert "mounted" in result.message
