@@ -28,7 +28,8 @@ class IndexAnswer:
     `labelled` tells whether `source` finds it; the files of a folder go by their own paths.
     `skipped` counts by reason what `left_out` lists path by path. `unchanged`, `renamed` and
     `removed` count files that a folder's earlier pass had. `converted` says what was done to the
-    bytes before, `redactions` counts the secrets that were not stored.
+    bytes before, `redactions` counts the secrets that were not stored. `terms` are words that tell
+    the sections of one source apart: what to search it for.
     """
 
     source: str
@@ -41,6 +42,7 @@ class IndexAnswer:
     removed: int = 0
     converted: str | None = None
     redactions: int = 0
+    terms: tuple[str, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
     left_out: tuple[Mapping[str, str], ...] = ()
     notes: tuple[str, ...] = ()

@@ -25,6 +25,7 @@ from kb import (
 from kb import watch as watch_folder
 from policy.secrets import is_secret_name
 
+TERMS_SHOWN = 12
 LIKE_SECRETS = "named like a file of secrets"
 
 
@@ -79,7 +80,7 @@ def index(
     assert request.content is not None
     if not request.source:
         raise UsageError("content needs a source", "Name it, to find it by that label.")
-    return _one(_added(store, request.source, request.content, request))
+    return _one(store, _added(store, request.source, request.content, request))
 
 
 def watch(
@@ -151,7 +152,7 @@ def _file(
         mtime_ns=status.st_mtime_ns,
         inode=status.st_ino,
     )
-    return _one(indexed)
+    return _one(store, indexed)
 
 
 def _added(store: Store, label: str, content: bytes, request: IndexRequest) -> Indexed:
@@ -187,8 +188,9 @@ def _general(skipped: Skipped) -> str:
     return "too large" if " bytes, over " in skipped.reason else skipped.reason
 
 
-def _one(indexed: Indexed) -> IndexAnswer:
+def _one(store: Store, indexed: Indexed) -> IndexAnswer:
     return IndexAnswer(
+        terms=tuple(store.terms(indexed.source_id, TERMS_SHOWN)),
         source=indexed.label,
         files=1,
         sections=indexed.chunks,

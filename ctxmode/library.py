@@ -22,6 +22,7 @@ from ctxmode.indexing import IndexRequest
 from ctxmode.purging import PurgeRequest
 from ctxmode.searching import SearchRequest
 from ctxmode.translation import translated
+from kb.contents import Section, contents
 from policy.secrets import find_secrets
 
 NAMED = 5
@@ -111,6 +112,11 @@ class Library:
         """Words that tell a source's chunks apart: what to search it for."""
         with translated():
             return self.store.terms(source.id)
+
+    def contents(self, source: kb.Source) -> list[Section]:
+        """A source's table of contents."""
+        with translated():
+            return contents(self.store, source.id)
 
     def purge(self, request: PurgeRequest) -> kb.Purged:
         """Forget sources for good.

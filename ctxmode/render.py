@@ -237,6 +237,7 @@ def index_text(answer: IndexAnswer) -> str:
         f"as {answer.source}{converted}.",
         *(f"{count} files {what}." for count, what in files if count),
         *([f"{answer.redactions} secrets were redacted."] if answer.redactions else []),
+        *([f"Words to search it for: {', '.join(answer.terms)}."] if answer.terms else []),
         *([f"Left out: {skipped}."] if skipped else []),
         *answer.notes,
     ]

@@ -5,6 +5,7 @@ SOURCE is a number from `context-mode sources`, a label, an output id, or a part
 examples:
   context-mode show docs/guide.md
   context-mode show out-7f3k2m --lines 100-140
+  context-mode show 17 --contents
   context-mode show 17 --terms
 """
 
@@ -13,8 +14,12 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
+from typing import Any
 
+import kb
 from ctxmode import exit_codes, highlight
 from ctxmode.commands.sources import source_json
 from ctxmode.errors import UsageError
@@ -25,6 +30,7 @@ from ctxmode.library import Library
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE")
     parser.add_argument("--lines", metavar="A-B", help="only these lines, counted from 1")
+    parser.add_argument("--contents", action="store_true", help="its sections and their lines")
     parser.add_argument("--terms", action="store_true", help="words that tell its parts apart")
     parser.add_argument("--json", action="store_true")
 
@@ -38,11 +44,25 @@ def _show(library: Library, args: argparse.Namespace) -> None:
     source = library.source(args.source)
     if args.terms:
         terms = library.terms(source)
-        if args.json:
-            print_json({"source": source_json(source), "terms": terms})
-        else:
-            sys.stdout.write("\n".join(terms) + "\n")
-        return
+        _list(args, source, "terms", terms, terms)
+    elif args.contents:
+        sections = library.contents(source)
+        lines = [f"{one.start_line}-{one.end_line}  {one.title}" for one in sections]
+        _list(args, source, "contents", [asdict(one) for one in sections], lines)
+    else:
+        _show_text(library, args, source)
+
+
+def _list(
+    args: argparse.Namespace, source: kb.Source, name: str, items: Sequence[Any], lines: list[str]
+) -> None:
+    if args.json:
+        print_json({"source": source_json(source), name: items})
+    else:
+        sys.stdout.writelines(f"{highlight.harmless(line)}\n" for line in lines)
+
+
+def _show_text(library: Library, args: argparse.Namespace, source: kb.Source) -> None:
     text = library.text(source)
     if args.lines:
         text = _lines(text, args.lines)

@@ -1,9 +1,11 @@
 """The command line, from a person's or a script's side."""
 
+import http.server
 import json
 import os
 import signal
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -161,6 +163,7 @@ def test_what_is_kept_can_be_listed_shown_copied_checked_and_forgotten(place, tm
     assert (listed["label"], listed["kind"], listed["redactions"]) == ("guide.md", "markdown", 0)
     assert place.run("show", "guide.md").stdout == b"# Guide\n\n## Retries\n\nA retry waits.\n"
     assert place.run("show", listed["id"], "--lines", "3").stdout == b"## Retries\n"
+    assert place.run("show", listed["id"], "--contents").stdout == b"1-5  Guide > Retries\n"
     assert json.loads(place.run("kb", "check", "--json").stdout) == {"ok": True, "problems": []}
     assert json.loads(place.run("kb", "stats", "--json").stdout)["sources"] == 1
     copy = tmp_path / "copy.sqlite3"
@@ -172,6 +175,44 @@ def test_what_is_kept_can_be_listed_shown_copied_checked_and_forgotten(place, tm
     purged = json.loads(place.run("purge", "--source", "guide", "--json").stdout)
     assert (purged["sources"], set(purged)) == (1, {"sources", "chunks", "bytes"})
     assert json.loads(place.run("sources", "--json").stdout) == {"sources": [], "total": 0}
+
+
+class Pages(http.server.BaseHTTPRequestHandler):
+    """One page, whatever is asked for."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<h1>Guide</h1><p>A retry waits.")
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def page():
+    with http.server.HTTPServer(("127.0.0.1", 0), Pages) as server:
+        serving = threading.Thread(target=server.serve_forever)
+        serving.start()
+        yield f"http://127.0.0.1:{server.server_port}/guide"
+        server.shutdown()
+        serving.join()
+
+
+def test_a_page_is_fetched_once_and_found(place, page):
+    refused = place.run("fetch", page, "--json")
+    assert refused.returncode == 1
+    assert "this machine" in json.loads(refused.stdout)["pages"][0]["error"]
+    statuses = []
+    for _ in range(2):
+        done = place.run("fetch", page, "--json", CONTEXT_MODE_FETCH_PRIVATE="1")
+        assert done.returncode == 0, done.stderr
+        statuses.append(json.loads(done.stdout)["pages"][0]["status"])
+    assert statuses == ["new", "cached"]
+    assert place.run("show", page).stdout == b"# Guide\n\nA retry waits.\n"
+    (hit,) = json.loads(place.run("search", "retry", "--json").stdout)["hits"]
+    assert (hit["source"], hit["path"]) == (page, None)
 
 
 def test_a_secret_in_a_file_is_neither_kept_nor_shown(place):
@@ -196,11 +237,16 @@ def test_a_folder_is_watched_until_a_signal_ends_it(place):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
+    watchdog = threading.Timer(100, program.kill)  # a notice that never comes must not hang
+    watchdog.start()
     assert json.loads(program.stdout.readline())["files"] == 1
-    (place.project / "docs" / "more.md").write_text("# More\n\nabout penguins\n")
+    # Made elsewhere and moved in, so that it is never seen half written.
+    (place.project / "more.md").write_text("# More\n\nabout penguins\n")
+    (place.project / "more.md").rename(place.project / "docs" / "more.md")
     assert json.loads(program.stdout.readline())["files"] == 1
     program.send_signal(signal.SIGINT)
     _, err = program.communicate(timeout=20)
+    watchdog.cancel()
     assert (program.returncode, err) == (130, b"")
     assert b"about penguins" in place.run("search", "penguins").stdout
 

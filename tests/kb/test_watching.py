@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import tempfile
 import threading
 from pathlib import Path
 
@@ -20,8 +21,8 @@ def watched(tmp_path: Path):
     """A folder, its store, and the reports on it as they come."""
     root = tmp_path / "project"
     (root / "sub").mkdir(parents=True)
-    (root / "a.txt").write_text("about walruses\n")
-    (root / ".gitignore").write_text("*.log\n")
+    put(root, "a.txt", "about walruses\n")
+    put(root, ".gitignore", "*.log\n")
     reports: queue.Queue = queue.Queue()
     stop = threading.Event()
 
@@ -40,6 +41,13 @@ def watched(tmp_path: Path):
             thread.join(DEADLINE_S)
 
 
+def put(root: Path, name: str, text: str) -> None:
+    """A file that is never seen half written."""
+    made = Path(tempfile.mkdtemp(dir=root.parent)) / "made"
+    made.write_text(text)
+    made.replace(root / name)
+
+
 def until(next_report, wanted) -> None:
     """Reports may split what was changed at once: wait until all of it was told."""
     missing = set(wanted)
@@ -51,9 +59,9 @@ def until(next_report, wanted) -> None:
 def test_what_changes_is_indexed_and_what_goes_is_forgotten(watched):
     root, store, next_report = watched
     assert set(next_report().indexed) == {".gitignore", "a.txt"}
-    (root / "sub" / "new.md").write_text("# New\n\nabout penguins\n")
-    (root / "a.txt").write_text("about seals\n")
-    (root / "noise.log").write_text("about noise\n")
+    put(root, "sub/new.md", "# New\n\nabout penguins\n")
+    put(root, "a.txt", "about seals\n")
+    put(root, "noise.log", "about noise\n")
     until(next_report, {"sub/new.md", "a.txt"})
     assert store.search("penguins")[0].hits
     assert store.search("walruses")[0].hits == ()
@@ -66,8 +74,8 @@ def test_what_changes_is_indexed_and_what_goes_is_forgotten(watched):
 def test_a_changed_ignore_file_looks_at_everything_again(watched):
     root, store, next_report = watched
     next_report()
-    (root / "kept.log").write_text("about noise\n")
-    (root / ".gitignore").write_text("*.tmp\n")
+    put(root, "kept.log", "about noise\n")
+    put(root, ".gitignore", "*.tmp\n")
     until(next_report, {"kept.log"})
     assert store.search("noise")[0].hits
 
