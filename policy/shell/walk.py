@@ -289,7 +289,10 @@ class Walker:
     def _run_alias(self, argv: tuple[str, ...], state: State, frame: Frame) -> None:
         if f"alias {argv[0]}" in frame.calls:
             return
-        text = " ".join([state.aliases[argv[0]], *map(outputs.quoted, argv[1:])])
+        alias = state.aliases[argv[0]]
+        if (len(alias) - len(alias.rstrip("\\"))) % 2:
+            self.report_opaque("an alias that joins what follows it", argv, frame)
+        text = " ".join([alias, *map(outputs.quoted, argv[1:])])
         inner = frame.inside("alias", self._here(frame).span, frame.text)
         self.run_text(text, state, inner._replace(calls=(*inner.calls, f"alias {argv[0]}")))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,20 +18,34 @@ SHARDS = 8
 SHELLS = (b"/sh", b"/bash", b"/dash", b"env bash", b"env sh")
 
 
-def scripts() -> Iterator[Path]:
-    """Every file below /usr whose first line names a shell."""
+@functools.cache
+def scripts() -> tuple[Path, ...]:
+    """Every file below /usr whose first line names a shell; found once a process.
+
+    Where everything is required, as in CI; elsewhere one in four, always the same ones.
+    """
+    found = sorted(_found())
+    if os.environ.get("CTXMODE_REQUIRE_ALL"):
+        return tuple(found)
+    return tuple(path for path in found if zlib.crc32(os.fsencode(path)) % 4 == 0)
+
+
+def _found() -> Iterator[Path]:
     for folder, _, names in os.walk("/usr"):
         for name in sorted(names):
             path = Path(folder, name)
             try:
-                if path.is_symlink() or not path.is_file():
-                    continue
-                with path.open("rb") as file:
-                    line = file.readline(80).rstrip()
+                # One system call where the first bytes tell: most files are no scripts.
+                with open(path, "rb", buffering=0, opener=_opener) as file:
+                    line = file.read(80).partition(b"\n")[0].rstrip()
             except OSError:
                 continue
             if line.startswith(b"#!") and line.split(b" -")[0].endswith(SHELLS):
                 yield path
+
+
+def _opener(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))
@@ -37,9 +53,7 @@ def test_every_installed_script_gets_a_verdict_and_none_is_denied_without_rules(
     shard: int, record_property: pytest.FixtureRequest
 ) -> None:
     counts: Counter[str] = Counter()
-    for index, path in enumerate(sorted(scripts())):
-        if index % SHARDS != shard:
-            continue
+    for path in scripts()[shard::SHARDS]:
         data = path.read_bytes()
         code = data.decode("utf-8", "surrogateescape")
         verdict = evaluate(Subject("shell", code, cwd="/w", home="/home/u"), Rules())
