@@ -29,12 +29,23 @@ INITIALIZE = {
 }
 
 
-def seconds_of(arguments: Sequence[str], environment: Mapping[str, str]) -> float:
+# What Claude Code sends before it runs a command.
+HOOK_EVENT = {
+    "hook_event_name": "PreToolUse",
+    "tool_name": "Bash",
+    "tool_input": {"command": "git status && npm test 2>&1 | tail -20"},
+    "cwd": "/",
+}
+
+
+def seconds_of(
+    arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes = b""
+) -> float:
     """From start to exit of an interpreter with these arguments."""
     started = time.perf_counter()
     subprocess.run(
         [sys.executable, *arguments],
-        stdin=subprocess.DEVNULL,
+        input=stdin,
         stdout=subprocess.DEVNULL,
         env=dict(environment),
         check=True,
@@ -73,6 +84,14 @@ def measure(rounds: int) -> Report:
         module, program = ("-m", "ctxmode"), ("run", "shell", "-c", "true")
         pairs: dict[str, tuple[Callable[[], float], Callable[[], float]]] = {
             "--version": (partial(command, (*module, "--version")), nothing),
+            "hook claude-code PreToolUse": (
+                partial(
+                    command,
+                    (*module, "hook", "claude-code", "PreToolUse"),
+                    stdin=json.dumps(HOOK_EVENT).encode(),
+                ),
+                nothing,
+            ),
             "run shell -c true": (partial(command, (*module, *program)), nothing),
             "initialize": (
                 partial(until_initialized, environment),

@@ -13,7 +13,6 @@ from policy.claude import Anchors, parse_rule
 from policy.decide import matches_of
 from policy.model import Decision, RuleFileError, Source, Subject
 from policy.rules import DEFAULT_RULES, Rule, Rules
-from policy.toml_rules import examples, parse_toml
 
 MANAGED = Path("/etc/claude-code/managed-settings.json")
 _LISTS = {"deny": Decision.DENY, "ask": Decision.ASK, "allow": Decision.ALLOW}
@@ -120,6 +119,8 @@ class _Loader:
         if text is None:
             return
         anchors = self._anchors(self.project or self.home)
+        from policy.toml_rules import examples, parse_toml  # noqa: PLC0415 - few have such a file
+
         rules, default, groups, tables = parse_toml(text, str(path), anchors)
         for group, table in zip(groups, tables, strict=True):
             for example, expected in examples(table, group[0].source):
