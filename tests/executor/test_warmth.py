@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import AsyncIterator
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import trio
 
-from executor import Executor, Request, RequestError, Result, Settings, open_executor
+from executor import Executor, Limits, Request, RequestError, Result, Settings, open_executor
 from tests.executor.warm_programs import PROGRAMS, PROJECT
 
 WAIT_S_MAX = 120
@@ -120,3 +121,139 @@ async def test_a_warm_run_is_told_from_a_cold_one_by_nothing(language, both):
 
 def shown(result: Result) -> str:
     return f"{result.status} {result.message} {result.stdout.text}{result.stderr.text}"
+
+
+@pytest.fixture
+async def warm(project: Path, state_dir: Path) -> AsyncIterator[Executor]:
+    async with open_executor(
+        project=project, state_dir=state_dir, rules=None, home=Path.home()
+    ) as executor:
+        yield executor
+
+
+@pytest.fixture
+async def waits(warm: Executor) -> Callable[[Request], Awaitable[None]]:
+    """Let something wait for a request."""
+
+    async def wait(request: Request) -> None:
+        await run_warm(warm, request)
+        with trio.fail_after(WAIT_S_MAX):
+            while not warm.pools[0].waiting:  # noqa: ASYNC110 - as it comes
+                await trio.sleep(0.01)
+
+    return wait
+
+
+async def test_a_warm_run_sees_the_project_as_it_is_by_now(warm, waits, project):
+    request = Request(
+        "python", "print(sorted(__import__('os').listdir()), open('numbers.txt').read())"
+    )
+    await waits(request)
+    (project / "numbers.txt").write_text("new\n")
+    (project / "later").mkdir()
+    result = await run_warm(warm, request)
+    assert "'later'" in result.stdout.text
+    assert result.stdout.text.endswith("new\n\n")
+
+
+async def test_a_module_that_came_later_is_found(warm, waits, project):
+    request = Request("python", "import later\nprint(later.VALUE)")
+    await waits(replace(request, code="pass"))
+    (project / "later.py").write_text("VALUE = 5\n")
+    assert (await run(warm, request)).stdout.text == "5\n"
+
+
+async def test_a_module_that_the_interpreter_has_loaded_gives_way_to_the_projects(
+    warm, waits, project
+):
+    request = Request("python", "import encodings\nprint(encodings.__file__)")
+    await waits(request)
+    (project / "sitecustomize.py").write_text("print('customized')\n")
+    assert (await run(warm, request)).stdout.text.startswith("customized\n")
+
+
+async def test_a_secret_that_came_later_is_covered(warm, waits, project):
+    request = Request("shell", "cat .env")
+    await waits(request)
+    (project / ".env").write_text("TOKEN=canary\n")
+    result = await run(warm, request)
+    assert "canary" not in result.stdout.text
+    assert "Permission denied" in result.stderr.text
+
+
+@pytest.mark.parametrize("profile", ["analyze", "build"])
+async def test_a_secret_that_was_replaced_is_covered(profile, warm, waits, project):
+    (project / ".env").write_text("TOKEN=first\n")
+    request = Request("shell", "cat .env", profile=profile)
+    await waits(request)
+    (project / "new").write_text("TOKEN=canary\n")
+    (project / "new").rename(project / ".env")
+    result = await run(warm, request)
+    assert "canary" not in result.stdout.text
+    assert "Permission denied" in result.stderr.text
+
+
+async def test_a_folder_with_a_secret_that_was_exchanged_is_seen_as_it_is(warm, waits, project):
+    (project / "conf").mkdir()
+    (project / "conf/.env").write_text("x")
+    (project / "conf/what").write_text("old\n")
+    request = Request("shell", "cat conf/what; cat conf/.env")
+    await waits(request)
+    (project / "conf").rename(project / "gone")
+    (project / "conf").mkdir()
+    (project / "conf/.env").write_text("canary")
+    (project / "conf/what").write_text("new\n")
+    result = await run(warm, request)
+    assert result.stdout.text == "new\n"
+
+
+async def test_what_waited_serves_one_run(warm, waits):
+    request = Request("shell", "echo $$ >> $TMPDIR/marks; cat $TMPDIR/marks | wc -l")
+    await waits(request)
+    for _ in range(3):
+        assert (await run_warm(warm, request)).stdout.text == "1\n"
+
+
+async def test_randomness_is_not_shared(warm, waits):
+    request = Request("python", "import random\nprint(random.random(), hash('x'))")
+    await waits(request)
+    said = {(await run_warm(warm, request)).stdout.text for _ in range(3)}
+    assert len(said) == 3
+
+
+async def test_the_way_it_waited_is_gone(warm, waits):
+    request = Request(
+        "python", "import os\nprint(os.listdir('/job'), len(os.listdir('/proc/self/fd')))"
+    )
+    await waits(request)
+    assert (await run_warm(warm, request)).stdout.text == "['main.py'] 4\n"
+
+
+async def test_a_run_with_other_limits_finds_nothing_that_waits(warm, waits):
+    await waits(Request("shell", "ulimit -n"))
+    result = await run(warm, Request("shell", "ulimit -n", limits=Limits(open_files=77)))
+    assert result.stdout.text == "77\n"
+
+
+async def test_what_died_while_it_waited_costs_nothing(warm, waits):
+    request = Request("python", "print('alive')")
+    await waits(request)
+    held = [w.cell.pid for s in warm._supply.pool._stocks.values() for w in s.members]
+    for supervisor in held:
+        children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
+        for child in children:
+            os.kill(int(child), signal.SIGKILL)
+    assert (await run(warm, request)).stdout.text == "alive\n"
+
+
+async def test_without_warmth_nothing_waits(project, state_dir):
+    async with open_executor(
+        project=project,
+        state_dir=state_dir,
+        rules=None,
+        home=Path.home(),
+        settings=Settings(warm=False),
+    ) as executor:
+        for _ in range(3):
+            await run(executor, Request("shell", "true"))
+        assert executor.pools == ()
