@@ -62,10 +62,22 @@ def take_out(project: str, paths: Sequence[str]) -> None:
     for path in paths:
         full = f"{project}/{path}"
         if os.path.isdir(full) and not os.path.islink(full):
+            _unlock(full)
             shutil.rmtree(full, ignore_errors=True)
         else:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(full)
+
+
+def _unlock(top: str) -> None:
+    """Open the folders that a program closed against whoever takes them out."""
+    with contextlib.suppress(OSError):
+        os.chmod(top, 0o700)
+        for folder, inner, _ in os.walk(top):
+            for name in inner:
+                path = os.path.join(folder, name)
+                if not os.path.islink(path):
+                    os.chmod(path, 0o700)
 
 
 def _now(full: str) -> tuple[bool, str | None]:
