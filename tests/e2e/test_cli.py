@@ -177,6 +177,24 @@ def test_what_is_kept_can_be_listed_shown_copied_checked_and_forgotten(place, tm
     assert json.loads(place.run("sources", "--json").stdout) == {"sources": [], "total": 0}
 
 
+def test_what_a_project_may_not_grant_is_told_by_run_and_doctor(place):
+    (place.project / ".ctxmode").mkdir()
+    (place.project / ".ctxmode" / "config.toml").write_text(
+        '[profiles.analyze]\nnetwork = ["evil.example"]\n'
+    )
+    done = place.run("run", "shell", "-c", "echo hi")
+    assert (done.returncode, done.stdout) == (0, b"hi\n")
+    assert b"network is not for a project to grant" in done.stderr
+    (notice,) = json.loads(place.run("doctor", "--json").stdout)["notices"]
+    assert "network is not for a project to grant" in notice
+
+
+def test_nothing_is_counted_before_a_tool_is_called(place):
+    assert place.run("stats").stdout == b"No tool was called in this project yet.\n"
+    counted = json.loads(place.run("stats", "--json").stdout)
+    assert counted["total"] == {"calls": 0, "errors": 0, "produced": 0, "returned": 0, "kept": 0}
+
+
 class Pages(http.server.BaseHTTPRequestHandler):
     """One page, whatever is asked for."""
 
