@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from executor import Executor, Isolation, Limits, Request, Result, Settings, Usa
 
 pytestmark = [pytest.mark.xdist_group("containers"), pytest.mark.tier_a]
 
+Outcome = tuple[Result, dict[str, bytes]]  # and what is in the project afterwards
 SMALL = Limits(wall_s=60, scratch_bytes=4 << 20, output_bytes=200_000, file_bytes=8 << 20)
 # (language, program, what else the request says)
 PROGRAMS: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -127,7 +128,7 @@ def test_there_are_sixty_of_them():
 
 async def test_sixty_programs_give_equal_results(engine, both: Path, state_dir: Path):
     fill(both)
-    outcomes: dict[str, list[tuple[Result, dict[str, bytes]]]] = {}
+    outcomes: dict[str, list[Outcome]] = {}
     for isolation in ("auto", "container"):
         settings = Settings(isolation=isolation)
         async with open_executor(
@@ -135,15 +136,22 @@ async def test_sixty_programs_give_equal_results(engine, both: Path, state_dir: 
         ) as executor:
             assert executor.isolation.tier == {"auto": "A", "container": "C"}[isolation]
             outcomes[isolation] = await all_of(executor, both)
-    for program, cell, container in zip(
-        PROGRAMS, outcomes["auto"], outcomes["container"], strict=True
-    ):
-        assert cell == container, program
+    rows = zip(PROGRAMS, outcomes["auto"], outcomes["container"], strict=True)
+    different = [difference(program, *both) for program, *both in rows if both[0] != both[1]]
+    assert not different, "\n".join(different)
 
 
-async def all_of(executor: Executor, project: Path) -> list[tuple[Result, dict[str, bytes]]]:
+def difference(program: object, cell: Outcome, container: Outcome) -> str:
+    """What is not equal, for whoever has to find out why."""
+    one, other = cell[0], container[0]
+    pairs = [(f.name, getattr(one, f.name), getattr(other, f.name)) for f in fields(one)]
+    pairs.append(("the project", cell[1], container[1]))
+    return f"{program}: {[pair for pair in pairs if pair[1] != pair[2]]}"
+
+
+async def all_of(executor: Executor, project: Path) -> list[Outcome]:
     """The results, and the project's content after each program that wrote to it."""
-    found: dict[int, tuple[Result, dict[str, bytes]]] = {}
+    found: dict[int, Outcome] = {}
     slots = trio.CapacityLimiter(2)
 
     async def one(number: int) -> None:
