@@ -130,8 +130,8 @@ async def _make(
     unreachable: ImageError,
 ) -> Base:
     """A minimal system from the mirror that this host's own packages come from."""
-    if lacking := _lacking(settings, await trio.to_thread.run_sync(api.version)):
-        raise ImageError(f"{unreachable.message}; and {lacking[0]}", lacking[1])
+    if missing := lacking(settings, await trio.to_thread.run_sync(api.version)):
+        raise ImageError(f"{unreachable.message}; and {missing[0]}", missing[1])
     mirror = settings.sources[0].url
     report(f"base: making {reference} with debootstrap")
     distribution = "ubuntu" if "ubuntu" in mirror else "debian"
@@ -143,7 +143,7 @@ async def _make(
     return Base(reference, made, is_own=True)
 
 
-def _lacking(settings: Settings, engine: dict[str, str]) -> tuple[str, str] | None:
+def lacking(settings: Settings, engine: dict[str, str]) -> tuple[str, str] | None:
     """What keeps this host from making a base, and what to do about it."""
     if not settings.codename or not settings.sources:
         return "a base can be made only on Debian or Ubuntu", _REMEDY
