@@ -49,6 +49,15 @@ class EngineHealth:
     remedy: str = ""
 
     @property
+    def summary(self) -> str:
+        """All of it in a line; in place of what is not known, why."""
+        if not self.reachable:
+            return self.reason
+        kind = "rootless" if self.rootless else "rootful"
+        runtimes = f"runtimes {', '.join(self.runtimes)}"
+        return f"{self.version}, {kind}, {self.storage_driver}, {runtimes}  {self.endpoint}"
+
+    @property
     def remedies(self) -> tuple[str, ...]:
         """What would help, one line each: the engine's own, else one for all images."""
         if not self.reachable:

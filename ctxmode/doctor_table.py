@@ -83,21 +83,13 @@ def _parts(diagnosis: Diagnosis) -> Table:
 
 def _containers(engine: EngineHealth) -> Table:
     table = _table("\nContainers", "part", "works", "what, or why not")
-    table.add_row("engine", _mark(engine.reachable), Text(_engine_words(engine)))
+    table.add_row("engine", _mark(engine.reachable), Text(engine.summary))
     for image in engine.images:
         words = image.state.value
         if image.size_bytes:
             words += f"  {image.reference}  {size(image.size_bytes)}"
         table.add_row(f"image {image.group}", _mark(words.startswith("current")), Text(words))
     return table
-
-
-def _engine_words(engine: EngineHealth) -> str:
-    if not engine.reachable:
-        return engine.reason
-    kind = "rootless" if engine.rootless else "rootful"
-    runtimes = f"runtimes {', '.join(engine.runtimes)}"
-    return f"{engine.version}, {kind}, {engine.storage_driver}, {runtimes}  {engine.endpoint}"
 
 
 def _part_words(part: PartHealth) -> str:

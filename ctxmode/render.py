@@ -284,6 +284,7 @@ def doctor_text(diagnosis: Diagnosis) -> str:
             f"{name}: {it.detail if it.ok else f'BROKEN: {it.reason}'}"
             for name, it in parts.items()
         ),
+        f"container engine: {diagnosis.container_engine.summary}",
         *(f"notice: {notice}" for notice in diagnosis.notices),
         f"critical: {', '.join(diagnosis.critical) or 'nothing'}",
     ]
