@@ -121,7 +121,7 @@ async def _second_run_has_the_whole_quota(arena: Arena) -> None:
 
 async def _no_trace_of_deep_folders(arena: Arena) -> None:
     """What a run leaves on the host is gone soon, however deep; and the next run works."""
-    result = await arena.run(DEEP, limits=Limits(wall_s=20))
+    result = await arena.run(DEEP, limits=Limits(wall_s=60))
     assert result.status is Status.OK, result.stderr.text
     assert "deep 6000" in result.stdout.text
     assert (await arena.run(shell("echo next"))).stdout.text.endswith("next\n")
