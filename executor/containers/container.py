@@ -12,7 +12,7 @@ import trio
 
 from executor.containers.agent.frames import PROTOCOL
 from executor.containers.create import ContainerSpec, configuration
-from executor.containers.engine import Engine, EngineError
+from executor.containers.engine import UNREACHABLE, Engine, EngineError
 from executor.containers.host import Host, Upper
 from executor.containers.link import Link
 
@@ -38,18 +38,21 @@ class Container:
             with trio.fail_after(10):
                 state = (await self.engine.call("inspect_container", self.id))["State"]
         except (EngineError, trio.TooSlowError):
-            return "the engine does not answer: see that it runs, as with `docker info`", False
+            return UNREACHABLE, False
         said = self.link.complaint or state.get("Error") or f"exit {state.get('ExitCode')}"
         return f"the container has ended: {said}", bool(state.get("OOMKilled"))
 
-    async def remove(self) -> None:
-        """End it, and leave nothing of it; where the engine is gone, the next start sweeps."""
+    async def remove(self) -> bool:
+        """End it, and leave nothing of it; whether that is so, or the engine did not answer."""
+        removed = False
         with trio.move_on_after(REMOVAL_S_MAX, shield=True):
             await self.link.close()
             with contextlib.suppress(EngineError):
                 await self.engine.call("remove_container", self.id, v=True, force=True)
+                removed = True
             if self.upper is not None:
                 await trio.to_thread.run_sync(self.upper.remove)
+        return removed
 
 
 Serve = Callable[[Link], None]

@@ -26,6 +26,7 @@ CALL_S_MAX = 60.0
 ATTACH_S_MAX = 20.0
 HEAD_BYTES_MAX = 16 * 1024
 DEFAULT_SOCKET = "/var/run/docker.sock"
+UNREACHABLE = "the engine does not answer; see that it runs, as with `docker info`"
 FAULTS = (docker_errors.DockerException, RequestException, OSError)
 
 
@@ -119,7 +120,7 @@ class Engine:
                 await _upgraded(stream)
                 return stream
         except (*FAULTS, trio.TooSlowError, trio.BrokenResourceError) as error:
-            raise EngineError(f"docker at {self.endpoint.url}: {error}") from error
+            raise EngineError(f"{self.endpoint.url}: {error}: {UNREACHABLE}") from error
 
 
 async def connect(where: Endpoint) -> Engine:
@@ -160,8 +161,9 @@ async def _threaded(call: Callable[[], T]) -> T:
     try:
         return await trio.to_thread.run_sync(call, abandon_on_cancel=True)
     except FAULTS as error:
-        said = getattr(error, "explanation", None) or str(error)
-        raise EngineError(f"docker: {said}") from error
+        if said := getattr(error, "explanation", None):
+            raise EngineError(f"docker: {said}") from error
+        raise EngineError(f"{error}: {UNREACHABLE}") from error
 
 
 async def _dial(where: Endpoint) -> trio.abc.Stream:

@@ -51,6 +51,7 @@ class Pool:
         self._changed = trio.Event()
         self._starting = 0  # containers that someone waits for
         self._closing = False
+        self._unremoved: list[Container] = []  # while the engine did not answer
 
     @property
     def waiting(self) -> tuple[ContainerSpec, ...]:
@@ -97,7 +98,7 @@ class Pool:
             nursery.start_soon(self._refill)
             nursery.start_soon(self._serve_links, nursery)
             async for container in self._to_remove:
-                nursery.start_soon(container.remove)
+                nursery.start_soon(self._remove, container)
             nursery.cancel_scope.cancel()
 
     async def close(self) -> None:
@@ -106,12 +107,18 @@ class Pool:
         async with trio.open_nursery() as nursery:
             for container in self._waiting:
                 nursery.start_soon(container.remove)
+            for container in self._unremoved:  # the engine may be back
+                nursery.start_soon(container.remove)
         self._waiting.clear()
         async with trio.open_nursery() as nursery:
             with contextlib.suppress(trio.WouldBlock, trio.EndOfChannel):
                 while True:
                     nursery.start_soon(self._to_remove.receive_nowait().remove)
         self._dead.close()
+
+    async def _remove(self, container: Container) -> None:
+        if not await container.remove():
+            self._unremoved.append(container)
 
     async def _start(self, spec: ContainerSpec) -> Container:
         container = await start(
