@@ -12,6 +12,8 @@ from typing import Any
 
 from policy.secrets import redact
 
+_BETWEEN = "\t"
+
 
 def shown(text: str, data: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """An answer's text and data without secrets; if there were any, both say how many."""
@@ -39,6 +41,18 @@ def without_secrets(value: Any, kinds: Counter[str]) -> Any:  # noqa: ANN401 - J
         return redacted.text
     if isinstance(value, Mapping):
         return {key: without_secrets(item, kinds) for key, item in value.items()}
+    if _is_words(value):
+        # The words of a command: an option's value is told by the word before it.
+        words: list[str] = without_secrets(_BETWEEN.join(value), kinds).split(_BETWEEN)
+        return words
     if isinstance(value, list | tuple):
         return [without_secrets(item, kinds) for item in value]
     return value
+
+
+def _is_words(value: object) -> bool:
+    return (
+        isinstance(value, list | tuple)
+        and len(value) > 1
+        and all(isinstance(item, str) and _BETWEEN not in item for item in value)
+    )

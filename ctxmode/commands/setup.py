@@ -72,7 +72,8 @@ def _host(name: str | None) -> Host:
 def _target(args: argparse.Namespace) -> Target:
     scope: Scope = "user" if args.project is None else "project"
     config = load_config(args.project or None)
-    return Target(scope, config.home, config.project, _command(args.command, scope))
+    command = _command(args.command, scope)
+    return Target(scope, config.home, config.project, command, config.config_home)
 
 
 def _command(given: str | None, scope: Scope) -> Sequence[str]:

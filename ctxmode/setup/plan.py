@@ -29,8 +29,12 @@ class Target:
     home: Path
     project: Path
     command: Command
+    config_home: Path | None = None
 
     def path(self, place: str) -> Path:
+        """Where a host's file is; `config_home` stands for `~/.config` (XDG_CONFIG_HOME)."""
+        if self.config_home is not None and place.startswith("~/.config/"):
+            return self.config_home / place.removeprefix("~/.config/")
         return self.home / place[2:] if place.startswith("~/") else self.project / place
 
 

@@ -31,6 +31,13 @@ def test_what_is_in_the_data_alone_is_redacted_and_counted_too():
     assert data["sections"] == [{"text": "a [REDACTED:gitlab-token]"}]
 
 
+def test_the_words_of_a_command_are_read_together():
+    argv = ["mysql", "--password", "hunter2", "db"]
+    _, data = shown("ok", {"argv": argv, "names": ["a\tb", "c"]})
+    assert data["argv"] == ["mysql", "--password", "[REDACTED:password]", "db"]
+    assert data["names"] == ["a\tb", "c"]
+
+
 def test_every_depth_is_reached():
     kinds: Counter[str] = Counter()
     value = {"a": ({"b": [KEY, None, 1.5, True]},)}

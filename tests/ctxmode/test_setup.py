@@ -19,6 +19,7 @@ from ctxmode.setup import marked_text
 from ctxmode.setup.hosts import BY_NAME, HOSTS, Host
 from ctxmode.setup.json_syntax import parse
 from ctxmode.setup.plan import Target, plan, write
+from executor.project_files import PROTECTED_PATHS
 
 SCOPES = [(h, s) for h in HOSTS for s in ("user", "project") if h.servers.of(s)]
 EVERY = pytest.mark.parametrize(("host", "scope"), SCOPES, ids=lambda v: getattr(v, "name", v))
@@ -70,6 +71,22 @@ def test_every_host_with_hooks_has_an_adapter_that_knows_its_events():
         if host.hooks:
             spoken = adapter(host.name)
             assert set(host.hooks.entries) <= {*spoken.PRE_TOOL, *spoken.SESSION_START}
+
+
+def test_what_makes_a_host_start_programs_is_protected_from_runs_in_the_sandbox():
+    """Else a program could plant a server or a hook in the project that it works in."""
+    places = [
+        of.project
+        for host in HOSTS
+        for of in (host.servers, host.hooks and host.hooks.places, host.plugin)
+        if of and of.project
+    ]
+    covered = [
+        place
+        for place in places
+        if any(place == path or place.startswith(f"{path}/") for path in PROTECTED_PATHS)
+    ]
+    assert covered == places
 
 
 @EVERY
