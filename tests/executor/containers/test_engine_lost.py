@@ -1,4 +1,4 @@
-"""An engine that dies in the middle of a run: told at once, nothing hangs, and work goes on later."""
+"""An engine that dies in the middle of a run: it is told, nothing hangs, work goes on later."""
 
 from __future__ import annotations
 

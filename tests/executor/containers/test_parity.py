@@ -15,6 +15,13 @@ pytestmark = [pytest.mark.xdist_group("containers"), pytest.mark.tier_a]
 
 Outcome = tuple[Result, dict[str, bytes]]  # and what is in the project afterwards
 SMALL = Limits(wall_s=60, scratch_bytes=4 << 20, output_bytes=200_000, file_bytes=8 << 20)
+NETWORK = """
+import socket
+try:
+    socket.create_connection(("192.0.2.1", 80), 5)
+except OSError as error:
+    print(error.strerror)
+"""
 # (language, program, what else the request says)
 PROGRAMS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     # What is printed, and how a program ends.
@@ -81,7 +88,7 @@ PROGRAMS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     # What it leaves behind, and what it can't reach.
     ("shell", "(sleep 60; echo late) & echo done", {}),
     ("shell", "nohup sleep 60 >/dev/null 2>&1 & disown; echo left", {}),
-    ("python", "import socket; socket.create_connection(('192.0.2.1', 80), 5)", {}),
+    ("python", NETWORK, {}),
     ("python", "import os; print(os.cpu_count() > 0, os.getloadavg() is not None)", {}),
 )
 
