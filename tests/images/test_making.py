@@ -13,6 +13,7 @@ GOOD = (
     f"ARG BASE\n{STAGED}USER 0:0\nCOPY build /build\nRUN chmod u+s /bin/sh\nRUN /build/finish\n"
     "FROM scratch\nCOPY --from=installed / /\n"
 )
+DEADLINE_S = 300
 PLAIN = "ARG BASE\nFROM ${BASE}\nUSER 0:0\n"
 BROKEN = f"ARG BASE\n{STAGED}RUN echo a word in parting && exit 3\n"
 ENDLESS = f"ARG BASE\n{STAGED}RUN while :; do echo still here; sleep 0.1; done\n"
@@ -90,10 +91,11 @@ async def test_a_build_that_is_given_up_ends_and_leaves_nothing(api, base, new_g
         if "RUN while" in line:
             trio.from_thread.run_sync(begun.set)
 
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(making.make, api, Order((group,), base), report)
-        await begun.wait()
-        nursery.cancel_scope.cancel()
+    with trio.fail_after(DEADLINE_S):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(making.make, api, Order((group,), base), report)
+            await begun.wait()
+            nursery.cancel_scope.cancel()
     assert left_by(api, group) == []
     (state,) = await inventory.survey(api, (group,))
     assert state.state is inventory.State.MISSING
