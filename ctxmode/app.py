@@ -183,6 +183,12 @@ class App:
         diagnosed = await diagnosis.diagnose(self.config, self._engine, refresh=refresh)
         return replace(diagnosed, notices=self.notices)
 
+    async def toolchain(self, language: str) -> tuple[str | None, str | None, str | None]:
+        """What runs a language here: the toolchain's name, its path and its version."""
+        with translated():
+            report = await self._engine.language(language)
+        return report.toolchain, report.path, report.version
+
     async def _reading(self, call: Callable[[], T]) -> T:
         with translated():
             return await trio.to_thread.run_sync(call, abandon_on_cancel=True)

@@ -37,6 +37,7 @@ VERBS: dict[str, str] = {
     "policy": "ask what the rules say of a program, list them, try them, read the log",
     "top": "show what runs now, against its limits, and stop it",
     "stop": "stop a program that runs now",
+    "ci": "run a pipeline of steps, each in the sandbox, and report on it",
     "config": "show settings and where each comes from, or start a file of them",
     "doctor": "show what works here, and how to get what does not",
     "images": "make, list or remove the container images in which programs run",

@@ -157,6 +157,10 @@ class Executor:
                 nursery.start_soon(report, row)
         return {row.name: reports[row.name] for row in runtimes.LANGUAGES}
 
+    async def language(self, name: str) -> LanguageReport:
+        """One language, as `languages` reports it."""
+        return await self._toolchains.report(runtimes.language(name))
+
     async def _verdict(self, checked: Checked, caller: Caller) -> Mapping[str, Any] | None:
         """What the rules and, where they say to ask, a person say; None without rules."""
         if self._terms.rules is None:

@@ -14,7 +14,7 @@ from ctxmode.errors import UsageError
 
 USER_FILE = Path("ctxmode") / "config.toml"  # below the user's configuration folder
 PROJECT_FILE = Path(".ctxmode") / "config.toml"
-_HEADER = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]")
+_HEADER = re.compile(r"\s*\[\[?\s*([^\]\[=,{}]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"""\s*([A-Za-z0-9_."'-]+)\s*=""")
 _POSITION = re.compile(r"\s*\(at line (\d+), column \d+\)")
 
@@ -61,19 +61,32 @@ def read(path: Path) -> ConfigFile:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         found = _POSITION.search(str(error))
-        where = f"{path}:{found[1]}" if found else str(path)
+        line = found[1] if found else text.count("\n") + 1  # "at end of document"
+        where = f"{path}:{line}"
         problem = _POSITION.sub("", str(error))
         raise UsageError(f"{where}: {problem}", "Mend the file; it is TOML.") from error
     return ConfigFile(path, data, lines_of(text))
 
 
 def lines_of(text: str) -> dict[tuple[str, ...], int]:
-    """The line on which each table and key first stands; keys of arrays of tables share theirs."""
+    """The line on which each table and key first stands.
+
+    The tables of an array have a part of their own in their keys, `#1` and so on.
+    """
     found: dict[tuple[str, ...], int] = {}
+    arrays: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), start=1):
         if header := _HEADER.match(line):
             table = _parts(header[1])
+            if line.lstrip().startswith("[["):
+                found.setdefault(table, number)
+                arrays[table] = arrays.get(table, 0) + 1
+            for length in range(len(table), 0, -1):
+                if table[:length] in arrays:
+                    item = f"#{arrays[table[:length]]}"
+                    table = (*table[:length], item, *table[length:])
+                    break
             found.setdefault(table, number)
         elif key := _KEY.match(line):
             found.setdefault((*table, *_parts(key[1])), number)

@@ -103,8 +103,18 @@ def test_a_variable_that_means_nothing_is_an_error_with_its_name(places):
 
 
 def test_lines_are_found_for_tables_dotted_and_quoted_keys():
-    text = '[a."b"]\n# c = 1\nc = 1\n\n[[d]]\ne.f = 2\n'
-    assert lines_of(text) == {("a", "b"): 1, ("a", "b", "c"): 3, ("d",): 5, ("d", "e", "f"): 6}
+    text = '[a."b"]\n# c = 1\nc = 1\n\n[[d]]\ne.f = 2\n[d.g]\nh = 1\n[[d]]\ne.f = [\n  [1],\n]\n'
+    assert lines_of(text) == {
+        ("a", "b"): 1,
+        ("a", "b", "c"): 3,
+        ("d",): 5,
+        ("d", "#1"): 5,
+        ("d", "#1", "e", "f"): 6,
+        ("d", "#1", "g"): 7,
+        ("d", "#1", "g", "h"): 8,
+        ("d", "#2"): 9,
+        ("d", "#2", "e", "f"): 10,
+    }
 
 
 def test_the_shipped_schema_is_the_programs_own():

@@ -1,0 +1,132 @@
+"""A pipeline's data: steps as the file describes them, cases as they run, and what came of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from executor.model import Limits
+
+Scalar = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of the file. `line` is where it begins there; exactly one of code and script is set.
+
+    `needs` name steps that must have passed; `matrix` has it run once for each combination.
+    `inputs` are globs of the project's files that it reads, for the cache; `artifacts` are globs of
+    what it hands back; `expect_exit` are the exit codes that count as passing.
+    """
+
+    name: str
+    language: str
+    line: int
+    code: str | None = None
+    script: str | None = None
+    needs: tuple[str, ...] = ()
+    matrix: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    inputs: tuple[str, ...] = ()
+    artifacts: tuple[str, ...] = ()
+    expect_exit: tuple[int, ...] = (0,)
+    profile: str = "analyze"
+    timeout_s: float | None = None
+    limits: Limits | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A whole file."""
+
+    name: str
+    path: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A step with one combination of its matrix."""
+
+    step: Step
+    values: Mapping[str, Scalar] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        if not self.values:
+            return self.step.name
+        return f"{self.step.name} ({', '.join(f'{k}={v}' for k, v in self.values.items())})"
+
+    def filled(self, text: str) -> str:
+        """A text with `{matrix.NAME}` replaced by the case's value."""
+        for key, value in self.values.items():
+            text = text.replace(f"{{matrix.{key}}}", str(value))
+        return text
+
+
+class Verdict(StrEnum):
+    """What came of a case."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one case went. `source` is "run", "cache", or "before" for an earlier run's."""
+
+    name: str
+    step: str
+    line: int
+    verdict: Verdict
+    reason: str = ""
+    exit_code: int | None = None
+    wall_s: float = 0.0
+    output: str = ""
+    tier: str = ""
+    artifacts: tuple[str, ...] = ()
+    source: str = "run"
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"verdict": self.verdict.value, "artifacts": list(self.artifacts)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Outcome:
+        """The outcome that `to_json` wrote.
+
+        Raises:
+            ValueError, TypeError, KeyError: the data is of another shape.
+        """
+        verdict, artifacts = Verdict(data["verdict"]), tuple(data["artifacts"])
+        return cls(**{**data, "verdict": verdict, "artifacts": artifacts})
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A whole run of a pipeline."""
+
+    pipeline: Pipeline
+    outcomes: tuple[Outcome, ...]
+    wall_s: float
+    tier: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return all(outcome.verdict is Verdict.PASSED for outcome in self.outcomes)
+
+    def count(self, verdict: Verdict) -> int:
+        return sum(outcome.verdict is verdict for outcome in self.outcomes)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "pipeline": self.pipeline.name,
+            "file": self.pipeline.path,
+            "ok": self.ok,
+            "tier": self.tier,
+            "wall_s": round(self.wall_s, 3),
+            "cases": [outcome.to_json() for outcome in self.outcomes],
+        }

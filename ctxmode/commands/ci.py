@@ -1,0 +1,143 @@
+"""Run a pipeline of steps, each in the sandbox, and report on it.
+
+FILE.toml holds [[step]] tables:
+
+  [[step]]
+  name = "count"
+  script = "count.py"              # or code = '''…''', with language = "python"
+  args = ["{matrix.year}"]
+  matrix = { year = [2024, 2025] } # once for each; also as $MATRIX_YEAR
+  inputs = ["data/*.csv"]          # what it reads, for --cache
+  artifacts = ["*.json"]           # what it hands back
+
+  [[step]]
+  name = "report"
+  language = "r"
+  code = '''cat(list.files(Sys.getenv("CI_ARTIFACTS")))'''
+  needs = ["count"]
+  expect_exit = 0
+  limits = { memory_bytes = "1G" }
+
+Further keys of a step: env, profile, timeout_s. What needs nothing that still runs starts at once.
+Below the folder of --reports lie artifacts/, report.json, report.md and junit.xml. Exits 0 if all
+cases passed, else 1.
+
+examples:
+  context-mode ci examples/ci/history.toml
+  context-mode ci pipeline.toml --cache --rerun-failed
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from functools import partial
+from pathlib import Path
+
+from ctxmode import exit_codes
+from ctxmode.app import App
+from ctxmode.ci import reports
+from ctxmode.ci.cache import CaseCache
+from ctxmode.ci.loading import load
+from ctxmode.ci.model import Outcome, Pipeline, Report
+from ctxmode.ci.running import Setting, run_pipeline
+from ctxmode.config import load_config
+from ctxmode.configuration import load_settings
+from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.launch import print_json, with_app
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE.toml")
+    parser.add_argument(
+        "--reports",
+        default=".ctxmode-ci",
+        metavar="DIR",
+        help="in the project; default .ctxmode-ci",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="cases at once"
+    )
+    parser.add_argument(
+        "--cache", action="store_true", help="take what has not changed from before"
+    )
+    parser.add_argument(
+        "--rerun-failed", action="store_true", help="only what did not pass last time"
+    )
+    parser.add_argument(
+        "--github",
+        action="store_true",
+        default=os.environ.get("GITHUB_ACTIONS") == "true",
+        help="print annotations (on GitHub: always)",
+    )
+    parser.add_argument("--json", action="store_true", help="the report as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    if not 1 <= args.jobs <= 64:
+        raise UsageError(f"--jobs is {args.jobs}", "Give 1 to 64.")
+    config = load_config(args.project)
+    usual = load_settings(config.project, config.config_home).limits
+    pipeline = load(Path(args.file), config.project, usual)
+    folder = (config.project / args.reports).resolve()
+    if not folder.is_relative_to(config.project) or folder == config.project:
+        raise UsageError(
+            f"--reports {args.reports!r} is no folder of its own in the project",
+            "Steps read there what others handed back: name a folder below the project.",
+        )
+    before = _before(folder) if args.rerun_failed else {}
+    cache = CaseCache(config.state_dir / "ci", config.project) if args.cache else None
+    setting = Setting(folder / "artifacts", args.jobs, _tell, cache, before)
+    report = with_app(args, partial(_run, pipeline=pipeline, setting=setting))
+    _write(report, folder)
+    _show(report, args)
+    return exit_codes.OK if report.ok else exit_codes.ERROR
+
+
+async def _run(app: App, pipeline: Pipeline, setting: Setting) -> Report:
+    return await run_pipeline(app, pipeline, setting)
+
+
+def _tell(outcome: Outcome) -> None:
+    sys.stderr.write(f"{reports.line(outcome)}\n")
+
+
+def _before(folder: Path) -> dict[str, Outcome]:
+    """What the last run in this folder gave, by the cases' names.
+
+    Raises:
+        UsageError: there was none.
+    """
+    try:
+        cases = json.loads((folder / "report.json").read_bytes())["cases"]
+        return {case["name"]: Outcome.from_json(case) for case in cases}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"{folder} holds no report of an earlier run", "Run without --rerun-failed first."
+        ) from error
+
+
+def _write(report: Report, folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "report.json").write_text(json.dumps(report.to_json(), indent=2) + "\n")
+        (folder / "report.md").write_text(reports.markdown(report))
+        (folder / "junit.xml").write_text(reports.junit(report))
+    except OSError as error:
+        raise ContextModeError(
+            f"the report cannot be written to {folder}: {error.strerror}",
+            "Free some space there, or name another folder with --reports.",
+        ) from error
+
+
+def _show(report: Report, args: argparse.Namespace) -> None:
+    if args.github:
+        sys.stdout.write("".join(f"{line}\n" for line in reports.github(report)))
+    if args.json:
+        print_json(report.to_json())
+        return
+    for text in reports.failures(report):
+        sys.stdout.write(f"\n{text}\n")
+    sys.stdout.write(f"\n{reports.summary(report)}\n")

@@ -1,0 +1,111 @@
+"""Pipelines as a CI job runs them."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+PIPELINE = """\
+[[step]]
+name = "make"
+language = "shell"
+matrix = { n = [1, 2] }
+inputs = ["data.txt"]
+code = 'echo "$MATRIX_N {matrix.n}" > made.txt; cat data.txt'
+artifacts = ["made.txt"]
+
+[[step]]
+name = "use"
+script = "use.py"
+needs = ["make"]
+
+[[step]]
+name = "refuses"
+language = "shell"
+code = "echo expected >&2; exit 3"
+expect_exit = 3
+
+[[step]]
+name = "breaks"
+language = "shell"
+code = 'seq 100; echo it broke >&2; test -e mended'
+
+[[step]]
+name = "after"
+language = "shell"
+code = "echo ran"
+needs = ["breaks"]
+"""
+USE = """\
+import glob, os
+for path in sorted(glob.glob(os.environ["CI_ARTIFACTS"] + "/make*/*")):
+    print(open(path).read().strip())
+"""
+
+
+@pytest.fixture
+def project(place):
+    (place.project / "pipeline.toml").write_text(PIPELINE)
+    (place.project / "use.py").write_text(USE)
+    (place.project / "data.txt").write_text("one\n")
+    return place.project
+
+
+def cases(done) -> dict[str, tuple[str, str]]:
+    found = json.loads(done.stdout)["cases"]
+    return {case["name"]: (case["verdict"], case["source"]) for case in found}
+
+
+def test_a_pipeline_runs_reports_and_goes_on_from_its_failures(place, project):
+    first = place.run("ci", "pipeline.toml", "--json", "--cache")
+    assert first.returncode == 1, first.stderr
+    assert cases(first) == {
+        "make (n=1)": ("passed", "run"),
+        "make (n=2)": ("passed", "run"),
+        "use": ("passed", "run"),
+        "refuses": ("passed", "run"),
+        "breaks": ("failed", "run"),
+        "after": ("skipped", "run"),
+    }
+    by_name = {case["name"]: case for case in json.loads(first.stdout)["cases"]}
+    assert by_name["use"]["output"] == "1 1\n2 2"
+    assert by_name["after"]["reason"] == "it needs breaks"
+    folder = project / ".ctxmode-ci"
+    assert json.loads((folder / "report.json").read_bytes())["ok"] is False
+    assert ElementTree.parse(folder / "junit.xml").getroot()[0].get("failures") == "1"
+    assert "| breaks | FAILED |" in (folder / "report.md").read_text()
+
+    again = place.run("ci", "pipeline.toml", GITHUB_ACTIONS="true")
+    text = again.stdout.decode()
+    assert "::error file=pipeline.toml,line=20,title=breaks::" in text
+    assert "it broke" in text
+    assert "\n12\n" not in text  # not all that it printed
+    assert "sandbox tier" in text
+
+    (project / "mended").touch()
+    rerun = place.run("ci", "pipeline.toml", "--json", "--rerun-failed")
+    assert rerun.returncode == 0, rerun.stderr
+    assert cases(rerun)["make (n=1)"] == ("passed", "before")
+    assert cases(rerun)["breaks"] == cases(rerun)["after"] == ("passed", "run")
+
+    (project / "data.txt").write_text("two\n")
+    cached = cases(place.run("ci", "pipeline.toml", "--json", "--cache"))
+    assert cached["make (n=1)"] == ("passed", "run")  # its input has changed
+    assert cached["refuses"] == ("passed", "cache")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("gone.toml",), "not a file"),
+        (("pipeline.toml", "--jobs", "0"), "1 to 64"),
+        (("pipeline.toml", "--reports", "../elsewhere"), "below the project"),
+        (("pipeline.toml", "--rerun-failed"), "no report"),
+    ],
+)
+def test_what_cannot_be_run_is_told(place, project, arguments, said):
+    done = place.run("ci", *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr.decode()
