@@ -97,6 +97,8 @@ async def _run_one(
         cwd=batch.cwd,
         timeout_s=left_s,
         profile=batch.profile,
+        # As many at once as were asked for, whatever the usual number is.
+        background=batch.concurrency is not None,
     )
     answer = None
     with trio.move_on_at(deadline):

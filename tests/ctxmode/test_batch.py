@@ -102,3 +102,15 @@ def test_how_many_run_at_once(asked, profile, workers):
 def test_what_changes_nothing_runs_on_every_processor(monkeypatch):
     monkeypatch.setattr("os.cpu_count", lambda: 4)
     assert BatchRequest(COMMANDS).workers == 4
+
+
+@pytest.mark.parametrize("concurrency", [None, 64])
+async def test_as_many_as_were_asked_for_take_no_turns(concurrency):
+    asked = []
+
+    async def execute(request, label):
+        asked.append(request.background)
+        return Answer(Result(Status.OK))
+
+    await run(BatchRequest(COMMANDS[:2], concurrency=concurrency), execute)
+    assert asked == [concurrency is not None] * 2
