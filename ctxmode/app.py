@@ -18,7 +18,6 @@ import trio
 
 import executor
 import kb
-import policy
 from ctxmode import bugs, diagnosis, searching, translation
 from ctxmode.answers import BatchAnswer, IndexAnswer, SearchAnswer
 from ctxmode.batch import USED_UP, BatchRequest, run_commands
@@ -35,6 +34,7 @@ from ctxmode.indexing import IndexRequest
 from ctxmode.library import Library, open_store
 from ctxmode.logged import logged
 from ctxmode.purging import PurgeRequest
+from ctxmode.rules import load as load_rules
 from ctxmode.searching import SearchRequest
 from ctxmode.usage import Usage, record
 from ctxmode.usage_table import read_usage
@@ -209,7 +209,7 @@ async def open_app(config: Config) -> AsyncIterator[App]:
     """
     with translated():
         await trio.to_thread.run_sync(prepare_storage, config)
-        rules = partial(policy.load_rules, config.project, home=config.home)
+        rules = partial(load_rules, config.project, config.home)
         await trio.to_thread.run_sync(rules)  # a broken rule file is told at once
         settings, refused = await trio.to_thread.run_sync(engine_settings, config)
         store = await trio.to_thread.run_sync(open_store, config)

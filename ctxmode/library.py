@@ -20,6 +20,7 @@ from ctxmode.config import Config, prepare_storage
 from ctxmode.errors import UsageError
 from ctxmode.indexing import IndexRequest
 from ctxmode.purging import PurgeRequest
+from ctxmode.rules import load as load_rules
 from ctxmode.searching import SearchRequest
 from ctxmode.translation import translated
 from kb.contents import Section, contents
@@ -183,7 +184,7 @@ def open_library(config: Config) -> Iterator[Library]:
         prepare_storage(config)
         store = open_store(config)
     with store:
-        yield Library(config, store, partial(policy.load_rules, config.project, home=config.home))
+        yield Library(config, store, partial(load_rules, config.project, config.home))
 
 
 def open_store(config: Config) -> kb.Store:

@@ -32,6 +32,7 @@ from executor.settings import Settings
 from executor.supply import Supply
 from executor.toolchain_caches import ToolchainCaches
 from executor.toolchains import LanguageReport, Toolchains
+from policy.script_texts import script_texts
 
 # Asked before every run, so that a rule written while a server runs holds from then on.
 LoadRules = Callable[[], policy.Rules]
@@ -182,7 +183,13 @@ class Executor:
         rules = load()
         files = [path for path in (checked.script, checked.bind_file) if path]
         verdicts = [
-            policy.evaluate(subject, rules, tools=tools),
+            policy.evaluate(
+                subject,
+                rules,
+                real_path=policy.real_path,
+                tools=tools,
+                read_text=script_texts(str(self.project)),
+            ),
             *(policy.evaluate_read(path, rules, real_path=policy.real_path) for path in files),
         ]
         return max(verdicts, key=lambda verdict: verdict.decision)

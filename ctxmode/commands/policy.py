@@ -24,7 +24,9 @@ from ctxmode import audit, exit_codes, policy_tables
 from ctxmode.config import Config, load_config
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.launch import print_json
+from ctxmode.rules import load as load_rules
 from policy.model import Surface
+from policy.script_texts import script_texts
 from runtimes import UnknownLanguage, language, language_for_file
 
 SURFACES: dict[str, Surface] = {"agent": "agent_shell", "sandbox": "sandbox"}
@@ -71,7 +73,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace, config: Config) -> int:
     subject = _subject(args, config)
-    verdict = policy.evaluate(subject, _rules(args, config), real_path=policy.real_path)
+    verdict = policy.evaluate(
+        subject,
+        _rules(args, config),
+        real_path=policy.real_path,
+        read_text=script_texts(str(config.project)),
+    )
     if args.json:
         print_json({"language": subject.language, **verdict.to_json()})
     else:
@@ -137,7 +144,7 @@ ACTIONS = {
 def _rules(args: argparse.Namespace, config: Config) -> policy.Rules:
     if args.rules is not None:
         return policy.load_file(Path(args.rules), project=config.project, home=config.home)
-    return policy.load_rules(config.project, home=config.home)
+    return load_rules(config.project, config.home)
 
 
 def _subject(args: argparse.Namespace, config: Config) -> policy.Subject:

@@ -13,8 +13,10 @@ from pathlib import Path
 import policy
 from ctxmode.hooks.calls import PASS, Ruling, ToolCall
 from ctxmode.hooks.tool_names import OWN_TOOLS
+from ctxmode.rules import load as load_rules
 from policy.model import Decision, Verdict
 from policy.rules import Rules
+from policy.script_texts import script_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +37,7 @@ def ruling(
     cannot be read deny: nothing is allowed unread.
     """
     try:
-        rules = policy.load_rules(
-            ground.project, home=ground.home, claude_home=_claude_home(ground)
-        )
+        rules = load_rules(ground.project, ground.home, ground.environ)
     except policy.RuleFileError as error:
         if call.kind in ("read", "edit") and _concerns(call, error.path):
             return PASS, ()  # so that it can be mended
@@ -55,11 +55,6 @@ def ruling(
     if strictest.decision is not Decision.ALLOW:
         return _said(strictest), rest
     return Ruling("advise", worst.redirect.advice or worst.message), rest
-
-
-def _claude_home(ground: Ground) -> Path | None:
-    given = ground.environ.get("CLAUDE_CONFIG_DIR")
-    return Path(given) if given else None
 
 
 def _strictest(verdicts: tuple[Verdict, ...]) -> Verdict:
@@ -80,7 +75,10 @@ def _verdict(
             ground.environ,
             "agent_shell",
         )
-        return policy.evaluate(subject, rules, real_path=policy.real_path, tools=tools)
+        texts = script_texts(str(ground.project))
+        return policy.evaluate(
+            subject, rules, real_path=policy.real_path, tools=tools, read_text=texts
+        )
     if call.kind == "fetch":
         return policy.evaluate_fetch(value, rules, allow_private=True)
     if call.kind == "tool":

@@ -293,6 +293,27 @@ def test_the_tools_that_a_redirect_may_name_are_those_of_the_server():
     assert set(BY_NAME) == OWN_TOOLS
 
 
+def test_a_script_of_the_project_counts_as_what_it_does(place, environ):
+    (place / "deploy.sh").write_text("#!/bin/sh\ngit push origin\n")
+    event = claude("Bash", {"command": "./deploy.sh"}, place)
+    decision, _ = refusal_of("claude-code", ask("claude-code", "PreToolUse", event, environ))
+    assert decision == "deny"
+
+
+def test_a_persons_rules_are_found_where_variables_put_them(place, environ, tmp_path):
+    (tmp_path / "claude").mkdir()
+    rules = {"permissions": {"deny": ["Bash(docker *)"]}}
+    (tmp_path / "claude" / "settings.json").write_text(json.dumps(rules))
+    (tmp_path / "config" / "ctxmode").mkdir(parents=True)
+    own = '[[rule]]\ndecision = "deny"\ncommands = ["helm *"]\n'
+    (tmp_path / "config" / "ctxmode" / "policy.toml").write_text(own)
+    moved = {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "XDG_CONFIG_HOME": f"{tmp_path}/config"}
+    for command in ("docker ps", "helm list"):
+        event = claude("Bash", {"command": command}, place)
+        assert ask("claude-code", "PreToolUse", event, environ) is None
+        assert ask("claude-code", "PreToolUse", event, environ | moved)
+
+
 def test_every_verdict_is_logged_under_its_host_with_secrets_masked(place, environ):
     event = claude("Bash", {"command": "git push x --password=hun2ter"}, place)
     ask("claude-code", "PreToolUse", event, environ)

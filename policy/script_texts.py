@@ -1,0 +1,36 @@
+"""Scripts of a project, read so that running one counts as what it is certain to do."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+
+from policy.secrets.names import is_secret_name
+
+BYTES_MAX = 256 * 1024
+
+
+def script_texts(project: str) -> Callable[[str], str | None]:
+    """A reader for `evaluate`: the text of a plain file of the project, by its absolute path.
+
+    None for what lies outside, whatever links say, for files of secrets, for large ones, and for
+    what is no UTF-8.
+    """
+    root = os.path.realpath(project)
+
+    def read(path: str) -> str | None:
+        try:
+            real = os.path.realpath(path)
+            if not real.startswith(f"{root}/") or is_secret_name(real):
+                return None
+            descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with open(descriptor, "rb") as file:
+                found = os.fstat(descriptor)
+                if not stat.S_ISREG(found.st_mode) or found.st_size > BYTES_MAX:
+                    return None
+                return file.read(BYTES_MAX).decode("utf-8")
+        except (OSError, ValueError):
+            return None
+
+    return read
