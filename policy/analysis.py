@@ -40,6 +40,8 @@ def analyse(subject: Subject, read_text: Callable[[str], str | None] | None = No
         why = f"a program of {size} bytes; programs up to {CODE_BYTES_MAX} are read"
         place = Place((0, size), subject.code[:120])
         return Analysis((Unparsed(why, place),), "unparsed", 0)
+    if not size:
+        return Analysis((), "full", 0)
     code = marks.scrub(subject.code)
     budget = Budget(min(WORK_PER_BYTE * size, WORK_MAX))
     walker = Walker(budget, _screen, code)

@@ -32,6 +32,10 @@ class Folder:
         self.budget = budget
         self.known = known
         self.depth = 0
+        self.cuts = 0  # how often an expression was given up: it is too deep, or its own part
+        self.folding: set[int] = set()
+        self.referring: set[int] = set()
+        self.passed: dict[tuple[str, int, str], list[Value]] = {}
         self.folded: dict[int, list[Value]] = {}
         self.referred: dict[int, list[str]] = {}
         self.reader = ArgumentReader(tree)
@@ -50,16 +54,20 @@ class Folder:
         if node.id in self.folded:
             return self.folded[node.id]
         self.budget.spend()
-        if self.depth >= DEPTH_MAX:
+        if self.depth >= DEPTH_MAX or node.id in self.folding:
+            self.cuts += 1
             return [UNKNOWN]
         self.depth += 1
+        self.folding.add(node.id)
+        cuts = self.cuts
         role = self.tree.role(node)
         fold = _FOLDS.get(role.name) if role is not None else None
         found = [self._plain(node)] if role is None or fold is None else fold(self, node, role)
         distinct = list(dict.fromkeys(map(_limited, found))) or [UNKNOWN]
         self.depth -= 1
+        self.folding.remove(node.id)
         result = distinct if len(distinct) <= ALTERNATIVES_MAX else [UNKNOWN]
-        if self.depth <= DEPTH_MAX // 2:  # deeper results may be cut short
+        if self.cuts == cuts or self.depth <= DEPTH_MAX // 4:  # others may be cut short
             self.folded[node.id] = result
         return result
 
@@ -174,7 +182,18 @@ class Folder:
         return _product([self.lists(argument) for argument in arguments])
 
     def _passed(self, binding: Binding) -> list[Value]:
-        """A parameter has the values that the program's own calls pass."""
+        """A parameter has the values that the program's own calls pass.
+
+        Found once for each parameter: functions that call one another would
+        be followed along every path. What depends on itself is unknown.
+        """
+        key = (binding.function, binding.position, binding.member)
+        if key not in self.passed:
+            self.passed[key] = [UNKNOWN]
+            self.passed[key] = self._arguments_for(binding) or [UNKNOWN]
+        return self.passed[key]
+
+    def _arguments_for(self, binding: Binding) -> list[Value]:
         found: list[Value] = []
         for call in self.calls_by_name.get(binding.function, ())[:ALTERNATIVES_MAX]:
             arguments = self.reader.arguments(call)
@@ -184,7 +203,7 @@ class Folder:
                 found.extend(_product([self._items(node) for node in rest]))
             elif argument is not None:
                 found.extend(self.values(argument))
-        return found or [UNKNOWN]
+        return found
 
     def _constants(self, node: Node) -> Iterable[Value]:
         language = self.tree.language
@@ -260,18 +279,27 @@ class Folder:
 
     def references(self, node: Node | None) -> list[str]:
         """The dotted names an expression may stand for, as the sink tables spell them."""
-        if node is None or self.depth >= DEPTH_MAX:
+        if node is None:
+            return []
+        if self.depth >= DEPTH_MAX:
+            self.cuts += 1
             return []
         if node.id in self.referred:
             return self.referred[node.id]
         self.budget.spend()
+        if node.id in self.referring:
+            self.cuts += 1
+            return []
         self.depth += 1
+        self.referring.add(node.id)
+        cuts = self.cuts
         role = self.tree.role(node)
         resolve = REFERENCES.get(role.name) if role is not None else None
         found = list(resolve(self, node, role)) if role is not None and resolve else []
         self.depth -= 1
+        self.referring.remove(node.id)
         result = list(dict.fromkeys(found))[:ALTERNATIVES_MAX]
-        if self.depth <= DEPTH_MAX // 2:
+        if self.cuts == cuts or self.depth <= DEPTH_MAX // 4:
             self.referred[node.id] = result
         return result
 

@@ -146,13 +146,36 @@ def _eval(
     screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
 ) -> None:
     target = screening.target(words[1], node, arguments)
-    if target is None or target.type in ("block", "do_block", "lambda", "function"):
+    if target is None or target.type in _BLOCKS:
         return
     frame = screening.inside(node, name, arguments)
     for text in screening.folder.texts(target):
         if words[0] == "shell":
             screening.run_text(text, frame, arguments)
         else:
+            screening.walker.run_code(words[0], text, screening.state.copy(), frame)
+
+
+_BLOCKS = frozenset(("block", "do_block", "lambda", "function", "block_argument"))
+
+
+def _tagged(
+    screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
+) -> None:
+    """A template with a tag that runs it; called in any other way the name is somebody else's."""
+    target = arguments.get(words[0])
+    if target is not None and target.type == "template_string":
+        _eval(screening, ["shell", *words], name, node, arguments)
+
+
+def _eval_text(
+    screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
+) -> None:
+    """A function is called; a text is run as code. What is not known is taken for a function."""
+    target = arguments.get(words[1])
+    for text in screening.folder.texts(target) if target is not None else ():
+        if not marks.is_only_hole(text):
+            frame = screening.inside(node, name, arguments)
             screening.walker.run_code(words[0], text, screening.state.copy(), frame)
 
 
@@ -275,6 +298,8 @@ RECIPES: dict[str, Recipe] = {
     "perl_open": _perl_open,
     "pipe_open": _pipe_open,
     "eval_parsed": _eval_parsed,
+    "eval_text": _eval_text,
+    "tagged": _tagged,
     "apply_elixir": _apply_elixir,
     "apply": _apply_function,
     "apply_each": _apply_each,

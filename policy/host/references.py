@@ -54,10 +54,44 @@ def _reference_identifier(folder: Folder, node: Node, role: Role) -> Iterable[st
         yield from (f"{module}.{bare}" for module in folder.names.wildcards)
 
 
+def _entries(folder: Folder, node: Node | None) -> Iterable[Node]:
+    """The map or list that an expression is: written there, or bound to its name."""
+    role = folder.tree.role(node) if node is not None else None
+    if node is None or role is None:
+        return
+    if role.name in ("map", "list"):
+        yield node
+    elif role.name == "identifier":
+        for binding in folder.names.candidates(text_of(node), node):
+            value = binding.value if binding.kind == "value" and not binding.member else None
+            value_role = folder.tree.role(value) if value is not None else None
+            if value is not None and value_role is not None and value_role.name in ("map", "list"):
+                yield value
+
+
+def _reference_entry(folder: Folder, role: Role, names: list[str]) -> Iterable[str]:
+    """What stands under a key of a map, or at a place of a list, that is written out."""
+    for literal in _entries(folder, role.part("object")):
+        for place, child in enumerate(folder.reader.children(literal)):
+            pair = folder.tree.role(child)
+            if pair is None or pair.name != "pair":
+                key, value = str(place), child
+            else:
+                key = text_of(pair.part("name") or child).strip("\"': =>")
+                value = pair.part("value") or child
+            if key in names:
+                yield from folder.references(value)
+
+
 def _reference_member(folder: Folder, node: Node, role: Role) -> Iterable[str]:
     base, name = role.part("object"), role.part("name")
     if name is None:
         return
+    if role.name == "index":
+        texts = [text for text in folder.texts(name) if marks.is_known(text)]
+        yield from _reference_entry(folder, role, [text.lstrip(":") for text in texts])
+    else:
+        yield from _reference_entry(folder, role, [text_of(name)])
     if role.name == "index":
         names = [text for text in folder.texts(name) if marks.is_known(text)]
     else:
@@ -112,6 +146,10 @@ def _reference_atom(folder: Folder, node: Node, role: Role) -> Iterable[str]:
     return [text_of(node)]
 
 
+def _reference_concat(folder: Folder, node: Node, role: Role) -> Iterable[str]:
+    return _reference_string(folder, node, role)
+
+
 def _reference_string(folder: Folder, node: Node, role: Role) -> Iterable[str]:
     if "callable_strings" in folder.tree.language.traits:
         yield from (text for text in folder.texts(node) if marks.is_known(text))
@@ -126,5 +164,6 @@ REFERENCES: dict[str, Callable[..., Iterable[str]]] = {
     "choice": _reference_choice,
     "path": _reference_path,
     "string": _reference_string,
+    "concat": _reference_concat,
     "atom": _reference_atom,
 }

@@ -17,6 +17,8 @@ become an effect:
     program_argv A B     A, with the words of the list B behind its first
     program_line A B     the text A as a command line, or A with the list B
     eval LANGUAGE A      the text A is code
+    tagged A             the template A is run by a shell; any other call is none of ours
+    eval_text LANGUAGE A the same, where A may also be a function
     read A, write A      the file A is read or written
     open A MODE          the file A is opened as MODE says
     dotenv A             the file A is read, `.env` where it is not given

@@ -160,6 +160,12 @@ def _characters(arguments: tuple[Value, ...]) -> Value:
         return marks.DECODED
 
 
+def _bytes(arguments: tuple[Value, ...]) -> Value:
+    """`bytes([104, 105])`, and `bytes(text)`."""
+    is_codes = bool(arguments) and isinstance(arguments[0], tuple)
+    return _characters(arguments) if is_codes else _identity(arguments)
+
+
 def _decoder(decode: Callable[[str], str]) -> Callable[[tuple[Value, ...]], Value]:
     def transform(arguments: tuple[Value, ...]) -> Value:
         text = _text(arguments)
@@ -254,6 +260,7 @@ _TRANSFORMS: dict[str, Callable[[tuple[Value, ...]], Value]] = {
     "replace_php": _replaced_php,
     "split": _split,
     "characters": _characters,
+    "bytes": _bytes,
     "lower": lambda arguments: _text(arguments).lower(),
     "upper": lambda arguments: _text(arguments).upper(),
     "strip": lambda arguments: _text(arguments).strip(),

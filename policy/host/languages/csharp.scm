@@ -17,6 +17,8 @@
   (implicit_object_creation_expression (argument_list) @call.arguments) @call))
 (argument_list) @arguments
 (bracketed_argument_list) @arguments
+(assignment_expression left: (identifier) @call.callee
+  right: (initializer_expression) @call.arguments (#eq? @call.callee "StartInfo")) @call
 (initializer_expression (assignment_expression left: (_) @pair.name right: (_) @pair.value) @pair)
 (initializer_expression) @arguments
 (argument name: (_) @pair.name (_) @pair.value .) @pair

@@ -29,6 +29,8 @@
 (binary_operator left: (_) @concat.left operator: ["<>" "++"] right: (_) @concat.right) @concat
 (binary_operator left: (_) @bind.target operator: "=" right: (_) @bind.value) @bind
 (binary_operator left: (_) @choice.option operator: "||" right: (_) @choice.option) @choice
+(binary_operator left: (_) @call.arguments operator: "|>"
+  right: (call target: (dot left: (_) @call.object right: (identifier) @call.name) .)) @call
 (binary_operator left: (_) @pipe.value operator: "|>" right: (call) @pipe.call) @pipe
 (unary_operator operator: "&" operand: (integer)) @placeholder
 (unary_operator (_) @wrap.value) @wrap
