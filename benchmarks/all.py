@@ -23,7 +23,19 @@ from typing import Any
 from benchmarks.report import Report, Row, Times, lines
 
 ROOT = Path(__file__).resolve().parent.parent
-NAMES = (*("execute", "compile_cache", "batch", "stream", "startup", "mcp", "limits"),)
+NAMES = (
+    *(
+        "execute",
+        "isolation",
+        "throughput",
+        "compile_cache",
+        "batch",
+        "stream",
+        "startup",
+        "mcp",
+        "limits",
+    ),
+)
 TIMEOUT_S = 1800
 TOLD_CHANGE = 0.1  # smaller differences are noise
 

@@ -1,12 +1,14 @@
 """What the sandbox costs: each language's hello program through the executor and without it.
 
-    python -m benchmarks.execute [--rounds N] [--language NAME]… [--json]
+    python -m benchmarks.execute [--rounds N] [--language NAME]… [--path FOLDERS] [--json]
 
 Without it means: the very same command lines, compilation included, started by hand with
-`subprocess` in folders of their own, with no isolation, no limits and no capture to speak of. The
-two take turns, so that whatever else the machine does falls on both. Every run through the
-executor gets a new sandbox; the executor itself is open already. Neither side keeps what a
-toolchain caches between two runs.
+`subprocess` in folders of their own, with no isolation, no limits and no capture to speak of.
+Through the executor means cold, where nothing waits for a run, and warm, where its sandbox was
+made before, and its interpreter started; the time to make what waits is not counted, but a machine
+that is idle between two runs is. The three take turns, so that whatever else the machine does
+falls on all. Every run gets a sandbox of its own; the executors are open already. `--path` is
+where toolchains are looked for, to measure another than the fastest.
 """
 
 from __future__ import annotations
@@ -23,14 +25,17 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import trio
 
 import runtimes
-from executor import Executor, Isolation, LanguageReport, Request, open_executor
+from executor import Executor, Isolation, LanguageReport, Request, Settings, open_executor
 
-WARM_UP_ROUNDS = 1
+WARM_UP_ROUNDS = 3  # what is used twice is kept warm from then on
+WAIT_TICK_S = 0.02
+WAIT_TICKS_MAX = 250
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -38,20 +43,23 @@ SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 class Times:
     """Wall times of one side, in milliseconds."""
 
+    min_ms: float
     median_ms: float
     p95_ms: float
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One language: both sides, and what ours takes in terms of the other."""
+    """One language: all sides, and what ours take in terms of the bare one."""
 
     language: str
     toolchain: str
     bare: Times
-    ours: Times
-    ratio: float
-    added_ms: float
+    cold: Times
+    warm: Times
+    cold_ratio: float
+    warm_ratio: float
+    waited: bool  # whether every warm run found something waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +76,10 @@ class Report:
 
 
 def times(samples_s: Sequence[float]) -> Times:
-    """Median, and the sample that 95 of 100 do not exceed (nearest rank)."""
+    """Minimum, median, and the sample that 95 of 100 do not exceed (nearest rank)."""
     ordered = sorted(samples_s)
     p95 = ordered[math.ceil(0.95 * len(ordered)) - 1]
-    return Times(statistics.median(ordered) * 1000, p95 * 1000)
+    return Times(ordered[0] * 1000, statistics.median(ordered) * 1000, p95 * 1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,21 +145,38 @@ def expect(language: runtimes.Language, printed: str) -> None:
         raise RuntimeError(f"{language.name} printed {printed!r}")
 
 
-async def compare(executor: Executor, candidate: runtimes.Candidate, rounds: int) -> Row:
-    """Both sides in turn, after a round that does not count."""
-    bare, ours = [], []
-    for _ in range(WARM_UP_ROUNDS + rounds):
+async def compare(
+    cold: Executor, warm: Executor, candidate: runtimes.Candidate, rounds: int
+) -> Row:
+    """All sides in turn, after rounds that do not count."""
+    bare, by_cold, by_warm, waited = [], [], [], True
+    for number in range(WARM_UP_ROUNDS + rounds):
         bare.append(run_bare(candidate))
-        ours.append(await run_ours(executor, candidate.language))
-    bare_times, our_times = times(bare[WARM_UP_ROUNDS:]), times(ours[WARM_UP_ROUNDS:])
+        by_cold.append(await run_ours(cold, candidate.language))
+        await something_waits(warm)
+        hits = sum(pool.hits for pool in warm.pools)
+        by_warm.append(await run_ours(warm, candidate.language))
+        if number >= WARM_UP_ROUNDS:
+            waited = waited and sum(pool.hits for pool in warm.pools) > hits
+    by_hand, never, always = (times(side[WARM_UP_ROUNDS:]) for side in (bare, by_cold, by_warm))
     return Row(
         candidate.language.name,
         candidate.toolchain.name,
-        bare_times,
-        our_times,
-        our_times.median_ms / bare_times.median_ms,
-        our_times.median_ms - bare_times.median_ms,
+        by_hand,
+        never,
+        always,
+        never.median_ms / by_hand.median_ms,
+        always.median_ms / by_hand.median_ms,
+        waited,
     )
+
+
+async def something_waits(executor: Executor) -> None:
+    """Until what is to wait for a run like the last one does, as far as anything is."""
+    for _ in range(WAIT_TICKS_MAX):
+        await trio.sleep(WAIT_TICK_S)
+        if executor.pools and executor.pools[0].waiting:
+            return
 
 
 def chosen(report: LanguageReport, project: Path) -> runtimes.Candidate:
@@ -170,20 +195,25 @@ async def measure(languages: Sequence[str], rounds: int) -> Report:
         tempfile.TemporaryDirectory(prefix="ctxmode-bench-") as project,
         tempfile.TemporaryDirectory(prefix="ctxmode-bench-") as state,
     ):
-        async with open_executor(
-            project=Path(project), state_dir=Path(state), rules=None, home=Path.home()
-        ) as executor:
+        opened = partial(
+            open_executor,
+            project=Path(project),
+            state_dir=Path(state),
+            rules=None,
+            home=Path.home(),
+        )
+        async with opened(settings=Settings(warm=False)) as cold, opened() as warm:
             reports = [
                 report
-                for name, report in (await executor.languages()).items()
+                for name, report in (await cold.languages()).items()
                 if not languages or name in languages
             ]
             rows = [
-                await compare(executor, chosen(report, Path(project)), rounds)
+                await compare(cold, warm, chosen(report, Path(project)), rounds)
                 for report in reports
                 if report.runnable
             ]
-            isolation: Isolation = executor.isolation
+            isolation: Isolation = cold.isolation
     return Report(
         rounds,
         os.cpu_count() or 1,
@@ -197,14 +227,18 @@ async def measure(languages: Sequence[str], rounds: int) -> Report:
 
 def table(report: Report) -> str:
     lines = [
-        "language    toolchain      by itself, ms      sandboxed, ms     ratio    added",
-        "                           median     p95     median     p95             median",
+        "language    toolchain         by itself, ms             cold, ms             warm, ms"
+        "        cold   warm",
+        "                           min median    p95    min median    p95    min median    p95"
+        "   ratio  ratio",
     ]
     lines += [
-        f"{row.language:<11} {row.toolchain:<11} "
-        f"{row.bare.median_ms:>9.1f} {row.bare.p95_ms:>8.1f}  "
-        f"{row.ours.median_ms:>8.1f} {row.ours.p95_ms:>8.1f} "
-        f"{row.ratio:>8.2f} {row.added_ms:>6.1f} ms"
+        f"{row.language:<11} {row.toolchain:<12}"
+        + "".join(
+            f"{side.min_ms:>7.1f}{side.median_ms:>7.1f}{side.p95_ms:>7.1f}"
+            for side in (row.bare, row.cold, row.warm)
+        )
+        + f"{row.cold_ratio:>8.2f}{row.warm_ratio:>7.2f}{'' if row.waited else '  (not warm)'}"
         for row in report.rows
     ]
     before, after = report.load_before[0], report.load_after[0]
@@ -221,8 +255,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.execute", description=__doc__)
     parser.add_argument("--rounds", type=int, default=20, metavar="N")
     parser.add_argument("--language", action="append", default=[], metavar="NAME")
+    parser.add_argument("--path", metavar="FOLDERS")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args(argv)
+    if args.path:
+        os.environ["PATH"] = args.path
     names = [runtimes.language(name).name for name in args.language]
     report = trio.run(measure, names, args.rounds)
     if args.json:
