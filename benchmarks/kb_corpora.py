@@ -77,17 +77,18 @@ def mixed_documents(folder: Path) -> Iterator[Document]:
     """Documentation and code of many kinds, in an order that mixes them."""
     roots = [*(folder / package for package in PACKAGES), Path(sysconfig.get_path("stdlib"))]
     paths = [
-        path
+        (root, path)
         for root in roots
         for path in sorted(root.rglob("*"))
         if path.is_file() and path.suffix in {".txt", ".html", ".py", ".gz", ".json", ".md"}
         and "site-packages" not in path.parts and path.stat().st_size < 1_000_000
     ]  # fmt: skip
     random.Random(SEED).shuffle(paths)
-    for path in paths:
+    for root, path in paths:
         data = _read(path)
         if data and b"\0" not in data[:8192]:
-            yield Document(str(path).removesuffix(".gz").removesuffix(".txt"), data)
+            label = f"{root.name}/{path.relative_to(root)}"
+            yield Document(label.removesuffix(".gz").removesuffix(".txt"), data)
 
 
 def _read(path: Path) -> bytes:

@@ -49,28 +49,37 @@ class Ranked:
         return self.words + self.together + self.source
 
 
-def ranked(
-    db: sqlite3.Connection,
-    table: str,
-    expressions: Expressions,
-    where: Condition,
-    size: int = POOL,
-) -> list[Ranked]:
-    """The best `size` chunks in one of the two full-text tables, best first."""
-    by_words = list(islice(_best(db, table, expressions.words, where), size))
-    near = _near(db, table, expressions.together, 4 * size) if expressions.together else {}
-    own = {
-        chunk_id: (score / expressions.times, TOGETHER_SHARE * near.get(chunk_id, 0.0))
-        for chunk_id, score, _ in by_words
-    }
-    by_source: defaultdict[int, list[float]] = defaultdict(list)
-    for chunk_id, _, source_id in by_words:
-        by_source[source_id].append(sum(own[chunk_id]))
-    shares = {source_id: _source_share(scores) for source_id, scores in by_source.items()}
-    chunks = [
-        Ranked(chunk_id, *own[chunk_id], shares[source_id]) for chunk_id, _, source_id in by_words
-    ]
-    return sorted(chunks, key=lambda chunk: (-chunk.score, -chunk.chunk_id))
+class Ranking:
+    """A query's chunks in one of the two full-text tables, ranked as far as is asked for: what is
+    found is scored once, however often more of it is wanted."""
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        table: str,
+        expressions: Expressions,
+        where: Condition,
+        size: int = POOL,
+    ) -> None:
+        """`size` is how many chunks will be wanted at first."""
+        together = expressions.together
+        self._near = _near(db, table, together, 4 * size) if together else {}
+        self._best = _best(db, table, expressions.words, where)
+        self._times = expressions.times
+        self._own: dict[int, tuple[float, float]] = {}
+        self._by_source: defaultdict[int, list[int]] = defaultdict(list)
+
+    def first(self, size: int) -> list[Ranked]:
+        """The best `size` chunks, best first; no smaller than what was asked for before."""
+        for chunk_id, score, source_id in islice(self._best, size - len(self._own)):
+            near = TOGETHER_SHARE * self._near.get(chunk_id, 0.0)
+            self._own[chunk_id] = (score / self._times, near)
+            self._by_source[source_id].append(chunk_id)
+        chunks = []
+        for chunk_ids in self._by_source.values():
+            share = _source_share([sum(self._own[chunk_id]) for chunk_id in chunk_ids])
+            chunks += [Ranked(chunk_id, *self._own[chunk_id], share) for chunk_id in chunk_ids]
+        return sorted(chunks, key=lambda chunk: (-chunk.score, -chunk.chunk_id))
 
 
 def _source_share(scores: list[float]) -> float:

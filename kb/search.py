@@ -17,7 +17,7 @@ from kb.candidates import expressions
 from kb.filters import Condition, Filters, condition, inline
 from kb.model import Correction, Hit, QueryResult, SearchState
 from kb.query import Corrections, Query, parse
-from kb.ranking import POOL, Ranked, ranked
+from kb.ranking import POOL, Ranked, Ranking
 from kb.snippets import within_budget
 
 MOST_COPIES = 20
@@ -101,14 +101,14 @@ def _hits(db: sqlite3.Connection, ask: Ask) -> list[Hit]:
 
 def hits_and_pool(db: sqlite3.Connection, ask: Ask) -> tuple[list[Hit], list[Ranked]]:
     """The first chunks in order of rank, and all that were ranked."""
-    tables = [
-        (table, asked)
+    size = max(POOL, 2 * ask.limit)
+    rankings = [
+        Ranking(db, table, asked, ask.where, size)
         for table in ask.tables
         if (asked := expressions(db, table, ask.query, ask.corrected, ask.limit)) is not None
     ]
-    size = max(POOL, 2 * ask.limit)
     while True:
-        pool = [chunk for table in tables for chunk in ranked(db, *table, ask.where, size)]
+        pool = [chunk for ranking in rankings for chunk in ranking.first(size)]
         hits = _distinct(db, pool, ask.limit)
         if len(hits) == ask.limit or len(pool) < size or size > MOST_COPIES * ask.limit:
             return hits, pool
