@@ -6,6 +6,7 @@ is tried again by the next call, when what was wrong may be mended.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -61,6 +62,8 @@ class Projects:
         opened = False
         try:
             async with open_app(config) as app:
+                for notice in app.notices:
+                    logging.getLogger(__name__).warning("%s", notice)
                 task_status.started(app)
                 opened = True
                 await trio.sleep_forever()

@@ -262,7 +262,7 @@ EXAMPLE: {"url":"https://docs.python.org/3/library/sqlite3.html","source":"pytho
         "ctx_search",
         """\
 WHEN: something that was indexed, or the kept output of a run, holds the answer. Several queries \
-in one call cost the least.
+in one call cost the least; a query may hold kind:code, lang:python, path:src/, since:7d.
 WHEN NOT: nothing was indexed or run yet: ctx_index or ctx_execute first.
 RETURNS: per query the best passages, exact text with source and lines.
 EXAMPLE: {"queries":["timeout retry","exit code"],"source":"out-7f3k2m9q"}""",
