@@ -23,12 +23,6 @@ PROGRAMS = {
 READS_ARGUMENT = "#include <stdio.h>\nint main(int c, char **v) { puts(v[1]); return 3; }\n"
 
 
-@pytest.fixture(autouse=True)
-async def _needs_namespaces(executor):
-    if executor.isolation.tier != "A":
-        pytest.skip("not applicable: programs are kept in tier A only")
-
-
 @pytest.mark.parametrize("language", PROGRAMS)
 async def test_the_second_run_is_from_what_the_first_left(run_or_skip, language):
     code = PROGRAMS[language] + "\n// kept\n"

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.tier_a
+
 WRITES = """
 package main
 
@@ -20,12 +22,6 @@ func main() {
 	fmt.Println(os.WriteFile("/tmp/.go-build/poison", nil, 0o600))
 }
 """
-
-
-@pytest.fixture(autouse=True)
-async def _needs_namespaces(executor):
-    if executor.isolation.tier != "A":
-        pytest.skip("not applicable: caches are shown in tier A only")
 
 
 async def test_a_program_sees_what_the_server_filled_and_cannot_write_it(
