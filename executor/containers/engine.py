@@ -102,6 +102,10 @@ class Engine:
         """
         return await _threaded(partial(getattr(self.api, method), *args, **named))
 
+    def close(self) -> None:
+        """Let go of the connections that calls have used."""
+        self.api.close()
+
     async def attach(self, container: str) -> trio.abc.Stream:
         """The container's standard streams, parted as the engine parts them.
 

@@ -68,30 +68,48 @@ async def opened(ground: Ground, runtime: str, limits: PoolLimits) -> AsyncItera
     Raises:
         SandboxUnavailableError: no engine answers, or it can't run ours; it says what would help.
     """
-    references = {row.name: reference_of(row.name) for row in runtimes.LANGUAGES}
     try:
         engine = await connect(endpoint())
-        if runtime and runtime not in engine.facts.runtimes:
-            known = ", ".join(engine.facts.runtimes)
-            raise SandboxUnavailableError(
-                f"the engine has no runtime {runtime!r}: {known}", RUNTIME
-            )
-        await leftovers.sweep(engine, ground.instance.folder)
-        present = {name: await image_id(engine, name) for name in set(references.values())}
     except EngineError as error:
         raise SandboxUnavailableError(f"tier C: {error}", START_ENGINE) from error
-    if not any(present.values()):
-        raise SandboxUnavailableError("tier C: none of the images is there", BUILD_IMAGES)
-    await trio.to_thread.run_sync(leftovers.sweep_mounts, ground.instance.folder)
-    labels = leftovers.labels(ground.instance.id, ground.instance.folder, ground.project)
+    with contextlib.closing(engine):
+        labels = leftovers.labels(ground.instance.id, ground.instance.folder, ground.project)
+        found = await _found(engine, ground, runtime, labels)
+        async with _placed(engine, ground, runtime, labels, limits, found.trial) as place:
+            yield Opened(place, found.toolchains, ground.folder / f"probes-{found.key}.json")
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the images have: `trial` is a language whose image is there, `key` names all of them."""
+
+    toolchains: Mapping[str, runtimes.Discovery]
+    trial: str
+    key: str
+
+
+async def _found(engine: Engine, ground: Ground, runtime: str, labels: Mapping[str, str]) -> _Found:
+    """What can be run on this engine, once it is rid of what dead servers left.
+
+    Raises:
+        SandboxUnavailableError: nothing.
+    """
+    if runtime and runtime not in engine.facts.runtimes:
+        known = ", ".join(engine.facts.runtimes)
+        raise SandboxUnavailableError(f"the engine has no runtime {runtime!r}: {known}", RUNTIME)
+    references = {row.name: reference_of(row.name) for row in runtimes.LANGUAGES}
     try:
-        found = await discovered(engine, runtime, references, ground.folder, labels)
+        await leftovers.sweep(engine, ground.instance.folder)
+        present = {name: await image_id(engine, name) for name in set(references.values())}
+        if not any(present.values()):
+            raise SandboxUnavailableError("tier C: none of the images is there", BUILD_IMAGES)
+        await trio.to_thread.run_sync(leftovers.sweep_mounts, ground.instance.folder)
+        toolchains = await discovered(engine, runtime, references, ground.folder, labels)
     except EngineError as error:
-        raise SandboxUnavailableError(f"tier C: {error}", BUILD_IMAGES) from error
+        raise SandboxUnavailableError(f"tier C: {error}", START_ENGINE) from error
     trial = next(name for name, reference in references.items() if present[reference])
     key = hashlib.sha256(f"{sorted(present.values())}{runtime}".encode()).hexdigest()[:16]
-    async with _placed(engine, ground, runtime, labels, limits, trial) as place:
-        yield Opened(place, found, ground.folder / f"probes-{key}.json")
+    return _Found(toolchains, trial, key)
 
 
 @contextlib.asynccontextmanager

@@ -297,5 +297,10 @@ print("inode", os.stat("/usr/bin/env").st_ino)
 attempt("handle", kernel, NR.open_by_handle_at, -100, struct.pack("=IiQ", 8, 1, 2), 0)
 """),
         setup=_inode,
+        c=Stopped(
+            "the files are the image's own",
+            (r"^inode \d+$", "^handle EPERM$"),
+            controls=(Control(("^inode @inode@$",), outside="server"),),
+        ),
     ),
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 import docker
@@ -18,9 +19,9 @@ Run = Callable[..., Awaitable[Result]]
 def why_not(*languages: str) -> str:
     """Why containers of these languages can't be had here; empty if they can."""
     try:
-        api = docker.APIClient(version="auto", timeout=30)
         wanted = {images.reference(images.group_for(language)) for language in languages}
-        missing = [name for name in wanted if not api.images(name=name)]
+        with contextlib.closing(docker.from_env(timeout=30).api) as api:
+            missing = [name for name in wanted if not api.images(name=name)]
     except PermissionError:
         return "not applicable: this user may not use the engine"
     except (DockerException, OSError) as error:
@@ -30,11 +31,12 @@ def why_not(*languages: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def engine() -> docker.APIClient:
+def engine() -> Iterator[docker.APIClient]:
     """The engine, with the image of python and shell."""
     if reason := why_not("python", "shell"):
         pytest.skip(reason)
-    return docker.APIClient(version="auto", timeout=60)
+    with contextlib.closing(docker.from_env(timeout=60).api) as api:
+        yield api
 
 
 @pytest.fixture(scope="session")

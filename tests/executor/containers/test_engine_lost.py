@@ -54,7 +54,8 @@ class OwnEngine:
 
     def _answers(self) -> bool:
         try:
-            docker.APIClient(self.url, version="auto", timeout=5).ping()
+            with contextlib.closing(docker.APIClient(self.url, timeout=5)) as api:
+                api.ping()
         except (DockerException, OSError):
             return False
         return True
@@ -85,8 +86,8 @@ def own_engine(engine: docker.APIClient, monkeypatch: pytest.MonkeyPatch) -> Ite
     own.start()
     try:
         reference = images.reference(images.group_for("shell"))
-        target = docker.APIClient(own.url, version="auto", timeout=300)
-        target.load_image(b"".join(engine.get_image(reference)))
+        with contextlib.closing(docker.APIClient(own.url, timeout=300)) as target:
+            target.load_image(b"".join(engine.get_image(reference)))
         monkeypatch.setenv("DOCKER_HOST", own.url)
         yield own
     finally:

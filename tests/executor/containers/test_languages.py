@@ -1,0 +1,48 @@
+"""Every language of the table in its image: hello, a failure, text and a bound file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import runtimes
+from executor import Executor, Request, Result, Settings, Status, open_executor
+from tests.executor.test_languages import COUNT_LINES, FAIL, TEXT, UNICODE
+
+pytestmark = pytest.mark.xdist_group("containers")
+
+
+async def test_every_language_runs_as_it_does_in_a_cell(engine, project: Path, state_dir: Path):
+    """One test, so that each toolchain is proven just once and a container made for each run."""
+    (project / "data.txt").write_text("".join(f"line {n} — ü\n" for n in range(500)))
+    settings = Settings(isolation="container", concurrency=2)
+    wrong: list[str] = []
+    async with open_executor(
+        project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
+    ) as executor:
+        for row in runtimes.LANGUAGES:
+            wrong += [f"{row.name}: {found}" for found in await _of(executor, row)]
+    assert not wrong, "\n".join(wrong)
+
+
+async def _of(executor: Executor, row: runtimes.Language) -> list[str]:
+    """What is not as it should be."""
+    wrong = []
+
+    async def run(code: str, **more: object) -> Result:
+        return (await executor.run(Request(row.name, code, **more))).result
+
+    hello = await run(row.hello)
+    if (hello.status, hello.stdout.text) != (Status.OK, row.hello_output):
+        wrong.append(f"hello {hello.status} {hello.stderr.text or hello.message}")
+    failed = await run(FAIL[row.name])
+    if (failed.exit_code, failed.phase) != (7, "run") or "why" not in failed.stderr.text:
+        wrong.append(f"failure {failed.status} {failed.exit_code} {failed.stderr.text}")
+    text = await run(UNICODE[row.name])
+    if text.stdout.text != f"{TEXT}\n":
+        wrong.append(f"text {text.stdout.text!r} {text.stderr.text}")
+    counted = await run(COUNT_LINES[row.name], bind_file="data.txt")
+    if counted.stdout.text.split() != ["500"]:
+        wrong.append(f"bound file {counted.stdout.text!r} {counted.stderr.text}")
+    return wrong
