@@ -146,7 +146,26 @@ def test_no_shell_text_raises_or_exceeds_its_budget(code: str) -> None:
     assert analyse(subject).work <= WORK_PER_BYTE * len(encoded(code))
 
 
-@pytest.mark.parametrize("language", ["python", "javascript", "ruby", "php", "perl", "elixir"])
+LANGUAGES = [
+    "python",
+    "javascript",
+    "typescript",
+    "ruby",
+    "go",
+    "rust",
+    "php",
+    "perl",
+    "r",
+    "elixir",
+    "csharp",
+    "java",
+    "c",
+    "cpp",
+    "lua",
+]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 @given(code=st.one_of(st.text(max_size=100), FRAGMENTS))
 def test_no_program_raises_or_exceeds_its_budget(language: str, code: str) -> None:
     subject = Subject(language, code, cwd="/w", home="/home/u")
