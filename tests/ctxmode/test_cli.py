@@ -61,18 +61,9 @@ def test_every_verb_explains_itself(capsys, verb):
 @pytest.mark.parametrize("verb", [verb for verb in cli.VERBS if verb != "hook"])
 def test_every_verb_refuses_an_unknown_option(capsys, verb):
     assert cli.main([verb, "--no-such-option"]) == exit_codes.USAGE
-    assert "--no-such-option" in capsys.readouterr().err or verb in (
-        "run",
-        "search",
-        "index",
-        "batch",
-        "kb",
-        "show",
-        "fetch",
-        "policy",
-        "images",
-        "config",
-    )
+    said = capsys.readouterr().err
+    # A verb that takes something asks for that first.
+    assert "--no-such-option" in said or "arguments are required" in said
 
 
 @pytest.mark.parametrize(
