@@ -137,7 +137,7 @@ class Executor:
         if script is not None and await trio.to_thread.run_sync(self._is_hidden, script):
             # A session's scripts are read here, on the outside.
             raise RequestError(f"{script} is kept from programs", "name another script")
-        call = await trio.to_thread.run_sync(session_call, checked, candidate)
+        call = session_call(checked, candidate)
         return await self._sessions.call(name, call, on_output, fresh=checked.request.fresh)
 
     def _is_hidden(self, path: str) -> bool:

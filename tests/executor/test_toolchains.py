@@ -162,4 +162,5 @@ def test_a_program_is_placed_with_the_whole_environment_that_it_will_see(toolcha
         files={"/job/main.sh": b"true"},
         binds=candidate.binds,
         stdin=b"in",
+        language="shell",
     )
