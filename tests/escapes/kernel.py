@@ -246,6 +246,7 @@ ATTACKS = (
                     ("^/proc/sys/kernel/core_pattern done$",), outside="server", where=_is_root
                 ),
             ),
+            by_c="Landlock, a read-only /proc/sys, no capability",
         ),
         PROC_WRITES,
     ),
@@ -268,6 +269,7 @@ ATTACKS = (
                     ("^/proc/sys/kernel/core_pattern done$",), outside="server", where=_is_root
                 ),
             ),
+            by_c="Landlock, read-only /proc/sys and /sys",
         ),
         TAKEOVERS,
     ),
@@ -286,6 +288,7 @@ ATTACKS = (
                 Control(("^list done$", "^files found: True$"), outside="server"),
                 Control(("^unshare (done|ENOSPC)$",), NO_FILTER),
             ),
+            by_c="Landlock, read-only /sys, seccomp",
         ),
         CGROUPS,
     ),

@@ -442,13 +442,16 @@ ATTACKS = (
     Attack(
         "A83",
         "outlive a cancelled call",
-        Stopped("cancelling ends the cell"),
+        Stopped("cancelling ends the cell", by_c="cancelling ends the container"),
         scenario=_cancelling_ends_everything,
     ),
     Attack(
         "A84",
         "outlive a killed server",
-        Stopped("parent death signals down to the pid namespace or kill loop"),
+        Stopped(
+            "parent death signals down to the pid namespace or kill loop",
+            by_c="process 1 ends with its stream, and all with it",
+        ),
         scenario=_killing_the_server_ends_its_runs,
     ),
     Attack(

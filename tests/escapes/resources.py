@@ -374,7 +374,7 @@ ATTACKS = (
     Attack(
         "A24",
         "limits above the host's hard limits",
-        Stopped("clamped to what the host allows"),
+        Stopped("clamped to what the host allows", by_c="the container's own limits"),
         scenario=_lower_hard_limits_stand,
     ),
     Attack(

@@ -189,6 +189,7 @@ ATTACKS = (
                     limits=Limits(wall_s=10, scratch_bytes=80 * MIB),
                 ),
             ),
+            by_c="sized tmpfs mounts, memory control group",
         ),
         FILL_TMPFS,
         limits=Limits(wall_s=10, scratch_bytes=8 * MIB),
