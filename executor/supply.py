@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from executor.runner import Job
 
 BURIAL_S_MAX = 10.0
+RUSH_S = 2.0
 
 
 class Supply:
@@ -36,7 +37,7 @@ class Supply:
         self._room = WaitingRoom(self._maker)
         self._dead, self._to_bury = trio.open_memory_channel[Remains](1 << 16)
         self._tending = trio.CancelScope()
-        self._in_use = 0
+        self._opened: dict[object, float] = {}  # when what is in use was asked for
         self.pool: Pool[Kind, Waiting] | None = None
         if budget is not None and placement.tier == "A":
             self.pool = Pool(self._make, self._discard, self._is_busy, budget)
@@ -57,7 +58,8 @@ class Supply:
         spec = placement.showing(spec, job.shown)
         packed = pack_cell(spec)
         remains = Remains(layout)
-        self._in_use += 1
+        use = object()
+        self._opened[use] = trio.current_time()
         try:
             async with self._waiting(job, spec, packed) as waiting:
                 if waiting is not None:
@@ -69,7 +71,7 @@ class Supply:
         except OSError as error:
             raise SandboxError(f"control group: {error}") from error
         finally:
-            self._in_use -= 1
+            del self._opened[use]
             self._end(remains)
 
     @contextlib.asynccontextmanager
@@ -103,7 +105,9 @@ class Supply:
         self._dead.send_nowait(remains)
 
     def _is_busy(self) -> bool:
-        return self._in_use >= (os.cpu_count() or 1)
+        """Whether runs come one upon the other. What goes on for long, or is a session, is none."""
+        since = trio.current_time() - RUSH_S
+        return sum(at > since for at in self._opened.values()) >= (os.cpu_count() or 1)
 
     async def tend(self) -> None:
         """Let programs wait for their runs, until `close`."""

@@ -257,3 +257,11 @@ async def test_without_warmth_nothing_waits(project, state_dir):
         for _ in range(3):
             await run(executor, Request("shell", "true"))
         assert executor.pools == ()
+
+
+async def test_what_goes_on_for_long_keeps_nothing_from_being_made(warm):
+    async with trio.open_nursery() as nursery:
+        for _ in range(2 * (os.cpu_count() or 1) - 1):
+            nursery.start_soon(run, warm, Request("shell", "sleep 600"))
+        assert await run_warm(warm, Request("shell", "true"))
+        nursery.cancel_scope.cancel()
