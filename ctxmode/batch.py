@@ -34,9 +34,9 @@ class BatchRequest:
     """Commands, and what to look for in what they print.
 
     `timeout_s` is for all of them together, with keeping and searching; a command whose turn comes
-    later is not run. `concurrency` of None is as many as there are processors, but one after the
-    other where what a command writes is there for the next. `scope` is "batch" (the queries search
-    these outputs) or "global" (all that was ever kept).
+    later is not run. `concurrency` of None is two for each processor, since starting and ending a
+    program is mostly waiting, but one after the other where what a command writes is there for the
+    next. `scope` is "batch" (the queries search these outputs) or "global" (all that was kept).
     """
 
     commands: tuple[BatchCommand, ...]
@@ -55,7 +55,7 @@ class BatchRequest:
     @property
     def workers(self) -> int:
         """How many commands run at once."""
-        usual = (os.cpu_count() or 1) if self.profile == "analyze" else 1
+        usual = 2 * (os.cpu_count() or 1) if self.profile == "analyze" else 1
         return max(1, min(self.concurrency or usual, CONCURRENCY_MAX, len(self.commands)))
 
 

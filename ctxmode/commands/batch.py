@@ -2,7 +2,7 @@
 
 FILE holds {"commands": [{"label": "…", "command": "…"}, …], "queries": ["…"]}, or only the
 list of commands; a command may also be a bare string or name its "language". Other keys:
-timeout_s (for all), concurrency (1 to 64; default: one per processor, or in order where the
+timeout_s (for all), concurrency (1 to 64; default: two per processor, or in order where the
 profile is not analyze), cwd, scope (batch or global), profile.
 
 example:

@@ -103,7 +103,7 @@ class Batch(_Arguments):
     queries: Strings = Field([], description="searched in all outputs")
     timeout: Milliseconds | None = Field(None, description="ms for all")
     concurrency: int | None = Field(
-        None, ge=1, le=64, description="default: one per processor; 1: in order"
+        None, ge=1, le=64, description="default: two per processor; 1: in order"
     )
     cwd: str | None = None
     query_scope: Literal["batch", "global"] = "batch"

@@ -100,7 +100,7 @@ def test_how_many_run_at_once(asked, profile, workers):
 
 
 def test_what_changes_nothing_runs_on_every_processor(monkeypatch):
-    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
     assert BatchRequest(COMMANDS).workers == 4
 
 
