@@ -28,7 +28,9 @@ async def make(api, *groups, **order):
 
 def in_image(api, image: str, command: str) -> str:
     container = api.create_container(
-        image, entrypoint=["sh", "-c", command], host_config=api.create_host_config()
+        image,
+        entrypoint=["sh", "-c", command],
+        host_config=api.create_host_config(network_mode="none"),
     )
     try:
         api.start(container)

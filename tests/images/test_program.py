@@ -91,6 +91,7 @@ def test_the_program_works_in_its_image_in_the_tier_that_is_possible_there(image
     assert "in sandbox tier" in tried.stdout
 
     step = {"CONTEXT_MODE_IMAGE": image, "GITHUB_WORKSPACE": str(project)}
+    step["CONTEXT_MODE_NETWORK"] = "none"
     step["CONTEXT_MODE_ARGUMENTS"] = "run\ncount.py\n--\none argument\n"
     done = subprocess.run(
         [ROOT / "images/program/action"],
