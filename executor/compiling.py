@@ -114,7 +114,10 @@ class Compiler:
             completed = await start(partial(_from_kept, beside, compiled, spent))
             return _told(_with_usage(completed, spent), "now")
         if _is_final(attempt.result, candidate):
-            return await trio.to_thread.run_sync(self._final, attempt, checked, on_output)
+            final, complaint = await trio.to_thread.run_sync(self._final, attempt, checked)
+            if on_output is not None:
+                on_output("stderr", complaint)
+            return final
         self._impure.add(plan.key)
         await trio.to_thread.run_sync(_discard, attempt)
         return _with_usage(await start(partial(_shortened, beside, spent)), spent)
@@ -166,16 +169,15 @@ class Compiler:
                 observe=observe,
             )
 
-    def _final(self, attempt: Completed, checked: Checked, on_output: OnOutput | None) -> Completed:
-        """A failed compilation as the result of the request."""
+    def _final(self, attempt: Completed, checked: Checked) -> tuple[Completed, bytes]:
+        """A failed compilation as the result of the request, and all that the compiler said."""
         _discard_artifacts(attempt.result)
-        if on_output is not None:
-            on_output("stderr", _whole(attempt, len_max=None) or b"")
+        complaint = _whole(attempt, len_max=None) or b""
         isolation = for_run(self._runner.placement.isolation, checked.profile)
         result = replace(
             attempt.result, profile=checked.profile.name, isolation=isolation, artifacts=()
         )
-        return replace(attempt, result=result)
+        return replace(attempt, result=result), complaint
 
 
 def _beside(

@@ -16,10 +16,11 @@ settings.load_profile("repeatable")
 
 @pytest.fixture(autouse=True)
 def _no_real_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of the program reads or writes the real configuration or data."""
+    """Nothing of the real configuration, data or terminal has a say."""
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
     monkeypatch.delenv("CONTEXT_MODE_DIR", raising=False)
+    monkeypatch.delenv("COLUMNS", raising=False)  # tables are as wide as they are in a pipe
 
 
 # A skip whose reason starts so is right wherever its precondition is: nothing is missing.

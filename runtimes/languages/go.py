@@ -110,6 +110,9 @@ _GO = Toolchain(
         "GOTOOLCHAIN": "local",
         "GOTELEMETRY": "off",
         "CGO_ENABLED": "0",
+        # Its index of packages is written into the cache, and where that can't be done, as in one
+        # that is shown read-only, every package that is not in it yet is said to be missing.
+        "GODEBUG": "goindex=0",
     },
     # A module's go.mod chooses the language version and the packages.
     inputs=CompileInputs(r'//go:embed|\bimport\s*"C"', beside=("go.mod", "go.work")),

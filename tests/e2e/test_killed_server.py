@@ -111,15 +111,18 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_left(place, seed):
         talk.kill()
 
     assert until_gone(mark) == []
-    (database,) = (place.data / "projects").glob("*.sqlite3")
-    with sqlite3.connect(database) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    connection.close()
+    databases = list((place.data / "projects").glob("*.sqlite3"))
+    assert databases
+    for database in databases:
+        with sqlite3.connect(database) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        connection.close()
     query = [f"{label}word" for label in talk.acknowledged]
     found = json.loads(place.run("search", *query, "--json").stdout)
     titles = json.dumps(found)
     assert [label for label in talk.acknowledged if label not in titles] == []
-    # That search was the next start: what the dead server had is swept.
+    # The next start sweeps what the dead server had.
+    assert place.run("run", "shell", "-c", "echo on").stdout == b"on\n"
     state = place.data / "state"
     assert list((state / "spool").iterdir()) == []
     left = {entry.name for entry in (state / "instances").iterdir()}
