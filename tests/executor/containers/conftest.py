@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -14,10 +15,13 @@ import images
 from executor import Executor, Request, Result, Settings, open_executor
 
 Run = Callable[..., Awaitable[Result]]
+SOCKET = Path("/var/run/docker.sock")
 
 
 def why_not(*languages: str) -> str:
     """Why containers of these languages can't be had here; empty if they can."""
+    if "DOCKER_HOST" not in os.environ and SOCKET.exists() and not os.access(SOCKET, os.W_OK):
+        return "not applicable: this user may not use the engine"
     try:
         wanted = {images.reference(images.group_for(language)) for language in languages}
         with contextlib.closing(docker.from_env(timeout=30).api) as api:
