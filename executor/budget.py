@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from executor.instance import is_held
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -38,9 +40,9 @@ class Budget:
 
     def _noted(self, instance: str) -> int:
         """What a living server claims; the dead claim nothing."""
-        if instance != self.instance and not _is_held(self.folder / f"{instance}.lock"):
-            return 0
         try:
+            if instance != self.instance and not is_held(self.folder / f"{instance}.lock"):
+                return 0
             return int(self._file(instance).read_text())
         except (OSError, ValueError):
             return 0
@@ -57,17 +59,3 @@ class Budget:
             yield
         finally:
             os.close(lock)
-
-
-def _is_held(path: Path) -> bool:
-    try:
-        lock = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(lock)
-    return False

@@ -95,6 +95,22 @@ def sweep(folder: Path) -> list[str]:
     return swept
 
 
+def is_held(lock: Path) -> bool:
+    """Whether a living process holds this lock of an instance.
+
+    Raises:
+        OSError: it can't be opened. `FileNotFoundError`: who held it has ended in order.
+    """
+    descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 @contextlib.contextmanager
 def _registry(folder: Path) -> Iterator[None]:
     lock = os.open(folder / REGISTRY_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

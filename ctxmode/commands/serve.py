@@ -18,7 +18,14 @@ from ctxmode.config import Config, load_config, prepare_storage
 from ctxmode.errors import UsageError
 
 HTTP_OPTIONS = (
-    *("host", "port", "token_file", "allow_host", "allow_origin", "also", "certificate", "key"),
+    "host",
+    "port",
+    "token_file",
+    "allow_host",
+    "allow_origin",
+    "also",
+    "certificate",
+    "key",
 )
 
 
@@ -44,17 +51,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve until the other side, or a signal, ends it."""
     config = load_config(args.project)
-    tools = _chosen(args.tools)
     if args.http:
-        _serve_http(args, config, tools)
-    else:
-        for name in HTTP_OPTIONS:
-            if getattr(args, name) is not None:
-                option = name.replace("_", "-")
-                raise UsageError(f"--{option} belongs to --http", "Add --http, or leave it out.")
-        from ctxmode.mcp.server import serve_stdio  # noqa: PLC0415 - a usage error is quicker
+        _serve_http(args, config, _chosen(args.tools))
+        return exit_codes.OK
+    for name in HTTP_OPTIONS:
+        if getattr(args, name) is not None:
+            option = name.replace("_", "-")
+            raise UsageError(f"--{option} belongs to --http", "Add --http, or leave it out.")
+    from ctxmode.mcp.server import serve_stdio  # noqa: PLC0415 - a usage error is quicker
 
-        launch.run(partial(serve_stdio, config, tools))
+    launch.run(partial(serve_stdio, config, _chosen(args.tools)))
     return exit_codes.OK
 
 

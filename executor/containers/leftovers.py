@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
-import os
 import socket
 from pathlib import Path
 
 from executor.containers import host
 from executor.containers.engine import Engine, EngineError
+from executor.instance import is_held
 
 INSTANCE, INSTANCES, MACHINE = "ctxmode.instance", "ctxmode.instances", "ctxmode.machine"
 PROJECT = "ctxmode.project"
@@ -41,18 +40,11 @@ def machine() -> str:
 def is_alive(instance: str, instances: Path) -> bool:
     """Whether a server of that id holds its lock; one whose lock is gone has ended in order."""
     try:
-        lock = os.open(instances / f"{instance}.lock", os.O_RDWR | os.O_CLOEXEC)
+        return is_held(instances / f"{instance}.lock")
     except FileNotFoundError:
         return False
     except OSError:
         return True  # not ours to judge
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(lock)
-    return False
 
 
 async def sweep(engine: Engine, instances: Path) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import docker
@@ -12,9 +12,8 @@ import pytest
 from docker.errors import DockerException
 
 import images
-from executor import Executor, Request, Result, Settings, open_executor
+from executor import Executor, Settings, open_executor
 
-Run = Callable[..., Awaitable[Result]]
 SOCKET = Path("/var/run/docker.sock")
 
 
@@ -43,11 +42,6 @@ def engine() -> Iterator[docker.APIClient]:
         yield api
 
 
-@pytest.fixture(scope="session")
-def state_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("state")
-
-
 @pytest.fixture
 async def executor(
     engine: docker.APIClient, project: Path, state_dir: Path
@@ -57,17 +51,3 @@ async def executor(
         project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
     ) as opened:
         yield opened
-
-
-@pytest.fixture
-def run(executor: Executor) -> Run:
-    """Run a program in a container and give its result."""
-
-    async def run_one(language: str, code: str | None = None, **more: object) -> Result:
-        completed = await executor.run(Request(language, code, **more))
-        for spool in (completed.stdout_spool, completed.stderr_spool):
-            if spool:
-                spool.unlink()
-        return completed.result
-
-    return run_one
