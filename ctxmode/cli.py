@@ -6,14 +6,11 @@ inside other programs' loops start in milliseconds.
 
 from __future__ import annotations
 
-import importlib
-import keyword
-import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ctxmode import __version__, exit_codes
+from ctxmode import __version__, exit_codes, streams
 from ctxmode.errors import ContextModeError, UsageError, sole
 
 if TYPE_CHECKING:
@@ -41,7 +38,7 @@ VERBS: dict[str, str] = {
     "config": "show settings and where each comes from, or start a file of them",
     "doctor": "show what works here, and how to get what does not",
     "images": "make, list or remove the container images in which programs run",
-    "serve": "serve agents over stdio (Model Context Protocol)",
+    "serve": "serve agents over stdio or HTTP (Model Context Protocol)",
     "try": "see it work on real input of this machine, in under a minute",
 }
 EPILOG = """\
@@ -56,13 +53,15 @@ examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; returns its exit code and never lets an exception out."""
+    streams.open_what_is_closed()
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        code = _dispatch(arguments)
+        try:
+            code = _dispatch(arguments)
+        except SystemExit as done:  # help was shown, or a signal asked to end
+            code = done.code if isinstance(done.code, int) else exit_codes.OK
         sys.stdout.flush()
         return code
-    except SystemExit as done:  # argparse: help, or a usage error that it has printed
-        return done.code if isinstance(done.code, int) else exit_codes.USAGE
     except BaseException as raised:
         return _report(sole(raised))
 
@@ -75,49 +74,37 @@ def _dispatch(arguments: list[str]) -> int:
     if verb in ("--version", "-V"):
         sys.stdout.write(f"context-mode {__version__}\n")
         return exit_codes.OK
-    if verb in ("--help", "-h", "help"):
-        _overview().print_help(sys.stdout)
+    if verb in ("--help", "-h") or arguments == ["help"]:
+        sys.stdout.write(_overview().format_help())
         return exit_codes.OK
+    if verb == "help":
+        verb, rest = rest[0], ["--help"]
     if verb == "hook":
         from ctxmode.commands import hook  # noqa: PLC0415 - before what takes time to load
 
         return hook.main(rest)
     if verb not in VERBS:
-        import difflib  # noqa: PLC0415 - only a mistake pays for it
-
-        near = difflib.get_close_matches(verb, VERBS, n=1)
-        hint = f"Did you mean: {near[0]}?" if near else f"Verbs: {', '.join(VERBS)}."
-        raise UsageError(f"unknown verb {verb!r}", hint)
+        raise _unknown(verb)
     return _run_verb(verb, rest)
 
 
+def _unknown(verb: str) -> UsageError:
+    if verb.startswith("-"):
+        return UsageError(
+            f"{verb} stands before the verb",
+            "Options come behind it, for example: context-mode doctor --json",
+        )
+    from ctxmode import suggestions  # noqa: PLC0415 - only a mistake pays for it
+
+    return UsageError(f"unknown verb {verb!r}", suggestions.or_all(verb, VERBS, "Verbs"))
+
+
 def _run_verb(verb: str, rest: list[str]) -> int:
-    import argparse  # noqa: PLC0415 - verbs that have no options of their own do without
+    from ctxmode import parsing  # noqa: PLC0415 - verbs that have no options of their own do without
 
-    name = f"{verb}_" if keyword.iskeyword(verb) else verb
-    module = importlib.import_module(f"ctxmode.commands.{name}")
-    parser = argparse.ArgumentParser(
-        prog=f"context-mode {verb}",
-        description=module.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    module.add_arguments(parser)
-    if not getattr(module, "HAS_OWN_PROJECT_OPTION", False):
-        parser.add_argument("--project", metavar="DIR", help="the project folder (default: found)")
-    own, program_args = _split_at_dashes(rest)
-    parsed = parser.parse_args(own)
-    parsed.program_args = program_args
-    code: int = module.run(parsed)
+    parsed = parsing.parse(verb, rest)
+    code: int = parsing.verb_module(verb).run(parsed)
     return code
-
-
-def _split_at_dashes(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """What is ours, and what follows `--` and belongs to the program."""
-    if "--" not in arguments:
-        return arguments, []
-    at = arguments.index("--")
-    return arguments[:at], arguments[at + 1 :]
 
 
 def _overview() -> argparse.ArgumentParser:
@@ -145,10 +132,13 @@ def _report(raised: BaseException) -> int:
         return raised.exit_code
     if isinstance(raised, KeyboardInterrupt):
         return exit_codes.INTERRUPTED
-    if isinstance(raised, BrokenPipeError):
-        # The reader of our output has left; the interpreter's own flush must not trip on it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(raised, BrokenPipeError):  # the reader of our output has left
+        streams.give_up_output()
         return exit_codes.OK
+    if isinstance(raised, OSError) and raised.errno in streams.NO_SPACE:
+        streams.give_up_output()
+        sys.stderr.write(f"context-mode: {streams.no_space(raised)}\n")
+        return exit_codes.ERROR
     from ctxmode import bugs  # noqa: PLC0415 - only a defect pays for it
 
     sys.stderr.write(bugs.report(raised))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import stat
 from collections.abc import Mapping
@@ -54,8 +55,10 @@ def check(
     except runtimes.UnknownLanguage as error:
         raise RequestError(str(error), "name one of the known languages") from error
     if request.profile not in profiles:
-        known = ", ".join(profiles)
-        raise RequestError(f"unknown profile {request.profile!r}", f"use one of: {known}")
+        near = difflib.get_close_matches(request.profile, profiles, n=1)
+        meant = f"did you mean {near[0]}? " if near else ""
+        hint = f"{meant}Profiles: {', '.join(profiles)}"
+        raise RequestError(f"unknown profile {request.profile!r}", hint)
     _check_session(request)
     for name, value in (*request.env.items(), *(("argument", arg) for arg in request.args)):
         if "\0" in name + value or "=" in name:

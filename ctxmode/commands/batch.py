@@ -25,6 +25,7 @@ from ctxmode.batch import CONCURRENCY_MAX, BatchCommand, BatchRequest
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, with_app
 from ctxmode.render import batch_text
+from ctxmode.suggestions import or_all
 
 KEYS = ("commands", "queries", "timeout_s", "concurrency", "cwd", "scope", "profile")
 COMMAND_KEYS = ("label", "command", "language")
@@ -32,7 +33,7 @@ COMMAND_KEYS = ("label", "command", "language")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.json|-", help="what to run; - is stdin")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="for programs: see docs/json.md")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -83,7 +84,8 @@ def _checked(data: object, known: tuple[str, ...], what: str) -> Mapping[str, An
         raise UsageError(f"{what} is not a JSON object or list", "See context-mode batch --help")
     unknown = [key for key in data if key not in known]
     if unknown:
-        raise UsageError(f"{what} has an unknown key {unknown[0]!r}", f"Keys: {', '.join(known)}.")
+        hint = or_all(unknown[0], known, "Keys")
+        raise UsageError(f"{what} has an unknown key {unknown[0]!r}", hint)
     return data
 
 

@@ -30,9 +30,11 @@ from ctxmode.profiles import load_profiles
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("show", "init", "schema"))
+    parser.add_argument(
+        "action", choices=("show", "init", "schema"), metavar="ACTION", help="show, init or schema"
+    )
     parser.add_argument("--in-project", action="store_true", help="init: the project's file")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="for programs: see docs/json.md")
 
 
 def run(args: argparse.Namespace) -> int:

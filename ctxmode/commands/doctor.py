@@ -2,6 +2,12 @@
 
 Exits 0 when everything critical works: storage, full-text search, one tier of isolation, shell
 and python; else 1.
+
+examples:
+  context-mode doctor
+  context-mode doctor --fix-hints
+  context-mode doctor --report > report.md
+  context-mode doctor --install-script | sudo sh
 """
 
 from __future__ import annotations
@@ -20,7 +26,7 @@ from runtimes import install_script
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="for programs: see docs/json.md")
     parser.add_argument("--refresh", action="store_true", help="prove every language anew")
     parser.add_argument(
         "--install-script", action="store_true", help="print a script that installs all languages"

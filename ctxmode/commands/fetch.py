@@ -6,12 +6,14 @@ whether it changed. The rules for fetching hold at every redirect.
 examples:
   context-mode fetch https://docs.python.org/3/library/sqlite3.html
   context-mode fetch https://a.example/api.json https://b.example/guide --source api
+  context-mode fetch - < addresses.txt
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 
 import trio
 
@@ -27,13 +29,13 @@ from ctxmode.library import age_s, open_library
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("urls", nargs="+", metavar="URL")
+    parser.add_argument("urls", nargs="+", metavar="URL|-", help="- reads them, one a line")
     parser.add_argument("--source", metavar="LABEL", help="the label to find them by")
     parser.add_argument("--ttl", metavar="AGE", help="how long a page is fresh; default: 1d")
     parser.add_argument("--force", action="store_true", help="fetch anew whatever is kept")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="per page; default: 30")
     parser.add_argument("--concurrency", type=int, default=4, metavar="N", help="1 to 8")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="for programs: see docs/json.md")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -41,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--timeout is {args.timeout}", "Give seconds, above 0, 3600 at most.")
     bounds = Bounds() if args.timeout is None else Bounds(total_s=args.timeout)
     request = FetchRequest(
-        tuple(Wanted(url, args.source) for url in args.urls),
+        tuple(Wanted(url, args.source) for url in _urls(args.urls)),
         ttl_s=DAY_S if args.ttl is None else age_s(args.ttl),
         force=args.force,
         concurrency=args.concurrency,
@@ -53,6 +55,11 @@ def run(args: argparse.Namespace) -> int:
     else:
         sys.stdout.write(fetch_text(answer) + "\n")
     return exit_codes.OK if all(page.ok for page in answer.pages) else exit_codes.ERROR
+
+
+def _urls(given: Sequence[str]) -> list[str]:
+    lines = sys.stdin.read().split() if "-" in given else []
+    return [url for word in given for url in (lines if word == "-" else [word])]
 
 
 async def _fetch(args: argparse.Namespace, request: FetchRequest) -> FetchAnswer:

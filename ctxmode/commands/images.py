@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, TypeVar
 from ctxmode import container_engine, exit_codes, launch
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.launch import print_json
-from images import GROUPS, Group, UnknownGroup, group
+from ctxmode.suggestions import or_all
+from images import GROUPS, Group, group
 
 if TYPE_CHECKING:
     import docker
@@ -44,14 +45,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for action in (build, listing, remove):
         names = ", ".join(each.name for each in GROUPS)
         action.add_argument("groups", nargs="*", metavar="GROUP", help=f"default: all ({names})")
-        action.add_argument("--json", action="store_true")
+        action.add_argument("--json", action="store_true", help="for programs: see docs/json.md")
 
 
 def run(args: argparse.Namespace) -> int:
-    try:
-        groups = tuple(dict.fromkeys(group(name) for name in args.groups)) or GROUPS
-    except UnknownGroup as error:
-        raise UsageError(str(error)) from error
+    known = [each.name for each in GROUPS]
+    unknown = [name for name in args.groups if name not in known]
+    if unknown:
+        raise UsageError(f"unknown image {unknown[0]!r}", or_all(unknown[0], known, "Images"))
+    groups = tuple(dict.fromkeys(group(name) for name in args.groups)) or GROUPS
     action: Callable[[argparse.Namespace, tuple[Group, ...]], int] = ACTIONS[args.action]
     return action(args, groups)
 

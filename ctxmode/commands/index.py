@@ -36,12 +36,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", metavar="LABEL", help="the label to find it by")
     parser.add_argument("--kind", choices=sorted(kb.CHUNKERS), help="default: told by its name")
     parser.add_argument("--language", metavar="NAME", help="of code; default: told by its name")
-    parser.add_argument("--include", action="append", default=[], metavar="GLOB")
-    parser.add_argument("--exclude", action="append", default=[], metavar="GLOB")
-    parser.add_argument("--max-depth", type=int, default=20, metavar="N")
-    parser.add_argument("--max-files", type=int, default=50_000, metavar="N")
+    parser.add_argument(
+        "--include", action="append", default=[], metavar="GLOB", help="only files like this"
+    )
+    parser.add_argument(
+        "--exclude", action="append", default=[], metavar="GLOB", help="no files like this"
+    )
+    parser.add_argument("--max-depth", type=int, default=20, metavar="N", help="default: 20")
+    parser.add_argument("--max-files", type=int, default=50_000, metavar="N", help="default: 50000")
     parser.add_argument("--no-gitignore", action="store_true", help="also what git ignores")
-    parser.add_argument("--follow-symlinks", action="store_true")
+    parser.add_argument("--follow-symlinks", action="store_true", help="also what links lead to")
     parser.add_argument("--watch", action="store_true", help="stay, and index what changes")
     parser.add_argument("--verbose", action="store_true", help="list what is left out, and why")
     parser.add_argument("--json", action="store_true", help="with --watch one line a pass")

@@ -26,6 +26,7 @@ from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, with_library
 from ctxmode.library import Library
 from ctxmode.render import age, size
+from ctxmode.suggestions import did_you_mean
 
 _LABEL = re.compile(r"(out-[0-9a-z]+)/(stdout|stderr) \((.*)\)", re.DOTALL)
 ACTIONS = {"show": 1, "diff": 2}
@@ -48,7 +49,7 @@ class Output:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", metavar="show ID | diff A B")
     parser.add_argument("--limit", type=int, default=50, metavar="N", help="only the latest N")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="for programs: see docs/json.md")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     if action != "list" and ACTIONS.get(action) != len(names):
         raise UsageError(
             f"outputs {' '.join(args.words)!r} is not understood",
-            "Say outputs, outputs show ID, or outputs diff A B.",
+            f"{did_you_mean(action, ACTIONS)}Say outputs, outputs show ID, or outputs diff A B.",
         )
     with_library(args, partial(_answer, action=action, names=names, args=args))
     return exit_codes.OK

@@ -34,6 +34,8 @@ SURFACES: dict[str, Surface] = {"agent": "agent_shell", "sandbox": "sandbox"}
 # Where a program of a language would run if nothing else is said; others run in the sandbox.
 USUAL_SURFACES: dict[str, Surface] = {"shell": "agent_shell"}
 
+TAKES_PROGRAM_ARGUMENTS = True
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
@@ -42,14 +44,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         if name in ("check", "explain"):
             _add_program(action)
         if name == "test":
-            action.add_argument("file", metavar="FILE.tsv")
+            action.add_argument("file", metavar="FILE.tsv|-", help="the cases; - is stdin")
         if name != "log":
             required = name == "test"
             action.add_argument(
                 "--rules", metavar="FILE", required=required, help="these rules alone"
             )
-        action.add_argument("--json", action="store_true")
-        action.add_argument("--project", metavar="DIR", default=argparse.SUPPRESS)
+        action.add_argument("--json", action="store_true", help="for programs: see docs/json.md")
+        action.add_argument(
+            "--project", metavar="DIR", default=argparse.SUPPRESS, help="the project folder"
+        )
 
 
 def _add_program(action: argparse.ArgumentParser) -> None:
@@ -108,7 +112,8 @@ def _list(args: argparse.Namespace, config: Config) -> int:
 def _test(args: argparse.Namespace, config: Config) -> int:
     del config
     try:
-        report = policy.run_cases(Path(args.file), Path(args.rules))
+        cases = Path("/dev/stdin" if args.file == "-" else args.file)
+        report = policy.run_cases(cases, Path(args.rules))
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"{args.file} cannot be read: {error}", "Give a table of cases."

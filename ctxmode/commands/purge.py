@@ -26,13 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", metavar="PART", help="labels that hold this; an output id")
     parser.add_argument("--older-than", metavar="AGE", help="90s, 30m, 12h, 7d, 2w")
     parser.add_argument("--kind", metavar="KIND", help="such as log, markdown, code")
-    parser.add_argument("--session", metavar="NAME")
+    parser.add_argument("--session", metavar="NAME", help="what this session kept")
     parser.add_argument("--superseded", action="store_true", help="only older versions")
     parser.add_argument("--expired", action="store_true", help="only what has expired")
     parser.add_argument("--pinned", action="store_true", help="pinned sources, too")
     parser.add_argument("--all", action="store_true", help="everything of this project")
     parser.add_argument("--yes", action="store_true", help="needed with --all")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="for programs: see docs/json.md")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -31,10 +31,13 @@ from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, with_app
 from ctxmode.live import LiveOutput
 from ctxmode.render import answer_text, changes_text, ending, refusal_text, run_notes
+from ctxmode.suggestions import or_all
 from executor import Caller
 from executor.keep import Answer
 from executor.model import Limits, Request, Status
-from runtimes import UnknownLanguage, language_for_file
+from runtimes import LANGUAGES, UnknownLanguage, language, language_for_file
+
+TAKES_PROGRAM_ARGUMENTS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--drain", action="store_true", help="beyond the output limit go on, and only count"
     )
-    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument(
+        "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable"
+    )
     parser.add_argument("--json", action="store_true", help="the whole result as JSON")
 
 
@@ -120,6 +125,8 @@ def _program(args: argparse.Namespace) -> tuple[str, str | None, str | None]:
         if args.file is not None:
             raise UsageError("both -c and a file are given", "Give the program once.")
         return args.target, None, args.code
+    if args.file is None and not _is_file(args.target):
+        _must_be_language(args.target)
     if args.file == "-" or (args.file is None and _piped() and not _is_file(args.target)):
         return args.target, None, _text(_read("-"))
     if args.file is not None:
@@ -134,6 +141,16 @@ def _program(args: argparse.Namespace) -> tuple[str, str | None, str | None]:
     except (UnknownLanguage, OSError) as error:
         hint = f"Say it: context-mode run LANGUAGE {args.target}"
         raise UsageError(str(error), hint) from error
+
+
+def _must_be_language(target: str) -> None:
+    try:
+        language(target)
+    except UnknownLanguage as error:
+        raise UsageError(
+            f"{target!r} is no file here, and no language",
+            or_all(target, (row.name for row in LANGUAGES), "Languages"),
+        ) from error
 
 
 def _is_file(target: str) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 
 from ctxmode.errors import UsageError
+from ctxmode.suggestions import or_all
 from executor.model import Limits
 
 UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
@@ -24,9 +24,8 @@ def limits(pairs: Sequence[str], usual: Limits | None = None) -> Limits | None:
     for pair in pairs:
         name, _, value = pair.partition("=")
         if name not in LIMIT_NAMES:
-            near = difflib.get_close_matches(name, LIMIT_NAMES, n=1, cutoff=0.4)
-            meant = f"Did you mean {near[0]}? " if near else ""
-            raise UsageError(f"unknown limit {name!r}", f"{meant}Limits: {', '.join(LIMIT_NAMES)}.")
+            hint = or_all(name, LIMIT_NAMES, "Limits", cutoff=0.4)
+            raise UsageError(f"unknown limit {name!r}", hint)
         given[name] = _amount(name, value)
     try:
         return replace(usual or Limits(), **given) if given else None  # type: ignore[arg-type]

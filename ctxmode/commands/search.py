@@ -41,9 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--path", metavar="PART", help="only files whose path holds this")
     parser.add_argument("--since", metavar="AGE", help="only what was kept since: 90s, 12h, 7d")
     parser.add_argument("--budget", type=int, metavar="BYTES", help="of all passages together")
-    parser.add_argument("--sort", choices=("relevance", "timeline"), default="relevance")
+    parser.add_argument(
+        "--sort", choices=("relevance", "timeline"), default="relevance", help="the order"
+    )
     parser.add_argument("--explain", action="store_true", help="why each ranks where it does")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="for programs: see docs/json.md")
 
 
 def run(args: argparse.Namespace) -> int:

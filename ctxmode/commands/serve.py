@@ -3,6 +3,11 @@
 Register it with an agent as the command `context-mode serve`. Everything but the protocol
 goes to stderr. Over HTTP a bearer token is required: the one in --token-file, in
 CONTEXT_MODE_TOKEN, or one that is made at the first start and kept; stderr says where.
+
+examples:
+  context-mode serve
+  context-mode serve --tools ctx_execute,ctx_search
+  context-mode serve --http --port 8765
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from pathlib import Path
 from ctxmode import exit_codes, launch
 from ctxmode.config import Config, load_config, prepare_storage
 from ctxmode.errors import UsageError
+from ctxmode.suggestions import or_all
 
 HTTP_OPTIONS = (
     "host",
@@ -73,7 +79,7 @@ def _chosen(given: str | None) -> tuple[str, ...]:
     unknown = [name for name in names if name not in BY_NAME]
     if unknown or not names:
         wrong = ", ".join(unknown) or "none"
-        raise UsageError(f"--tools names {wrong}", f"Tools: {', '.join(BY_NAME)}.")
+        raise UsageError(f"--tools names {wrong}", or_all(wrong, BY_NAME, "Tools"))
     return names
 
 

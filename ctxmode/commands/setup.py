@@ -22,10 +22,13 @@ from pathlib import Path
 from ctxmode import exit_codes
 from ctxmode.config import load_config
 from ctxmode.errors import UsageError
+from ctxmode.launch import print_json
 from ctxmode.setup.hosts import BY_NAME, HOSTS, Host, Scope
 from ctxmode.setup.plan import Change, Target, plan, write
+from ctxmode.suggestions import or_all
 
 HAS_OWN_PROJECT_OPTION = True
+SAID = {"new": "wrote", "changed": "changed", "removed": "removed"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,34 +42,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="show what would change")
     parser.add_argument("--command", metavar="PATH", help="how this program is to be called")
     parser.add_argument("--list", action="store_true", help="show the hosts")
+    parser.add_argument("--json", action="store_true", help="what changed, or would; or the hosts")
 
 
 def run(args: argparse.Namespace) -> int:
     if args.list:
-        sys.stdout.write("".join(f"{host.name:<16}{host.title}\n" for host in HOSTS))
+        _list(as_json=args.json)
         return exit_codes.OK
     host = _host(args.host)
-    target = _target(args)
-    changes = plan(host, target, remove=args.remove)
-    for change in changes:
-        if args.dry_run:
-            sys.stdout.write(_difference(change))
-        else:
+    changes = plan(host, _target(args), remove=args.remove)
+    if not args.dry_run:
+        for change in changes:
             write(change)
-            sys.stdout.write(f"{_verb(change)} {change.path}\n")
+    if args.json:
+        print_json({"host": host.name, "changes": [_json(change) for change in changes]})
+    else:
+        _show(host, changes, args)
+    return exit_codes.OK
+
+
+def _list(*, as_json: bool) -> None:
+    if as_json:
+        print_json({"hosts": [{"name": host.name, "title": host.title} for host in HOSTS]})
+    else:
+        sys.stdout.write("".join(f"{host.name:<16}{host.title}\n" for host in HOSTS))
+
+
+def _show(host: Host, changes: Sequence[Change], args: argparse.Namespace) -> None:
+    for change in changes:
+        said = _difference(change) if args.dry_run else f"{SAID[_kind(change)]} {change.path}\n"
+        sys.stdout.write(said)
     if not changes:
         sys.stdout.write(f"{host.title}: nothing to change.\n")
     elif not args.dry_run and not args.remove:
         sys.stdout.write(f"Start {host.title} anew, so that it reads them.\n")
-    return exit_codes.OK
+
+
+def _json(change: Change) -> dict[str, str]:
+    return {"path": str(change.path), "what": _kind(change), "difference": _difference(change)}
 
 
 def _host(name: str | None) -> Host:
     if name in BY_NAME:
         return BY_NAME[name]
-    near = difflib.get_close_matches(name or "", BY_NAME, n=1)
-    hint = f"Did you mean: {near[0]}?" if near else f"Hosts: {', '.join(BY_NAME)}."
-    raise UsageError(f"unknown host {name!r}" if name else "no host is named", hint)
+    wrong = f"unknown host {name!r}" if name else "no host is named"
+    raise UsageError(wrong, or_all(name or "", BY_NAME, "Hosts"))
 
 
 def _target(args: argparse.Namespace) -> Target:
@@ -92,7 +112,7 @@ def _difference(change: Change) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _verb(change: Change) -> str:
+def _kind(change: Change) -> str:
     if change.after is None:
         return "removed"
-    return "wrote" if change.before is None else "changed"
+    return "new" if change.before is None else "changed"

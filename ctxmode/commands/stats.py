@@ -3,6 +3,10 @@
 All bytes are measured: produced is what programs printed and pages hold, returned is the text of
 the answers, kept = produced - returned. Only calls of tools count, of all servers that ever served
 this project.
+
+examples:
+  context-mode stats
+  context-mode stats --json
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from ctxmode.usage_table import read_usage, show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="for programs: see docs/json.md")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,6 +1,10 @@
 """Stop a program that runs now, whichever server of yours runs it.
 
 ID is what `context-mode top --once` shows; a part of one that only it has is enough.
+
+examples:
+  context-mode top --once
+  context-mode stop ab12cd34/3
 """
 
 from __future__ import annotations
@@ -13,21 +17,27 @@ from pathlib import Path
 from ctxmode import exit_codes, launch
 from ctxmode.config import load_config
 from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.launch import print_json
 from executor import control
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID")
+    parser.add_argument("id", metavar="ID", help="what runs, or a part of its id")
+    parser.add_argument("--json", action="store_true", help="{id, label}")
 
 
 def run(args: argparse.Namespace) -> int:
     instances = load_config(args.project).state_dir / "instances"
-    sys.stdout.write(f"stopped {launch.run(partial(stop, instances, args.id))}\n")
+    stopped = launch.run(partial(stop, instances, args.id))
+    if args.json:
+        print_json({"id": stopped.id, "label": stopped.label})
+    else:
+        sys.stdout.write(f"stopped {stopped.id} ({stopped.label})\n")
     return exit_codes.OK
 
 
-async def stop(instances: Path, identity: str) -> str:
-    """Have it ended; what it was called.
+async def stop(instances: Path, identity: str) -> control.RunningProgram:
+    """Have it ended; what it was.
 
     Raises:
         UsageError: none, or more than one, is called that.
@@ -41,4 +51,4 @@ async def stop(instances: Path, identity: str) -> str:
         raise UsageError(f"{identity!r} is not one program that runs", f"Running: {known}.")
     if not await control.stop(instances, found[0].id):
         raise ContextModeError(f"{found[0].id} has ended by itself", "There is nothing to stop.")
-    return f"{found[0].id} ({found[0].label})"
+    return found[0]

@@ -49,7 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     instances = load_config(args.project).state_dir / "instances"
     if args.stop is not None:
-        sys.stdout.write(f"stopped {launch.run(partial(stop, instances, args.stop))}\n")
+        stopped = launch.run(partial(stop, instances, args.stop))
+        sys.stdout.write(f"stopped {stopped.id} ({stopped.label})\n")
         return exit_codes.OK
     if args.json and not args.once:
         raise UsageError("--json is for --once", "context-mode top --once --json")

@@ -4,6 +4,10 @@ Every language that runs here answers a question about at least a megabyte of re
 project's history and sources, Python's library, the package database), and each number is
 compared with one worked out outside the sandbox. Then a large output is kept and searched.
 Exits 1 if anything is wrong.
+
+examples:
+  context-mode try
+  context-mode try --json
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from ctxmode.trial.steps import run_trial
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="for programs: see docs/json.md")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxmode.errors import UsageError
+from ctxmode.suggestions import or_all
 
 USER_FILE = Path("ctxmode") / "config.toml"  # below the user's configuration folder
 PROJECT_FILE = Path(".ctxmode") / "config.toml"
@@ -39,9 +39,7 @@ class ConfigFile:
 
     def unknown(self, key: tuple[str, ...], known: Iterable[str]) -> UsageError:
         """The error of a key that means nothing, with the nearest that does."""
-        known = tuple(known)
-        close = difflib.get_close_matches(key[-1], known, n=1, cutoff=0.5)
-        hint = f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(known)}."
+        hint = or_all(key[-1], known, "Known are", cutoff=0.5)
         return self.error(key, f"unknown key {'.'.join(key)!r}", hint)
 
 

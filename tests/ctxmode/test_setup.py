@@ -247,7 +247,7 @@ def test_a_projects_files_name_no_path_of_this_machine(place, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["cursr"], "Did you mean: cursor?"),
+        (["cursr"], "Did you mean cursor?"),
         ([], "no host is named"),
         (["cline", "--project"], "Use --user."),
         (["cursor", "--user", "--project"], "not allowed with"),

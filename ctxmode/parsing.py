@@ -1,0 +1,123 @@
+"""Parsers of the verbs' arguments: their mistakes name the remedy, and what was probably meant.
+
+Loaded only by verbs that have options: what must start in milliseconds parses nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import keyword
+import sys
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ctxmode.errors import UsageError
+from ctxmode.suggestions import did_you_mean, or_all
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
+
+class Parser(argparse.ArgumentParser):
+    """One whose mistakes are `UsageError`s with a hint, in place of a screen of usage."""
+
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401 - argparse's own
+        given.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(**{**given, "allow_abbrev": False})
+        self.takes_program_arguments = False
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{self._verb}: {message}", f"See {self.prog} --help")
+
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+        (file or sys.stdout).write(self.format_help())  # argparse hides that a disk is full
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:  # noqa: ANN401
+        parsed, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            self._refuse(unknown[0], parsed)
+        return parsed
+
+    def _refuse(self, word: str, parsed: argparse.Namespace) -> NoReturn:
+        if not word.startswith("-"):
+            raise UsageError(f"{self._verb}: {word!r} is one word too many", self._shown(""))
+        option = word.split("=", 1)[0]
+        parsers = list(_chosen(self, parsed))
+        known = [name for parser in parsers for name in _options(parser)]
+        hint = parsers[-1]._shown(did_you_mean(option, known))
+        if self.takes_program_arguments:
+            hint += f" If the program is to have it: … -- {word}"
+        raise UsageError(f"{parsers[-1]._verb} has no option {option}", hint)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401
+        if action.choices is None or value in action.choices:
+            return
+        given = "/".join(action.option_strings) or action.metavar or action.dest
+        raise UsageError(
+            f"{self._verb}: {given} cannot be {value!r}",
+            or_all(str(value), map(str, action.choices), "There are"),
+        )
+
+    @property
+    def _verb(self) -> str:
+        return self.prog.removeprefix("context-mode ")
+
+    def _shown(self, meant: str) -> str:
+        return f"{meant}{self.prog} --help shows what there is."
+
+
+def verb_module(verb: str) -> ModuleType:
+    """The module of a verb; `try` is a word of Python's."""
+    name = f"{verb}_" if keyword.iskeyword(verb) else verb
+    return importlib.import_module(f"ctxmode.commands.{name}")
+
+
+def verb_parser(verb: str) -> Parser:
+    """What a verb takes."""
+    module = verb_module(verb)
+    parser = Parser(prog=f"context-mode {verb}", description=module.__doc__)
+    parser.takes_program_arguments = getattr(module, "TAKES_PROGRAM_ARGUMENTS", False)
+    if hasattr(module, "add_arguments"):
+        module.add_arguments(parser)
+        if not getattr(module, "HAS_OWN_PROJECT_OPTION", False):
+            parser.add_argument("--project", metavar="DIR", help="the project folder")
+    return parser
+
+
+def parse(verb: str, arguments: Sequence[str]) -> argparse.Namespace:
+    """What a command line says. `program_args` is what follows `--`, where a verb runs programs;
+    for the others it only ends the options, as everywhere.
+
+    Raises:
+        UsageError: an option or a word that means nothing, or one that lacks.
+        SystemExit: help was asked for, and is printed.
+    """
+    parser = verb_parser(verb)
+    own, program_args = list(arguments), []
+    if parser.takes_program_arguments and "--" in own:
+        at = own.index("--")
+        own, program_args = own[:at], own[at + 1 :]
+    parsed: argparse.Namespace = parser.parse_args(own)
+    parsed.program_args = program_args
+    return parsed
+
+
+def subparsers(parser: Parser) -> dict[str, Parser]:
+    """The parsers of a verb's actions, by name; none where it has no actions."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    return {}
+
+
+def _chosen(parser: Parser, parsed: argparse.Namespace) -> Iterator[Parser]:
+    yield parser
+    for name, below in subparsers(parser).items():
+        if name in vars(parsed).values():
+            yield below
+
+
+def _options(parser: Parser) -> list[str]:
+    return [name for action in parser._actions for name in action.option_strings]

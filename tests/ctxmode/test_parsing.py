@@ -1,0 +1,84 @@
+"""Mistakes on a command line name what was probably meant and where to read on."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxmode import cli, exit_codes, parsing
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("run python --jsno -c 1", ["run has no option --jsno", "Did you mean --json?"]),
+        ("run python -c 1 --verbose", ["--verbose", "… -- --verbose"]),
+        ("run pythn", ["'pythn' is no file here, and no language", "Did you mean python?"]),
+        ("run python -c 1 --limit memry=1", ["Did you mean memory_bytes?"]),
+        ("run python -c 1 --isolation cotainer", ["--isolation", "Did you mean container?"]),
+        ("run python -c 1 --timeout soon", ["--timeout", "'soon'", "run --help"]),
+        ("run python --timeout", ["--timeout: expected one argument"]),
+        ("policy chek x", ["ACTION cannot be 'chek'", "Did you mean check?"]),
+        ("policy check x --sruface agent", ["policy check has no option", "--surface?"]),
+        ("config shw", ["Did you mean show?"]),
+        ("kb chekc", ["Did you mean check?"]),
+        ("images buld", ["Did you mean build?"]),
+        ("images list wbe", ["unknown image 'wbe'", "Did you mean web?"]),
+        ("images build --bas x", ["images build has no option --bas", "--base?"]),
+        ("index . --kind markdwn", ["--kind cannot be 'markdwn'", "Did you mean markdown?"]),
+        ("outputs shw x", ["Did you mean show?"]),
+        ("setup claude-cod", ["Did you mean claude-code?"]),
+        ("serve --tools ctx_exec", ["Did you mean ctx_execute?"]),
+        ("repl pyton", ["did you mean python"]),
+        ("show a b", ["'b' is one word too many"]),
+        ("search", ["QUERY", "context-mode search --help"]),
+        ("--json doctor", ["--json stands before the verb"]),
+        ("docter", ["Did you mean doctor?"]),
+    ],
+)
+def test_a_mistake_is_a_usage_error_with_a_remedy(capsys, line, said):
+    assert cli.main(line.split()) == exit_codes.USAGE
+    shown = capsys.readouterr().err
+    assert shown.startswith("context-mode: ")
+    assert len(shown.splitlines()) == 2  # what is wrong, and what to do
+    assert [part for part in said if part not in shown] == []
+
+
+def test_an_unknown_profile_names_the_nearest(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    line = ["run", "shell", "-c", "true", "--profile", "analyse", "--project", str(tmp_path)]
+    assert cli.main(line) == exit_codes.USAGE
+    assert "did you mean analyze?" in capsys.readouterr().err
+
+
+def test_no_option_may_be_shortened():
+    with pytest.raises(parsing.UsageError, match="no option --inte"):
+        parsing.parse("run", ["python", "-c", "1", "--inte", "x"])
+
+
+def test_dashes_part_the_programs_arguments_from_ours():
+    parsed = parsing.parse("run", ["a.py", "--json", "--", "--json", "--", "x"])
+    assert parsed.json
+    assert parsed.program_args == ["--json", "--", "x"]
+
+
+def test_dashes_only_end_the_options_of_a_verb_that_runs_no_program():
+    assert parsing.parse("search", ["--", "-x"]).queries == ["-x"]
+
+
+@pytest.mark.parametrize("line", [["help", "search"], ["search", "-h"]], ids=str)
+def test_help_is_asked_for_in_either_order(capsys, line):
+    assert cli.main(line) == exit_codes.OK
+    assert "context-mode search" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", [verb for verb in cli.VERBS if verb != "hook"])
+def test_every_option_says_what_it_does(verb):
+    parsers = [parsing.verb_parser(verb)]
+    parsers += parsing.subparsers(parsers[0]).values()
+    silent = [
+        action.option_strings
+        for parser in parsers
+        for action in parser._actions
+        if action.option_strings and not action.help
+    ]
+    assert silent == []
