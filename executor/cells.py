@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -74,7 +75,6 @@ class Cell:
         self.pid = -1
         self.layers: Mapping[str, Any] = {}
         self.handed_over: Mapping[str, Any] = {}  # names behind the artifacts' descriptors
-        self._early: list[Mapping[str, Any]] = []
         self._fds: list[int] = []
         self.stdio: Stdio | None = None  # of a program that is held here for its run
 
@@ -84,16 +84,22 @@ class Cell:
         Raises:
             SandboxError: the spawner could not make it.
         """
-        early = []
-        while self._pidfd < 0:
-            message = await self._receive()
-            if "pid" in message and self._fds:
-                self.pid, self._pidfd = message["pid"], self._fds.pop()
-            elif "ready" in message or "error" in message:
-                early.append(message)  # the supervisor was faster than the spawner
-            else:
-                raise SandboxError(str(message.get("unmade", "the spawner ended")))
-        self._early = early
+        message = await self._receive()
+        if "pid" not in message or not self._fds:
+            raise SandboxError(str(message.get("unmade", "the spawner ended")))
+        self.pid, self._pidfd = message["pid"], self._fds.pop()
+
+    def is_alive(self) -> bool:
+        """Whether its first process is there still."""
+        return not select.select([self._pidfd], [], [], 0)[0]
+
+    async def make(self, packed: bytes) -> None:
+        """Let the first process become the cell that is described; `ready` says when it has.
+
+        Raises:
+            SandboxError: it died.
+        """
+        await self.order(b"make", packed)
 
     async def ready(self) -> None:
         """Until all that can be made ahead of a run is made; `layers` says what is in force.
@@ -220,8 +226,6 @@ class Cell:
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
     async def _receive(self) -> Mapping[str, Any]:
-        if self._early:
-            return self._early.pop(0)
         try:
             data, fds = await _receive_fds(self._control)
         except ConnectionResetError:
@@ -247,8 +251,10 @@ class Spawner:
         """Where the spawner reaches a host path (as real root: re-bound with mapped ids)."""
         return self.staged.get(path, path)
 
-    async def start_cell(self, packed: bytes, tier: str) -> Cell:
-        """A new cell whose first process exists. The caller owes it `end` and `ended`.
+    async def start_cell(self, tier: str) -> Cell:
+        """A new cell whose first process exists, and waits to be told what cell that is to be.
+
+        The caller owes it `end` and `ended`.
 
         Raises:
             SandboxError: it could not be made.
@@ -257,7 +263,7 @@ class Spawner:
         cell = Cell(trio.socket.from_stdlib_socket(ours), tier, (self.uid, self.gid))
         try:
             with theirs:
-                await self._ask(packed, theirs.fileno())
+                await self._ask(tier, theirs.fileno())
             with trio.move_on_after(START_S_MAX) as deadline:
                 await cell.started()
             if deadline.cancelled_caught:
@@ -267,15 +273,12 @@ class Spawner:
             raise
         return cell
 
-    async def _ask(self, packed: bytes, control: int) -> None:
-        file = description.anonymous_file(packed)
+    async def _ask(self, tier: str, control: int) -> None:
         try:
             async with self._lock:
-                await _send_fds(self._requests, b"cell", (file, control))
+                await _send_fds(self._requests, f"cell {tier}".encode(), (control,))
         except OSError as error:
             raise SandboxError(f"the spawner is gone: {error.strerror}") from error
-        finally:
-            os.close(file)
 
 
 @contextlib.asynccontextmanager

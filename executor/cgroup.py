@@ -81,6 +81,20 @@ class Group:
         for folder in set(self.folders.values()):
             (folder / "cgroup.procs").write_text(str(pid))
 
+    def limit(self, limits: Limits) -> None:
+        """Set what its processes may have together.
+
+        Raises:
+            OSError: the kernel refused.
+        """
+        memory, files = self.folders["memory"], self.hierarchy.files
+        (memory / files.memory_max).write_text(str(limits.memory_bytes))
+        # Swap would let a run outgrow its memory unseen; not every kernel accounts it.
+        with contextlib.suppress(FileNotFoundError, PermissionError):
+            swap = 0 if self.hierarchy.version == 2 else limits.memory_bytes
+            (memory / files.memory_swap_max).write_text(str(swap))
+        (self.folders["pids"] / "pids.max").write_text(str(limits.processes))
+
     def memory_bytes(self) -> int | None:
         """What its processes hold at the moment."""
         return _number(self.folders["memory"] / self.hierarchy.files.memory_now)
@@ -121,8 +135,8 @@ def find(instance: str) -> tuple[Hierarchy | None, str]:
     return None, "; ".join(reasons)
 
 
-def make_group(hierarchy: Hierarchy, name: str, limits: Limits) -> Group:
-    """A group with the limits set.
+def make_group(hierarchy: Hierarchy, name: str) -> Group:
+    """A group without limits of its own.
 
     Raises:
         OSError: the kernel refused.
@@ -130,13 +144,6 @@ def make_group(hierarchy: Hierarchy, name: str, limits: Limits) -> Group:
     group = Group(hierarchy, {c: folder / name for c, folder in hierarchy.folders.items()})
     for folder in set(group.folders.values()):
         folder.mkdir()
-    memory, files = group.folders["memory"], hierarchy.files
-    (memory / files.memory_max).write_text(str(limits.memory_bytes))
-    # Swap would let a run outgrow its memory unseen; not every kernel accounts it.
-    with contextlib.suppress(FileNotFoundError, PermissionError):
-        swap = 0 if hierarchy.version == 2 else limits.memory_bytes
-        (memory / files.memory_swap_max).write_text(str(swap))
-    (group.folders["pids"] / "pids.max").write_text(str(limits.processes))
     return group
 
 
@@ -184,7 +191,8 @@ def _proven(hierarchy: Hierarchy) -> Hierarchy:
         OSError: it could not be.
     """
     try:
-        group = make_group(hierarchy, "probe", Limits())
+        group = make_group(hierarchy, "probe")
+        group.limit(Limits())
     except OSError:
         remove_hierarchy(hierarchy)
         raise

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 
 import trio
 
@@ -17,7 +18,7 @@ from executor.placement import Layout
 class Remains:
     """What a cell has on the host while it lives, and leaves there."""
 
-    layout: Layout
+    layout: Layout | None = None
     cell: Cell | None = None
     group: cgroup.Group | None = None
 
@@ -29,24 +30,37 @@ class Maker:
     spawner: Spawner
     tier: str
     hierarchy: cgroup.Hierarchy | None
+    _numbers: count[int] = field(default_factory=count)
 
-    async def make(self, name: str, packed: bytes, limits: Limits, remains: Remains) -> Cell:
-        """A ready cell, in a control group of that name before it starts anything.
+    async def begin(self, remains: Remains) -> None:
+        """The first process of a cell, in its namespaces and alone in its control group.
 
-        What has come into being is entered in `remains`, also if the rest fails.
+        That is what the kernel takes longest for, and it depends on nothing. What has come into
+        being is entered in `remains`, also if the rest fails.
 
         Raises:
-            SandboxError: the cell could not be made.
+            SandboxError: the process could not be made.
             OSError: its control group could not.
         """
         if self.hierarchy:
-            remains.group = await trio.to_thread.run_sync(
-                cgroup.make_group, self.hierarchy, name, limits
-            )
-        remains.cell = await self.spawner.start_cell(packed, self.tier)
+            name = str(next(self._numbers))
+            remains.group = await trio.to_thread.run_sync(cgroup.make_group, self.hierarchy, name)
+        remains.cell = await self.spawner.start_cell(self.tier)
         if remains.group:
-            with contextlib.suppress(ProcessLookupError):  # `ready` will say why it died
+            with contextlib.suppress(ProcessLookupError):  # `finish` will say why it died
                 await trio.to_thread.run_sync(remains.group.add, remains.cell.pid)
+
+    async def finish(self, packed: bytes, limits: Limits, remains: Remains) -> Cell:
+        """The ready cell that a begun one is to be, within its limits before it starts anything.
+
+        Raises:
+            SandboxError: the cell could not be made.
+            OSError: its control group does not take the limits.
+        """
+        assert remains.cell is not None
+        await remains.cell.make(packed)
+        if remains.group:
+            await trio.to_thread.run_sync(remains.group.limit, limits)
         await remains.cell.ready()
         return remains.cell
 
@@ -57,5 +71,5 @@ async def bury(remains: Remains) -> None:
         await remains.cell.ended()
     while remains.group and not remains.group.remove():  # noqa: ASYNC110 - the kernel tells nobody
         await trio.sleep(0.01)
-    if remains.layout.host_folder:
+    if remains.layout and remains.layout.host_folder:
         await trio.to_thread.run_sync(remains.layout.remove)

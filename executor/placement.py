@@ -256,8 +256,9 @@ async def _try(placement: Placement) -> Mapping[str, Any]:
     spec = placement.cell(ANALYZE, Limits(), (), layout)
     try:
         with trio.move_on_after(TRIAL_S_MAX):
-            cell = await placement.spawner.start_cell(pack_cell(spec), placement.tier)
+            cell = await placement.spawner.start_cell(placement.tier)
             try:
+                await cell.make(pack_cell(spec))
                 return await _run_trial(cell, placement.tier, pack_run(run))
             finally:
                 cell.end()

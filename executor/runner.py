@@ -74,7 +74,7 @@ class OpenBox(Protocol):
     """Makes the box of a job, and what counts its consumption."""
 
     def __call__(
-        self, number: int, job: Job, layout: Layout, *, session: bool = False
+        self, job: Job, layout: Layout, *, session: bool = False
     ) -> AbstractAsyncContextManager[tuple[Box, Meter | None]]: ...
 
 
@@ -159,7 +159,7 @@ class Runner:
         run = _Run(job, progress)
         consumed = None
         try:
-            async with self.box(progress.number, job, layout) as (cell, group):
+            async with self.box(job, layout) as (cell, group):
                 progress.meter = group
                 end = await run.through(cell, without_cgroup=group is None)
                 progress.meter = None

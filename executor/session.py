@@ -134,7 +134,7 @@ class Session:
         self._calls += 1
         try:
             if self._calls == 1:
-                attend((self, await self._open(progress.number)))
+                attend((self, await self._open()))
             result = await self._serve(call, progress)
         except SandboxError as error:
             progress.failure = str(error)
@@ -161,7 +161,7 @@ class Session:
             self._channels.clear()
             await self._stack.aclose()
 
-    async def _open(self, number: int) -> list[int]:
+    async def _open(self) -> list[int]:
         placement = self._runner.placement
         profile = live(self.profile)
         self._layout = await trio.to_thread.run_sync(placement.layout, profile)
@@ -170,7 +170,7 @@ class Session:
         job = Job(
             (), "/", {}, self._limits, binds=self._binds, profile=profile, language=self._language
         )
-        opened = self._runner.box(number, job, self._layout, session=True)
+        opened = self._runner.box(job, self._layout, session=True)
         cell, self._group = await self._stack.enter_async_context(opened)
         self._cell = cell
         return cell.take_fds()

@@ -17,6 +17,7 @@ from executor.errors import SandboxError
 from executor.making import Maker, Remains, bury
 from executor.placement import Layout, Placement
 from executor.pool import Pool
+from executor.spare import Spare
 from executor.warmth import Kind, Waiting, WaitingRoom, kind_of
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Supply:
         self._placement = placement
         self._maker = Maker(placement.spawner, placement.tier, hierarchy)
         self._room = WaitingRoom(self._maker)
+        self._spare = Spare(self._maker, self._end)
         self._dead, self._to_bury = trio.open_memory_channel[Remains](1 << 16)
         self._tending = trio.CancelScope()
         self._opened: dict[object, float] = {}  # when what is in use was asked for
@@ -44,7 +46,7 @@ class Supply:
 
     @contextlib.asynccontextmanager
     async def open(
-        self, number: int, job: Job, layout: Layout, *, session: bool = False
+        self, job: Job, layout: Layout, *, session: bool = False
     ) -> AsyncIterator[tuple[Cell, cgroup.Group | None]]:
         """A ready cell in its control group; on the way out it is ended and handed to clean-up.
 
@@ -66,7 +68,10 @@ class Supply:
                     remains = waiting.remains
                     yield waiting.cell, remains.group
                 else:
-                    cell = await self._maker.make(str(number), packed, job.limits, remains)
+                    begun = await self._spare.take()
+                    remains.cell, remains.group = begun.cell, begun.group
+                    cell = await self._maker.finish(packed, job.limits, remains)
+                    self._spare.want()
                     yield cell, remains.group
         except OSError as error:
             raise SandboxError(f"control group: {error}") from error
@@ -113,9 +118,10 @@ class Supply:
         """Let programs wait for their runs, until `close`."""
         try:
             with self._tending:
-                if self.pool is not None:
-                    await self.pool.tend()
-                await trio.sleep_forever()
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._spare.tend)
+                    if self.pool is not None:
+                        nursery.start_soon(self.pool.tend)
         finally:
             self._dead.close()
 

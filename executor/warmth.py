@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import PurePath
 
 import trio
@@ -109,7 +108,6 @@ class WaitingRoom:
 
     def __init__(self, maker: Maker) -> None:
         self._maker = maker
-        self._numbers = count(1)
 
     async def make(self, kind: Kind, remains: Remains) -> Waiting:
         """One of this kind. What has come into being is entered in `remains`, also on failure.
@@ -118,8 +116,8 @@ class WaitingRoom:
             SandboxError, OSError: it could not be made.
         """
         fresh = await trio.to_thread.run_sync(kind.fresh)
-        name = f"ahead-{next(self._numbers)}"
-        cell = await self._maker.make(name, kind.cell, kind.limits, remains)
+        await self._maker.begin(remains)
+        cell = await self._maker.finish(kind.cell, kind.limits, remains)
         resident = await self._hold(cell, kind)
         group = remains.group
         in_group = await trio.to_thread.run_sync(group.memory_bytes) if group else None

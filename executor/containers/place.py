@@ -85,14 +85,13 @@ class ContainerPlace:
 
     @contextlib.asynccontextmanager
     async def open_box(
-        self, number: int, job: Job, layout: Layout, *, session: bool = False
+        self, job: Job, layout: Layout, *, session: bool = False
     ) -> AsyncIterator[tuple[Box, Meter | None]]:
         """A container for a job; on the way out it is ended, and removed behind the answer.
 
         Raises:
             SandboxError: none could be made; what it says tells what to do.
         """
-        del number  # no control group of ours to name
         try:
             spec, guarded = await trio.to_thread.run_sync(self.spec, job)
             archive = None

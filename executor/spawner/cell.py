@@ -25,17 +25,21 @@ from .wire import Description, send
 RUN_FDS = 4  # the description, stdin, stdout, stderr
 
 
-def supervise(control: socket.socket, cell: Description) -> None:
-    """Make the cell, wait for its run, run it, report.
+def supervise(control: socket.socket, tier: str) -> None:
+    """Wait for the cell's description, make it, wait for its run, run it, report.
 
     Raises:
         StepError, OSError: the cell could not be made or the program not be started.
     """
-    if cell.data["tier"] == "A":
+    if tier == "A":
         # The spawner's end is the cell's, whose namespace dies with this process. In tier B this
         # process must outlive it, to end the program; it sees the closed socket.
         prctl("pdeathsig", PR_SET_PDEATHSIG, signal.SIGKILL)
     os.setsid()
+    message, fds, _, _ = socket.recv_fds(control, 64, 1)
+    if message != b"make" or len(fds) != 1:
+        return  # it was never needed
+    cell = Description(fds[0])
     handles, listeners = _make(cell)
     layers = {"landlock": max(landlock_abi(), 0), "copy_on_write": handles.copy_on_write}
     send(control, {"ready": layers}, [listener.fileno() for listener in listeners])

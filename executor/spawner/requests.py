@@ -19,8 +19,9 @@ from .kernel import (
     prctl,
 )
 from .staging import leave_root, stage
-from .wire import MESSAGE_BYTES_MAX, Description, send
+from .wire import MESSAGE_BYTES_MAX, send
 
+TIERS = {b"cell A": "A", b"cell B": "B"}
 FAULTS = (StepError, OSError, ValueError, KeyError, MemoryError)
 
 
@@ -37,10 +38,10 @@ def serve(fd: int) -> None:
     gc.collect()
     gc.freeze()  # a child should not copy pages only to look for garbage in them
     while True:
-        message, fds, _, _ = socket.recv_fds(requests, 64, 2)
-        if message != b"cell" or len(fds) != 2:
+        message, fds, _, _ = socket.recv_fds(requests, 64, 1)
+        if message not in TIERS or len(fds) != 1:
             return
-        _start_cell(requests, *fds)
+        _start_cell(requests, TIERS[message], *fds)
 
 
 def _set_up(setup: dict[str, Any]) -> dict[str, Any]:
@@ -56,28 +57,25 @@ def _set_up(setup: dict[str, Any]) -> dict[str, Any]:
     return {"staged": staged, "refused": refused, "uid": os.geteuid(), "gid": os.getegid()}
 
 
-def _start_cell(requests: socket.socket, description: int, control_fd: int) -> None:
+def _start_cell(requests: socket.socket, tier: str, control_fd: int) -> None:
     with socket.socket(fileno=control_fd) as control:
         try:
-            cell = Description(description)
-            pid, pidfd = clone(CLONE_ALL_NEW if cell.data["tier"] == "A" else 0)
+            pid, pidfd = clone(CLONE_ALL_NEW if tier == "A" else 0)
         except FAULTS as error:
-            os.close(description)
             send(control, {"unmade": str(error)})
             return
         if pid == 0:
-            _be_cell(requests, control, cell)
-        os.close(description)
+            _be_cell(requests, control, tier)
         send(control, {"pid": pid}, [pidfd])
         os.close(pidfd)
 
 
-def _be_cell(requests: socket.socket, control: socket.socket, cell: Description) -> NoReturn:
+def _be_cell(requests: socket.socket, control: socket.socket, tier: str) -> NoReturn:
     """In the new process: never return into the spawner's loop."""
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         requests.close()
-        supervise(control, cell)
+        supervise(control, tier)
     except FAULTS as error:
         send(control, {"error": str(error) or type(error).__name__})
     finally:

@@ -1,11 +1,11 @@
 """What passes between the server and the spawner's processes, and how it is packed.
 
 The first message to the spawner is the set-up (JSON); the answer says where paths were staged.
-Every later message is `cell` with two descriptors: a description and the cell's own control
-socket. On that socket the spawner says {"pid": N} (with a pidfd) or {"unmade": reason}, and the
-cell's supervisor, sometimes sooner, {"ready": layers}; the server sends `run` with a description
-and stdin, stdout, stderr, later perhaps `stop`; the supervisor ends with {"exit": …} or
-{"error": …}. With `hold` before `run`, what is known of the run and its three descriptors come
+Every later message is `cell A` or `cell B`, by its tier, with the new cell's own control socket. On
+that socket the spawner says {"pid": N} (with a pidfd) or {"unmade": reason}; when the server sends
+`make` with a description, the cell's supervisor says {"ready": layers}; the server sends `run` with
+a description and stdin, stdout, stderr, later perhaps `stop`; the supervisor ends with {"exit": …}
+or {"error": …}. With `hold` before `run`, what is known of the run and its three descriptors come
 ahead; the supervisor says {"held": bytes of memory} when the program waits, and {"lost": why} in
 place of an exit if it was gone when `run` came. In a session `begin`, `run` and `report` come again
 and again, each with a description; the supervisor says {"run": N, "exit": …} and {"report": …}, at

@@ -24,6 +24,7 @@ from executor.containers.place import ContainerPlace
 from executor.profile import ProjectAccess
 from executor.project_files import Guarded
 from executor.runner import Job
+from executor.spare import Spare
 
 ULIMITS = {"core": resource.RLIMIT_CORE, "nofile": resource.RLIMIT_NOFILE}
 ALLOW_EVERYTHING = struct.pack("=HBBI", 0x06, 0, 0, 0x7FFF0000)  # BPF: return SECCOMP_RET_ALLOW
@@ -122,9 +123,8 @@ class WeakSpawner:
     def __getattr__(self, name: str) -> object:
         return getattr(self._spawner, name)
 
-    async def start_cell(self, packed: bytes, tier: str) -> WeakCell:
-        cell = await self._spawner.start_cell(edited(packed, "cell", self._edits), tier)
-        return WeakCell(cell, self._edits)
+    async def start_cell(self, tier: str) -> WeakCell:
+        return WeakCell(await self._spawner.start_cell(tier), self._edits)
 
 
 class WeakCell:
@@ -136,6 +136,9 @@ class WeakCell:
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._cell, name)
+
+    async def make(self, packed: bytes) -> None:
+        await self._cell.make(edited(packed, "cell", self._edits))
 
     async def run(self, packed: bytes, *more: Any, **named: Any) -> None:
         await self._cell.run(edited(packed, "run", self._edits), *more, **named)
@@ -212,6 +215,7 @@ def weakened(executor: Executor, edits: tuple[Edit, ...]) -> Iterator[None]:
         supply: Any = copy.copy(executor._supply)
         maker = supply._maker
         supply._maker = replace(maker, spawner=WeakSpawner(maker.spawner, edits))
+        supply._spare = Spare(supply._maker, supply._end)
         supply.pool = None  # nothing that waits was made with less
         runner.box = supply.open
     kept = []

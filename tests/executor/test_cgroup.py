@@ -114,7 +114,8 @@ def contents(root: Path) -> dict[str, str]:
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_group_is_made_with_its_limits_and_joined_in_every_hierarchy(version, tmp_path: Path):
     limits = Limits(memory_bytes=64 * MIB, processes=40)
-    group = cgroup.make_group(hierarchy_of(version, tmp_path), "run", limits)
+    group = cgroup.make_group(hierarchy_of(version, tmp_path), "run")
+    group.limit(limits)
     assert contents(tmp_path) == WRITTEN[version]
     group.add(123)
     assert contents(tmp_path) == WRITTEN[version] | JOINED[version]
@@ -170,7 +171,8 @@ def test_a_real_group_confines_counts_and_goes_away():
         prefix = "" if os.geteuid() == 0 else "not applicable: "
         pytest.skip(f"{prefix}no control group can be made here: {why}")
     try:
-        group = cgroup.make_group(hierarchy, "run", Limits(memory_bytes=64 * MIB, processes=8))
+        group = cgroup.make_group(hierarchy, "run")
+        group.limit(Limits(memory_bytes=64 * MIB, processes=8))
         program = subprocess.Popen(["sh", "-c", "read go; exec sleep 60"], stdin=subprocess.PIPE)
         group.add(program.pid)
         assert program.stdin is not None

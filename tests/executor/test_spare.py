@@ -1,0 +1,81 @@
+"""The cell that is begun ahead of its use."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import trio
+
+from executor import Executor, Limits, Request, Settings, Status, open_executor
+from executor.model import MIB
+
+PATIENCE_S = 60.0
+
+
+@pytest.fixture
+async def cold(project: Path, state_dir: Path) -> AsyncIterator[Executor]:
+    """An executor where no program waits for its run."""
+    async with open_executor(
+        project=project,
+        state_dir=state_dir,
+        rules=None,
+        home=Path.home(),
+        settings=Settings(warm=False),
+    ) as opened:
+        yield opened
+
+
+async def spare_pid(executor: Executor) -> int:
+    """The spare's process, once there is one."""
+    spare = executor._supply._spare
+    with trio.fail_after(PATIENCE_S):
+        while spare._there is None:  # noqa: ASYNC110 - nothing tells of it
+            await trio.sleep(0.01)
+    assert spare._there.cell is not None
+    return spare._there.cell.pid
+
+
+async def said(executor: Executor, code: str, limits: Limits | None = None) -> str:
+    request = Request("shell", code, limits=limits or Limits())
+    return (await executor.run(request)).result.stdout.text
+
+
+async def test_each_run_takes_another_process(cold):
+    assert await said(cold, "echo one") == "one\n"
+    first = await spare_pid(cold)
+    assert await said(cold, "echo two") == "two\n"
+    assert await spare_pid(cold) != first
+
+
+async def test_the_limits_are_those_of_the_run_that_takes_it(cold):
+    await said(cold, "true")
+    await spare_pid(cold)
+    eat = "x=$(head -c 100000000 /dev/zero | tr '\\0' x); echo ${#x}"
+    result = (await cold.run(Request("shell", eat, limits=Limits(memory_bytes=64 * MIB)))).result
+    assert result.status is Status.MEMORY_LIMIT
+    await spare_pid(cold)
+    assert await said(cold, eat, Limits(memory_bytes=1024 * MIB)) == "100000000\n"
+
+
+async def test_one_that_was_killed_while_it_waited_is_not_taken(cold):
+    await said(cold, "true")
+    pid = await spare_pid(cold)
+    pidfd = os.pidfd_open(pid)
+    os.kill(pid, signal.SIGKILL)
+    await trio.lowlevel.wait_readable(pidfd)
+    os.close(pidfd)
+    assert await said(cold, "echo here") == "here\n"
+
+
+async def test_it_is_gone_when_the_executor_is(project, state_dir):
+    settings = Settings(warm=False)
+    async with open_executor(
+        project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
+    ) as opened:
+        await said(opened, "true")
+        pid = await spare_pid(opened)
+    assert not Path(f"/proc/{pid}").exists()
