@@ -36,6 +36,7 @@ VERBS: dict[str, str] = {
     "stop": "stop a program that runs now",
     "ci": "run a pipeline of steps, each in the sandbox, and report on it",
     "config": "show settings and where each comes from, or start a file of them",
+    "completion": "print a script that completes verbs and options in a shell",
     "doctor": "show what works here, and how to get what does not",
     "images": "make, list or remove the container images in which programs run",
     "serve": "serve agents over stdio or HTTP (Model Context Protocol)",

@@ -1,0 +1,62 @@
+"""Print a script by which a shell completes verbs, options and words.
+
+  bash, zsh, fish     the script for that shell
+  sources, profiles   the words that a script asks for: labels of what is kept, names of profiles
+
+Load it in the shell's start-up file, or write it once to where the shell looks:
+
+  source <(context-mode completion bash)                                    # in ~/.bashrc
+  eval "$(context-mode completion zsh)"                                     # in ~/.zshrc
+  context-mode completion fish > ~/.config/fish/completions/context-mode.fish
+
+examples:
+  context-mode completion bash
+  context-mode completion profiles
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from ctxmode import exit_codes
+from ctxmode.config import load_config
+
+WORDS = ("sources", "profiles")
+SHELLS = ("bash", "zsh", "fish")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "what",
+        choices=(*SHELLS, *WORDS),
+        metavar="SHELL",
+        help="bash, zsh or fish; or what to list",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from ctxmode.completion import harmless, script  # noqa: PLC0415 - loads every verb's parser
+
+    if args.what in SHELLS:
+        from ctxmode.cli import VERBS  # noqa: PLC0415 - it imports this module by name
+
+        sys.stdout.write(script(args.what, VERBS) + "\n")
+    else:
+        words = _labels(args) if args.what == "sources" else _profiles(args)
+        sys.stdout.writelines(f"{word}\n" for word in harmless(words))
+    return exit_codes.OK
+
+
+def _labels(args: argparse.Namespace) -> list[str]:
+    from ctxmode.library import open_library  # noqa: PLC0415
+
+    with open_library(load_config(args.project)) as library:
+        return [source.label.split(" (")[0] for source in library.sources()]
+
+
+def _profiles(args: argparse.Namespace) -> list[str]:
+    from ctxmode.profiles import load_profiles  # noqa: PLC0415
+
+    config = load_config(args.project)
+    return list(load_profiles(config.project, config.config_home).by_name)

@@ -1,0 +1,119 @@
+"""Completion scripts for shells, made of the verbs' own parsers by shtab.
+
+A script holds every verb, option and fixed word, so that completing starts no program; only labels
+and profiles, which change, are asked of `context-mode completion sources|profiles`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import shtab
+
+import kb
+from ctxmode import parsing
+from ctxmode.commands.run_options import LIMIT_NAMES
+from ctxmode.mcp.tools import TOOLS
+from ctxmode.setup.hosts import HOSTS
+from images import GROUPS
+from runtimes import LANGUAGES
+
+_LANGUAGES = tuple(row.name for row in LANGUAGES)
+# What some shell would take for more than a word stays out: labels hold what programs were called.
+_HARMLESS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+@-]*")
+
+Completer = dict[str, Any]
+
+
+def harmless(words: Iterable[str]) -> Iterator[str]:
+    """Those words that no shell changes, each once."""
+    return (word for word in dict.fromkeys(words) if _HARMLESS.fullmatch(word))
+
+
+def script(shell: str, verbs: Iterable[str]) -> str:
+    """The completion script for a shell.
+
+    `verbs` are those to complete, in the order in which they are shown.
+    """
+    root = argparse.ArgumentParser(prog="context-mode", add_help=False)
+    below = root.add_subparsers()
+    for verb in verbs:
+        parser = parsing.verb_parser(verb)
+        for each in (parser, *parsing.subparsers(parser).values()):
+            for action in each._actions:
+                _complete(verb, action)
+        below.add_parser(verb, help=verb)  # what has no help is left out
+        below.choices[verb] = parser
+    made: str = shtab.complete(root, shell)
+    return made
+
+
+def _asked(kind: str) -> Completer:
+    """Words that the program is asked for when they are needed."""
+    name, command = f"_context_mode_{kind}", f"context-mode completion {kind} 2>/dev/null"
+    return {
+        "bash": name,
+        "zsh": name,
+        "fish": f"(context-mode completion {kind} 2>/dev/null)",
+        "preamble": {
+            "bash": f"{name}() {{\n  local word\n  {command} | while IFS= read -r word; do\n"
+            '    [[ $word == "$1"* ]] && echo "$word"\n  done\n}',
+            "zsh": f'{name}() {{\n  compadd -- ${{(f)"$({command})"}}\n}}',
+        },
+    }
+
+
+def _words_or_files(name: str, words: Iterable[str]) -> Completer:
+    function, listed = f"_context_mode_{name}", " ".join(map(shlex.quote, words))
+    return {
+        "bash": function,
+        "zsh": function,
+        "fish": f"(printf '%s\\n' {listed}; __fish_complete_path (commandline -ct))",
+        "preamble": {
+            "bash": f'{function}() {{\n  compgen -W "{listed}" -- "$1"\n  compgen -f -- "$1"\n}}',
+            "zsh": f"{function}() {{\n  compadd -- {listed}\n  _files\n}}",
+        },
+    }
+
+
+SOURCES, PROFILES = _asked("sources"), _asked("profiles")
+BY_OPTION: dict[str, Completer | tuple[str, ...]] = {
+    "--profile": PROFILES,
+    "--source": SOURCES,
+    "--lang": _LANGUAGES,
+    "--language": _LANGUAGES,
+    "--tools": tuple(tool.name for tool in TOOLS),
+    "--kind": tuple(sorted(kb.CHUNKERS)),
+}
+BY_METAVAR: dict[str, Completer | tuple[str, ...]] = {
+    "LANGUAGE": _LANGUAGES,
+    "LANGUAGE|FILE": _words_or_files("programs", _LANGUAGES),
+    "HOST": tuple(host.name for host in HOSTS),
+    "GROUP": tuple(group.name for group in GROUPS),
+    "SOURCE": SOURCES,
+    "PART": SOURCES,
+    "DIR": shtab.DIRECTORY,
+    "show ID | diff A B": ("show", "diff"),
+}
+_FILES = re.compile(r"FILE|PATH")
+
+
+def _complete(verb: str, action: argparse.Action) -> None:
+    """Say how an option's value, or a word, is completed. New labels are nobody's to complete."""
+    if action.choices is not None or action.nargs == 0 or verb == "fetch":
+        return
+    metavar = str(action.metavar or "")
+    names = {name: BY_OPTION[name] for name in action.option_strings if name in BY_OPTION}
+    found = next(iter(names.values()), BY_METAVAR.get(metavar))
+    if "--limit" in action.option_strings and metavar == "NAME=VALUE":
+        found = tuple(f"{name}=" for name in LIMIT_NAMES)
+    if found is None and _FILES.search(metavar) and metavar != "PART":
+        found = shtab.FILE
+    if isinstance(found, tuple):
+        action.choices = found
+    elif found is not None:
+        action.complete = found  # type: ignore[attr-defined]
