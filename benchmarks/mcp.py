@@ -1,7 +1,9 @@
 """What the protocol adds to a run: `python -m benchmarks.mcp [--rounds N] [--json]`.
 
 A server answers calls of `ctx_execute` over its pipe, in turn with runs of the same command line
-through an executor of this process. What the idle server holds in memory is told, too.
+through an executor of this process, and with calls of a server that is nothing but the protocol's
+library, its own transport and a tool that does nothing: what no server can be faster than that uses
+them. What the idle server holds in memory is told, too.
 """
 
 from __future__ import annotations
@@ -24,6 +26,27 @@ from benchmarks.startup import INITIALIZE
 from executor import Request
 
 IDLE_S = 3.0
+WARM_UP = 5
+"""Calls that are not counted: they prove the shell, and fill what waits."""
+
+NOTHING = """
+import mcp.types, trio
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+async def tools(context, params):
+    return mcp.types.ListToolsResult(tools=[])
+
+async def call(context, params):
+    return mcp.types.CallToolResult(content=[mcp.types.TextContent(type="text", text="")])
+
+async def main():
+    server = Server("nothing", on_list_tools=tools, on_call_tool=call)
+    async with stdio_server() as streams:
+        await server.run(*streams, server.create_initialization_options())
+
+trio.run(main)
+"""
 
 
 class Client:
@@ -47,11 +70,10 @@ class Client:
         self.server.stdin.write(json.dumps(message).encode() + b"\n")
         self.server.stdin.flush()
 
-    def run(self) -> float:
-        """Seconds of one call that runs `true`."""
+    def call(self, tool: str, **arguments: str) -> float:
+        """Seconds of one call."""
         started = time.perf_counter()
-        arguments = {"language": "shell", "code": "true"}
-        result = self.ask("tools/call", {"name": "ctx_execute", "arguments": arguments})
+        result = self.ask("tools/call", {"name": tool, "arguments": arguments})
         took = time.perf_counter() - started
         if result.get("isError"):
             raise RuntimeError(str(result))
@@ -63,18 +85,22 @@ class Client:
 
 
 @contextmanager
-def server() -> Iterator[Client]:
-    """A server of an empty project, ready for calls."""
+def server(*arguments: str) -> Iterator[Client]:
+    """What an interpreter with these arguments serves, in an empty project, ready for calls."""
     with tempfile.TemporaryDirectory(prefix="ctxmode-bench-") as folder:
         project = Path(folder, "project")
         project.mkdir()
-        command = [sys.executable, "-m", "ctxmode", "serve", "--project", str(project)]
         with subprocess.Popen(
-            command,
+            [sys.executable, *arguments],
+            cwd=project,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "CONTEXT_MODE_DIR": str(Path(folder, "data"))},
+            env={
+                **os.environ,
+                "CONTEXT_MODE_DIR": str(Path(folder, "data")),
+                "CONTEXT_MODE_PROJECT_DIR": str(project),
+            },
         ) as process:
             client = Client(process)
             client.ask("initialize", INITIALIZE["params"])
@@ -86,21 +112,26 @@ def server() -> Iterator[Client]:
 
 async def measure(rounds: int) -> Report:
     report = Report("mcp")
-    with server() as client:
+    ours: list[float] = []
+    nothing: list[float] = []
+    direct: list[float] = []
+    with server("-m", "ctxmode", "serve") as client, server("-c", NOTHING) as bare:
         async with opened() as executor:
-            ours, direct = [], []
-            for number in range(rounds + 5):
-                call = client.run()
+            for _ in range(rounds + WARM_UP):
+                ours.append(client.call("ctx_execute", language="shell", code="true"))
+                nothing.append(bare.call("nothing"))
                 started = time.perf_counter()
                 await executor.run(Request("shell", "true"))
-                if number >= 5:  # the first ones prove the shell, and fill what waits
-                    ours.append(call)
-                    direct.append(time.perf_counter() - started)
+                direct.append(time.perf_counter() - started)
                 await trio.sleep(0.05)
         time.sleep(IDLE_S)
         report.figures = {"idle_server_resident_mib": client.resident_mib()}
-    report.add(Row("ctx_execute", summary(ours), summary(direct), bar_ms=3))
-    report.notes = (f"{rounds} calls, in turn with the same run through an executor",)
+    run = summary(direct[WARM_UP:])
+    report.add(Row("ctx_execute", summary(ours[WARM_UP:]), run, bar_ms=3))
+    report.add(Row("a tool that does nothing", summary(nothing[WARM_UP:])))
+    report.notes = (
+        f"{rounds} calls, in turn with the same run through an executor, and with an empty call",
+    )
     return report
 
 

@@ -9,7 +9,7 @@ import logging
 import sqlite3
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -36,7 +36,7 @@ from ctxmode.logged import logged
 from ctxmode.purging import PurgeRequest
 from ctxmode.rules import load as load_rules
 from ctxmode.searching import SearchRequest
-from ctxmode.usage import Usage, record
+from ctxmode.usage import Answered, Recorder, Usage, record
 from ctxmode.usage_table import read_usage
 from executor import (
     Background,
@@ -76,6 +76,7 @@ class App:
         self._engine = engine
         self._keep = keep
         self._store = keep.store
+        self.recorder = Recorder(self.config.usage_file)
         self._backgrounds = backgrounds
 
     async def execute(
@@ -159,18 +160,11 @@ class App:
         """Forget sources for good."""
         return await self._writing(partial(self.library.purge, request))
 
-    async def count(self, tool: str, *, failed: bool, produced: int, returned: int) -> None:
+    async def count(self, call: Answered) -> None:
         """Add one call to the project's counts. Where they cannot be written the call stands."""
-        add = partial(
-            record,
-            self.config.usage_file,
-            tool,
-            failed=failed,
-            produced=produced,
-            returned=returned,
-        )
         try:
-            await trio.to_thread.run_sync(add)
+            if not self.recorder.add(call):
+                await trio.to_thread.run_sync(record, self.config.usage_file, call)
         except (sqlite3.Error, OSError) as error:
             logging.getLogger(__name__).warning("a call was not counted: %s", error)
 
@@ -230,7 +224,9 @@ async def open_app(config: Config) -> AsyncIterator[App]:
                 nursery.start_soon(_index_behind, keep)
                 library = Library(config, store, rules)
                 notices = (*store.notices, *refused)
-                yield App(library, engine, keep, backgrounds, notices)
+                app = App(library, engine, keep, backgrounds, notices)
+                with closing(app.recorder):
+                    yield app
                 nursery.cancel_scope.cancel()
         with trio.move_on_after(DRAIN_S_MAX):
             await keep.index_queued()

@@ -58,22 +58,27 @@ def excerpt(text: str) -> str:
     return line if len(line) <= EXCERPT_CHARS_MAX else f"{line[: EXCERPT_CHARS_MAX - 1]}…"
 
 
-def write(folder: Path, entry: Entry) -> str:
-    """Append an entry, its owner's alone to read; returns why it could not be, or nothing."""
+def write(folder: Path, entry: Entry, *, wait: bool = True) -> str | None:
+    """Append an entry, its owner's alone to read; returns why it could not be, or nothing.
+
+    Without `wait` it is None, and nothing was written, while another process writes.
+    """
     line = json.dumps(asdict(entry), ensure_ascii=True, separators=(",", ":")) + "\n"
     path = folder / FILE_NAME
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = _open_locked(path)
+        descriptor = _open_locked(path, wait=wait)
         try:
             if os.fstat(descriptor).st_size + len(line) > BYTES_MAX:
                 os.replace(path, _older(path))
-                fresh = _open_locked(path)
+                fresh = _open_locked(path, wait=wait)
                 os.close(descriptor)
                 descriptor = fresh
             os.write(descriptor, line.encode("ascii"))
         finally:
             os.close(descriptor)
+    except BlockingIOError:
+        return None
     except OSError as error:
         return f"the audit log {path} cannot be written: {error.strerror or error}"
     return ""
@@ -104,13 +109,14 @@ def _older(path: Path) -> Path:
     return path.with_name(f"{path.name}.1")
 
 
-def _open_locked(path: Path) -> int:
+def _open_locked(path: Path, *, wait: bool = True) -> int:
     """The file, locked against other writers, and certainly the one that bears the name."""
+    lock = fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB)
     while True:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(path, flags, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            fcntl.flock(descriptor, lock)
             if os.path.samestat(os.fstat(descriptor), os.stat(path)):
                 return descriptor
         except FileNotFoundError:

@@ -7,10 +7,10 @@ them; a model's context and what is written to logs get neither keys nor passwor
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from policy.secrets import redact
+from policy.secrets import find_secrets, redact
 
 _BETWEEN = "\t"
 
@@ -19,7 +19,7 @@ def shown(text: str, data: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """An answer's text and data without secrets; if there were any, both say how many."""
     redacted = redact(text)
     kinds: Counter[str] = Counter()
-    clean: dict[str, Any] = without_secrets(data, kinds)
+    clean: dict[str, Any] = without_secrets(data, kinds) if _may_hold_secrets(data) else data
     counts = dict(redacted.kinds) or dict(kinds)
     if not counts:
         return text, data
@@ -31,6 +31,26 @@ def told(counts: Mapping[str, int]) -> str:
     total = sum(counts.values())
     each = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
     return f"{total} secret{'s' if total > 1 else ''} redacted: {each}"
+
+
+def _may_hold_secrets(data: dict[str, Any]) -> bool:
+    """Whether any of the texts has a secret, by one search of them all: most answers have none,
+    and each search costs something however short the text is. Lines don't see each other."""
+    return bool(find_secrets("\n".join(_texts(data))))
+
+
+def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
+    """Every text that `without_secrets` looks at, as it looks at it."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif _is_words(value):
+        yield _BETWEEN.join(value)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
 
 
 def without_secrets(value: Any, kinds: Counter[str]) -> Any:  # noqa: ANN401 - JSON

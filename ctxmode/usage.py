@@ -11,10 +11,11 @@ that ever served it, in one small database beside its store.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ ESTIMATOR = f"UTF-8 bytes / {BYTES_PER_TOKEN}"
 FORMULA = "kept = produced - returned"
 BUSY_TIMEOUT_S = 5.0
 DAY_S = 86_400
+SHARE_OF_PATIENT_ONES = 256
+"""One of so many counts goes through a connection of its own, which tidies up the file's log."""
 
 _CREATE = """
     CREATE TABLE IF NOT EXISTS usage (
@@ -105,16 +108,81 @@ def tokens(count: int) -> int:
     return -estimate if count < 0 else estimate
 
 
-def record(path: Path, tool: str, *, failed: bool, produced: int, returned: int) -> None:
-    """Add one call, in one transaction.
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One call that was answered."""
+
+    tool: str
+    failed: bool = False
+    produced: int = 0
+    returned: int = 0
+
+
+def record(path: Path, call: Answered) -> None:
+    """Add one call, in one transaction, waiting for other servers of the project.
 
     Raises:
         sqlite3.Error: the counts cannot be written.
     """
-    day = int(time.time()) // DAY_S * DAY_S
     with _opened(path) as db:
+        _add(db, call)
+
+
+class Recorder:
+    """Adds calls without ever waiting, through a connection that stays open.
+
+    Opening one, and closing the last one, takes longer than most runs. What is added is there for
+    all others at once, and when this process is killed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._db: sqlite3.Connection | None = None
+        self._file: os.stat_result | None = None
+        self._added = 0
+
+    def add(self, call: Answered) -> bool:
+        """Whether the call was added; where not, `record` is to wait for its turn.
+
+        Raises:
+            sqlite3.Error: the counts cannot be written.
+            OSError: the file's folder is gone.
+        """
+        self._added += 1
+        if self._added % SHARE_OF_PATIENT_ONES == 0:
+            return False
+        try:
+            _add(self._current(), call)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise
+            return False
+        return True
+
+    def close(self) -> None:
+        """Let the file go; the next call opens it again."""
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+    def _current(self) -> sqlite3.Connection:
+        """The connection to the file that bears the name; a person may have removed an older."""
+        if self._db is not None and self._file is not None:
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(self._file, os.stat(self._path)):
+                    return self._db
+        self.close()
+        self._db = _connected(self._path, timeout_s=0)
+        self._db.execute("PRAGMA wal_autocheckpoint = 0")
+        self._file = os.stat(self._path)
+        return self._db
+
+
+def _add(db: sqlite3.Connection, call: Answered) -> None:
+    day = int(time.time()) // DAY_S * DAY_S
+    with db:
         db.execute(_CREATE)
-        db.execute(_ADD, (day, tool, int(failed), produced, returned))
+        db.execute(_ADD, (day, call.tool, int(call.failed), call.produced, call.returned))
 
 
 def read(path: Path) -> Usage:
@@ -139,16 +207,24 @@ def read(path: Path) -> Usage:
     return Usage(dict(sorted(by_tool.items())), by_day)
 
 
-@contextmanager
+@contextlib.contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    db = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)
+    db = _connected(path, BUSY_TIMEOUT_S)
+    try:
+        yield db
+    finally:
+        db.close()
+
+
+def _connected(path: Path, timeout_s: float) -> sqlite3.Connection:
+    db = sqlite3.connect(path, timeout=timeout_s)
     try:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
-        with db:
-            yield db
-    finally:
+    except sqlite3.Error:
         db.close()
+        raise
+    return db
 
 
 def _date(day: int) -> str:

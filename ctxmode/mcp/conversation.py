@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -14,6 +16,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
+from ctxmode import bugs
 from ctxmode.app import App
 from ctxmode.errors import UsageError
 from ctxmode.mcp import consent
@@ -104,18 +107,33 @@ class Conversation:
         if line := chunk.rstrip().rpartition(b"\n")[2]:
             self._note = line[: 4 * LINE_CHARS_MAX].decode("utf-8", "replace")
 
-    async def show_progress(self) -> None:
-        """Tell how long the call has been going on and what was last printed, until cancelled.
+    @contextmanager
+    def progress(self) -> Iterator[None]:
+        """Tell how long it goes on inside, and what was last printed, a client that asked for it.
 
-        Nothing is sent in the first second, nor to a client that did not ask for progress.
+        Whoever leaves does not wait for the task that tells it: an answer is not to queue behind
+        whatever else is ready to run.
         """
+        scope = trio.CancelScope()
+        if (self._context.meta or {}).get("progress_token") is not None:
+            self._context.lifespan_context.nursery.start_soon(self._show_progress, scope)
+        try:
+            yield
+        finally:
+            scope.cancel()
+
+    async def _show_progress(self, scope: trio.CancelScope) -> None:
         started = trio.current_time()
-        while True:
-            await trio.sleep(PROGRESS_EVERY_S)
-            elapsed = trio.current_time() - started
-            await self._context.session.report_progress(
-                round(elapsed, 1), message=self._latest() or f"{elapsed:.0f} s"
-            )
+        try:
+            with scope:
+                while True:
+                    await trio.sleep(PROGRESS_EVERY_S)
+                    elapsed = trio.current_time() - started
+                    await self._context.session.report_progress(
+                        round(elapsed, 1), message=self._latest() or f"{elapsed:.0f} s"
+                    )
+        except Exception as error:  # a defect here costs the display, not the server
+            sys.stderr.write(bugs.report(error))
 
     def _latest(self) -> str:
         """The latest line of output, cut behind what is a secret and not within it."""

@@ -27,7 +27,8 @@ class Projects:
 
     def __init__(self, config: Config, nursery: trio.Nursery) -> None:
         self.config = config
-        self._nursery = nursery
+        self.nursery = nursery
+        """For what goes on beside the calls; it ends with the server."""
         self._open: dict[Path, App] = {}
         self._opening: dict[Path, trio.Lock] = {}
         # What the client of a server over stdio said it works in; None: it was not asked yet.
@@ -49,7 +50,7 @@ class Projects:
                     raise UsageError(
                         f"this server has {OPEN_MAX} projects open", "Start another server."
                     )
-                opened = await self._nursery.start(self._hold, replace(self.config, project=folder))
+                opened = await self.nursery.start(self._hold, replace(self.config, project=folder))
                 if isinstance(opened, Exception):
                     raise opened
                 self._open[folder] = opened

@@ -27,6 +27,7 @@ from ctxmode.mcp.projects import Projects, open_projects
 from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.stdio import exchange_is_over, stdio_streams
 from ctxmode.mcp.tools import BY_NAME, TOOLS, Call, Tool
+from ctxmode.usage import Answered
 
 INSTRUCTIONS = """\
 Run code where the data is and bring back only the answer: ctx_execute for anything that may \
@@ -142,11 +143,9 @@ async def _carried_out(
     produced = 0
     try:
         with trio.fail_after(deadline_s) as conversation.scope:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(conversation.show_progress)
+            with conversation.progress():
                 app = await conversation.app()
                 reply = await tool.call(Call(app, conversation, tools), given)
-                nursery.cancel_scope.cancel()
         result, produced = _answered(reply), reply.produced
     except trio.TooSlowError:
         result = _failed(f"{tool.name} was stopped after {deadline_s:.0f} s. Ask for less at once.")
@@ -158,8 +157,7 @@ async def _carried_out(
         result = _failed(str(error) if expected else bugs.report(raised))
     if app is not None:
         returned = sum(len(c.text.encode()) for c in result.content if c.type == "text")
-        failed = bool(result.is_error)
-        await app.count(tool.name, failed=failed, produced=produced, returned=returned)
+        await app.count(Answered(tool.name, bool(result.is_error), produced, returned))
     return result
 
 

@@ -2,7 +2,7 @@
 
 The SDK's own stdio transport reads in a thread that cannot be left (an interrupt waits for the
 next line), answers nothing to a line it cannot parse (the caller waits for ever), and puts no
-bound on a line. This one abandons its reader, answers, and bounds.
+bound on a line. This one needs no thread, answers, and bounds.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import IO
 
 import anyio
 import trio
@@ -28,6 +27,8 @@ from mcp.types import (
 )
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
+
+from ctxmode.mcp import lines
 
 Incoming = SessionMessage | Exception
 
@@ -46,7 +47,7 @@ async def stdio_streams() -> AsyncIterator[
     While it is open, fd 0 is the null device and fd 1 is stderr, so nothing that any library or
     child prints can reach the protocol. Closes the incoming side when stdin ends.
     """
-    source, sink = _take(0, os.devnull, "rb"), _take(1, 2, "wb")
+    source, sink = _taken(0, os.devnull), _taken(1, 2)
     incoming_send, incoming = anyio.create_memory_object_stream[Incoming](0)
     outgoing, outgoing_receive = anyio.create_memory_object_stream[SessionMessage](0)
     async with trio.open_nursery() as nursery:
@@ -56,24 +57,23 @@ async def stdio_streams() -> AsyncIterator[
         nursery.cancel_scope.cancel()
 
 
-def _take(fd: int, instead: str | int, mode: str) -> IO[bytes]:
-    """Move `fd` out of everyone's reach and put something harmless in its place."""
+def _taken(fd: int, instead: str | int) -> int:
+    """Where `fd` is now, out of everyone's reach; something harmless is in its place."""
     private = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
     other = os.dup(instead) if isinstance(instead, int) else os.open(instead, os.O_RDONLY)
     os.dup2(other, fd)
     os.close(other)
-    # Never closed: an abandoned reader may still wait on it, and a recycled number would
-    # hand it someone else's file.
-    return os.fdopen(private, mode, closefd=False)
+    return private
 
 
 async def _read(
-    source: IO[bytes],
+    source: int,
     incoming: MemoryObjectSendStream[Incoming],
     outgoing: MemoryObjectSendStream[SessionMessage],
 ) -> None:
+    reader = lines.LineReader(source, LINE_BYTES_MAX)
     async with incoming, outgoing:
-        while line := await trio.to_thread.run_sync(_read_line, source, abandon_on_cancel=True):
+        while line := await reader.line():
             if not line.strip():
                 continue
             parsed = parse(line)
@@ -81,16 +81,6 @@ async def _read(
                 await outgoing.send(SessionMessage(parsed))
             else:
                 await incoming.send(parsed)
-
-
-def _read_line(source: IO[bytes]) -> bytes:
-    """The next line, cut after the bound; the rest of a longer one is read and dropped."""
-    line = source.readline(LINE_BYTES_MAX + 1)
-    if len(line) > LINE_BYTES_MAX and not line.endswith(b"\n"):
-        while rest := source.readline(1024 * 1024):
-            if rest.endswith(b"\n"):
-                break
-    return line
 
 
 def parse(line: bytes) -> SessionMessage | JSONRPCError:
@@ -122,13 +112,12 @@ def _refusal(request_id: str | int | None, code: int, message: str) -> JSONRPCEr
     return JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=code, message=message))
 
 
-async def _write(sink: IO[bytes], outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
+async def _write(sink: int, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
     async with outgoing:
         async for item in outgoing:
-            line = _packed(item.message)
             # A peer that stopped reading ends the conversation instead of holding it for ever.
             with trio.fail_after(WRITE_DEADLINE_S):
-                await trio.to_thread.run_sync(_write_line, sink, line, abandon_on_cancel=True)
+                await lines.write(sink, _packed(item.message) + b"\n")
 
 
 def _packed(message: JSONRPCMessage) -> bytes:
@@ -140,11 +129,6 @@ def _packed(message: JSONRPCMessage) -> bytes:
         return json.dumps(
             message.model_dump(mode="python", by_alias=True, exclude_unset=True)
         ).encode()
-
-
-def _write_line(sink: IO[bytes], line: bytes) -> None:
-    sink.write(line + b"\n")
-    sink.flush()
 
 
 def exchange_is_over(error: BaseException) -> bool:

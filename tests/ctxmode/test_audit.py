@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -85,6 +86,15 @@ def test_several_processes_write_whole_lines(tmp_path: Path):
     ).splitlines()
     assert all(json.loads(line)["excerpt"] == "x" * 200 for line in lines)
     assert len(lines) == 300 or sum(map(len, lines)) > 100_000
+
+
+def test_whoever_may_not_wait_writes_nothing_while_another_does(tmp_path: Path):
+    assert audit.write(tmp_path, entry(), wait=False) == ""
+    with open(tmp_path / audit.FILE_NAME, "ab") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        assert audit.write(tmp_path, entry(), wait=False) is None
+    assert audit.write(tmp_path, entry(), wait=False) == ""
+    assert len(list(audit.read(tmp_path))) == 2
 
 
 def test_a_place_that_cannot_be_written_is_told_and_raises_nothing(tmp_path: Path):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from ctxmode.redaction import shown, told, without_secrets
 
 KEY = "glpat-" + "Zq8Wx4Vr2Tk6Yp9Lm3Nd"
@@ -29,6 +32,23 @@ def test_what_is_in_the_data_alone_is_redacted_and_counted_too():
     text, data = shown("ok", {"sections": [{"text": f"a {KEY}"}]})
     assert text == "ok\n[1 secret redacted: 1 gitlab-token]"
     assert data["sections"] == [{"text": "a [REDACTED:gitlab-token]"}]
+
+
+FRAGMENTS = (
+    "ok", "", "password", "password:", "hunter2", "--password", "x-api-key:", "Bearer", KEY,
+    "-----BEGIN PRIVATE KEY-----", "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7", "=",
+    "\n", '"', "https://", "ada:s3cr3tWord9@host.example", "authorization: ",
+    "'", "e1f9a0b47c2d8e6f5a3b", " ",
+)  # fmt: skip
+TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=4).map("".join)
+
+
+@given(st.dictionaries(st.sampled_from("abcd"), TEXTS | st.lists(TEXTS, max_size=3)))
+def test_no_secret_is_missed_among_other_texts(data):
+    kinds: Counter[str] = Counter()
+    clean = without_secrets(data, kinds)
+    _, found = shown("ok", data)
+    assert found == (clean | {"redactions": dict(kinds)} if kinds else data)
 
 
 def test_the_words_of_a_command_are_read_together():
