@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.kb_corpora import QuerySet, Target, fetch, query_sets
-from kb import Store
+from kb import Store, compression
 
 LIMIT = 10
 EVIDENCE_BYTES = 4000
@@ -57,11 +57,12 @@ Searcher = Callable[[str], Sequence[Found]]
 def plain_searcher(store_path: Path) -> Searcher:
     """Any of the words, porter, BM25 with equal weights, over the chunks of the store."""
     db = sqlite3.connect(":memory:")
+    compression.register(db)
     db.execute("ATTACH ? AS kept", (str(store_path),))
     db.execute("CREATE VIRTUAL TABLE plain USING fts5(title, body, tokenize='porter unicode61')")
     db.execute(
         "INSERT INTO plain (rowid, title, body)"
-        " SELECT id, crumb || ' > ' || leaf, body FROM kept.chunk"
+        " SELECT id, crumb || ' > ' || leaf, chunk_text(body) FROM kept.chunk"
     )
     db.commit()  # else it would keep the store's write-ahead log from being emptied
 
@@ -77,7 +78,7 @@ def plain_searcher(store_path: Path) -> Searcher:
         ]
         rows = (
             db.execute(
-                "SELECT s.label, c.start_byte, c.end_byte, c.body FROM kept.chunk c"
+                "SELECT s.label, c.start_byte, c.end_byte, chunk_text(c.body) FROM kept.chunk c"
                 " JOIN kept.source s ON s.id = c.source_id WHERE c.id = ?",
                 (rowid,),
             ).fetchone()

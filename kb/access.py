@@ -26,6 +26,9 @@ class Access:
         self.path = path
         self.redact = redact
         read_only, self.notices = prepare(path, create=create)
+        self.known_words: set[str] = set()
+        """Some of the words that the vocabulary has; only to be used while writing."""
+        self._data_version = -1
         self._write_lock = threading.Lock()
         self._read_lock = threading.Lock()
         with translated(path):
@@ -62,13 +65,21 @@ class Access:
         """
         with self.exclusively() as db:
             db.execute("BEGIN IMMEDIATE")
+            self._forget_what_others_changed(db)
             try:
                 yield db
                 db.execute("COMMIT")
             except BaseException:
+                self.known_words.clear()
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 raise
+
+    def _forget_what_others_changed(self, db: sqlite3.Connection) -> None:
+        version = db.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._data_version:
+            self._data_version = version
+            self.known_words.clear()
 
     @contextmanager
     def exclusively(self) -> Iterator[sqlite3.Connection]:

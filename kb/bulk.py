@@ -89,7 +89,7 @@ class Bulk:
         if not self._ready:
             return
         with self._access.writing() as db:
-            stored = [indexing.store(db, prepared) for prepared in self._ready]
+            stored = [indexing.store(self._access, db, prepared) for prepared in self._ready]
         self._ready.clear()
         self.indexed += stored
         self.bytes_indexed += sum(indexed.bytes_indexed for indexed in stored)

@@ -30,14 +30,6 @@ class Mark(NamedTuple):
     identifiers: tuple[str, ...] = ()
 
 
-class SearchWords(NamedTuple):
-    """What a chunk is found by besides its text: parts of identifiers, and the words that typing
-    mistakes are corrected against."""
-
-    terms: str
-    vocabulary: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """One piece of a source.
@@ -45,8 +37,9 @@ class Chunk:
     `text` is exactly the source's bytes [`start_byte`, `end_byte`) decoded as UTF-8, where bytes
     that are not UTF-8 appear as U+FFFD; `raw` then holds those bytes and is None otherwise.
     Chunks of a source tile it: each starts where the one before ended. Lines count from 1, are
-    ended by a line feed, and `end_line` is the line of the last byte. `search_words` are those of
-    exactly this text where they are known already: `replace` them with None where you replace it.
+    ended by a line feed, and `end_line` is the line of the last byte. `search_terms` are the words
+    by which exactly this text is found besides its own, where they are known already: `replace`
+    them with None where you replace it.
     """
 
     title: tuple[str, ...]
@@ -59,7 +52,7 @@ class Chunk:
     end_line: int
     identifiers: tuple[str, ...] = ()
     raw: bytes | None = None
-    search_words: SearchWords | None = None
+    search_terms: str | None = None
 
     @property
     def title_text(self) -> str:
@@ -70,7 +63,8 @@ class Chunk:
 class ChunkedDocument:
     """What became of one source: its kind, its chunks in order, and what had to be given up.
 
-    Of a part of a source `state` is what chunking the next part must know to go on.
+    Of a part of a source `state` is what chunking the next part must know to go on. `vocabulary`
+    are the words that typing mistakes are corrected against, where they are known already.
     """
 
     kind: str
@@ -78,6 +72,7 @@ class ChunkedDocument:
     chunks: tuple[Chunk, ...]
     notes: tuple[str, ...] = ()
     state: str | None = None
+    vocabulary: frozenset[str] | None = None
 
     def __iter__(self) -> Iterator[Chunk]:
         return iter(self.chunks)

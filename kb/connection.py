@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from kb import compression
 from kb.errors import StoreCorruptError, StoreUnavailableError, translated
 from kb.schema import SchemaTooNewError, migrate
 
@@ -32,9 +33,9 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA temp_store = MEMORY")
         db.execute("PRAGMA cache_size = -16384")  # 16 MiB; the system caches the file besides
-        db.execute("PRAGMA page_size = 16384")  # 8 KiB pages leave a twelfth of them empty
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("PRAGMA wal_autocheckpoint = 4000")  # 16 MB
     except BaseException:
         db.close()
         raise
@@ -42,9 +43,11 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
 
 
 def _open(uri: str) -> sqlite3.Connection:
-    return sqlite3.connect(
+    db = sqlite3.connect(
         uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
     )
+    compression.register(db)
+    return db
 
 
 def _read_only(path: Path) -> sqlite3.Connection:

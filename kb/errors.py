@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,6 +63,8 @@ def translated(path: Path) -> Iterator[None]:
     """
     try:
         yield
+    except zlib.error as error:
+        raise StoreCorruptError(f"{path}: a text in it is damaged: run `kb check`") from error
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", None)
         if code is None:

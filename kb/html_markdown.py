@@ -10,6 +10,8 @@ import re
 from functools import cache
 from html import unescape
 from importlib import import_module
+from itertools import accumulate
+from operator import sub
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ _LANGUAGE = re.compile(
     re.IGNORECASE,
 )
 _NO_LANGUAGES = frozenset({"default", "none", "notranslate", "text", "plain", "plaintext"})
-_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
+_TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9-]*")
 _MARKUP = re.compile(r"(?is)<(script|style)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)|<[^<>]*>")
 # Elements that never hold others, or that authors leave open and the next one of them closes.
 _FLAT_NAMES = """
@@ -41,6 +43,7 @@ area base br col embed hr img input link meta param source track wbr
 p li dt dd td th tr tbody thead tfoot option
 """
 _FLAT = frozenset(_FLAT_NAMES.split())
+_NO_LETTERS = bytes(byte for byte in range(0x80) if not chr(byte).isalnum())
 
 
 def to_markdown(html: str, *, base_url: str | None = None) -> str:
@@ -67,14 +70,20 @@ def title_of(html: str) -> str | None:
 
 
 def _too_deep(html: str) -> bool:
-    depth = 0
-    for closing, name in _TAG.findall(html):
-        if name.lower() in _FLAT:
-            continue
-        depth = max(0, depth - 1) if closing else depth + 1
-        if depth > MAX_DEPTH:
-            return True
-    return False
+    steps = list(accumulate(map(_Steps().__getitem__, _TAG.findall(html)), initial=0))
+    ground = accumulate(steps, min)  # a stray end tag closes nothing
+    deepest: int = max(map(sub, steps, ground))
+    return deepest > MAX_DEPTH
+
+
+class _Steps(dict[str, int]):
+    """How much deeper the beginning of a tag leads. A table that fills as it is asked, so that a
+    page's thousands of tags are counted without a loop."""
+
+    def __missing__(self, tag: str) -> int:
+        name = tag.strip("</").lower()
+        self[tag] = 0 if name in _FLAT else -1 if tag.startswith("</") else 1
+        return self[tag]
 
 
 def bare_text(html: str) -> str:
@@ -122,7 +131,8 @@ def _written(html: str, base_url: str | None) -> str:
 
 
 def _letters(text: str) -> int:
-    return sum(map(str.isalnum, text))
+    """The bytes of its letters and digits, for which all that is not ASCII is taken."""
+    return len(text.encode("utf-8", "replace").translate(None, _NO_LETTERS))
 
 
 @cache

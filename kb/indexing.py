@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from kb import pending, reading, redaction, writing
+from kb import pending, reading, redaction, words, writing
 from kb.access import Access
 from kb.chunk import Chunk, ChunkedDocument
 from kb.chunking import chunk_in_worker, chunk_next, chunk_part
@@ -86,6 +86,7 @@ class _Cut:
     """One part of a source, ready to be stored: secrets are out, and counted where they begin."""
 
     chunks: tuple[Chunk, ...]
+    vocabulary: frozenset[str]
     notes: tuple[str, ...]
     redactions: int
     state: str | None = None
@@ -108,7 +109,7 @@ def add(access: Access, about: About, data: bytes) -> Indexed:
     """Chunk `data`, then store it in one transaction."""
     prepared = prepare(access, about, data)
     with access.writing() as db:
-        return store(db, prepared)
+        return store(access, db, prepared)
 
 
 def prepare(access: Access, about: About, data: bytes, *, apart: bool = False) -> Prepared:
@@ -127,10 +128,10 @@ def prepare(access: Access, about: About, data: bytes, *, apart: bool = False) -
     return Prepared(new, cut)
 
 
-def store(db: sqlite3.Connection, prepared: Prepared) -> Indexed:
+def store(access: Access, db: sqlite3.Connection, prepared: Prepared) -> Indexed:
     """Store it, within the caller's transaction."""
     source_id, version = writing.insert_source(db, prepared.new)
-    _store(db, source_id, prepared.cut)
+    _store(access, db, source_id, prepared.cut)
     return _indexed(prepared.new, source_id, version, [prepared.cut])
 
 
@@ -150,7 +151,7 @@ def add_spool(
     with access.writing() as db:
         source_id, version = writing.insert_source(db, new)
         for cut in cuts:
-            _store(db, source_id, cut)
+            _store(access, db, source_id, cut)
         if tail is not None:
             pending.enqueue(db, source_id, spool.absolute(), head, tail, cuts[0].state)
     if tail is None:
@@ -178,16 +179,22 @@ def _cut(
 ) -> _Cut:
     blanked = redaction.blanked(part.data, secrets, base_byte=part.start)
     document = chunker(blanked, detected, base_byte=part.start, base_line=part.line)
+    if secrets:
+        chunks = tuple(redaction.marked(document.chunks, secrets))
+        document = replace(document, chunks=chunks, vocabulary=None)
+    document = words.with_search_words(document)
     return _Cut(
-        tuple(redaction.marked(document.chunks, secrets)),
+        document.chunks,
+        document.vocabulary or frozenset(),
         document.notes,
         sum(part.start <= secret.start < part.end for secret in secrets),
         document.state,
     )
 
 
-def _store(db: sqlite3.Connection, source_id: int, cut: _Cut) -> None:
+def _store(access: Access, db: sqlite3.Connection, source_id: int, cut: _Cut) -> None:
     writing.insert_chunks(db, source_id, cut.chunks)
+    writing.insert_words(db, cut.vocabulary, access.known_words)
     writing.count_redactions(db, source_id, cut.redactions)
 
 
@@ -234,7 +241,7 @@ def index_next(access: Access, limit: int) -> int | None:
     with access.writing() as db:
         if pending.next_queued(db) != queued:  # another process was faster
             return limit
-        _store(db, queued.source_id, cut)
+        _store(access, db, queued.source_id, cut)
         last = pending.advance(db, queued, part, cut.state)
     if last:
         queued.spool.unlink(missing_ok=True)

@@ -97,4 +97,4 @@ def _marked(chunk: Chunk, secrets: Sequence[Span]) -> Chunk:
         position = min(secret.end - chunk.start_byte, len(data))
     raw = b"".join([*pieces, data[position:]])
     text = raw.decode("utf-8", "replace")
-    return replace(chunk, text=text, raw=None if chunk.raw is None else raw, search_words=None)
+    return replace(chunk, text=text, raw=None if chunk.raw is None else raw, search_terms=None)

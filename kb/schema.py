@@ -12,6 +12,8 @@ import sqlite3
 import time
 from collections.abc import Callable
 
+from kb.compression import SQL_NAME
+
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 
 
@@ -132,6 +134,18 @@ def add_state_of_queued_parts(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE pending ADD COLUMN state TEXT")
 
 
+def compress_texts(db: sqlite3.Connection) -> None:
+    """The text of chunks stored from now on is compressed; the indexes read it through the views
+    all the same."""
+    for view, condition in (("current_chunk", "IS NULL"), ("superseded_chunk", "IS NOT NULL")):
+        db.execute(f"DROP VIEW {view}")
+        db.execute(f"""
+            CREATE VIEW {view} AS
+            SELECT c.id, c.source_id, c.leaf, c.crumb, {SQL_NAME}(c.body) AS body, c.ident, s.label
+            FROM chunk c JOIN source s ON s.id = c.source_id
+            WHERE s.superseded_by {condition}""")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_sources_and_chunks,
     create_full_text_index,
@@ -140,6 +154,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     add_series,
     create_pages,
     add_state_of_queued_parts,
+    compress_texts,
 )
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from kb import vocabulary
 from kb.candidates import expressions
+from kb.compression import restored
 from kb.filters import Condition, Filters, condition, inline
 from kb.model import Correction, Hit, QueryResult, SearchState
 from kb.query import Corrections, Query, parse
@@ -160,7 +161,7 @@ def _read(db: sqlite3.Connection, chunk_id: int, score: float) -> Hit:
         source=label,
         source_id=source_id,
         title=f"{crumb} > {leaf}" if crumb else leaf,
-        text=body,
+        text=restored(body),
         kind=kind,
         language=language,
         start_byte=start,

@@ -6,13 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 
-from kb.chunk import Chunk, ChunkedDocument, SearchWords
+from kb.chunk import ChunkedDocument
 
-# Only at the start of a run and never giving back, so that a long run is read but once.
-_MIXED_CASE = re.compile(
-    r"(?<![A-Za-z0-9])(?:(?:[a-z0-9]++|[A-Z][a-z0-9]++)[A-Z]|[A-Z]{2,}+[a-z])[A-Za-z0-9]*+"
-)
+_MIXED_CASE = re.compile(r"(?:(?:[a-z0-9]++|[A-Z][a-z0-9]++)[A-Z]|[A-Z]{2,}+[a-z])[A-Za-z0-9]*+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -20,40 +18,69 @@ _UNSPACED = re.compile(
 )
 """Thai, Lao, Burmese, Khmer, Japanese, Chinese and Korean."""
 
-_WORD = re.compile(r"[^\W\d_]{4,32}")
-_ASCII_WORD = re.compile(r"[a-z]{4,32}")
+_WORD = re.compile(r"[^\W\d_]+")
+_WORD_LENGTHS = range(4, 33)
+"""Shorter words are too short to be told from others, longer ones are no words."""
+
+_CASES = bytes(
+    ord("A" if chr(byte).isupper() else "a" if chr(byte).islower() else "0")
+    if byte < 0x80 and chr(byte).isalnum()
+    else 0x20
+    for byte in range(256)
+)
+"""The case of each ASCII letter, digits, and a blank for all else."""
+
+_LETTERS = bytes(
+    byte if byte >= 0x80 else ord(chr(byte).lower()) if chr(byte).isalpha() else 0x20
+    for byte in range(256)
+)
+"""Each ASCII letter in lower case, the bytes of other characters, and a blank for the rest."""
 
 
 def index_terms(text: str, identifiers: Iterable[str] = ()) -> str:
     """Extra words under which `text` is to be found: the parts of its mixed-case identifiers, and
     every pair of characters in scripts that the tokenizer cannot divide into words."""
     terms: dict[str, None] = {}
-    for name in _MIXED_CASE.findall(text):
-        terms.update(dict.fromkeys(_PART.findall(name)))
+    for name in _mixed_case_names(text):
+        terms.update(dict.fromkeys(_parts(name)))
     if not text.isascii():
         terms.update(dict.fromkeys(pairs(text)))
     terms.update(dict.fromkeys(identifiers))
     return " ".join(terms)
 
 
-def search_words(chunk: Chunk) -> SearchWords:
-    """What `chunk` is found by besides its text."""
-    return chunk.search_words or SearchWords(
-        index_terms(chunk.text, chunk.identifiers), tuple(vocabulary(chunk.text))
-    )
+def _mixed_case_names(text: str) -> Iterator[bytes]:
+    """The words in which case changes, and some others. The change is looked for in the cases
+    alone, as plain bytes, for that is ten times as fast as an expression over the text."""
+    data = text.encode("utf-8", "replace")
+    cases = data.translate(_CASES)
+    for change in (b"aA", b"0A", b"AAa"):
+        at = cases.find(change)
+        while at >= 0:
+            end = cases.find(b" ", at)
+            end = len(cases) if end < 0 else end
+            yield data[cases.rfind(b" ", 0, at) + 1 : end]
+            at = cases.find(change, end)
+
+
+@lru_cache(8192)
+def _parts(name: bytes) -> tuple[str, ...]:
+    word = name.decode()
+    return tuple(_PART.findall(word)) if _MIXED_CASE.fullmatch(word) else ()
 
 
 def with_search_words(document: ChunkedDocument) -> ChunkedDocument:
-    """The document with the words of its chunks, each chunk's vocabulary without what an earlier
-    one's has, for it is the document's that counts."""
-    seen: set[str] = set()
-    chunks = []
-    for chunk in document.chunks:
-        found = vocabulary(chunk.text) - seen
-        seen |= found
-        terms = index_terms(chunk.text, chunk.identifiers)
-        chunks.append(replace(chunk, search_words=SearchWords(terms, tuple(found))))
-    return replace(document, chunks=tuple(chunks))
+    """The document with its vocabulary and the terms of every chunk, as far as it lacks them."""
+    chunks = tuple(
+        replace(chunk, search_terms=index_terms(chunk.text, chunk.identifiers))
+        if chunk.search_terms is None
+        else chunk
+        for chunk in document.chunks
+    )
+    words = document.vocabulary
+    if words is None:
+        words = vocabulary("\n".join([chunk.text for chunk in document.chunks]))
+    return replace(document, chunks=chunks, vocabulary=words)
 
 
 def parts(identifier: str) -> list[str]:
@@ -72,7 +99,9 @@ def unspaced(text: str) -> bool:
     return not text.isascii() and _UNSPACED.fullmatch(text) is not None
 
 
-def vocabulary(text: str) -> set[str]:
+def vocabulary(text: str) -> frozenset[str]:
     """The distinct words of `text`, lower case, that are long enough to be misspelt."""
-    lowered = text.lower()
-    return set((_ASCII_WORD if lowered.isascii() else _WORD).findall(lowered))
+    distinct = set(text.encode("utf-8", "replace").translate(_LETTERS).split())
+    words = b" ".join(distinct).decode("utf-8", "replace")
+    found = words.split() if words.isascii() else _WORD.findall(words.lower())
+    return frozenset(word for word in found if len(word) in _WORD_LENGTHS)

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kb import words
 from kb.chunk import Chunk
+from kb.compression import compressed
 
 _INDEXES = (("chunk_fts", "current_chunk"), ("history_fts", "superseded_chunk"))
 _COLUMNS = "leaf, crumb, body, ident, label"
+
+KNOWN_WORDS = 65_536
+"""How many words are remembered as stored, some 6 MB of them; nine of ten words of a new source are
+among them, and need not be looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,26 +94,32 @@ def insert_source(db: sqlite3.Connection, new: NewSource) -> tuple[int, int]:
 
 
 def insert_chunks(db: sqlite3.Connection, source_id: int, chunks: Sequence[Chunk]) -> None:
-    """Store the chunks, index them, add their words to the vocabulary and count their bytes."""
+    """Store the chunks, which have their search terms, index them and count their bytes."""
     if not chunks:
         return
-    last_id = db.execute("SELECT coalesce(max(id), 0) FROM chunk").fetchone()[0]
+    first_id = _next_chunk_id(db)
     db.executemany(
-        "INSERT INTO chunk (source_id, kind, language, start_byte, end_byte, start_line, end_line,"
-        " leaf, crumb, body, ident, raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (_row(source_id, chunk) for chunk in chunks),
+        "INSERT INTO chunk (id, source_id, kind, language, start_byte, end_byte, start_line,"
+        " end_line, leaf, crumb, body, ident, raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (_row(at, source_id, chunk) for at, chunk in enumerate(chunks, first_id)),
     )
-    for table, view in _INDEXES:  # a source may have been superseded while some of it was queued
-        db.execute(
-            f"INSERT INTO {table} (rowid, {_COLUMNS})"
-            f" SELECT id, {_COLUMNS} FROM {view} WHERE source_id = ? AND id > ?",
-            (source_id, last_id),
-        )
+    label, superseded = db.execute(
+        "SELECT label, superseded_by IS NOT NULL FROM source WHERE id = ?", (source_id,)
+    ).fetchone()
+    # It may have been superseded while some of it was queued. What is at hand goes into the index:
+    # reading it back through the view would restore every text.
+    table, _ = _INDEXES[superseded]
+    db.executemany(
+        f"INSERT INTO {table} (rowid, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            (at, *_title(chunk), chunk.text, chunk.search_terms, label)
+            for at, chunk in enumerate(chunks, first_id)
+        ),
+    )
     db.execute(
         "UPDATE source SET bytes_indexed = bytes_indexed + ? WHERE id = ?",
         (sum(chunk.end_byte - chunk.start_byte for chunk in chunks), source_id),
     )
-    insert_words(db, set().union(*(words.search_words(chunk).vocabulary for chunk in chunks)))
 
 
 def count_redactions(db: sqlite3.Connection, source_id: int, count: int) -> None:
@@ -118,18 +128,31 @@ def count_redactions(db: sqlite3.Connection, source_id: int, count: int) -> None
         db.execute("UPDATE source SET redactions = redactions + ? WHERE id = ?", (count, source_id))
 
 
-def insert_words(db: sqlite3.Connection, vocabulary: Iterable[str]) -> None:
+def _next_chunk_id(db: sqlite3.Connection) -> int:
+    """An id that no chunk has or had."""
+    row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chunk'").fetchone()
+    return int(row[0]) + 1 if row else 1
+
+
+def insert_words(db: sqlite3.Connection, vocabulary: frozenset[str], known: set[str]) -> None:
+    """Add words to those that typing mistakes are corrected against; `known` has some of those,
+    and is added to."""
+    new = vocabulary - known
+    if len(known) + len(new) > KNOWN_WORDS:
+        known.clear()
+    known |= new
     last_id = db.execute("SELECT coalesce(max(id), 0) FROM word").fetchone()[0]
     db.executemany(
-        "INSERT OR IGNORE INTO word (text) VALUES (?)", ((word,) for word in sorted(vocabulary))
+        "INSERT OR IGNORE INTO word (text) VALUES (?)", ((word,) for word in sorted(new))
     )
     db.execute(
         "INSERT INTO word_fts (rowid, text) SELECT id, text FROM word WHERE id > ?", (last_id,)
     )
 
 
-def _row(source_id: int, chunk: Chunk) -> tuple[object, ...]:
+def _row(chunk_id: int, source_id: int, chunk: Chunk) -> tuple[object, ...]:
     return (
+        chunk_id,
         source_id,
         chunk.kind,
         chunk.language,
@@ -137,12 +160,16 @@ def _row(source_id: int, chunk: Chunk) -> tuple[object, ...]:
         chunk.end_byte,
         chunk.start_line,
         chunk.end_line,
-        chunk.title[-1] if chunk.title else "",
-        " > ".join(chunk.title[:-1]),
-        chunk.text,
-        words.search_words(chunk).terms,
+        *_title(chunk),
+        compressed(chunk.text),
+        chunk.search_terms,
         chunk.raw,
     )
+
+
+def _title(chunk: Chunk) -> tuple[str, str]:
+    """The leaf, and the crumb above it."""
+    return (chunk.title[-1], " > ".join(chunk.title[:-1])) if chunk.title else ("", "")
 
 
 def supersede(db: sqlite3.Connection, old_id: int, new_id: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb import grammars
@@ -29,6 +30,7 @@ PARSE_S_PER_BYTE = 2e-6
 """Processor time for one parse: real programs take a twentieth of it."""
 
 _READ_BYTES = 65_536
+_CALLS_A_LOOK = 32
 _MAX_ERROR_CHILDREN = 4000
 _SPACE = b" \t\r\n"
 _NAME_BYTES = 200
@@ -52,22 +54,18 @@ def marks(data: bytes, language: str | None) -> Iterator[Mark]:
     """A mark where a definition starts, and one where it ends and its surroundings go on."""
     if language is None or not parsed(data, language):
         return
-    enclosing: list[_Definition] = []
-    for definition in _definitions(data, language):
-        yield from _ended(enclosing, definition.start)
-        enclosing.append(definition)
-        yield Mark(definition.start, _path(enclosing), identifiers=(definition.name,))
-    yield from _ended(enclosing, len(data))
-
-
-def _ended(enclosing: list[_Definition], position: int) -> Iterator[Mark]:
-    while enclosing and enclosing[-1].end <= position:
-        end = enclosing.pop().end
-        yield Mark(end, _path(enclosing))
-
-
-def _path(enclosing: list[_Definition]) -> tuple[str, ...]:
-    return tuple(definition.name for definition in enclosing[-_DEPTH:] if definition.name)
+    enclosing: list[tuple[int, tuple[str, ...]]] = []
+    path: tuple[str, ...] = ()
+    for start, end, name in _definitions(data, language):
+        while enclosing and enclosing[-1][0] <= start:
+            before, path = enclosing.pop()
+            yield Mark(before, path)
+        enclosing.append((end, path))
+        if name:
+            path = (*path[1 - _DEPTH :], name)
+        yield Mark(start, path, identifiers=(name,))
+    for end, outer in reversed(enclosing):
+        yield Mark(end, outer)
 
 
 def _definitions(data: bytes, language: str) -> list[_Definition]:
@@ -89,7 +87,7 @@ def _definitions(data: bytes, language: str) -> list[_Definition]:
         while outer.id in wraps:
             outer = wraps.pop(outer.id)
         start = _with_leads(data, leads, outer.start_byte)
-        found.append(_Definition(start, outer.end_byte, _name(node, names)))
+        found.append(_Definition(start, outer.end_byte, _name(data, node, names)))
     return sorted(found, key=lambda d: (d.start, -d.end))
 
 
@@ -107,8 +105,10 @@ def _matches(data: bytes, language: str) -> Iterator[dict[str, list[Node]]]:
     allowed_s = PARSE_BASE_S + PARSE_S_PER_BYTE * len(data)
     deadline = time.thread_time() + allowed_s
 
-    def late(*_: object) -> bool:
-        return time.thread_time() > deadline
+    calls = count()
+
+    def late(*_: object) -> bool:  # called every few microseconds, which asking the time takes
+        return next(calls) % _CALLS_A_LOOK == 0 and time.thread_time() > deadline
 
     def read(offset: int, _: object) -> bytes:
         return data[offset : offset + _READ_BYTES]
@@ -159,13 +159,14 @@ def _begins_line(data: bytes, position: int) -> bool:
     return position == 0 or data[position - 1] == 0x0A
 
 
-def _name(node: Node, names: list[Node]) -> str:
+def _name(data: bytes, node: Node, names: list[Node]) -> str:
     """What the definition is called, without a C declarator's stars and parameters."""
     if not names:
         field = node.child_by_field_name("name")
         names = [field] if field is not None else []
     parts = []
     for part in names:
-        text = (part.text or b"")[:_NAME_BYTES].decode("utf-8", "replace")
+        start = part.start_byte
+        text = data[start : min(part.end_byte, start + _NAME_BYTES)].decode("utf-8", "replace")
         parts.append(" ".join(text.partition("(")[0].split()).strip("*&\"' "))
     return ".".join(dict.fromkeys(p for p in parts if p))

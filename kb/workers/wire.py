@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kb.chunk import Chunk, ChunkedDocument, SearchWords
+from kb.chunk import Chunk, ChunkedDocument
 from kb.detect import Detected
 from kb.packing import text_and_raw
 
@@ -85,7 +85,7 @@ def decode_job(frame: bytes) -> Job:
 
 
 def encode_document(document: ChunkedDocument) -> bytes:
-    """The document without its text, every chunk with its words."""
+    """The document without its text, but with the words it is found by."""
     rows = [
         (
             chunk.title,
@@ -94,11 +94,12 @@ def encode_document(document: ChunkedDocument) -> bytes:
             chunk.start_line,
             chunk.end_line,
             chunk.identifiers,
-            chunk.search_words and (chunk.search_words.terms, chunk.search_words.vocabulary),
+            chunk.search_terms,
         )
         for chunk in document.chunks
     ]
-    return json.dumps({"chunks": rows, "notes": document.notes}).encode()
+    words = None if document.vocabulary is None else sorted(document.vocabulary)
+    return json.dumps({"chunks": rows, "notes": document.notes, "vocabulary": words}).encode()
 
 
 def decode_document(frame: bytes, data: bytes, detected: Detected, base: int) -> ChunkedDocument:
@@ -117,11 +118,18 @@ def decode_document(frame: bytes, data: bytes, detected: Detected, base: int) ->
     if position != len(data):
         raise ValueError(f"{position} of {len(data)} bytes came back")
     notes = tuple(map(str, reply["notes"]))
-    return ChunkedDocument(detected.kind, detected.language, tuple(chunks), notes)
+    words = reply["vocabulary"]
+    return ChunkedDocument(
+        detected.kind,
+        detected.language,
+        tuple(chunks),
+        notes,
+        vocabulary=None if words is None else frozenset(map(str, words)),
+    )
 
 
 def _chunk(row: Sequence[Any], data: bytes, start: int, kind: str, base: int) -> Chunk:
-    title, language, size, start_line, end_line, identifiers, search_words = row
+    title, language, size, start_line, end_line, identifiers, search_terms = row
     if not 0 < size <= len(data) - start:
         raise ValueError(f"a chunk of {size} bytes at {start} of {len(data)}")
     text, raw = text_and_raw(data[start : start + size])
@@ -136,5 +144,5 @@ def _chunk(row: Sequence[Any], data: bytes, start: int, kind: str, base: int) ->
         end_line=end_line,
         identifiers=tuple(identifiers),
         raw=raw,
-        search_words=search_words and SearchWords(search_words[0], tuple(search_words[1])),
+        search_terms=search_terms,
     )
