@@ -25,6 +25,7 @@ USES_MIN = 2  # what is used once may never be used again
 KINDS_MAX = 64
 LOOK_S = 5.0  # between two looks at age and memory
 RETRY_S = 60.0  # after one could not be made
+ROUNDS = 24  # of the scheduler, in which an answer comes from the end of its run to its client
 GUESS_BYTES = 24 << 20  # what one takes before the first of its kind is measured
 
 
@@ -166,6 +167,7 @@ class Pool(Generic[K, M]):
                         nursery.start_soon(self._fill, stock)
                     with trio.move_on_after(LOOK_S if self._stocks else float("inf")):
                         await self._stir.wait()
+                        await _after_what_is_ready()
         finally:
             self._empty()
 
@@ -236,3 +238,9 @@ class Pool(Generic[K, M]):
 
     def _bytes(self) -> int:
         return sum(member.bytes for stock in self._stocks.values() for member in stock.members)
+
+
+async def _after_what_is_ready() -> None:
+    """Let an answer out first that the end of a use has made possible."""
+    for _ in range(ROUNDS):
+        await trio.lowlevel.checkpoint()

@@ -80,6 +80,19 @@ async def test_what_was_used_twice_is_kept_ahead(tmp_path):
         assert await pool.take(Kind("b"), "as it is") is None
 
 
+async def test_an_answer_goes_out_before_the_next_is_made(tmp_path):
+    maker = Maker()
+    async with opened(tmp_path, maker) as pool:
+        await use(pool, Kind("a"), times=1)
+        with pool.use(Kind("a")):
+            pass
+        for _ in range(pool_module.ROUNDS // 2):  # from hand to hand, as an answer goes
+            await trio.lowlevel.checkpoint()
+            assert maker.made == []
+        await wait_all_tasks_blocked()
+        assert len(maker.made) == 1
+
+
 async def test_as_many_are_kept_as_were_in_use_at_once(tmp_path):
     maker = Maker()
     async with opened(tmp_path, maker) as pool:
