@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
 from kb.chunk import CAP_BYTES, TARGET_BYTES, Mark
 
@@ -18,6 +19,8 @@ _VARIABLE = re.compile(rb"0x[0-9a-fA-F]+|\b[0-9a-fA-F-]{16,}\b|\d+(?:[.:,]\d+)*|
 _CONTINUES = (b" ", b"\t", b"Caused by:", b"\r\n", b"\n", b"}", b")", b"]")
 _PYTHON_TRACE = b"Traceback (most recent call last):"
 _TEMPLATE_BYTES = 160
+_LINE_BYTES = 400
+_SAME_DIGIT = bytes.maketrans(b"123456789", b"0" * 9)
 _INTRODUCTION_BYTES = 1000
 """A Python trace belongs to the message before it, when that is of sane length."""
 
@@ -32,14 +35,11 @@ class _Section:
 
     def add(self, line: bytes) -> None:
         """Count an entry by its pattern: its first line with every number taken out."""
-        stamp = _TIMESTAMP.match(line)
-        rest = line
-        if stamp:
-            time = stamp[stamp.lastgroup or 0]
-            self.first_time = self.first_time or time
-            self.last_time = time
-            rest = line[stamp.end() :]
-        self.templates[_VARIABLE.sub(b"<*>", rest[:_TEMPLATE_BYTES]).strip(b" \t\r\n]:,.-")] += 1
+        time, template = _shape(line.translate(_SAME_DIGIT))
+        if time is not None:
+            self.last_time = line[time]
+            self.first_time = self.first_time or self.last_time
+        self.templates[template] += 1
 
     def title(self) -> str:
         """Time span, and what the entries say: the commonest pattern with its count."""
@@ -52,11 +52,21 @@ class _Section:
         return f"{span} {words}{times}".strip()
 
 
+@lru_cache(4096)
+def _shape(line: bytes) -> tuple[slice | None, bytes]:
+    """Where the time stands in a line, and its pattern. Which digits there are changes neither, so
+    that a log, with one digit for all of them, has few lines that differ."""
+    stamp = _TIMESTAMP.match(line)
+    rest = line if stamp is None else line[stamp.end() :]
+    template = _VARIABLE.sub(b"<*>", rest[:_TEMPLATE_BYTES]).strip(b" \t\r\n]:,.-")
+    return None if stamp is None else slice(*stamp.span(stamp.lastgroup or 0)), template
+
+
 def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
     """A mark for as many entries as make a chunk; one that has a stack trace stands alone."""
     section: _Section | None = None
-    for start, end, trace in _entries(data):
-        line = data[start : min(end, start + 400)].partition(b"\n")[0]
+    for start, first_end, end, trace in _entries(data):
+        line = data[start : min(first_end, start + _LINE_BYTES)]
         if trace:
             if section is not None:
                 yield Mark(section.start, (section.title(),))
@@ -72,27 +82,32 @@ def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
         yield Mark(section.start, (section.title(),))
 
 
-def _entries(data: bytes) -> Iterator[tuple[int, int, bool]]:
-    """Start and end of each entry, and whether it holds a stack trace: a line and those that
-    continue it by their indentation."""
-    start, position, trace, python = 0, 0, False, False
+def _entries(data: bytes) -> Iterator[tuple[int, int, int, bool]]:
+    """Each entry, a line and those that continue it by their indentation: where it starts, where
+    its first line and where itself ends, and whether it holds a stack trace."""
+    start, first_end, position, trace, python = 0, 0, 0, False, False
+    next_python = data.find(_PYTHON_TRACE)
     while position < len(data):
         end = data.find(b"\n", position) + 1 or len(data)
+        if position == start:
+            first_end = end
         continues = data.startswith(_CONTINUES, position)
         last_of_python = python and not continues
-        opens = data.find(_PYTHON_TRACE, position, min(end, position + 400)) >= 0
+        opens = position <= next_python < min(end, position + _LINE_BYTES)
+        if 0 <= next_python < end:
+            next_python = data.find(_PYTHON_TRACE, end)
         joins = opens and not trace and position - start < _INTRODUCTION_BYTES
         if position > start and not (continues or last_of_python or joins):
-            yield start, position, trace
-            start, trace = position, False
+            yield start, first_end, position, trace
+            start, first_end, trace = position, end, False
         python = opens or (python and continues)
         trace = trace or opens or (continues and data[position:end].lstrip()[:3] == b"at ")
         if last_of_python or end - start > CAP_BYTES:
-            yield start, end, trace
+            yield start, first_end, end, trace
             start, trace = end, False
         position = end
     if start < len(data):
-        yield start, len(data), trace
+        yield start, first_end, len(data), trace
 
 
 def _trace_title(data: bytes, start: int, end: int, first: bytes) -> tuple[str, ...]:
