@@ -8,6 +8,7 @@ from rich.text import Text
 from ctxmode import __version__, terminal
 from ctxmode.container_engine import EngineHealth
 from ctxmode.diagnosis import Diagnosis, PartHealth
+from ctxmode.remedies import remedies
 from ctxmode.render import size
 from executor import Isolation, LanguageReport
 
@@ -97,18 +98,6 @@ def _part_words(part: PartHealth) -> str:
 
 
 def _hints(diagnosis: Diagnosis) -> list[str]:
-    """What would mend each thing, one line each, ready to be copied."""
-    hints = [
-        f"{name}: {health.hint}"
-        for name, health in diagnosis.languages.items()
-        if not health.runnable and health.hint
-    ]
-    hints += [
-        f"{name}: {layer.remedy}"
-        for name, layer in diagnosis.isolation.layers.items()
-        if not layer.active and layer.remedy
-    ]
-    parts = (diagnosis.storage, diagnosis.fts5, diagnosis.opening)
-    hints += [part.remedy for part in parts if not part.ok and part.remedy]
-    hints += [f"containers: {remedy}" for remedy in diagnosis.container_engine.remedies]
-    return ["", "What would help:", *(f"  {hint}" for hint in hints), ""] if hints else [""]
+    """What would mend each thing, one line each."""
+    hints = [f"  {remedy.part}: {remedy.note}" for remedy in remedies(diagnosis)]
+    return ["", "What would help:", *hints, ""] if hints else [""]

@@ -16,11 +16,11 @@ import argparse
 import sys
 from functools import partial
 
-from ctxmode import exit_codes, launch
+from ctxmode import exit_codes, launch, remedies
 from ctxmode.app import App
 from ctxmode.config import load_config
 from ctxmode.diagnosis import Diagnosis, diagnose_closed
-from ctxmode.errors import ContextModeError
+from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.launch import print_json, with_app
 from runtimes import install_script
 
@@ -28,7 +28,14 @@ from runtimes import install_script
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="for programs: see docs/json.md")
     parser.add_argument("--refresh", action="store_true", help="prove every language anew")
-    parser.add_argument(
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument(
+        "--fix-hints", action="store_true", help="only what would help, as commands to paste"
+    )
+    instead.add_argument(
+        "--report", action="store_true", help="Markdown for others to read, without private data"
+    )
+    instead.add_argument(
         "--install-script", action="store_true", help="print a script that installs all languages"
     )
 
@@ -37,14 +44,42 @@ def run(args: argparse.Namespace) -> int:
     if args.install_script:
         sys.stdout.write(install_script())
         return exit_codes.OK
+    if args.report and args.json:
+        raise UsageError("--report is Markdown", "Leave out --json, or --report.")
     diagnosis = _diagnosis(args)
-    if args.json:
+    if args.fix_hints:
+        _show_hints(diagnosis, as_json=args.json)
+    elif args.report:
+        sys.stdout.write(_report(args, diagnosis))
+    elif args.json:
         print_json(diagnosis.to_json())
     else:
         from ctxmode.doctor_table import show  # noqa: PLC0415 - rich is for people only
 
         show(diagnosis)
     return exit_codes.ERROR if diagnosis.critical else exit_codes.OK
+
+
+def _show_hints(diagnosis: Diagnosis, *, as_json: bool) -> None:
+    found = remedies.remedies(diagnosis)
+    if as_json:
+        print_json({"hints": [one.to_json() for one in found]})
+    else:
+        sys.stdout.write(remedies.script(found))
+
+
+def _report(args: argparse.Namespace, diagnosis: Diagnosis) -> str:
+    from ctxmode import doctor_report  # noqa: PLC0415 - only who asks for it pays
+    from ctxmode.commands.config import described  # noqa: PLC0415
+
+    config = load_config(args.project)
+    try:
+        configured = described(config)
+    except ContextModeError as error:  # which keeps the project from opening, too
+        places = {"project": str(config.project), "storage": str(config.data_dir)}
+        configured = {**places, "settings": [], "profiles": [], "warnings": [str(error)]}
+    private = doctor_report.private_words(configured, str(config.home))
+    return doctor_report.report(diagnosis, configured, private)
 
 
 def _diagnosis(args: argparse.Namespace) -> Diagnosis:
