@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from ctxmode.diagnosis import Diagnosis
 
@@ -34,9 +34,6 @@ class Remedy:
     gives: str
     command: str
     note: str
-
-    def to_json(self) -> dict[str, str]:
-        return asdict(self)
 
 
 def remedies(diagnosis: Diagnosis) -> tuple[Remedy, ...]:
@@ -70,9 +67,9 @@ def _found(diagnosis: Diagnosis) -> Iterator[tuple[str, str, str]]:
         "full text": diagnosis.fts5,
         "opening": diagnosis.opening,
     }
-    for name, part in parts.items():
-        if not part.ok and part.remedy:
-            yield name, GIVES[name], part.remedy
+    for name, health in parts.items():
+        if not health.ok and health.remedy:
+            yield name, GIVES[name], health.remedy
     for remedy in diagnosis.container_engine.remedies:
         part = "old images" if " images remove" in remedy else "containers"
         yield part, GIVES[part], remedy

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import asdict
 from functools import partial
 
 from ctxmode import exit_codes, launch, remedies
@@ -26,7 +27,7 @@ from runtimes import install_script
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="for programs: see docs/json.md")
+    parser.add_argument("--json", action="store_true", help="for programs: docs/cli.md has the shape")
     parser.add_argument("--refresh", action="store_true", help="prove every language anew")
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(
@@ -63,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 def _show_hints(diagnosis: Diagnosis, *, as_json: bool) -> None:
     found = remedies.remedies(diagnosis)
     if as_json:
-        print_json({"hints": [one.to_json() for one in found]})
+        print_json({"hints": [asdict(one) for one in found]})
     else:
         sys.stdout.write(remedies.script(found))
 
