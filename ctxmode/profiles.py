@@ -124,7 +124,7 @@ def _defined(
             except ValueError as error:
                 where = ("profiles", name, key)
                 problem = f"profile {name}: {key}: {error}"
-                raise file.error(where, problem, "See README, Profiles.") from error
+                raise file.error(where, problem, "See docs/profiles.md.") from error
     return replace(base, name=name, **given)
 
 

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "action", choices=("show", "init", "schema"), metavar="ACTION", help="show, init or schema"
     )
     parser.add_argument("--in-project", action="store_true", help="init: the project's file")
-    parser.add_argument("--json", action="store_true", help="for programs: docs/cli.md has the shape")
+    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
 def run(args: argparse.Namespace) -> int:

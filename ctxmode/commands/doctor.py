@@ -27,7 +27,7 @@ from runtimes import install_script
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="for programs: docs/cli.md has the shape")
+    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
     parser.add_argument("--refresh", action="store_true", help="prove every language anew")
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="fetch anew whatever is kept")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="per page; default: 30")
     parser.add_argument("--concurrency", type=int, default=4, metavar="N", help="1 to 8")
-    parser.add_argument("--json", action="store_true", help="for programs: docs/cli.md has the shape")
+    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
 def run(args: argparse.Namespace) -> int:

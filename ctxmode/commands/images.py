@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for action in (build, listing, remove):
         names = ", ".join(each.name for each in GROUPS)
         action.add_argument("groups", nargs="*", metavar="GROUP", help=f"default: all ({names})")
-        action.add_argument("--json", action="store_true", help="for programs: docs/cli.md has the shape")
+        action.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     backup.add_argument("file", metavar="FILE", help="a new file")
     stats = commands.add_parser("stats", help="sources, chunks and bytes")
     for command in (check, backup, stats):
-        command.add_argument("--json", action="store_true", help="for programs: docs/cli.md has the shape")
+        command.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -49,7 +49,7 @@ class Output:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", metavar="show ID | diff A B")
     parser.add_argument("--limit", type=int, default=50, metavar="N", help="only the latest N")
-    parser.add_argument("--json", action="store_true", help="for programs: docs/cli.md has the shape")
+    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             action.add_argument(
                 "--rules", metavar="FILE", required=required, help="these rules alone"
             )
-        action.add_argument("--json", action="store_true", help="for programs: docs/cli.md has the shape")
+        action.add_argument("--json", action="store_true", help="as docs/cli.md tells")
         action.add_argument(
             "--project", metavar="DIR", default=argparse.SUPPRESS, help="the project folder"
         )

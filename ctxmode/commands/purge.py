@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pinned", action="store_true", help="pinned sources, too")
     parser.add_argument("--all", action="store_true", help="everything of this project")
     parser.add_argument("--yes", action="store_true", help="needed with --all")
-    parser.add_argument("--json", action="store_true", help="for programs: docs/cli.md has the shape")
+    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
 def run(args: argparse.Namespace) -> int:

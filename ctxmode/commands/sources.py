@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("part", nargs="?", metavar="PART", help="only labels that hold this")
     parser.add_argument("--all", action="store_true", help="superseded versions, too")
     parser.add_argument("--limit", type=int, metavar="N", help="only the latest N")
-    parser.add_argument("--json", action="store_true", help="for programs: docs/cli.md has the shape")
+    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
 def run(args: argparse.Namespace) -> int:
