@@ -16,6 +16,7 @@ from executor.box import Place
 from executor.budget import Budget
 from executor.errors import SandboxUnavailableError
 from executor.placement import Machine, placed
+from executor.project_search import ProjectSearch
 from executor.removal import remove
 from executor.runner import OpenBox
 from executor.settings import Settings
@@ -93,7 +94,9 @@ async def _cells(
     # Staged as a whole: cells are shown what is put there later.
     stage |= dict.fromkeys((str(here.temporary), str(ground.state_dir / "caches")))
     budget = Budget(here.folder, here.id, settings.warm_bytes) if settings.warm else None
-    machine = Machine(project, ground.hierarchy, ground.why_no_cgroup, here.temporary, repository)
+    machine = Machine(
+        ProjectSearch(project), ground.hierarchy, ground.why_no_cgroup, here.temporary, repository
+    )
     async with (
         placed(machine, list(stage), as_root=is_real_root()) as placement,
         open_supply(placement, ground.hierarchy, budget) as supply,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from executor.model import Isolation
     from executor.placement import Layout
     from executor.profile import Profile
+    from executor.project_search import ProjectSearch
 
 
 class Box(Protocol):
@@ -53,6 +54,10 @@ class Place(Protocol):
 
     @property
     def project(self) -> Path: ...
+
+    @property
+    def search(self) -> ProjectSearch:
+        """What of the project boxes are not shown, or may not change."""
 
     @property
     def temporary(self) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -220,15 +221,24 @@ def _own_group(controller: str) -> str:
 
 def _number(path: Path) -> int | None:
     try:
-        return int(path.read_text())
+        return int(_content(path))
     except (OSError, ValueError):
         return None
 
 
 def _event(path: Path, name: str) -> int:
     try:
-        words = path.read_text().split()
+        words = _content(path).decode().split()
     except OSError:
         return 0
     pairs = dict(zip(words[::2], words[1::2], strict=False))
     return int(pairs.get(name, 0))
+
+
+def _content(path: Path) -> bytes:
+    """A small file of the kernel's, in three system calls: every run looks into four of them."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(file, 4096)
+    finally:
+        os.close(file)

@@ -34,6 +34,7 @@ from executor.removal import remove
 from executor.request import Checked
 from executor.runner import Job, Runner
 from executor.toolchain_caches import ToolchainCaches
+from runtimes.model import CompileInputs
 
 KEY_VERSION = 1
 PRODUCT_BYTES_MAX = 64 * MIB
@@ -100,7 +101,10 @@ class Compiler:
             observe=observe,
         )
         beside = partial(_beside, checked, candidate, self._caches.shown(candidate))
-        plan = await trio.to_thread.run_sync(self._plan, checked, candidate, version)
+        inputs = candidate.toolchain.inputs
+        if inputs is None:  # nothing of it is compiled by itself
+            return await start(beside)
+        plan = await trio.to_thread.run_sync(self._plan, checked, candidate, version, inputs)
         if plan is None:
             return await start(beside)
         compiled = await trio.to_thread.run_sync(self._store.load, plan.key)
@@ -123,12 +127,15 @@ class Compiler:
         return _with_usage(await start(partial(_shortened, beside, spent)), spent)
 
     def _plan(
-        self, checked: Checked, candidate: runtimes.Candidate, version: str | None
+        self,
+        checked: Checked,
+        candidate: runtimes.Candidate,
+        version: str | None,
+        inputs: CompileInputs,
     ) -> _Plan | None:
         """How to compile a request's program by itself; None if it has to see the project."""
-        inputs = candidate.toolchain.inputs
         request = checked.request
-        if inputs is None or candidate.project_specific or not self._may_keep:
+        if candidate.project_specific or not self._may_keep:
             return None
         if self._runner.placement.tier != "A":  # the others show paths that differ from run to run
             return None

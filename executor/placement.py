@@ -20,6 +20,7 @@ from executor.layers import REMEDIES, Findings, layers
 from executor.model import Isolation, Limits
 from executor.profile import ANALYZE, Profile, ProjectAccess
 from executor.project_files import Guarded
+from executor.project_search import ProjectSearch
 from executor.removal import remove
 from executor.work_copy import WorkCopy
 from runtimes import Step
@@ -58,13 +59,17 @@ class Placement:
 
     tier: str
     isolation: Isolation
-    project: Path
+    search: ProjectSearch
     spawner: Spawner
     temporary: Path  # where tier B's cells have their folders, and others what they are shown
     # Where a worktree's git data lies, as found when the project was opened: what a run writes
     # into a `.git` file later must not choose what the next one is shown.
     repository: tuple[str, ...]
     travels: bool = False
+
+    @property
+    def project(self) -> Path:
+        return self.search.project
 
     def layout(self, profile: Profile) -> Layout:
         """The folders of one cell. Tier B has no file system of its own: its lie on the host.
@@ -86,7 +91,7 @@ class Placement:
         if profile.project is not ProjectAccess.LIVE:
             return layout
         try:
-            return replace(layout, work_copy=work_copy.make(self.project, copy, owner))
+            return replace(layout, work_copy=work_copy.make(self.search, copy, owner))
         except BaseException:
             layout.remove()
             raise
@@ -129,7 +134,7 @@ class Placement:
             job=layout.job,
             scratch=layout.scratch,
             home=layout.home,
-            guarded=project_files.guarded(self.project, access),
+            guarded=project_files.guarded(self.search, access),
             readable=self._readable(layout),
             listen=profile.network.listen,
             session=session,
@@ -163,14 +168,14 @@ class Placement:
             return ()
         if layout.work_copy:
             return ((str(layout.work_copy.folder), "rw"),)
-        return project_files.readable(self.project)
+        return project_files.readable(self.search)
 
     def _passed_through(self, profile: Profile, layout: Layout) -> Iterator[tuple[str, str]]:
         """The paths that a profile shows, those below the home at the same place of the cell's."""
         for path in profile.read:
             source = os.path.realpath(os.path.expanduser(path))
             target = f"{layout.home}/{path[2:]}" if path.startswith("~/") else path
-            if os.path.exists(source):
+            if os.path.exists(source) and not self.search.denies(source):
                 yield self.spawner.source(source), target
 
 
@@ -186,7 +191,7 @@ def not_of_the_system(paths: Iterable[str]) -> Iterator[str]:
 class Machine:
     """What placing a project needs to know beyond the spawner."""
 
-    project: Path
+    search: ProjectSearch
     hierarchy: cgroup.Hierarchy | None
     why_no_cgroup: str
     temporary: Path
@@ -219,7 +224,7 @@ async def placed(
                 placement = Placement(
                     tier,
                     Isolation(tier),
-                    machine.project,
+                    machine.search,
                     spawner,
                     machine.temporary,
                     machine.repository,
@@ -236,7 +241,7 @@ async def placed(
                 machine.why_no_cgroup,
                 why_not_a=reasons.get("A", ""),
                 mapped_uid=spawner.uid if spawner.staged else None,
-                why_not_mapped=spawner.refused.get(str(machine.project), ""),
+                why_not_mapped=spawner.refused.get(str(machine.search.project), ""),
             )
             yield replace(placement, isolation=Isolation(tier, layers(found)))
             return

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 
 from executor.profile import ProjectAccess
-from policy.secrets import is_secret_name
-
-# Installed packages and version control: large, and what lies there is not the project's own.
-NOT_SEARCHED = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
-ENTRIES_MAX = 200_000
+from executor.project_search import ProjectSearch
 
 # Files of the project that a host tool would obey later: a program that could write them would
 # act outside the sandbox the next time a person uses git, a shell, an editor or an agent.
@@ -60,9 +56,9 @@ PROTECTED_PATHS = (
 class Guarded:
     """Paths relative to the project, by what happens to them in a cell.
 
-    `secrets` are covered; `protected` are bound read-only, and `pinned`, the folders on the way
-    to them, can't be renamed; `watched` don't exist (or are links, which no mount can cover) and
-    are put back as they were after the run.
+    `secrets`, files by their names and what rules deny to read, are covered; `protected` are bound
+    read-only, and `pinned`, the folders on the way to them, can't be renamed; `watched` don't exist
+    (or are links, which no mount can cover) and are put back as they were after the run.
     """
 
     secrets: tuple[str, ...] = ()
@@ -71,13 +67,13 @@ class Guarded:
     watched: tuple[str, ...] = ()
 
 
-def guarded(project: Path, access: ProjectAccess) -> Guarded:
+def guarded(search: ProjectSearch, access: ProjectAccess) -> Guarded:
     """What to guard in this project; writing is guarded only where it reaches the disk."""
-    found = dict.fromkeys(find_secrets(project))
-    secrets = tuple(os.path.relpath(path, project) for path in found)
+    project = search.project
+    secrets = tuple(os.path.relpath(path, project) for path in search.secrets())
     if access is not ProjectAccess.LIVE:
         return Guarded(secrets)
-    paths = protected_paths(project)
+    paths = protected_paths(search)
     covered = [path for path in paths if _can_be_covered(project / path)]
     folders = {folder for path in paths if (folder := os.path.dirname(path))}
     return Guarded(
@@ -88,37 +84,27 @@ def guarded(project: Path, access: ProjectAccess) -> Guarded:
     )
 
 
-def identities(project: Path, access: ProjectAccess) -> tuple[tuple[str, int, int], ...]:
+def identities(search: ProjectSearch, access: ProjectAccess) -> tuple[tuple[str, int, int], ...]:
     """What tells the guarded files that exist from others that take their names."""
-    found = guarded(project, access)
+    found = guarded(search, access)
     told = []
     for name in (*found.secrets, *found.protected):
         with contextlib.suppress(OSError):
-            info = os.lstat(project / name)
+            info = os.lstat(search.project / name)
             told.append((name, info.st_dev, info.st_ino))
     return tuple(told)
 
 
-def protected_paths(project: Path) -> tuple[str, ...]:
+def protected_paths(search: ProjectSearch) -> tuple[str, ...]:
     """The protected paths of this project and of the repositories inside it, existing or not."""
     paths = [path for path in PROTECTED_PATHS if not path.startswith(".git/")]
-    for git in (".git", *_inner_repositories(project)):
-        if (project / git).is_dir():
+    for git in (".git", *search.repositories()):
+        if (search.project / git).is_dir():
             paths += [f"{git}/{path}" for path in PROTECTED_IN_GIT]
         else:
             # Missing; or a file, as in a worktree or submodule, that says where the repository is.
             paths.append(git)
     return tuple(paths)
-
-
-def _inner_repositories(project: Path) -> Iterator[str]:
-    """The `.git` of every repository below the project's top, relative to it."""
-    for folder, folders, files in os.walk(project):
-        if ".git" in folders or ".git" in files:
-            inner = os.path.relpath(os.path.join(folder, ".git"), project)
-            if inner != ".git":
-                yield inner
-        folders[:] = [name for name in folders if name not in NOT_SEARCHED]
 
 
 def is_git_made_dangerous(path: str, existed: Container[str], exists: Container[str]) -> bool:
@@ -169,28 +155,13 @@ def linked_repository(project: Path) -> tuple[str, ...]:
     return tuple(path for path in found if not Path(path).is_relative_to(project))
 
 
-def find_secrets(project: Path) -> Iterator[str]:
-    """Absolute paths of the project's secret files, as far as the search may go."""
-    seen = 0
-    for folder, folders, files in os.walk(project):
-        folders[:] = [name for name in folders if name not in NOT_SEARCHED]
-        seen += len(files) + len(folders)
-        if seen > ENTRIES_MAX:
-            return
-        for name in filter(is_secret_name, files):
-            # The file that a link of such a name leads to is the secret, whatever it is called.
-            path = os.path.realpath(os.path.join(folder, name))
-            if path.startswith(f"{project}/") and os.path.isfile(path):
-                yield path
-
-
-def readable(project: Path) -> tuple[tuple[str, str], ...]:
+def readable(search: ProjectSearch) -> tuple[tuple[str, str], ...]:
     """Landlock grants that cover the project but for its secrets (tier B can cover nothing).
 
     A folder without secrets anywhere below is granted whole ("r"); any other is only listed
     ("list") and its entries are granted one by one.
     """
-    secrets = set(find_secrets(project))
+    project, secrets = search.project, set(search.secrets())
     tainted = {str(parent) for path in secrets for parent in Path(path).parents}
     if str(project) not in tainted:
         return ((str(project), "r"),)

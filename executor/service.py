@@ -14,7 +14,7 @@ import trio
 
 import policy
 import runtimes
-from executor import control, instance, project_files
+from executor import control, instance
 from executor.back_end import open_back_end, open_ground
 from executor.caller import Caller, refusal
 from executor.compiled import CompiledStore
@@ -141,8 +141,8 @@ class Executor:
         return await self._sessions.call(name, call, on_output, fresh=checked.request.fresh)
 
     def _is_hidden(self, path: str) -> bool:
-        secrets = project_files.guarded(self.project, ProjectAccess.READ_ONLY).secrets
-        return os.path.relpath(path, self.project) in secrets
+        secrets = self._runner.placement.search.secrets()
+        return any(path == secret or path.startswith(f"{secret}/") for secret in secrets)
 
     async def languages(self, *, refresh: bool = False) -> Mapping[str, LanguageReport]:
         """Every language of the table, proven by a run in the sandbox; `refresh` proves anew."""
@@ -181,6 +181,7 @@ class Executor:
             surface="sandbox",
         )
         rules = load()
+        self._hide(rules)
         files = [path for path in (checked.script, checked.bind_file) if path]
         verdicts = [
             policy.evaluate(
@@ -193,6 +194,22 @@ class Executor:
             *(policy.evaluate_read(path, rules, real_path=policy.real_path) for path in files),
         ]
         return max(verdicts, key=lambda verdict: verdict.decision)
+
+    def _hide(self, rules: policy.Rules) -> None:
+        """Keep what rules deny to be read out of every box, whatever opens it there.
+
+        Raises:
+            RequestError: that is the whole project.
+        """
+        shown = {path for profile in self._terms.profiles.values() for path in profile.read}
+        shown = {os.path.realpath(os.path.expanduser(path)) for path in shown}
+        denied = policy.hidden_paths(rules, [str(self.project), *sorted(shown)])
+        if denied.covers(str(self.project)):
+            raise RequestError(
+                f"a rule denies to read all of {self.project}",
+                "`context-mode policy list` shows it; change it, or work in another project",
+            )
+        self._runner.placement.search.deny(denied)
 
     def _unmet(self, checked: Checked) -> str:
         """What this request demands and the tier in use lacks; empty if nothing."""

@@ -177,10 +177,10 @@ class Session:
 
     def _granted(self) -> object:
         """What may be read of the project, or not, and which files exactly that is."""
-        project = self._runner.placement.project
+        search = self._runner.placement.search
         if self._runner.placement.tier == "C":
-            return project_files.identities(project, live(self.profile).project)
-        grants = project_files.readable(project)
+            return project_files.identities(search, live(self.profile).project)
+        grants = project_files.readable(search)
         return [(grant, os.stat(grant[0]).st_ino) for grant in grants if os.path.exists(grant[0])]
 
     async def _serve(self, call: Call, progress: Progress) -> Result:
@@ -207,9 +207,9 @@ class Session:
 
     async def _begin(self, cell: Box, progress: Progress) -> None:
         """Wake the box up, the project being guarded as it is now."""
-        project = self._runner.placement.project
+        search = self._runner.placement.search
         guarded = await trio.to_thread.run_sync(
-            project_files.guarded, project, live(self.profile).project
+            project_files.guarded, search, live(self.profile).project
         )
         await cell.order(b"begin", pack_guarded(guarded))
         self.gate.connections = progress.connections

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import trio
@@ -12,7 +13,7 @@ import trio
 from executor import cgroup
 from executor.budget import Budget
 from executor.cells import Cell
-from executor.description import CellSpec, pack_cell
+from executor.description import pack_cell
 from executor.errors import SandboxError
 from executor.making import Maker, Remains, bury
 from executor.placement import Layout, Placement
@@ -25,6 +26,15 @@ if TYPE_CHECKING:
 
 BURIAL_S_MAX = 10.0
 RUSH_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A cell as it is described, and the kind of what may be waiting in one."""
+
+    packed: bytes
+    kind: Kind | None = None
+    fresh: Hashable = None
 
 
 class Supply:
@@ -53,24 +63,20 @@ class Supply:
         Raises:
             SandboxError: it could not be made.
         """
-        placement = self._placement
-        spec = placement.cell(job.profile, job.limits, job.binds, layout, session=session)
-        if job.stand_in is not None:
-            spec = placement.without_project(spec, job.stand_in)
-        spec = placement.showing(spec, job.shown)
-        packed = pack_cell(spec)
         remains = Remains(layout)
         use = object()
         self._opened[use] = trio.current_time()
         try:
-            async with self._waiting(job, spec, packed) as waiting:
+            # The project is searched for what is to be hidden, and its disk may be slow.
+            wanted = await trio.to_thread.run_sync(self._describe, job, layout, session)
+            async with self._waiting(wanted) as waiting:
                 if waiting is not None:
                     remains = waiting.remains
                     yield waiting.cell, remains.group
                 else:
                     begun = await self._spare.take()
                     remains.cell, remains.group = begun.cell, begun.group
-                    cell = await self._maker.finish(packed, job.limits, remains)
+                    cell = await self._maker.finish(wanted.packed, job.limits, remains)
                     self._spare.want()
                     yield cell, remains.group
         except OSError as error:
@@ -79,18 +85,27 @@ class Supply:
             del self._opened[use]
             self._end(remains)
 
-    @contextlib.asynccontextmanager
-    async def _waiting(
-        self, job: Job, spec: CellSpec, packed: bytes
-    ) -> AsyncIterator[Waiting | None]:
-        """What waits for just this run, if the job may have it; more of it is made afterwards."""
-        if self.pool is None or not job.warm or spec.session:
-            yield None
-            return
+    def _describe(self, job: Job, layout: Layout, session: bool) -> _Wanted:
+        placement = self._placement
+        spec = placement.cell(job.profile, job.limits, job.binds, layout, session=session)
+        if job.stand_in is not None:
+            spec = placement.without_project(spec, job.stand_in)
+        spec = placement.showing(spec, job.shown)
+        packed = pack_cell(spec)
+        if self.pool is None or not job.warm or session:
+            return _Wanted(packed)
         run = job.spec(without_cgroup=self._maker.hierarchy is None)
         kind = kind_of(packed, spec, run, job.ahead, has_stdin=job.stdin is not None)
-        with self.pool.use(kind):
-            yield await self.pool.take(kind, kind.fresh())
+        return _Wanted(packed, kind, kind.fresh())
+
+    @contextlib.asynccontextmanager
+    async def _waiting(self, wanted: _Wanted) -> AsyncIterator[Waiting | None]:
+        """What waits for just this run, if the job may have it; more of it is made afterwards."""
+        if self.pool is None or wanted.kind is None:
+            yield None
+            return
+        with self.pool.use(wanted.kind):
+            yield await self.pool.take(wanted.kind, wanted.fresh)
 
     async def _make(self, kind: Kind) -> Waiting:
         remains = Remains(Layout(project=str(self._placement.project)))

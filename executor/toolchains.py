@@ -121,11 +121,10 @@ class Toolchains:
     async def _probe_all(self, language: runtimes.Language) -> list[runtimes.ProbeResult]:
         candidates = self._found[language.name].candidates
         async with self._busy[language.name]:
-            unknown = [c for c in candidates if _key(c) not in self._answers]
-            async with trio.open_nursery() as nursery:
-                for candidate in unknown:
-                    nursery.start_soon(self._probe, candidate)
-            if unknown:
+            if unknown := [c for c in candidates if _key(c) not in self._answers]:
+                async with trio.open_nursery() as nursery:
+                    for candidate in unknown:
+                        nursery.start_soon(self._probe, candidate)
                 await trio.to_thread.run_sync(_save, self._cache_file, dict(self._answers))
         results = []
         for candidate in candidates:

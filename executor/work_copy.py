@@ -10,18 +10,15 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from executor.artifacts import readable
 from executor.errors import RequestError
 from executor.model import MIB, ChangedFile
-from executor.project_files import (
-    find_secrets,
-    is_git_made_dangerous,
-    protected_paths,
-)
+from executor.project_files import is_git_made_dangerous, protected_paths
+from executor.project_search import ProjectSearch
 from policy.secrets import is_secret_name
 
 BYTES_MAX = 256 * MIB
@@ -43,10 +40,14 @@ class Commit:
 class WorkCopy:
     """A copy of a project, and the state of both sides when it was made."""
 
-    project: Path
+    search: ProjectSearch
     folder: Path
     theirs: dict[str, State]
     ours: dict[str, State]
+
+    @property
+    def project(self) -> Path:
+        return self.search.project
 
     def commit(self) -> Commit:
         """Bring what the run changed into the project.
@@ -55,9 +56,10 @@ class WorkCopy:
             OSError: the project can't be written.
         """
         now = _states(self.folder)
+        protected = protected_paths(self.search)
         changed, undone, conflicts = [], [], []
         for path in self._changed_paths(now):
-            if self._is_protected(path, now):
+            if self._is_protected(path, now, protected):
                 undone.append(path)
             elif not self._may_be_brought(path, now.get(path)):
                 conflicts.append(path)
@@ -83,10 +85,10 @@ class WorkCopy:
         ]
         return different + sorted(self.ours.keys() - now.keys(), reverse=True)
 
-    def _is_protected(self, path: str, now: dict[str, State]) -> bool:
+    def _is_protected(self, path: str, now: dict[str, State], protected: Sequence[str]) -> bool:
         if is_git_made_dangerous(path, self.theirs, now):
             return True
-        return any(path == p or path.startswith(f"{p}/") for p in protected_paths(self.project))
+        return any(path == p or path.startswith(f"{p}/") for p in protected)
 
     def _may_be_brought(self, path: str, after: State | None) -> bool:
         """Whether the project is still as it was there, and what is written lands there.
@@ -135,7 +137,7 @@ class WorkCopy:
         )
 
 
-def make(project: Path, folder: Path, owner: tuple[int, int]) -> WorkCopy:
+def make(search: ProjectSearch, folder: Path, owner: tuple[int, int]) -> WorkCopy:
     """Copy a project, but for its secrets, for `owner` to work in.
 
     Raises:
@@ -144,10 +146,9 @@ def make(project: Path, folder: Path, owner: tuple[int, int]) -> WorkCopy:
     """
     theirs: dict[str, State] = {}
     total = 0
-    secrets = {os.path.relpath(path, project) for path in find_secrets(project)}
-    for path, info in _walk(project):
-        if path in secrets:
-            continue
+    project = search.project
+    hidden = {os.path.relpath(path, project) for path in search.secrets()}
+    for path, info in _walk(project, hidden):
         total += info.st_size
         if len(theirs) >= ENTRIES_MAX or total > BYTES_MAX:
             raise RequestError(
@@ -163,15 +164,18 @@ def make(project: Path, folder: Path, owner: tuple[int, int]) -> WorkCopy:
             shutil.copy2(source, target, follow_symlinks=False)
         if os.geteuid() == 0 and os.path.lexists(target):
             os.chown(target, *owner, follow_symlinks=False)
-    return WorkCopy(project, folder, theirs, _states(folder))
+    return WorkCopy(search, folder, theirs, _states(folder))
 
 
-def _walk(top: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Every entry but those that bear a secret's name, folders before what is in them."""
+def _walk(top: Path, hidden: Container[str] = ()) -> Iterator[tuple[str, os.stat_result]]:
+    """Every entry but the hidden and those with a secret's name, folders before what they hold."""
     for folder, folders, files in os.walk(top):
+        beside = os.path.relpath(folder, top)
+        folders[:] = [n for n in folders if os.path.normpath(f"{beside}/{n}") not in hidden]
         for name in sorted(folders) + sorted(n for n in files if not is_secret_name(n)):
-            full = os.path.join(folder, name)
-            yield os.path.relpath(full, top), os.lstat(full)
+            path = os.path.normpath(f"{beside}/{name}")
+            if path not in hidden:
+                yield path, os.lstat(os.path.join(folder, name))
 
 
 def _states(top: Path) -> dict[str, State]:

@@ -75,10 +75,9 @@ class Host:
         """The container's own /etc files, where its user is not the image's."""
         return () if self.as_root else (self.base / "passwd", self.base / "group")
 
-    @property
-    def empty_file(self) -> str:
-        """What is shown in place of secrets: nothing, to nobody."""
-        return str(self.base / "empty")
+    def empty_in_place_of(self, path: str) -> str:
+        """What is shown in place of a secret: nothing, to nobody."""
+        return str(self.base / ("empty-folder" if os.path.isdir(path) else "empty-file"))
 
     def source(self, path: str) -> str:
         return self.sources.get(path, path)
@@ -128,7 +127,8 @@ def opened(instance: Instance, project: Path, shown: Sequence[str]) -> Iterator[
     base = MOUNTS / f"{PREFIX}{instance.id}" if as_root else instance.temporary / "containers"
     base.mkdir(mode=0o711, parents=True)
     base.chmod(0o711)
-    (base / "empty").touch(0o000)
+    (base / "empty-file").touch(0o000)
+    (base / "empty-folder").mkdir(0o000)
     (base / "owner").write_text(str(instance.folder))
     for path, content in rootfs.account_files(os.getuid(), os.getgid()).items():
         (base / Path(path).name).write_bytes(content)

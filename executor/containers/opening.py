@@ -26,6 +26,7 @@ from executor.instance import Instance
 from executor.layers import REMEDIES
 from executor.model import Isolation, Layer, Limits
 from executor.profile import ANALYZE
+from executor.project_search import ProjectSearch
 from executor.runner import Job
 
 START_ENGINE = (
@@ -136,7 +137,7 @@ async def _placed(  # noqa: PLR0913, PLR0917 - each is another thing
                 user = host.user if host else (UNPRIVILEGED_ID, UNPRIVILEGED_ID)
                 place = ContainerPlace(
                     Isolation("C"),
-                    ground.project,
+                    ProjectSearch(ground.project),
                     ground.instance.temporary,
                     ground.repository,
                     reference_of,

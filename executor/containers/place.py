@@ -26,6 +26,7 @@ from executor.model import Isolation
 from executor.placement import Layout
 from executor.profile import Profile, ProjectAccess
 from executor.project_files import Guarded
+from executor.project_search import ProjectSearch
 from executor.runner import Job
 
 ARCHIVE, COPY = "project.tar", "copy"
@@ -41,7 +42,7 @@ class ContainerPlace:
     """How runs of one project become containers. `host` is None where projects travel."""
 
     isolation: Isolation
-    project: Path
+    search: ProjectSearch
     temporary: Path
     repository: tuple[str, ...]
     image_of: ImageOf
@@ -50,6 +51,10 @@ class ContainerPlace:
     host: Host | None
     pool: Pool
     tier: str = "C"
+
+    @property
+    def project(self) -> Path:
+        return self.search.project
 
     def layout(self, profile: Profile) -> Layout:
         """The folders of one box, and where the project travels what is to be sent of it.
@@ -66,9 +71,9 @@ class ContainerPlace:
             if profile.project is ProjectAccess.LIVE:
                 (base / COPY).mkdir()
                 owner = (os.geteuid(), os.getegid())
-                copy = work_copy.make(self.project, base / COPY, owner)
+                copy = work_copy.make(self.search, base / COPY, owner)
                 layout = replace(layout, work_copy=copy, is_in_place=True)
-            shipping.pack(self.project, base / ARCHIVE)
+            shipping.pack(self.search, base / ARCHIVE)
         except BaseException:
             layout.remove()
             raise
@@ -126,9 +131,9 @@ class ContainerPlace:
             limits=of_box(job.limits),
         )
         if self.host is None:
-            watched = project_files.guarded(self.project, access)
+            watched = project_files.guarded(self.search, access)
             return spec, Guarded(watched=(*watched.protected, *watched.watched))
-        guarded = project_files.guarded(self.project, access)
+        guarded = project_files.guarded(self.search, access)
         return self._mounted(spec, guarded, job.profile, self.host), guarded
 
     def _mounted(
@@ -140,9 +145,10 @@ class ContainerPlace:
         for path in profile.read:
             source = os.path.realpath(os.path.expanduser(path))
             target = f"{rootfs.HOME}/{path[2:]}" if path.startswith("~/") else path
-            if os.path.exists(source):
+            if os.path.exists(source) and not self.search.denies(source):
                 read_only.append((host.source(source), target))
-        read_only += [(host.empty_file, f"{project}/{name}") for name in guarded.secrets]
+        hidden = [f"{project}/{name}" for name in guarded.secrets]
+        read_only += [(host.empty_in_place_of(path), path) for path in hidden]
         writable = [(f"{host.live}/{name}", f"{project}/{name}") for name in guarded.pinned]
         if profile.project is ProjectAccess.LIVE:
             writable.append((host.live, project))
@@ -157,7 +163,7 @@ class ContainerPlace:
             read_only=tuple(read_only),
             writable=tuple(writable),
             overlay=profile.project is ProjectAccess.COPY_ON_WRITE,
-            state=project_files.identities(self.project, profile.project),
+            state=project_files.identities(self.search, profile.project),
         )
 
     def _cell(self, spec: ContainerSpec, guarded: Guarded, session: bool) -> bytes:

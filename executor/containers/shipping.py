@@ -14,25 +14,25 @@ from pathlib import Path, PurePath
 
 from executor.errors import RequestError, SandboxError
 from executor.model import MIB
-from executor.project_files import find_secrets
+from executor.project_search import ProjectSearch
 from executor.work_copy import BYTES_MAX, ENTRIES_MAX
 from policy.secrets import is_secret_name
 
 HINT = "use a local engine, or tier A: see `context-mode doctor`"
 
 
-def pack(project: Path, archive: Path) -> None:
+def pack(search: ProjectSearch, archive: Path) -> None:
     """Write all of a project but its secrets into an archive.
 
     Raises:
         RequestError: it is too large to travel for every run.
         OSError: it can't be read, or the archive not be written.
     """
-    secrets = set(find_secrets(project))
+    project, secrets = search.project, set(search.secrets())
     total = entries = 0
     with tarfile.open(archive, "w") as tar:
         for folder, folders, files in os.walk(project):
-            folders.sort()
+            folders[:] = sorted(n for n in folders if os.path.join(folder, n) not in secrets)
             for name in [*folders, *sorted(files)]:
                 full = os.path.join(folder, name)
                 info = os.lstat(full)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import policy
-from executor import Caller, Request, Status, open_executor
+from executor import Caller, Request, RequestError, Status, open_executor
 
 
 @pytest.fixture
@@ -139,3 +139,48 @@ async def test_a_redirect_is_a_result_of_its_own_for_who_has_the_tool(opened, pr
         "advice": "Ask it a question.",
     }
     assert (await opened.run(request)).result.stdout.text == "line\n"
+
+
+# What is read is found at run time: no analysis of the text knows its name.
+READ_ALL = """
+import os, sys
+for folder, _, files in os.walk("."):
+    for name in files:
+        try:
+            sys.stdout.write(open(os.path.join(folder, name)).read())
+        except OSError:
+            pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "left"),
+    [
+        ("Read(./notes.txt)", "inside"),
+        ("Read(*.txt)", ""),
+        ("Read(./private/**)", "outside"),
+        ("Read(private/)", "outside"),
+        ("Read(./private/a.txt)", "outside"),
+    ],
+)
+async def test_what_may_not_be_read_is_hidden_from_programs_that_nobody_sees_through(
+    guarded, project: Path, rule: str, left: str
+):
+    (project / "notes.txt").write_text("outside")
+    (project / "private").mkdir()
+    (project / "private" / "a.txt").write_text("inside")
+    request = Request("python", READ_ALL)
+    before = (await guarded(request)).stdout.text
+    assert "outside" in before
+    assert "inside" in before
+    deny(project, rule)
+    result = await guarded(request)
+    assert result.status is Status.OK
+    assert {word for word in ("outside", "inside") if word in result.stdout.text} == {*left.split()}
+
+
+async def test_a_rule_that_denies_the_whole_project_refuses_every_run(guarded, project: Path):
+    deny(project, f"Read(/{project}/**)")
+    with pytest.raises(RequestError) as refused:
+        await guarded(Request("shell", "true"))
+    assert "policy list" in refused.value.hint

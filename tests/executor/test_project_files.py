@@ -12,11 +12,11 @@ from executor.profile import ProjectAccess
 from executor.project_files import (
     PROTECTED_PATHS,
     Guarded,
-    find_secrets,
     guarded,
     linked_repository,
     readable,
 )
+from executor.project_search import ProjectSearch
 
 
 @pytest.fixture
@@ -33,22 +33,16 @@ def lay_out(project: Path, *names: str) -> None:
         path.mkdir() if name.endswith("/") else path.write_text("x")
 
 
-def test_secrets_are_found_at_any_depth_but_not_in_installed_packages(project: Path):
-    lay_out(project, ".env", "a/b/server.key", "node_modules/p/.env", ".venv/x.pem", "a/main.py")
-    found = sorted(os.path.relpath(path, project) for path in find_secrets(project))
-    assert found == [".env", "a/b/server.key"]
-
-
 @pytest.mark.parametrize("access", [ProjectAccess.COPY_ON_WRITE, ProjectAccess.READ_ONLY])
 def test_where_nothing_reaches_the_disk_only_secrets_are_guarded(project: Path, access):
     lay_out(project, ".env", ".git/hooks/", ".vscode/settings.json")
-    assert guarded(project, access) == Guarded(secrets=(".env",))
+    assert guarded(ProjectSearch(project), access) == Guarded(secrets=(".env",))
 
 
 def test_a_live_project_has_every_protected_path_bound_or_watched(project: Path):
     lay_out(project, ".git/hooks/", ".git/config", ".vscode/settings.json", ".claude")
     (project / ".bashrc").symlink_to("elsewhere")
-    found = guarded(project, ProjectAccess.LIVE)
+    found = guarded(ProjectSearch(project), ProjectAccess.LIVE)
     there = {".git/hooks", ".git/config", ".claude", ".vscode"}
     assert found.pinned == (".git",)
     assert set(found.protected) == there
@@ -56,12 +50,12 @@ def test_a_live_project_has_every_protected_path_bound_or_watched(project: Path)
 
 
 def test_where_there_is_no_repository_none_may_be_made(project: Path):
-    assert ".git" in guarded(project, ProjectAccess.LIVE).watched
+    assert ".git" in guarded(ProjectSearch(project), ProjectAccess.LIVE).watched
 
 
 def test_repositories_inside_the_project_are_protected_like_its_own(project: Path):
     lay_out(project, ".git/hooks/", "sub/deep/.git/hooks/", "module/.git")
-    found = guarded(project, ProjectAccess.LIVE)
+    found = guarded(ProjectSearch(project), ProjectAccess.LIVE)
     assert set(found.protected) == {".git/hooks", "sub/deep/.git/hooks", "module/.git"}
     assert "sub/deep/.git/config" in found.watched
     assert "sub/deep/.git" in found.pinned
@@ -69,7 +63,7 @@ def test_repositories_inside_the_project_are_protected_like_its_own(project: Pat
 
 def test_a_worktrees_git_file_is_protected_too(project: Path):
     lay_out(project, ".git")
-    found = guarded(project, ProjectAccess.LIVE)
+    found = guarded(ProjectSearch(project), ProjectAccess.LIVE)
     assert found.protected == (".git",)
 
 
@@ -104,12 +98,14 @@ def test_a_git_file_that_leads_to_no_repository_opens_nothing(project: Path, con
 
 def test_a_project_without_secrets_is_granted_whole(project: Path):
     lay_out(project, "src/main.py")
-    assert readable(project) == ((str(project), "r"),)
+    assert readable(ProjectSearch(project)) == ((str(project), "r"),)
 
 
 def test_beside_a_secret_entries_are_granted_one_by_one(project: Path):
     lay_out(project, "deep/er/.env", "deep/er/main.py", "deep/other.py", "src/main.py", "top.txt")
-    granted = {os.path.relpath(path, project): access for path, access in readable(project)}
+    granted = {
+        os.path.relpath(path, project): access for path, access in readable(ProjectSearch(project))
+    }
     assert granted == {
         ".": "list",
         "deep": "list",
@@ -125,12 +121,7 @@ def test_links_are_granted_nothing_of_their_own(project: Path, tmp_path: Path):
     lay_out(project, ".env", "main.py")
     (project / "to a secret").symlink_to(".env")
     (project / "to the outside").symlink_to(tmp_path)
-    granted = {os.path.relpath(path, project): access for path, access in readable(project)}
+    granted = {
+        os.path.relpath(path, project): access for path, access in readable(ProjectSearch(project))
+    }
     assert granted == {".": "list", "main.py": "r"}
-
-
-def test_a_file_that_a_secret_name_leads_to_is_secret(project: Path):
-    lay_out(project, "settings/production")
-    (project / ".env").symlink_to("settings/production")
-    found = {os.path.relpath(path, project) for path in find_secrets(project)}
-    assert "settings/production" in found

@@ -9,6 +9,7 @@ import pytest
 
 from executor import RequestError, Status, work_copy
 from executor.model import ChangedFile
+from executor.project_search import ProjectSearch
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def copied(tmp_path: Path) -> work_copy.WorkCopy:
     (project / "b.txt").write_text("b\n")
     (project / ".env").write_text("SECRET\n")
     (project / "link").symlink_to("b.txt")
-    return work_copy.make(project, folder, (os.geteuid(), os.getegid()))
+    return work_copy.make(ProjectSearch(project), folder, (os.geteuid(), os.getegid()))
 
 
 def test_a_file_that_a_secret_name_leads_to_is_not_copied(tmp_path: Path):
@@ -29,7 +30,7 @@ def test_a_file_that_a_secret_name_leads_to_is_not_copied(tmp_path: Path):
     folder.mkdir()
     (project / "production").write_text("SECRET\n")
     (project / ".env").symlink_to("production")
-    work_copy.make(project, folder, (os.geteuid(), os.getegid()))
+    work_copy.make(ProjectSearch(project), folder, (os.geteuid(), os.getegid()))
     assert list(folder.iterdir()) == []
 
 
@@ -133,7 +134,7 @@ def test_a_large_project_is_refused(tmp_path: Path, monkeypatch):
     for number in range(5):
         (project / str(number)).touch()
     with pytest.raises(RequestError, match="too large to be copied"):
-        work_copy.make(project, folder, (os.geteuid(), os.getegid()))
+        work_copy.make(ProjectSearch(project), folder, (os.geteuid(), os.getegid()))
 
 
 async def test_build_writes_to_the_project_in_every_tier(run, project: Path):

@@ -1,0 +1,119 @@
+"""What is found in a project that calls for a guard, also when it changes between two looks."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from executor.project_search import SETTLED_NS, ProjectSearch
+from policy import HiddenPaths
+from policy.hidden_paths import HiddenPattern
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+def lay_out(project: Path, *names: str) -> None:
+    for name in names:
+        path = project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+
+
+def found(search: ProjectSearch) -> list[str]:
+    return [os.path.relpath(path, search.project) for path in search.secrets()]
+
+
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what was written until now count as written long ago."""
+    now = time.time_ns
+    monkeypatch.setattr(time, "time_ns", lambda: now() + SETTLED_NS)
+
+
+def test_secrets_are_found_at_any_depth_but_not_in_installed_packages(project: Path):
+    lay_out(project, ".env", "a/b/server.key", "node_modules/p/.env", ".venv/x.pem", "a/main.py")
+    assert found(ProjectSearch(project)) == [".env", "a/b/server.key"]
+
+
+def test_a_file_that_a_secret_name_leads_to_is_secret(project: Path):
+    lay_out(project, "settings/production")
+    (project / ".env").symlink_to("settings/production")
+    assert "settings/production" in found(ProjectSearch(project))
+
+
+CHANGES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
+    "made": (lambda p: lay_out(p, "deep/er/.env"), [".env", "deep/er/.env"]),
+    "removed": (lambda p: (p / ".env").unlink(), []),
+    "renamed": (lambda p: (p / ".env").rename(p / "deep/er/x.pem"), ["deep/er/x.pem"]),
+    "moved with its folder": (lambda p: (p / "keys").rename(p / "deep/keys"), [".env"]),
+    "in a folder that takes another's place": (
+        lambda p: ((p / "deep/er").rename(p / "old"), lay_out(p, "deep/er/id_rsa")),
+        [".env", "deep/er/id_rsa"],
+    ),
+    "a link that leads elsewhere": (
+        lambda p: ((p / ".env").unlink(), (p / ".env").symlink_to("deep/er/main.py")),
+        ["deep/er/main.py"],
+    ),
+}
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["just listed", "known"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_changes_is_seen_at_once(project: Path, monkeypatch, change: str, is_known: bool):
+    lay_out(project, ".env", "deep/er/main.py", "keys/main.py")
+    search = ProjectSearch(project)
+    with monkeypatch.context() as patch:
+        if is_known:
+            settled(patch)
+        assert found(search) == [".env"]
+    act, expected = CHANGES[change]
+    act(project)
+    assert found(search) == expected
+
+
+def test_what_has_not_changed_is_not_listed_again(project: Path, monkeypatch):
+    lay_out(project, "a/.env", "b/main.py")
+    search = ProjectSearch(project)
+    settled(monkeypatch)
+    assert found(search) == ["a/.env"]
+    listed: list[object] = []
+    monkeypatch.setattr(os, "scandir", listed.append)
+    assert found(search) == ["a/.env"]
+    assert listed == []
+
+
+@pytest.mark.parametrize(
+    ("literal", "patterns", "expected"),
+    [
+        (["private"], [], ["private"]),
+        (["private/a.txt"], [], ["private/a.txt"]),
+        (["not there"], [], []),
+        (["node_modules/p/main.js"], [], ["node_modules/p/main.js"]),
+        (["to-private"], [], ["private"]),
+        ([], [("*.txt", None)], ["notes.txt", "private/a.txt"]),
+        ([], [("*.txt", "private")], ["private/a.txt"]),
+        (["../outside"], [], []),
+    ],
+)
+def test_what_rules_deny_is_secret_too(project: Path, literal, patterns, expected):
+    lay_out(project, "private/a.txt", "notes.txt", "main.py", "node_modules/p/main.js")
+    lay_out(project, "../outside")
+    (project / "to-private").symlink_to("private")
+    search = ProjectSearch(project)
+    assert found(search) == []
+    denied = HiddenPaths(
+        tuple(os.path.normpath(project / name) for name in literal),
+        tuple(HiddenPattern(spec, anchor and str(project / anchor)) for spec, anchor in patterns),
+    )
+    search.deny(denied)
+    assert found(search) == expected
+    search.deny(HiddenPaths())
+    assert found(search) == []
