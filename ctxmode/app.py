@@ -79,6 +79,11 @@ class App:
         self.recorder = Recorder(self.config.usage_file)
         self._backgrounds = backgrounds
 
+    @property
+    def tier(self) -> str:
+        """How programs are isolated here: the tier in use."""
+        return self._engine.isolation.tier
+
     async def execute(
         self,
         request: Request,
@@ -96,6 +101,11 @@ class App:
             completed = await self._engine.run(request, on_output=on_output, caller=caller)
             answer = await self._keep.answer(completed, request, name=name, always=always_keep)
         return await logged(self.config, request, answer)
+
+    async def interrupt(self, session: str) -> bool:
+        """Tell what runs in a session to stop, as Ctrl-C does; whether any does."""
+        with translated():
+            return await self._engine.interrupt(session)
 
     async def start(self, request: Request) -> Background[Answer]:
         """Start a program that nobody waits for; closing the project ends it."""

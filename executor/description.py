@@ -201,6 +201,11 @@ def pack_guarded(guarded: Guarded) -> bytes:
     return _Packed().pack(asdict(guarded))
 
 
+def pack_interrupted(run: int) -> bytes:
+    """Which run of a session is to stop what it does."""
+    return _Packed().pack({"run": run})
+
+
 def pack_asked(artifacts: Sequence[str], cwd: str, artifact_bytes: int) -> bytes:
     """What a session's report is to bring along."""
     asked = {"artifacts": list(artifacts), "cwd": cwd, "artifact_bytes": artifact_bytes}

@@ -69,9 +69,10 @@ def granted_environment(profile: Profile) -> dict[str, str]:
 def session_call(checked: Checked, candidate: runtimes.Candidate) -> Call:
     """A program for a session: for an interpreter that lives on, where the language has one."""
     request = checked.request
-    driver = runtimes.driver(candidate)
+    driver = runtimes.driver(candidate, interactive=request.interactive)
+    name = candidate.toolchain.name
     return Call(
-        interpreter=candidate.toolchain.name,
+        interpreter=f"{name}, interactive" if request.interactive else name,
         make_job=partial(_interpreter if driver else job, checked, candidate),
         program=partial(_program, checked, driver) if driver else None,
         limits=checked.limits,
@@ -87,7 +88,11 @@ def session_call(checked: Checked, candidate: runtimes.Candidate) -> Call:
 
 def _interpreter(checked: Checked, candidate: runtimes.Candidate, layout: Layout) -> Job:
     program = runtimes.driver_program(
-        candidate, job_dir=layout.job, scratch_dir=layout.scratch, cwd=checked.cwd
+        candidate,
+        job_dir=layout.job,
+        scratch_dir=layout.scratch,
+        cwd=checked.cwd,
+        interactive=checked.request.interactive,
     )
     return job_of(
         program,

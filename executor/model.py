@@ -70,6 +70,7 @@ class Request:
     `artifacts` are patterns of files to hand back, relative to `cwd`. `session` names the box that
     the program shares with the calls before and after it; `fresh` empties it first. `owner` is
     who asks, where one server has several clients: what one owner named is not another's.
+    `interactive` is for a person who types it into a session: its value is shown.
     With `drain` the program goes on beyond its limit of output, which is then only counted.
     `limits` of None are the defaults; `timeout_s` overrides their wall time.
     """
@@ -93,6 +94,7 @@ class Request:
     fresh: bool = False
     owner: str = ""
     drain: bool = False
+    interactive: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """A form that JSON carries and `from_json` restores exactly."""

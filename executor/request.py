@@ -77,6 +77,8 @@ def check(
 
 def _check_session(request: Request) -> None:
     if request.session is None:
+        if request.interactive:
+            raise RequestError("what is interactive needs a session", "name one")
         if request.fresh:
             raise RequestError("fresh empties a session, and none is named", "name the session")
         return

@@ -114,17 +114,27 @@ class Executor:
         verdict = await self._verdict(checked, caller or Caller())
         if verdict and (status := refusal(verdict)):
             return Completed(self._refused(request, status, str(verdict["message"]), verdict))
-        chosen = await self._toolchains.choose(checked.language)
+        chosen = await self._toolchains.choose(checked.language, interactive=request.interactive)
         if isinstance(chosen, LanguageReport):
             raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
         if request.session is None:
             version = self._toolchains.version(chosen)
             completed = await self._compiler.run(checked, chosen, version, on_output, observe)
         else:
-            name = f"{request.owner} {request.session}" if request.owner else request.session
+            name = _session_name(request.session, request.owner)
             completed = await self._in_session(name, checked, chosen, on_output)
         result = replace(completed.result, verdict=verdict, toolchain=chosen.toolchain.name)
         return replace(completed, result=result)
+
+    async def interrupt(self, session: str, owner: str = "") -> bool:
+        """Tell what runs in a session to stop, as Ctrl-C at a terminal does; whether any does.
+
+        A language whose interpreter survives that goes on with its state.
+
+        Raises:
+            SandboxError: the session's box is gone.
+        """
+        return await self._sessions.interrupt(_session_name(session, owner))
 
     async def _in_session(
         self,
@@ -261,6 +271,10 @@ class Executor:
             isolation=self.isolation,
             profile=request.profile,
         )
+
+
+def _session_name(session: str, owner: str) -> str:
+    return f"{owner} {session}" if owner else session
 
 
 @contextlib.asynccontextmanager

@@ -14,7 +14,7 @@ import trio
 from executor import network, project_files
 from executor.box import Box, Meter
 from executor.cells import Exit
-from executor.description import pack_asked, pack_guarded, pack_run
+from executor.description import pack_asked, pack_guarded, pack_interrupted, pack_run
 from executor.errors import RequestError, SandboxError
 from executor.interpreter import Channel, Program
 from executor.layers import for_session
@@ -84,6 +84,7 @@ class Session:
         self._grants: object = None
         self._runs = 0
         self._calls = 0
+        self._turn: Turn | None = None  # the call under way, as far as it has come to run
 
     def check(self, call: Call) -> None:
         """Whether this call can be served here.
@@ -149,6 +150,17 @@ class Session:
                 await self.close()
         return replace(result, session=f"ended: {self.over}") if self.over else result
 
+    async def interrupt(self) -> bool:
+        """Tell what runs here to stop, as Ctrl-C does; whether anything runs.
+
+        Raises:
+            SandboxError: the box is gone.
+        """
+        if self._turn is None or self._cell is None:
+            return False
+        await self._cell.order(b"interrupt", pack_interrupted(self._turn.run))
+        return True
+
     async def close(self) -> None:
         """End everything in the box, protected paths of the project being put back first."""
         self.over = self.over or "it was closed"
@@ -191,7 +203,11 @@ class Session:
         channel = await self._channel(cell, call, progress)
         turn = Turn(cell, channel, call.limits, progress, self._forget)
         progress.started_at = time.monotonic()
-        await turn.through(call.program and call.program(self._layout.job, self._calls))
+        self._turn = turn
+        try:
+            await turn.through(call.program and call.program(self._layout.job, self._calls))
+        finally:
+            self._turn = None
         progress.wall_s = time.monotonic() - progress.started_at
         end = await self._end(call, turn, progress)
         while self._ended:

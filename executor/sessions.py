@@ -66,6 +66,15 @@ class Sessions:
                 session.check(call)
                 return await self._serve(name, session, call, on_output)
 
+    async def interrupt(self, name: str) -> bool:
+        """Tell the program that runs in a session to stop, as Ctrl-C does; whether one runs.
+
+        Raises:
+            SandboxError: the session's box is gone.
+        """
+        session = self._open.get(name)
+        return session is not None and await session.interrupt()
+
     async def _serve(
         self, name: str, session: Session, call: Call, on_output: OnOutput | None
     ) -> Completed:

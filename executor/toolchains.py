@@ -69,10 +69,15 @@ class Toolchains:
         self._answers = _load(cache)
         self._busy: dict[str, trio.Lock] = {name: trio.Lock() for name in found}
 
-    async def choose(self, language: runtimes.Language) -> runtimes.Candidate | LanguageReport:
-        """The candidate to run this language with, or a report that says why there is none."""
+    async def choose(
+        self, language: runtimes.Language, *, interactive: bool = False
+    ) -> runtimes.Candidate | LanguageReport:
+        """The candidate to run this language with, or a report that says why there is none.
+
+        For `interactive` use it is one that converses well, where there is any.
+        """
         results = await self._probe_all(language)
-        chosen = runtimes.choose(results)
+        chosen = runtimes.choose(results, runtimes.conversing(language) if interactive else ())
         if chosen is None:
             return self._missing(language, results)
         async with self._busy[language.name]:

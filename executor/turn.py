@@ -42,6 +42,11 @@ class Turn:
         self._forget = forget
         self._scope = trio.CancelScope()
 
+    @property
+    def run(self) -> int:
+        """The number of the process that serves this call."""
+        return self._channel.run
+
     async def through(self, program: Program | None) -> None:
         """To the end of the call, brought about at its deadline.
 

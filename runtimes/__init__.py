@@ -3,7 +3,7 @@
 from runtimes.choice import choose
 from runtimes.compile_inputs import heeds, reaches
 from runtimes.discovery import Discovery, candidates, discover, missing
-from runtimes.driving import driver, driver_program
+from runtimes.driving import conversing, driver, driver_program
 from runtimes.install import debian_packages, hint, install_script, npm_packages
 from runtimes.model import Ahead, Candidate, Driver, Language, Missing, ProbeResult, Program, Step
 from runtimes.program import prepare
@@ -24,6 +24,7 @@ __all__ = [
     "UnknownLanguage",
     "candidates",
     "choose",
+    "conversing",
     "debian_packages",
     "discover",
     "driver",

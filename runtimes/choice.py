@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from runtimes.model import ProbeResult
@@ -12,14 +12,19 @@ from runtimes.model import ProbeResult
 _CLEARLY_FASTER: Final = 0.75
 
 
-def choose(results: Iterable[ProbeResult]) -> ProbeResult | None:
+def choose(results: Iterable[ProbeResult], preferred: Sequence[str] = ()) -> ProbeResult | None:
     """The runnable result to use, or None when none runs.
 
+    The first of the `preferred` toolchains that runs is taken, where any of them does. Else:
     An interpreter that belongs to the project outranks everything, then the lowest `rank` counts.
     Among different toolchains of one rank the fastest is taken; among several places of the same
     toolchain the first on the search path, because that is the one its user means.
     """
     runnable = sorted((r for r in results if r.runnable), key=lambda r: r.candidate.order)
+    for name in preferred:
+        if named := [r for r in runnable if r.candidate.toolchain.name == name]:
+            runnable = named
+            break
     own = [r for r in runnable if r.candidate.project_specific]
     if own:
         return own[0]

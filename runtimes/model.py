@@ -157,7 +157,8 @@ class Driver:
     """A program that keeps an interpreter between the calls of a session.
 
     `file` is its name in `runtimes/drivers`, where its protocol stands; `toolchains` are the names
-    of those that run it. `rewrite` prepares a session's program for it, without moving its lines.
+    of those that run it, the best one first. `rewrite` prepares a session's program for it, without
+    moving its lines.
     """
 
     file: str
@@ -185,6 +186,8 @@ class Language:
     grammars, for whoever screens programs. `warm_up` is code that, run once, fills the caches of
     its toolchains. `entry` reads out of a source text what is to be
     started (Java's main class), for `{entry}`. Without a `driver` a session keeps files alone.
+    `conversation` is the driver for a person who types programs: it shows their values, as the
+    language's own console does, and an interrupt leaves it its state.
     """
 
     name: str
@@ -206,6 +209,7 @@ class Language:
     env: Mapping[str, str] = field(default_factory=dict)
     libraries: tuple[HomeLibrary, ...] = ()
     driver: Driver | None = None
+    conversation: Driver | None = None
     warm_up: str = ""
 
 

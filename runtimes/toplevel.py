@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -51,20 +51,50 @@ class _Rewriting:
 
 def globalize(code: str) -> str:
     """The program as an expression statement whose value is the promise of its end."""
-    from tree_sitter import Parser  # noqa: PLC0415 - only JavaScript sessions need a parser
+    return _globalized(code, show=False)
+
+
+def globalize_and_show(code: str) -> str:
+    """The same, for a person: the promise is of `{value}` where an expression is the last of it.
+
+    What can be read as an object is one, as in the engines' own consoles.
+    """
+    bare = code.strip()
+    if bare.startswith("{") and not parsed(f"({bare})".encode()).has_error:
+        code = f"({bare})"
+    return _globalized(code, show=True)
+
+
+def parsed(source: bytes, grammar: Literal["javascript", "perl"] = "javascript") -> Node:
+    """The root of a program's syntax tree."""
+    from tree_sitter import Parser  # noqa: PLC0415 - only such sessions need a parser
     from tree_sitter_language_pack import get_language  # noqa: PLC0415
 
+    return Parser(get_language(grammar)).parse(source).root_node
+
+
+def _globalized(code: str, *, show: bool) -> str:
     source = code.encode()
     rewriting = _Rewriting(source)
-    root = Parser(get_language("javascript")).parse(source).root_node
+    root = parsed(source)
     for statement in root.children:
         _rewrite(statement, rewriting)
+    if show:
+        _show_last(root, rewriting)
     hoisted = "".join(f"globalThis.{name} = {name}; " for name in rewriting.functions)
     start = _after_directives(root)
     rewriting.replace(start, start, hoisted)
     names = dict.fromkeys((*rewriting.names, *rewriting.functions))
     declare = _DECLARE % json.dumps(list(names)) if names else ""
     return f"{declare}(async () => {{ {rewriting.result()}\n}})()"
+
+
+def _show_last(root: Node, rewriting: _Rewriting) -> None:
+    statements = [node for node in root.named_children if node.type != "comment"]
+    if statements and statements[-1].type == "expression_statement":
+        expression = statements[-1].named_children[0]
+        rewriting.replace(expression.start_byte, expression.start_byte, "return { value: (")
+        rewriting.replace(expression.end_byte, expression.end_byte, ") }")
 
 
 def _after_directives(root: Node) -> int:

@@ -1,13 +1,14 @@
 """A cell for a session: any number of runs, one call after the other, until the server ends it.
 
 The server says `begin` ahead of a call and `report` behind it, and in between `run` where a
-program is to be started; a run's end is told when it comes, under the run's number. What a call
-leaves running stays, but stands still until the next call: so nothing happens to the project, or
-to the machine, that no call answers for.
+program is to be started, and `interrupt` where one is to stop what it does; a run's end is told
+when it comes, under the run's number. What a call leaves running stays, but stands still until the
+next call: so nothing happens to the project, or to the machine, that no call answers for.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -94,6 +95,8 @@ class _Session:
             self._begin(told.data)
         elif message == b"report":
             self._report_call(told.data)
+        elif message == b"interrupt":
+            self._interrupt(told.data["run"])
         else:
             self._start(told, fds[1:])
         os.close(fds[0])
@@ -117,6 +120,13 @@ class _Session:
         self._before = project.Before()
         artifacts.hand_over(self._control, self._cell.data, asked)
         send(self._control, {"report": report})
+
+    def _interrupt(self, number: int) -> None:
+        """As Ctrl-C at a terminal does: to the run's process and those that stay in its group."""
+        for running in self._running:
+            if running.number == number and running.main > 0:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(running.main, signal.SIGINT)
 
     def _start(self, run: Description, stdio: list[int]) -> None:
         self._limits = self._limits or run.data

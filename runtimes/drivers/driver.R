@@ -2,7 +2,7 @@
 #
 # A request comes on descriptor 3: a line with a token and the sizes of the fields behind it
 # (folder, bound file, name, code, arguments). The answer goes to descriptor 4: the token and an
-# exit code.
+# exit code. Started as "interactive", SIGINT ends a program and nothing else.
 local({
   requests <- file("/proc/self/fd/3", "rb", raw = TRUE)
   answers <- file("/proc/self/fd/4", "wb", raw = TRUE)
@@ -54,8 +54,14 @@ local({
     invokeRestart("muffleWarning")
   }
 
+  # Interrupts are for programs alone; one that came too late for its own is forgotten.
+  interactive <- identical(commandArgs(TRUE), "interactive")
+  apart <- if (interactive) suspendInterrupts else identity
+  within <- if (interactive) allowInterrupts else identity
+  forget <- function() tryCatch(allowInterrupts(Sys.sleep(0)), interrupt = identity)
+
   run <- function(folder, bound, name, code, arguments) {
-    tryCatch({
+    tryCatch(within({
       if (nzchar(folder)) setwd(folder)
       if (nzchar(bound)) bind(bound)
       given <- function(trailingOnly = FALSE) if (trailingOnly) arguments else c("R", arguments)
@@ -68,18 +74,19 @@ local({
         show_value(result)
       }
       0L
-    }, error = complain, interrupt = function(condition) 130L)
+    }), error = complain, interrupt = function(condition) 130L)
   }
 
-  repeat {
+  apart(repeat {
     header <- readLines(requests, 1L)
     if (length(header) == 0) break
     parts <- strsplit(header, " ", fixed = TRUE)[[1]]
     fields <- vapply(as.integer(parts[-1]), text, "")
+    if (interactive) forget()
     status <- run(fields[1], fields[2], fields[3], fields[4], fields[-(1:4)])
     flush(stdout())
     flush(stderr())
     cat(parts[1], " ", status, "\n", sep = "", file = answers)
     flush(answers)
-  }
+  })
 })

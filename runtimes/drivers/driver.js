@@ -4,14 +4,18 @@
 //
 // A request comes on descriptor 3: a line with a token and the sizes of the fields behind it
 // (folder, bound file, name, code, arguments). The answer goes to descriptor 4: the token and an
-// exit code. A call ends as a program does, when nothing is left to wait for.
+// exit code. A call ends as a program does, when nothing is left to wait for. Started as
+// "interactive", it shows each program's value, and SIGINT ends a program and nothing else.
 const fs = require("node:fs");
 
 // Opened anew, so that they are closed in children, and read without waiting for a loop.
 const requests = fs.openSync("/proc/self/fd/3", "r");
 const answers = fs.openSync("/proc/self/fd/4", "w");
-const { process, Buffer, TextDecoder, console } = globalThis;
-const evaluate = globalThis.eval;
+const { process, Buffer, TextDecoder, console, clearTimeout } = globalThis;
+const interactive = process.argv[2] === "interactive";
+const evaluate = interactive ? evaluator() : globalThis.eval;
+const timers = new Set(); // of the program that runs, if it is a person's
+let running = false;
 let token = null;
 let failed = false;
 let settled = false;
@@ -34,8 +38,16 @@ function header() {
 }
 
 function fail(error) {
-  console.error(error);
+  console.error(interactive ? ofTheProgram(error) : error);
   failed = true;
+}
+
+// The error as a person sees it: without the places in this file and what lies between.
+function ofTheProgram(error) {
+  if (typeof error?.stack !== "string") return error;
+  const lines = error.stack.split("\n");
+  const own = lines.findIndex((line) => /\(?(node:vm|node:internal)\b/.test(line));
+  return (own < 0 ? lines : lines.slice(0, own)).join("\n");
 }
 
 function bind(path) {
@@ -53,6 +65,8 @@ function next() {
     return;
   }
   if (token !== null) {
+    running = false;
+    timers.clear();
     const status = Number(process.exitCode ?? 0);
     fs.writeSync(answers, `${token} ${failed && status === 0 ? 1 : status & 0xff}\n`);
   }
@@ -70,12 +84,59 @@ function run(folder, bound, name, code, ...args) {
     if (bound) bind(bound);
     process.argv.splice(1, process.argv.length, name, ...args);
     globalThis.__filename = name;
-    evaluate(`${code}\n//# sourceURL=${name}`).catch(fail);
+    running = true;
+    const now = token;
+    const shown = (result) => interactive && now === token && show(result);
+    evaluate(`${code}\n//# sourceURL=${name}`).then(shown).catch(fail);
   } catch (error) {
-    fail(String(error)); // a syntax error, whose place in this file tells nothing
+    if (error?.code === "ERR_SCRIPT_EXECUTION_INTERRUPTED") interrupted();
+    else fail(String(error)); // a syntax error, whose place in this file tells nothing
   }
 }
 
+// Of these engines node alone can be interrupted amid a computation.
+function evaluator() {
+  const { node, bun, deno } = process.versions;
+  if (!node || bun || deno) return globalThis.eval;
+  const vm = require("node:vm");
+  const loader = "USE_MAIN_CONTEXT_DEFAULT_LOADER";
+  const importModuleDynamically = vm.constants?.[loader] ?? ((specifier) => import(specifier));
+  const options = { breakOnSigint: true, importModuleDynamically };
+  const { emitWarning } = process; // some versions warn of it once
+  process.emitWarning = (...said) => {
+    if (!String(said[0]).includes(loader)) emitWarning.apply(process, said);
+  };
+  return (code) => vm.runInThisContext(code, options);
+}
+
+function show(result) {
+  if (result && result.value !== undefined) console.log(require("node:util").inspect(result.value));
+}
+
+// What the program waits for is forgotten, so that its call ends.
+function interrupted() {
+  if (!running) return;
+  running = false;
+  for (const timer of timers) clearTimeout(timer);
+  timers.clear();
+  for (const handle of process._getActiveHandles?.() ?? []) handle.unref?.();
+  process.exitCode = 130;
+}
+
+function remember(name) {
+  const own = globalThis[name];
+  const made = (...args) => {
+    const timer = own(...args);
+    timers.add(timer);
+    return timer;
+  };
+  globalThis[name] = Object.defineProperties(made, Object.getOwnPropertyDescriptors(own));
+}
+
+if (interactive) {
+  ["setTimeout", "setInterval"].forEach(remember);
+  process.on("SIGINT", interrupted);
+}
 globalThis.require ??= require;
 globalThis.module ??= typeof module === "object" ? module : { exports: {} };
 globalThis.exports ??= globalThis.module.exports;

@@ -2,11 +2,14 @@
 
 A request comes on descriptor 3: a line with a token and the sizes of the fields behind it (folder,
 bound file, name, code, arguments). The answer goes to descriptor 4: the token and an exit code.
-The program is any Python from 3.6 on.
+The program is any Python from 3.6 on. Started as "interactive", it shows the values of expressions
+as Python's own console does, and SIGINT ends a program and nothing else.
 """
 
+import _ast
 import linecache
 import os
+import signal
 import sys
 import types
 
@@ -18,6 +21,9 @@ class _Driver:
         for descriptor in (_REQUESTS, _ANSWERS):
             os.set_inheritable(descriptor, False)
         self.pid = os.getpid()
+        self.interactive = sys.argv[1:] == ["interactive"]
+        if self.interactive:
+            self.on_interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
         self.requests = os.fdopen(_REQUESTS, "rb")
         self.main = types.ModuleType("__main__")
         self.main.__dict__["__builtins__"] = __builtins__
@@ -47,23 +53,43 @@ class _Driver:
                 names["FILE_CONTENT_PATH"] = bound
                 with open(bound, encoding="utf-8", errors="replace", newline="") as file:
                     names["FILE_CONTENT"] = file.read()
-            exec(compile(code, name, "exec", dont_inherit=True), names)  # noqa: S102
+            if self.interactive:
+                self.converse(code, name, names)
+            else:
+                exec(compile(code, name, "exec", dont_inherit=True), names)  # noqa: S102
             return 0
         except SystemExit as error:
             return exit_code(error.code)
         except BaseException as error:
             trace = error.__traceback__
             # Shown from the program's first line on.
-            error.__traceback__ = trace.tb_next if trace else None
+            while trace and trace.tb_frame.f_globals is globals():
+                trace = trace.tb_next
+            error.__traceback__ = trace
             sys.excepthook(type(error), error, error.__traceback__)
             return 130 if isinstance(error, KeyboardInterrupt) else 1
         finally:
-            self.wait_for_threads()
+            if self.interactive:
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+            else:
+                self.wait_for_threads()
             for stream in (sys.stdout, sys.stderr):
                 try:
                     stream.flush()
                 except Exception:  # noqa: S112
                     continue  # the program has closed or replaced it
+
+    def converse(self, code: str, name: str, names: "dict[str, object]") -> None:
+        """Run what a person has typed: every expression statement shows its value."""
+        flags = _ast.PyCF_ONLY_AST
+        tree = compile(code, name, "exec", flags, dont_inherit=True)
+        program = compile(_ast.Interactive(body=tree.body), name, "single", dont_inherit=True)
+        signal.signal(signal.SIGINT, self.on_interrupt)
+        try:
+            exec(program, names)  # noqa: S102
+            self.wait_for_threads()
+        finally:
+            self.on_interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def remember(self, name: str, code: str) -> None:
         """Let tracebacks show the lines of a program that is in no file."""

@@ -18,7 +18,7 @@ from runtimes.model import (
     Toolchain,
     Waiting,
 )
-from runtimes.toplevel import globalize
+from runtimes.toplevel import globalize, globalize_and_show
 
 # ES modules get a `require`, as CommonJS has one; it resolves from the working directory.
 _PRELUDE = """\
@@ -177,6 +177,8 @@ JAVASCRIPT = Language(
     binding=_BINDING,
     from_project=_link_node_modules,
     driver=Driver("driver.js", ("bun", "deno", "node"), globalize),
+    # Node's computations can be interrupted.
+    conversation=Driver("driver.js", ("node", "bun", "deno"), globalize_and_show),
     packages=Packages(
         debian=("nodejs", "npm"),
         npm=("bun", "deno"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from runtimes.model import FileBinding, FromProject, Language, Packages, Toolchain, Waiting
+from runtimes.model import Driver, FileBinding, FromProject, Language, Packages, Toolchain, Waiting
 
 # Elixir has no global variables: the names are put before the program's first line and the whole
 # is compiled under the program's own name, so that lines and __DIR__ stay true.
@@ -89,6 +89,7 @@ ELIXIR = Language(
         "MIX_HOME": "{scratch}/.mix",
         "HEX_HOME": "{scratch}/.hex",
     },
+    conversation=Driver("driver.exs", ("elixir",)),
     packages=Packages(
         debian=("elixir",),
         fedora=("elixir",),

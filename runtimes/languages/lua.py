@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.model import FileBinding, Language, Packages, Toolchain
+from runtimes.model import Driver, FileBinding, Language, Packages, Toolchain
 
 # utf8.len names the first invalid byte; Lua before 5.3 has no utf8 and keeps the bytes.
 _BIND = """\
@@ -62,6 +62,7 @@ LUA = Language(
     binding=FileBinding({"file_content.lua": _BIND}),
     # The closing ;; keeps the default path.
     env={"LUA_PATH": "{cwd}/?.lua;{cwd}/?/init.lua;;"},
+    conversation=Driver("driver.lua", ("lua", "luajit")),
     packages=Packages(
         debian=("lua5.4",),
         fedora=("lua",),

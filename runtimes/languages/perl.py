@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from runtimes.model import FileBinding, HomeLibrary, Language, Packages, Toolchain
+from runtimes.lexical import share_names
+from runtimes.model import Driver, FileBinding, HomeLibrary, Language, Packages, Toolchain
 
 # Importing from another package declares the variables for `use strict`. The text is UTF-8 octets,
 # as Perl has it for source literals and output unless a program asks for more; only what is
@@ -47,6 +48,7 @@ PERL = Language(
     binding=FileBinding({"file_content.pm": _BIND}),
     env={"PERL5LIB": "{cwd}/lib:{cwd}"},
     libraries=(HomeLibrary("perl5/lib/perl5", "PERL5LIB"),),
+    conversation=Driver("driver.pl", ("perl",), share_names),
     packages=Packages(
         debian=("perl",),
         fedora=("perl",),

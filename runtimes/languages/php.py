@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.model import FileBinding, Language, Packages, Source, Toolchain, Waiting
+from runtimes.model import Driver, FileBinding, Language, Packages, Source, Toolchain, Waiting
 
 # JSON is the one part of every PHP that replaces invalid UTF-8 exactly; mbstring may be absent.
 _BIND = """\
@@ -54,6 +54,7 @@ PHP = Language(
     hello='$word = "php";\necho "hello from $word\\n";\n',
     hello_output="hello from php\n",
     binding=FileBinding({"file_content.php": _BIND}),
+    conversation=Driver("driver.php", ("php",)),
     packages=Packages(
         debian=("php-cli",),
         fedora=("php-cli",),

@@ -70,6 +70,7 @@ PYTHON = Language(
     },
     libraries=(HomeLibrary(".local/lib/python3.*", "PYTHONUSERBASE", "{home}/.local"),),
     driver=Driver("driver.py", ("python",)),
+    conversation=Driver("driver.py", ("python",)),
     packages=Packages(
         debian=("python3",),
         fedora=("python3",),

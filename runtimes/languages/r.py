@@ -46,6 +46,7 @@ R = Language(
     binding=FileBinding({"file_content.R": _BIND}),
     libraries=(HomeLibrary("R/*-library/*", "R_LIBS_USER"),),
     driver=Driver("driver.R", ("rscript",)),
+    conversation=Driver("driver.R", ("rscript",)),
     packages=Packages(
         debian=("r-base-core",),
         fedora=("R-core",),

@@ -45,6 +45,7 @@ RUBY = Language(
         HomeLibrary(".gem/ruby/*", "GEM_PATH", "{paths}:"),
     ),
     driver=Driver("driver.rb", ("ruby",)),
+    conversation=Driver("driver.rb", ("ruby",)),
     packages=Packages(
         debian=("ruby",),
         fedora=("ruby",),

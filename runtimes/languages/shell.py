@@ -44,6 +44,7 @@ SHELL = Language(
     hello_output="hello from shell\n",
     binding=FileBinding({"file_content.sh": _BIND}),
     driver=Driver("driver.sh", ("bash",)),
+    conversation=Driver("driver.sh", ("bash",)),
     packages=Packages(
         debian=("bash",),
         fedora=("bash",),

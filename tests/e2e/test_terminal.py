@@ -89,7 +89,7 @@ def terminal(
         os.close(master)
 
 
-def test_a_repl_keeps_variables_takes_blocks_and_survives_an_interrupt(tmp_path, environment):
+def test_a_repl_keeps_variables_through_blocks_and_interrupts(tmp_path, environment):
     with terminal(tmp_path, environment, "repl", "shell") as (screen, process):
         screen.wait_for("shell>")
         screen.type("word=kept\r")
@@ -97,13 +97,16 @@ def test_a_repl_keeps_variables_takes_blocks_and_survives_an_interrupt(tmp_path,
         screen.type("echo it is $word\r")
         assert "it is kept" in screen.wait_for("it is kept")
         screen.wait_for("shell>")
-        screen.type("for n in 1 2; do\recho number-$((n + 5))\rdone\r\r")
+        screen.type("for n in 1 2; do\recho number-$((n + 5))\rdone\r")
         screen.wait_for("number-7")
         screen.wait_for("shell>")
         screen.type("echo be''gun; sleep 1000\r")  # not as it is echoed
         screen.wait_for("begun")
         screen.type("\x03")
-        screen.wait_for("stopped")
+        screen.wait_for("interrupted")
+        screen.wait_for("shell>")
+        screen.type("echo $word still\r")
+        screen.wait_for("kept still")
         screen.wait_for("shell>")
         screen.type("\x04")
         assert process.wait(DEADLINE_S) == 0

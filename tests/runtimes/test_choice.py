@@ -52,3 +52,10 @@ def test_the_choice_is(results, taken):
 def test_nothing_is_chosen_where_nothing_runs():
     assert choose([]) is None
     assert choose([result("javascript", "bun", None, 0)]) is None
+
+
+def test_a_preferred_toolchain_is_taken_where_it_runs():
+    bun, node = result("javascript", "bun", 10, 0), result("javascript", "node", 40, 1)
+    assert choose([bun, node], ("node", "bun")) is node
+    assert choose([bun, result("javascript", "node", None, 1)], ("node", "bun")) is bun
+    assert choose([bun], ("deno",)) is bun

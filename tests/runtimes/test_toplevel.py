@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtimes.toplevel import globalize
+from runtimes.lexical import share_names
+from runtimes.toplevel import globalize, globalize_and_show
 
 OPENING = "(async () => { "
 REWRITTEN = [
@@ -89,3 +90,30 @@ def test_every_line_stays_where_it_was(statements):
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
 def test_any_text_is_rewritten_without_an_error(code):
     assert globalize(code).endswith("\n})()")
+
+
+@pytest.mark.parametrize(
+    ("code", "rewritten"),
+    [
+        ("f(); a + 1; // late", "f(); return { value: (a + 1) }; // late"),
+        ("{a: 1}", "return { value: (({a: 1})) }"),
+        ("{ f(); }", "{ f(); }"),
+        ("const a = 1", ";( a = 1);"),
+        ("'text'", "return { value: ('text') }"),
+        ("", ""),
+    ],
+)
+def test_a_person_is_given_the_value_of_the_last_expression(code, rewritten):
+    assert f"{OPENING}{rewritten}\n}})()" in globalize_and_show(code)
+
+
+@pytest.mark.parametrize(
+    ("code", "rewritten"),
+    [
+        ("my $x = 1; my ($a, @b);", "our $x = 1; our ($a, @b);"),
+        ("sub f { my $x = 1 } for my $i (1) { }", "sub f { my $x = 1 } for my $i (1) { }"),
+        ("print 'my $x'", "print 'my $x'"),
+    ],
+)
+def test_perls_names_at_the_top_are_the_packages(code, rewritten):
+    assert share_names(code) == rewritten

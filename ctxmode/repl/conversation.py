@@ -1,0 +1,119 @@
+"""The conversation itself: a program is read, run, and what went wrong is told; it goes on."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import trio
+
+from ctxmode import exit_codes
+from ctxmode.app import App
+from ctxmode.errors import ContextModeError, sole
+from ctxmode.live import LiveOutput
+from ctxmode.render import ending, refusal_text
+from ctxmode.repl import orders
+from ctxmode.repl.reading import Reader
+from executor.model import Request, Result, Status
+
+SESSION = "repl"
+REACTION_S_MAX = 3.0
+"""How long an interpreter may take to stop at Ctrl-C before its session is ended."""
+AGAIN_S = 1.0
+"""After which it is told again: a process that was just being forked has missed the first time."""
+_PLAIN = (Status.OK, Status.NONZERO_EXIT)
+_CHANGED = ("ended", "interpreter", "continued, with", "started: ")  # what a person has to know
+
+
+def say(text: str) -> None:
+    """Tell the person something that no program printed."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+@dataclass(slots=True)
+class Conversation:
+    """One session of one language. `request` is what all its programs have in common."""
+
+    app: App
+    request: Request
+    interruptible: bool
+    typed: list[str] = field(default_factory=list)
+
+    async def hold(self, read: Reader) -> None:
+        """To the end of what is typed."""
+        while (text := await read()) is not None:
+            try:
+                if orders.is_order(text):
+                    order = orders.parse(text)
+                    if order.name == ".quit":
+                        return
+                    await self._obey(order)
+                elif text.strip():
+                    self.typed.append(text)
+                    await self._run(replace(self.request, code=text))
+            except BaseException as raised:
+                error = sole(raised)
+                if not isinstance(error, ContextModeError):
+                    raise
+                say(str(error))
+
+    async def _obey(self, order: orders.Order) -> None:
+        if order.name == ".help":
+            say(orders.help_text())
+        elif order.name == ".load":
+            await self._run(replace(self.request, path=order.file))
+        elif order.name == ".save":
+            say(await trio.to_thread.run_sync(orders.save, self.typed, Path(order.file)))
+        else:
+            self.request = replace(self.request, fresh=True)
+            say("what comes next starts anew")
+
+    async def _run(self, request: Request) -> None:
+        """Run one program, its output as it comes; Ctrl-C stops it, and if it must, the session."""
+        self.request = replace(self.request, fresh=False)
+        if not self.interruptible:
+            await self._execute(request)
+            return
+        with trio.open_signal_receiver(signal.SIGINT) as signals:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._watch, aiter(signals), nursery.cancel_scope)
+                await self._execute(request)
+                nursery.cancel_scope.cancel()
+
+    async def _execute(self, request: Request) -> None:
+        async with LiveOutput.open(sys.stdout.buffer, sys.stderr.buffer) as output:
+            answer = await self.app.execute(request, on_output=output.feed)
+        _tell(answer.result)
+
+    async def _watch(self, interrupts: AsyncIterator[int], program: trio.CancelScope) -> None:
+        """At Ctrl-C tell the program; one that goes on, or another Ctrl-C, ends the session."""
+        await anext(interrupts)
+        if not await self.app.interrupt(SESSION):
+            say("stopped before it ran")
+            program.cancel()
+            return
+        with trio.move_on_after(REACTION_S_MAX) as waiting:
+            with trio.move_on_after(AGAIN_S) as first:
+                await anext(interrupts)
+            if first.cancelled_caught:
+                await self.app.interrupt(SESSION)
+                await anext(interrupts)
+        late = f"it did not stop within {REACTION_S_MAX:g} s, " if waiting.cancelled_caught else ""
+        say(f"{late}the session is ended: its variables are gone")
+        program.cancel()
+
+
+def _tell(result: Result) -> None:
+    """What a person would not see from the output alone."""
+    if result.status in (Status.DENIED, Status.REDIRECTED):
+        say(refusal_text(result))
+    elif result.status not in _PLAIN:
+        say(ending(result))
+    elif result.exit_code == exit_codes.INTERRUPTED:
+        say("interrupted")
+    if result.session and result.session.startswith(_CHANGED):
+        say(f"session {result.session}")
