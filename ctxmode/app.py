@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
@@ -25,11 +25,6 @@ from ctxmode.config import Config, prepare_storage
 from ctxmode.diagnosis import Diagnosis
 from ctxmode.engine_settings import engine_settings
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.fetching import http
-from ctxmode.fetching import pages as fetching
-from ctxmode.fetching.answers import FetchAnswer
-from ctxmode.fetching.model import Network
-from ctxmode.fetching.pages import FetchRequest
 from ctxmode.indexing import IndexRequest
 from ctxmode.library import Library, open_store
 from ctxmode.logged import logged
@@ -48,6 +43,10 @@ from executor import (
     open_backgrounds,
 )
 from executor.keep import Answer, Keep
+
+if TYPE_CHECKING:
+    from ctxmode.fetching.answers import FetchAnswer
+    from ctxmode.fetching.pages import FetchRequest
 
 T = TypeVar("T")
 
@@ -162,9 +161,12 @@ class App:
 
     async def fetch(self, request: FetchRequest) -> FetchAnswer:
         """Fetch pages into what is kept; one that fails is a value."""
+        from ctxmode.fetching import http, pages  # noqa: PLC0415 - only who fetches pays for it
+        from ctxmode.fetching.model import Network  # noqa: PLC0415
+
         network = Network(http.resolve, allow_private=self.config.fetch_private)
         with translated():
-            return await fetching.fetch(self.library, request, network, self._keep.writing)
+            return await pages.fetch(self.library, request, network, self._keep.writing)
 
     async def purge(self, request: PurgeRequest) -> kb.Purged:
         """Forget sources for good."""
