@@ -19,7 +19,8 @@ def _object(properties: Mapping[str, Any], required: tuple[str, ...] = ()) -> di
 
 RUN = {
     "status": TEXT,
-    "exit_code": {"type": ["integer", "null"]},
+    # One type each: models whose schemas know no list of types lose the tool otherwise.
+    "exit_code": {"anyOf": [INTEGER, {"type": "null"}]},
     "stdout": TEXT,
     "output_id": TEXT,
 }
