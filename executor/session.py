@@ -14,6 +14,7 @@ import trio
 from executor import network, project_files
 from executor.box import Box, Meter
 from executor.cells import Exit
+from executor.cgroup import Consumption
 from executor.description import pack_asked, pack_guarded, pack_interrupted, pack_run
 from executor.errors import RequestError, SandboxError
 from executor.interpreter import Channel, Program
@@ -77,6 +78,7 @@ class Session:
             self._limits = replace(first.limits, cpu_s=CPU_S_MAX)
         self._cell: Box | None = None
         self._group: Meter | None = None
+        self._consumed: Consumption | None = None  # as of the end of the last call
         self._stack = contextlib.AsyncExitStack()
         self._channels: dict[str, Channel] = {}
         self._ended: list[Channel] = []  # to be closed once all their output is read
@@ -199,7 +201,8 @@ class Session:
         assert self._cell is not None
         cell, group = self._cell, self._group
         await self._begin(cell, progress)
-        before = group.consumption() if group else None
+        # Between two calls everything is stopped: what was seen last still holds.
+        before = self._consumed or (group.consumption() if group else None)
         channel = await self._channel(cell, call, progress)
         turn = Turn(cell, channel, call.limits, progress, self._forget)
         progress.started_at = time.monotonic()
@@ -213,7 +216,8 @@ class Session:
         while self._ended:
             self._ended.pop().close()
         await progress.keep_artifacts(cell)
-        consumed = group.consumption().since(before) if group and before else None
+        self._consumed = group.consumption() if group else None
+        consumed = self._consumed.since(before) if self._consumed and before else None
         status = status_of(progress, end, consumed)
         if progress.failure and not progress.stopped:
             status = Status.SANDBOX_ERROR

@@ -122,8 +122,9 @@ def landlock_abi() -> int:
 
 def _reset_signals() -> None:
     """Python ignores SIGPIPE and SIGXFSZ; the program must find what every program finds."""
-    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-        signal.signal(number, signal.SIG_DFL)
+    for number in signal.valid_signals():
+        if signal.getsignal(number) is not signal.SIG_DFL:  # which asks no kernel
+            signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
