@@ -27,7 +27,8 @@ class IndexAnswer:
 
     `labelled` tells whether `source` finds it; the files of a folder go by their own paths.
     `skipped` counts by reason what `left_out` lists path by path. `unchanged`, `renamed` and
-    `removed` count files that a folder's earlier pass had. `converted` says what was done to the
+    `removed` and `ignored` (those that git has come to ignore, and that are forgotten) count files
+    that a folder's earlier pass had. `converted` says what was done to the
     bytes before, `redactions` counts the secrets that were not stored. `terms` are words that tell
     the sections of one source apart: what to search it for.
     """
@@ -40,6 +41,7 @@ class IndexAnswer:
     unchanged: int = 0
     renamed: int = 0
     removed: int = 0
+    ignored: int = 0
     converted: str | None = None
     redactions: int = 0
     terms: tuple[str, ...] = ()

@@ -176,6 +176,7 @@ def _folder_answer(report: DirectoryReport, config: Config, request: IndexReques
         unchanged=report.unchanged,
         renamed=len(report.renamed),
         removed=len(report.removed),
+        ignored=len(report.ignored),
         redactions=report.redactions,
         skipped=dict(Counter(_general(skipped) for skipped in report.skipped)),
         left_out=tuple({"path": one.path, "reason": one.reason} for one in report.skipped),

@@ -231,6 +231,7 @@ def index_text(answer: IndexAnswer) -> str:
         (answer.unchanged, "unchanged since the last time"),
         (answer.renamed, "renamed"),
         (answer.removed, "gone from the disk, and forgotten"),
+        (answer.ignored, "ignored by git by now, and forgotten"),
     )
     lines = [
         f"Indexed {answer.files} files, {answer.sections} sections, {size(answer.bytes)} "

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 from kb.query import Corrections, Query
 
-CANDIDATES = 1000
+CANDIDATES = 800
 CANDIDATES_SHARE = 25
 """How many matches the choosing words may have together: so many, or one in so many chunks where
-that is more. On `benchmarks.kb_quality` a third of it
-costs 0.01 of mean reciprocal rank, twice of it gains nothing."""
+that is more. On `benchmarks.kb_quality` half of it
+costs 0.01 of mean reciprocal rank, more of it gains nothing."""
 
 ENOUGH = 20
 """Words go on choosing, however common they are, until there are as many chunks to rank."""

@@ -27,7 +27,8 @@ class DirectoryReport:
     """What indexing a folder did; paths are relative to `root`.
 
     `unchanged` counts files left as they were indexed before, `removed` lists those that are gone
-    from the disk and so from the store, `renamed` those that were found under another path, as
+    from the disk and so from the store, `ignored` those that git has come to ignore since and that
+    are gone from the store, `renamed` those that were found under another path, as
     old and new one; `truncated` says that `max_files` left something out.
     """
 
@@ -41,11 +42,12 @@ class DirectoryReport:
     truncated: bool
     renamed: tuple[tuple[str, str], ...] = ()
     redactions: int = 0
+    ignored: tuple[str, ...] = ()
 
     @property
     def changed(self) -> bool:
         """Whether the store holds anything else than before."""
-        return bool(self.indexed or self.removed or self.renamed)
+        return bool(self.indexed or self.removed or self.renamed or self.ignored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,9 @@ def index_selection(  # noqa: PLR0913
             one_pass.take(entry)
             if on_progress is not None:
                 on_progress(one_pass.progress(entry))
-    return one_pass.report(one_pass.forget_missing(), truncated=truncated)
+    return one_pass.report(
+        one_pass.forget(one_pass.gone()), one_pass.forget(one_pass.ignored()), truncated=truncated
+    )
 
 
 def index_file(store: Store, path: Path, root: Path | None = None) -> Indexed | None:
@@ -149,7 +153,7 @@ def index_file(store: Store, path: Path, root: Path | None = None) -> Indexed | 
     root = (root or Path("/")).resolve()
     walk = Walk(root, Selection(max_file_bytes=MAX_SINGLE_FILE_BYTES), [path])
     with store.bulk() as bulk:
-        one_pass = _Pass(store, walk, None, bulk)
+        one_pass = _Pass(store, walk, None, bulk, met=False)
         one_pass.take(Entry(path, str(path.relative_to(root)), path.stat()))
     if walk.skipped:
         raise ValueError(f"{path}: {walk.skipped[0].reason}")
@@ -164,14 +168,18 @@ class _Pass:
     walk: Walk
     session: str | None
     bulk: Bulk
+    met: bool = True
     added: int = 0
     renamed: list[tuple[str, str]] = field(default_factory=list)
     unchanged: int = 0
     _known: dict[str, FileState] = field(default_factory=dict)
+    _unmet: dict[str, FileState] = field(default_factory=dict)
+    """Of the known files those that the pass has not come upon."""
 
     def __post_init__(self) -> None:
         for path in self.walk.only or [self.walk.root]:
             self._known |= self.store.files(path)
+        self._unmet = dict(self._known)
 
     @property
     def taken(self) -> int:
@@ -180,6 +188,7 @@ class _Pass:
     def take(self, entry: Entry) -> None:
         """Index the file unless the store has it as it is."""
         known = self._known.get(str(entry.path))
+        self._unmet.pop(str(entry.path), None)
         if known is not None and known.unchanged(entry.status):
             self.unchanged += 1
             return
@@ -192,7 +201,7 @@ class _Pass:
             self.unchanged += 1
         elif known is None and (moved := self._moved(entry, digest, status)):
             self.renamed.append((self._relative(moved.path), entry.relative))
-            del self._known[moved.path]
+            self._unmet.pop(moved.path, None)
         else:
             self._add(entry, data, status)
 
@@ -243,21 +252,38 @@ class _Pass:
             path=str(entry.path),
             mtime_ns=status.st_mtime_ns,
             inode=status.st_ino,
+            met=self.met,
         )
         self.bulk.add(about, data)
         self.added += 1
 
-    def forget_missing(self) -> tuple[str, ...]:
-        """Forget the files that are gone from the disk."""
-        gone = [state for path, state in self._known.items() if not os.path.lexists(path)]
-        for state in gone:
+    def gone(self) -> list[FileState]:
+        """The files that are gone from the disk."""
+        return [state for path, state in self._unmet.items() if not os.path.lexists(path)]
+
+    def ignored(self) -> list[FileState]:
+        """The files that an earlier pass met and that git ignores by now, or a folder above them.
+        One that was named by itself was wanted all the same."""
+        ignored = self.walk.ignored
+        return [
+            state
+            for state in self._unmet.values()
+            if state.met and not ignored.isdisjoint((path := Path(state.path), *path.parents))
+        ]
+
+    def forget(self, states: Sequence[FileState]) -> tuple[str, ...]:
+        """Forget the files, and give their paths."""
+        for state in states:
             self.store.forget(state.source_id)
-        return tuple(sorted(self._relative(state.path) for state in gone))
+            del self._unmet[state.path]
+        return tuple(sorted(self._relative(state.path) for state in states))
 
     def progress(self, entry: Entry) -> DirectoryProgress:
         return DirectoryProgress(self.taken, self.added, self.bulk.bytes_indexed, entry.relative)
 
-    def report(self, removed: tuple[str, ...], *, truncated: bool) -> DirectoryReport:
+    def report(
+        self, removed: tuple[str, ...], ignored: tuple[str, ...], *, truncated: bool
+    ) -> DirectoryReport:
         return DirectoryReport(
             root=self.walk.root,
             indexed=tuple(indexed.label for indexed in self.bulk.indexed),
@@ -269,4 +295,5 @@ class _Pass:
             truncated=truncated,
             renamed=tuple(self.renamed),
             redactions=sum(indexed.redactions for indexed in self.bulk.indexed),
+            ignored=ignored,
         )

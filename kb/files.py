@@ -20,6 +20,8 @@ class FileState:
     size: int
     inode: int
     sha256: bytes
+    met: bool
+    """In a folder, rather than named by itself."""
 
     def unchanged(self, status: os.stat_result) -> bool:
         """Whether the file's status is the one that was indexed."""
@@ -28,7 +30,7 @@ class FileState:
 
 
 _STATE = (
-    "SELECT id, path, mtime_ns, file_size, inode, sha256 FROM source"
+    "SELECT id, path, mtime_ns, file_size, inode, sha256, met FROM source"
     " WHERE superseded_by IS NULL AND inode IS NOT NULL AND "
 )
 

@@ -40,6 +40,8 @@ class About:
     pinned: bool = False
     base_url: str | None = None
     series: str | None = None
+    met: bool = False
+    """Whether it is a file that was met in a folder, rather than named by itself."""
 
     def detected(self, beginning: bytes) -> Detected:
         return detect(
@@ -78,6 +80,7 @@ class About:
             ttl_s=self.ttl_s,
             pinned=self.pinned,
             series=self.series,
+            met=self.met,
         )
 
 

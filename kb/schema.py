@@ -146,6 +146,12 @@ def compress_texts(db: sqlite3.Connection) -> None:
             WHERE s.superseded_by {condition}""")
 
 
+def add_how_files_were_met(db: sqlite3.Connection) -> None:
+    """Whether a file was met in a folder, and so goes when git ignores it, or named by itself."""
+    db.execute("ALTER TABLE source ADD COLUMN met INTEGER NOT NULL DEFAULT 0")
+    db.execute("UPDATE source SET met = 1 WHERE inode IS NOT NULL")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_sources_and_chunks,
     create_full_text_index,
@@ -155,6 +161,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_pages,
     add_state_of_queued_parts,
     compress_texts,
+    add_how_files_were_met,
 )
 
 

@@ -52,16 +52,15 @@ def search(
         return QueryResult(text, SearchState.NOTHING_INDEXED)
     if not ask.query.terms:
         return QueryResult(text, SearchState.NO_MATCH)
-    corrections = ask.corrections
-    hits = [replace(hit, corrections=corrections) for hit in _hits(db, ask)]
+    hits = _hits(db, ask)
     shown = within_budget(
-        hits, (*ask.query.terms, *(correction.used for correction in corrections)), budget_bytes
+        hits, (*ask.query.terms, *(correction.used for correction in ask.corrections)), budget_bytes
     )
     return QueryResult(
         text,
         SearchState.MATCH if hits else SearchState.NO_MATCH,
         tuple(shown),
-        corrections,
+        ask.corrections,
         omitted=len(hits) - len(shown),
         incomplete_sources=_incomplete_sources(db, ask.where),
     )
@@ -110,19 +109,20 @@ def hits_and_pool(db: sqlite3.Connection, ask: Ask) -> tuple[list[Hit], list[Ran
     ]
     while True:
         pool = [chunk for ranking in rankings for chunk in ranking.first(size)]
-        hits = _distinct(db, pool, ask.limit)
+        hits = _distinct(db, pool, ask)
         if len(hits) == ask.limit or len(pool) < size or size > MOST_COPIES * ask.limit:
             return hits, pool
         size *= MOST_COPIES  # a text that is kept many times has taken the others' places
 
 
-def _distinct(db: sqlite3.Connection, pool: list[Ranked], limit: int) -> list[Hit]:
+def _distinct(db: sqlite3.Connection, pool: list[Ranked], ask: Ask) -> list[Hit]:
     hits: list[Hit] = []
     seen: set[str] = set()
+    corrections = ask.corrections
     for chunk in sorted(pool, key=lambda chunk: -chunk.score):
-        if len(hits) == limit:
+        if len(hits) == ask.limit:
             break
-        hit = _read(db, chunk.chunk_id, chunk.score)
+        hit = _read(db, chunk.chunk_id, chunk.score, corrections)
         if hit.text not in seen:
             seen.add(hit.text)
             hits.append(hit)
@@ -145,7 +145,9 @@ def _latest_first(hits: list[Hit]) -> list[Hit]:
     return [replace(hit, score=score) for hit, score in zip(placed, scores, strict=True)]
 
 
-def _read(db: sqlite3.Connection, chunk_id: int, score: float) -> Hit:
+def _read(
+    db: sqlite3.Connection, chunk_id: int, score: float, corrections: tuple[Correction, ...]
+) -> Hit:
     """The chunk as a hit."""
     label, source_id, leaf, crumb, body, kind, language, start, end, first, last, part, old = (
         db.execute(
@@ -171,4 +173,5 @@ def _read(db: sqlite3.Connection, chunk_id: int, score: float) -> Hit:
         score=score,
         incomplete=bool(part),
         superseded=bool(old),
+        corrections=corrections,
     )

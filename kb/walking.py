@@ -79,6 +79,8 @@ class Walk:
     selection: Selection
     only: Collection[Path] | None = None
     skipped: list[Skipped] = field(default_factory=list)
+    ignored: set[Path] = field(default_factory=set)
+    """The files and folders that git would ignore, as far as the pass came upon them."""
     _seen: set[tuple[int, int]] = field(default_factory=set)
 
     def files(self) -> Iterator[Entry]:
@@ -161,6 +163,7 @@ class Walk:
         if any(_matches(entry.relative, pattern) for pattern in self.selection.exclude):
             return "excluded"
         if ignores.match(str(entry.path), is_folder=entry.is_folder):
+            self.ignored.add(entry.path)
             return "ignored by .gitignore"
         return self.selection.allowed(entry.path) if self.selection.allowed else None
 

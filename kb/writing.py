@@ -42,6 +42,7 @@ class NewSource:
     ttl_s: float | None = None
     pinned: bool = False
     series: str | None = None
+    met: bool = False
 
 
 def insert_source(db: sqlite3.Connection, new: NewSource) -> tuple[int, int]:
@@ -58,7 +59,8 @@ def insert_source(db: sqlite3.Connection, new: NewSource) -> tuple[int, int]:
     cursor = db.execute(
         "INSERT INTO source (label, version, kind, language, origin, session, path, mtime_ns,"
         " inode, file_size, sha256, converted, bytes_total, bytes_indexed, indexed_at, expires_at,"
-        " pinned, series) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)",
+        " pinned, series, met)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?)",
         (
             new.label,
             version,
@@ -77,6 +79,7 @@ def insert_source(db: sqlite3.Connection, new: NewSource) -> tuple[int, int]:
             None if new.ttl_s is None else now + new.ttl_s,
             new.pinned,
             new.series,
+            new.met,
         ),
     )
     source_id = cursor.lastrowid

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kb import Store, index_paths
-from kb.directory import index_selection
+from kb.directory import index_file, index_selection
 from kb.walking import Selection
 
 
@@ -218,3 +218,35 @@ def test_a_pass_over_some_paths_leaves_the_rest_alone(store: Store, root: Path) 
     assert (report.indexed, report.removed) == (("src/main.py",), ("a/b/c/deep.txt",))
     assert reasons(report) == {"src/generated.py": "ignored by .gitignore"}
     assert index_paths(store, root).indexed == ("readme.md",)
+
+
+@pytest.mark.parametrize("pattern", ["main.py", "src/", "/src/*.py"])
+def test_what_git_has_come_to_ignore_is_forgotten_and_told(
+    store: Store, root: Path, pattern: str
+) -> None:
+    assert "src/main.py" in index_paths(store, root).indexed
+    (root / ".gitignore").write_text(f"build/\n*.log\n{pattern}\n")
+    report = index_paths(store, root)
+    assert "src/main.py" in report.ignored
+    assert report.changed
+    assert report.removed == ()
+    assert not store.search("penguins", limit=3)[0].hits
+    assert store.search("walruses")[0].hits
+    assert index_paths(store, root).ignored == ()
+    (root / ".gitignore").write_text("build/\n*.log\n")
+    assert "src/main.py" in index_paths(store, root).indexed
+
+
+def test_an_ignored_file_that_was_named_by_itself_stays(store: Store, root: Path) -> None:
+    index_file(store, root / "build/out.txt", root)
+    index_paths(store, root)
+    report = index_paths(store, root)
+    assert (report.ignored, report.removed) == ((), ())
+    assert str(root / "build/out.txt") in store.files(root)
+
+
+def test_what_a_narrower_selection_leaves_out_stays(store: Store, root: Path) -> None:
+    index_paths(store, root)
+    report = index_paths(store, root, include=["*.md"], exclude=["src/*"], max_depth=1)
+    assert (report.ignored, report.removed) == ((), ())
+    assert store.search("penguins")[0].hits
