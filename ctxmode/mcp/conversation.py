@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import sys
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -133,7 +133,7 @@ class Conversation:
                         round(elapsed, 1), message=self._latest() or f"{elapsed:.0f} s"
                     )
         except Exception as error:  # a defect here costs the display, not the server
-            sys.stderr.write(bugs.report(error))
+            logging.getLogger(__name__).error(bugs.report(error))
 
     def _latest(self) -> str:
         """The latest line of output, cut behind what is a secret and not within it."""

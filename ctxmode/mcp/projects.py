@@ -17,6 +17,7 @@ import trio
 from ctxmode.app import App, open_app
 from ctxmode.config import Config
 from ctxmode.errors import ContextModeError, UsageError, sole
+from ctxmode.mcp.log_messages import Levels
 
 OPEN_MAX = 16
 """How many projects one server holds open: each has a sandbox and a database of its own."""
@@ -29,6 +30,7 @@ class Projects:
         self.config = config
         self.nursery = nursery
         """For what goes on beside the calls; it ends with the server."""
+        self.levels = Levels()
         self._open: dict[Path, App] = {}
         self._opening: dict[Path, trio.Lock] = {}
         # What the client of a server over stdio said it works in; None: it was not asked yet.

@@ -6,7 +6,6 @@ Whatever goes wrong in a call is the call's answer; the server lives on.
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ from ctxmode import __version__, bugs, redaction
 from ctxmode.app import App
 from ctxmode.config import Config
 from ctxmode.errors import ContextModeError, sole
-from ctxmode.mcp import arguments, resources
+from ctxmode.mcp import arguments, log_messages, resources
 from ctxmode.mcp.consent import ConsentNeededError
 from ctxmode.mcp.conversation import Context, Conversation
 from ctxmode.mcp.output_schemas import OUTPUT_SCHEMAS
@@ -57,12 +56,13 @@ def build_server(
     server.add_notification_handler(
         "notifications/roots/list_changed", wire.NotificationParams, _roots_changed
     )
+    server.add_request_handler("logging/setLevel", wire.SetLevelRequestParams, _level_set)
     return server
 
 
 async def serve_stdio(config: Config, tools: Sequence[str] = tuple(BY_NAME)) -> None:
     """Serve one agent on stdin and stdout until stdin ends."""
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    log_messages.configure()
     server = build_server(config, tools)
     try:
         async with stdio_streams() as (incoming, outgoing):
@@ -106,15 +106,27 @@ class _Desk:
         tool = self._tools.get(params.name)
         if tool is None:
             return _failed(f"There is no tool {params.name!r}. Tools: {', '.join(self._tools)}.")
-        started = trio.current_time()
         conversation = Conversation(context, params.input_responses)
+        wanted = context.lifespan_context.levels.wanted(context, conversation.owner)
+        if not wanted:
+            return await self._observed(tool, params.arguments or {}, conversation)
+        with log_messages.collected() as records:
+            result = await self._observed(tool, params.arguments or {}, conversation)
+        await log_messages.tell(context, records, wanted)
+        return result
+
+    async def _observed(
+        self, tool: Tool, given: Mapping[str, Any], conversation: Conversation
+    ) -> wire.CallToolResult | wire.InputRequiredResult:
+        started = trio.current_time()
         try:
-            result = await self._answer(tool, params.arguments or {}, conversation)
+            result = await self._answer(tool, given, conversation)
         except ConsentNeededError as needed:
             return needed.result
+        outcome, took_s = "error" if result.is_error else "ok", trio.current_time() - started
+        logging.getLogger(__name__).info("%s: %s in %.3f s", tool.name, outcome, took_s)
         if self._observe:
-            outcome = "error" if result.is_error else "ok"
-            self._observe(tool.name, outcome, trio.current_time() - started)
+            self._observe(tool.name, outcome, took_s)
         return result
 
     async def _answer(
@@ -125,6 +137,11 @@ class _Desk:
         except ValidationError as error:
             return _failed(arguments.explain(tool.name, tool.arguments, error))
         return await _carried_out(tool, valid, conversation, frozenset(self._tools))
+
+
+async def _level_set(context: Context, params: wire.SetLevelRequestParams) -> wire.EmptyResult:
+    context.lifespan_context.levels.set(Conversation(context).owner, params.level)
+    return wire.EmptyResult()
 
 
 async def _roots_changed(context: Context, params: wire.NotificationParams) -> None:

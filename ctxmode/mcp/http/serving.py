@@ -18,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from ctxmode.config import Config, prepare_storage
 from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.mcp import log_messages
 from ctxmode.mcp.http.gate import LOOPBACK, Admission, Gate
 from ctxmode.mcp.http.metrics import Metrics
 from ctxmode.mcp.http.tokens import Tokens
@@ -59,7 +60,7 @@ async def serve_http(site: Site, address: Address) -> None:
     Raises:
         ContextModeError: the address can't be listened on, or storage can't be written.
     """
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    log_messages.configure()
     prepare_storage(site.config)
     listener = _listen(address)
     port = listener.getsockname()[1]
