@@ -9,7 +9,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb import writing
+from kb import words, writing
+from kb.compression import restored
 from kb.model import Purged
 
 
@@ -34,7 +35,9 @@ def purge(db: sqlite3.Connection, wanted: Wanted) -> Purged:
 def _delete(db: sqlite3.Connection, chosen: list[int]) -> Purged:
     chunks = text_bytes = 0
     spools: dict[Path, None] = {}
+    vocabulary: set[str] = set()
     for source_id in chosen:
+        vocabulary |= _vocabulary(db, source_id)
         count, size = db.execute(
             "SELECT count(*), coalesce(sum(end_byte - start_byte), 0) FROM chunk"
             " WHERE source_id = ?",
@@ -44,7 +47,14 @@ def _delete(db: sqlite3.Connection, chosen: list[int]) -> Purged:
         rows = db.execute("SELECT spool FROM pending WHERE source_id = ?", (source_id,))
         spools.update((Path(spool), None) for (spool,) in rows)
         writing.delete_source(db, source_id)
+    writing.delete_words(db, vocabulary)
     return Purged(len(chosen), chunks, text_bytes, tuple(spools))
+
+
+def _vocabulary(db: sqlite3.Connection, source_id: int) -> set[str]:
+    """The words that the source may be the last to have."""
+    rows = db.execute("SELECT body FROM chunk WHERE source_id = ?", (source_id,))
+    return set().union(*(words.vocabulary(restored(body)) for (body,) in rows))
 
 
 def _chosen(db: sqlite3.Connection, wanted: Wanted) -> list[int]:
@@ -99,7 +109,7 @@ def compact(db: sqlite3.Connection) -> None:
     Where other processes are busy in it, the space is reused later instead.
     """
     try:
-        for table in ("chunk_fts", "history_fts"):
+        for table in ("chunk_fts", "history_fts", "word_fts"):
             db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
         db.execute("VACUUM")
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

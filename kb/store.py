@@ -321,6 +321,7 @@ class Store:
         wanted = purging.Wanted(source, older_than_s, kind, session, superseded, everything, pinned)
         with self._access.writing() as db:
             purged = purging.purge(db, wanted)
+            self._access.known_words.clear()
         return self._compacted(purged)
 
     def evict(self, max_text_bytes: int) -> Purged:
@@ -333,6 +334,7 @@ class Store:
         """
         with self._access.writing() as db:
             purged = purging.evict(db, max_text_bytes)
+            self._access.known_words.clear()
         return self._compacted(purged)
 
     def _compacted(self, purged: Purged) -> Purged:

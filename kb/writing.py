@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kb.chunk import Chunk
@@ -151,6 +151,23 @@ def insert_words(db: sqlite3.Connection, vocabulary: frozenset[str], known: set[
     db.execute(
         "INSERT INTO word_fts (rowid, text) SELECT id, text FROM word WHERE id > ?", (last_id,)
     )
+
+
+def delete_words(db: sqlite3.Connection, vocabulary: Iterable[str]) -> None:
+    """Take out of the vocabulary those words that no chunk has any more."""
+    for word in vocabulary:
+        row = db.execute("SELECT id FROM word WHERE text = ?", (word,)).fetchone()
+        if row is None or any(_occurs(db, table, word) for table, _ in _INDEXES):
+            continue
+        db.execute(
+            "INSERT INTO word_fts (word_fts, rowid, text) VALUES ('delete', ?, ?)", (*row, word)
+        )
+        db.execute("DELETE FROM word WHERE id = ?", row)
+
+
+def _occurs(db: sqlite3.Connection, table: str, word: str) -> bool:
+    found = db.execute(f"SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT 1", (f'"{word}"',))
+    return found.fetchone() is not None
 
 
 def _row(chunk_id: int, source_id: int, chunk: Chunk) -> tuple[object, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import kb
-from kb import SearchState, Store
+from kb import SearchState, Store, writing
 
 
 @pytest.fixture
@@ -118,6 +118,39 @@ def test_purge_forgets_what_is_named_and_spares_what_is_pinned(store: Store) -> 
     assert [source.id for source in store.sources()] == [pinned.source_id]
     assert store.search("apples")[0].state is SearchState.NO_MATCH
     assert store.check().ok
+
+
+def test_a_purge_leaves_no_word_of_the_source_in_the_file(store: Store) -> None:
+    store.add("diary", b"# Zanzibarium\n\nabout the quuxology of common things\n")
+    store.add("notes", b"common things\n")
+    store.purge(source="diary")
+    left = b"".join(path.read_bytes() for path in store.path.parent.glob(f"{store.path.name}*"))
+    assert b"zanzibar" not in left.lower()
+    assert b"quuxolog" not in left.lower()
+    assert store.search("comon")[0].corrections[0].used == "common"
+    assert store.check().ok
+
+
+def test_words_that_another_process_purged_are_known_again_when_they_come_back(
+    store: Store,
+) -> None:
+    store.add("one", b"the walruses\n")
+    with Store.open(store.path) as other:
+        other.purge(source="one")
+    store.add("two", b"more walruses\n")
+    assert store.search("walrusses")[0].corrections[0].used == "walruses"
+
+
+def test_words_of_an_addition_that_failed_are_stored_with_the_next(store: Store) -> None:
+    def fail() -> None:
+        with store.access.writing() as db:
+            writing.insert_words(db, frozenset({"walruses"}), store.access.known_words)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    store.add("two", b"more walruses\n")
+    assert store.search("walrusses")[0].corrections[0].used == "walruses"
 
 
 def test_what_has_expired_is_no_longer_found(store: Store) -> None:
