@@ -135,11 +135,11 @@ def load_language(name: str) -> Language | None:
         return None
     data = tomllib.loads(path.read_text(encoding="utf-8"))
     shared = _shared(data)
-    query_path = _FOLDER / f"{data.get('query', name)}.scm"
+    queries = (*data.get("shared_queries", ()), name)
     return Language(
         name,
         data.get("grammar", name),
-        query_path.read_text(encoding="utf-8"),
+        "".join((_FOLDER / f"{part}.scm").read_text(encoding="utf-8") for part in queries),
         _expanded(shared["sinks"]),
         _expanded(shared["folds"]),
         _expanded(shared["methods"]),
