@@ -32,7 +32,8 @@ find_python() {
     fail "no Python 3.11 or newer is on PATH; set PYTHON=/path/to/python3 if it is elsewhere"
 }
 
-# What a finished set-up of a kind ("app" or "dev") leaves in its mark.
+# What a finished set-up of a kind ("app" or "dev") leaves in its mark. By the first one
+# runtimes/environments.py knows that programs are not meant to run in it.
 expected_mark() {
     echo "$here $(cksum <"$here/pyproject.toml")"
 }

@@ -18,16 +18,19 @@ NOTHING_FOUND = {
     SearchState.NO_MATCH: "No passage matches. Try other or fewer words, or leave out source.",
     SearchState.NOTHING_INDEXED: "Nothing is indexed here yet: index a path, or run something.",
 }
+# How what was kept is found again: by an agent, and by a person.
+BY_TOOL = 'ctx_search(queries=["…"], source="{}")'
+BY_VERB = "context-mode outputs show {}"
 CHANGE_MARKS = {"created": "+", "modified": "~", "deleted": "-"}
 
 
-def answer_text(answer: Answer) -> str:
+def answer_text(answer: Answer, find: str = BY_TOOL) -> str:
     """What a run printed, or the sections of it that match, and the footer."""
     result = answer.result
     if result.status in (Status.DENIED, Status.REDIRECTED):
         return refusal_text(result) + (f"\n[{answer.note}]" if answer.note else "")
     body = output_text(result) if answer.sections is None else sections_text(answer)
-    return f"{body}\n{footer(answer)}" if body else footer(answer)
+    return f"{body}\n{footer(answer, find)}" if body else footer(answer, find)
 
 
 def output_text(result: Result) -> str:
@@ -58,7 +61,7 @@ def sections_text(answer: Answer) -> str:
     return "\n".join(parts)
 
 
-def footer(answer: Answer) -> str:
+def footer(answer: Answer, find: str = BY_TOOL) -> str:
     """One line: how it ended, what it took, what confined it, what changed, where the rest is."""
     result = answer.result
     facts = [ending(result), f"sandbox {result.isolation.tier}, {result.profile}"]
@@ -68,7 +71,7 @@ def footer(answer: Answer) -> str:
         facts.append(changes_text(result))
     facts += run_notes(result)
     if answer.kept is not None:
-        facts.append(_kept_text(answer))
+        facts.append(_kept_text(answer, find))
     if answer.note:
         facts.append(answer.note)
     return f"[{' | '.join(facts)}]"
@@ -120,7 +123,7 @@ def _change(change: ChangedFile) -> str:
     return f"{CHANGE_MARKS.get(change.change, '?')}{change.path}"
 
 
-def _kept_text(answer: Answer) -> str:
+def _kept_text(answer: Answer, find: str) -> str:
     kept, result = answer.kept, answer.result
     assert kept is not None
     streams = {"stdout": result.stdout, "stderr": result.stderr}
@@ -131,8 +134,8 @@ def _kept_text(answer: Answer) -> str:
         for s in kept.streams
     )
     indexed = f"indexed: {kept.bytes_indexed} of {kept.bytes_total}"
-    find = f'ctx_search(queries=["…"], source="{kept.output_id}")'
-    return f"output_id {kept.output_id} keeps {sizes}; {indexed}; {find}"
+    found = find.format(kept.output_id)
+    return f"output_id {kept.output_id} keeps {sizes}; {indexed}; {found}"
 
 
 def refusal_text(result: Result) -> str:
@@ -255,19 +258,21 @@ def purged_text(purged: Purged) -> str:
     )
 
 
-def batch_text(answer: BatchAnswer) -> str:
+def batch_text(answer: BatchAnswer, find: str = BY_TOOL) -> str:
     """Every command with how it ended; outputs in full only where no query asked for parts."""
-    parts = [_command_text(command, whole=not answer.queries) for command in answer.commands]
+    whole = not answer.queries
+    parts = [_command_text(command, find, whole=whole) for command in answer.commands]
     parts += [query_text(query) for query in answer.queries]
     parts += [f"[{answer.note}]"] if answer.note else []
     return "\n\n".join(parts)
 
 
-def _command_text(command: CommandAnswer, *, whole: bool) -> str:
+def _command_text(command: CommandAnswer, find: str, *, whole: bool) -> str:
     if command.answer is None:
         return f"# {command.label}\n[skipped: {command.skipped}]"
     failed = not command.answer.result.ok
-    text = answer_text(command.answer) if whole or failed else footer(command.answer)
+    shown = answer_text if whole or failed else footer
+    text = shown(command.answer, find)
     return f"# {command.label}\n{text}"
 
 

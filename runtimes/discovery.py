@@ -68,7 +68,7 @@ def discover(
     found: list[Candidate] = []
     for toolchain in language.toolchains:
         found.extend(_of_toolchain(language, toolchain, place, passed_over))
-    found.sort(key=lambda c: not c.project_specific)
+    found.sort(key=lambda c: (environments.is_own(Path(c.path)), not c.project_specific))
     ordered = tuple(replace(c, order=order) for order, c in enumerate(found))
     return Discovery(ordered, tuple(dict.fromkeys(passed_over)))
 
@@ -111,7 +111,8 @@ def _of_toolchain(
 def _project_executables(toolchain: Toolchain, place: _Place) -> Iterator[_Executable]:
     if toolchain.project_environment and place.project:
         for python in environments.interpreters(place.project, place.home):
-            yield _Executable(python, (python.parent.parent / "pyvenv.cfg",), True)
+            own = environments.is_own(python)
+            yield _Executable(python, (python.parent.parent / "pyvenv.cfg",), not own)
 
 
 def _on_path(names: Iterable[str], place: _Place, passed_over: list[str]) -> Iterator[_Executable]:

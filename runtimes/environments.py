@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Final
 
 _FOLDERS: Final = (".venv", "venv")
+# What set-up (setup.sh) leaves in an environment that it made for this program itself.
+_OWN_MARK: Final = ".ready-app"
 
 
 def interpreters(project: Path, home: Path) -> Iterator[Path]:
@@ -20,6 +22,14 @@ def interpreters(project: Path, home: Path) -> Iterator[Path]:
         python = folder / "bin" / "python"
         if (folder / "pyvenv.cfg").is_file() and python.is_file():
             yield python
+
+
+def is_own(python: Path) -> bool:
+    """Whether it belongs to the environment that this program's checkout was set up with.
+
+    That has nobody's packages but this program's: the system's is more likely to be meant.
+    """
+    return (python.parent.parent / _OWN_MARK).is_file()
 
 
 def base_prefix(python: Path) -> Path | None:

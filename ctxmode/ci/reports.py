@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from xml.etree import ElementTree
 
@@ -51,17 +52,26 @@ def _xml(text: str) -> str:
 
 
 def markdown(report: Report) -> str:
-    """A table of the cases, and below it what the failed ones said."""
+    """A table of the cases, and below it what they said: first the failed ones, the rest folded."""
     lines = [f"# {report.pipeline.name}", "", summary(report), ""]
     lines += ["| case | result | time | |", "| --- | --- | ---: | --- |"]
     for outcome in report.outcomes:
-        cells = (outcome.name, _mark(outcome), f"{outcome.wall_s:.2f} s", outcome.reason)
+        cells = (outcome.name, mark(outcome), f"{outcome.wall_s:.2f} s", outcome.reason)
         lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
-    for outcome in report.outcomes:
-        if outcome.verdict is Verdict.FAILED and outcome.output:
-            fence = "`" * (max(map(len, re.findall("`+", outcome.output)), default=2) + 1)
-            lines += ["", f"## {outcome.name}", "", fence, outcome.output, fence]
+    told = [outcome for outcome in report.outcomes if outcome.output]
+    for outcome in told:
+        if outcome.verdict is Verdict.FAILED:
+            lines += ["", f"## {outcome.name}", "", *_fenced(outcome.output)]
+    for outcome in told:
+        if outcome.verdict is Verdict.PASSED:
+            title = f"<details><summary>{html.escape(outcome.name)}</summary>"
+            lines += ["", title, "", *_fenced(outcome.output), "", "</details>"]
     return "\n".join(lines) + "\n"
+
+
+def _fenced(text: str) -> tuple[str, str, str]:
+    fence = "`" * (max(map(len, re.findall("`+", text)), default=2) + 1)
+    return fence, text, fence
 
 
 def _cell(text: str) -> str:
@@ -93,10 +103,10 @@ def _property(text: str) -> str:
 def line(outcome: Outcome) -> str:
     """A case as it is told when it is done."""
     reason = f": {outcome.reason}" if outcome.reason else ""
-    return f"{_mark(outcome):<8} {outcome.name} ({outcome.wall_s:.2f} s){reason}"
+    return f"{mark(outcome):<8} {outcome.name} ({outcome.wall_s:.2f} s){reason}"
 
 
-def _mark(outcome: Outcome) -> str:
+def mark(outcome: Outcome) -> str:
     mark = MARKS[outcome.verdict]
     return {"cache": "cached", "before": "before"}.get(outcome.source, mark)
 

@@ -31,7 +31,8 @@ class Setting:
 
     artifacts: Path
     jobs: int
-    tell: Callable[[Outcome], None] = lambda outcome: None
+    begun: Callable[[str], None] = lambda name: None
+    ended: Callable[[Outcome], None] = lambda outcome: None
     cache: CaseCache | None = None
     before: Mapping[str, Outcome] = field(default_factory=dict)
 
@@ -70,7 +71,7 @@ class _Running:
 
         async def one(number: int, case: Case) -> None:
             found[number] = await self._case(case, failed)
-            self._setting.tell(found[number])
+            self._setting.ended(found[number])
 
         async with trio.open_nursery() as nursery:
             for number, case in enumerate(cases):
@@ -110,6 +111,7 @@ class _Running:
             return None
 
     async def _run(self, case: Case, folder: Path) -> Outcome:
+        self._setting.begun(case.name)
         await trio.to_thread.run_sync(lambda: shutil.rmtree(folder, ignore_errors=True))
         outcome = Outcome(case.name, case.step.name, case.step.line, Verdict.FAILED)
         try:

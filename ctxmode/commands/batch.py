@@ -24,7 +24,7 @@ from ctxmode.app import App
 from ctxmode.batch import CONCURRENCY_MAX, BatchCommand, BatchRequest
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, with_app
-from ctxmode.render import batch_text
+from ctxmode.render import BY_VERB, batch_text
 from ctxmode.suggestions import or_all
 
 KEYS = ("commands", "queries", "timeout_s", "concurrency", "cwd", "scope", "profile")
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(answer.to_json())
     else:
-        sys.stdout.write(batch_text(answer) + "\n")
+        sys.stdout.write(batch_text(answer, BY_VERB) + "\n")
     return exit_codes.OK if answer.ok else exit_codes.ERROR
 
 

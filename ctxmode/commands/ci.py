@@ -20,7 +20,7 @@ FILE.toml holds [[step]] tables:
 
 Further keys of a step: env, profile, timeout_s. What needs nothing that still runs starts at once.
 Below the folder of --reports lie artifacts/, report.json, report.md and junit.xml. Exits 0 if all
-cases passed, else 1.
+cases passed, else 1. On GitHub the failures are annotated and the job's summary has the report.
 
 examples:
   context-mode ci examples/ci/history.toml
@@ -40,6 +40,8 @@ from ctxmode import exit_codes
 from ctxmode.app import App
 from ctxmode.ci import reports
 from ctxmode.ci.cache import CaseCache
+from ctxmode.ci.graph import cases_of
+from ctxmode.ci.live import progress
 from ctxmode.ci.loading import load
 from ctxmode.ci.model import Outcome, Pipeline, Report
 from ctxmode.ci.running import Setting, run_pipeline
@@ -89,8 +91,12 @@ def run(args: argparse.Namespace) -> int:
         )
     before = _before(folder) if args.rerun_failed else {}
     cache = CaseCache(config.state_dir / "ci", config.project) if args.cache else None
-    setting = Setting(folder / "artifacts", args.jobs, _tell, cache, before)
-    report = with_app(args, partial(_run, pipeline=pipeline, setting=setting))
+    total = sum(len(cases_of(step)) for step in pipeline.steps)
+    with progress(total) as shown:
+        setting = Setting(
+            folder / "artifacts", args.jobs, shown.begun, shown.ended, cache=cache, before=before
+        )
+        report = with_app(args, partial(_run, pipeline=pipeline, setting=setting))
     _write(report, folder)
     _show(report, args)
     return exit_codes.OK if report.ok else exit_codes.ERROR
@@ -98,10 +104,6 @@ def run(args: argparse.Namespace) -> int:
 
 async def _run(app: App, pipeline: Pipeline, setting: Setting) -> Report:
     return await run_pipeline(app, pipeline, setting)
-
-
-def _tell(outcome: Outcome) -> None:
-    sys.stderr.write(f"{reports.line(outcome)}\n")
 
 
 def _before(folder: Path) -> dict[str, Outcome]:
@@ -122,6 +124,7 @@ def _before(folder: Path) -> dict[str, Outcome]:
 def _write(report: Report, folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".gitignore").write_text("*\n")
         (folder / "report.json").write_text(json.dumps(report.to_json(), indent=2) + "\n")
         (folder / "report.md").write_text(reports.markdown(report))
         (folder / "junit.xml").write_text(reports.junit(report))
@@ -135,9 +138,23 @@ def _write(report: Report, folder: Path) -> None:
 def _show(report: Report, args: argparse.Namespace) -> None:
     if args.github:
         sys.stdout.write("".join(f"{line}\n" for line in reports.github(report)))
+        _summarize(report)
     if args.json:
         print_json(report.to_json())
         return
     for text in reports.failures(report):
         sys.stdout.write(f"\n{text}\n")
     sys.stdout.write(f"\n{reports.summary(report)}\n")
+    sys.stdout.write(f"Reports: {args.reports}/report.md, report.json, junit.xml, artifacts/\n")
+
+
+def _summarize(report: Report) -> None:
+    """Add the report to the page that GitHub shows of the job."""
+    page = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not page:
+        return
+    try:
+        with Path(page).open("a", encoding="utf-8") as file:
+            file.write(reports.markdown(report))
+    except OSError as error:
+        sys.stderr.write(f"context-mode: no summary in {page}: {error.strerror}\n")

@@ -30,9 +30,10 @@ from ctxmode.delivery import deliver
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, with_app
 from ctxmode.live import LiveOutput
-from ctxmode.render import answer_text, changes_text, ending, refusal_text, run_notes
+from ctxmode.render import BY_VERB, answer_text, changes_text, ending, refusal_text, run_notes, size
 from ctxmode.suggestions import or_all
 from executor import Caller
+from executor.jobs import first_line
 from executor.keep import Answer
 from executor.model import Limits, Request, Status
 from runtimes import LANGUAGES, UnknownLanguage, language, language_for_file
@@ -200,10 +201,17 @@ async def _execute(app: App, request: Request, live: bool, folder: Path) -> Answ
     if request.cwd is None:
         request = replace(request, cwd=_own_folder(app.config.project))
     if not live:
-        return deliver(await app.execute(request, caller=CALLER), folder)
+        return deliver(await app.execute(request, name=_called(request), caller=CALLER), folder)
     async with LiveOutput.open(sys.stdout.buffer, sys.stderr.buffer) as output:
-        answer = await app.execute(request, on_output=output.feed, caller=CALLER)
+        answer = await app.execute(
+            request, name=_called(request), on_output=output.feed, caller=CALLER
+        )
     return deliver(answer, folder)
+
+
+def _called(request: Request) -> str:
+    """What its output is listed as, if it is kept."""
+    return Path(request.path).name if request.path else first_line(request.code or "")
 
 
 def _own_folder(project: Path) -> str | None:
@@ -216,7 +224,7 @@ def _show(answer: Answer, args: argparse.Namespace) -> None:
     if args.json:
         print_json(answer.to_json())
     elif args.intent is not None:
-        sys.stdout.write(answer_text(answer) + "\n")
+        sys.stdout.write(answer_text(answer, BY_VERB) + "\n")
     else:
         _tell(answer)
 
@@ -232,3 +240,6 @@ def _tell(answer: Answer) -> None:
         sys.stderr.write(f"context-mode: {note}\n")
     if sys.stderr.isatty() and result.changed_files:
         sys.stderr.write(f"context-mode: {changes_text(result)}\n")
+    if sys.stderr.isatty() and answer.kept is not None:
+        kept = f"{size(answer.kept.bytes_total)} are kept"
+        sys.stderr.write(f"context-mode: {kept}: {BY_VERB.format(answer.kept.output_id)}\n")

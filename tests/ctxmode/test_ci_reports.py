@@ -37,6 +37,7 @@ def test_markdown_fences_output_that_has_fences():
     text = reports.markdown(REPORT)
     assert "| b (x=1) | FAILED | 0.50 s | exit 1 |" in text
     assert "\n````\n50 %" in text
+    assert text.endswith("<details><summary>a</summary>\n\n```\nfine\n```\n\n</details>\n")
 
 
 def test_annotations_point_at_the_line_on_one_line_each():

@@ -77,8 +77,14 @@ def test_a_pipeline_runs_reports_and_goes_on_from_its_failures(place, project):
     assert ElementTree.parse(folder / "junit.xml").getroot()[0].get("failures") == "1"
     assert "| breaks | FAILED |" in (folder / "report.md").read_text()
 
-    again = place.run("ci", "pipeline.toml", GITHUB_ACTIONS="true")
+    assert (folder / ".gitignore").read_text() == "*\n"
+
+    page = project.parent / "summary.md"
+    github = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(page)}
+    again = place.run("ci", "pipeline.toml", **github)
     text = again.stdout.decode()
+    assert page.read_text() == (folder / "report.md").read_text()
+    assert "Reports: .ctxmode-ci/report.md" in text
     assert "::error file=pipeline.toml,line=20,title=breaks::" in text
     assert "it broke" in text
     assert "\n12\n" not in text  # not all that it printed

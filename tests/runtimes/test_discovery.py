@@ -128,6 +128,18 @@ def test_the_projects_environment_comes_first_and_shows_its_base(folder, home, p
     assert (Path(second.path), second.project_specific) == (other, False)
 
 
+def test_the_environment_of_this_programs_own_checkout_comes_last(home, project, tmp_path):
+    python = program(project / ".venv/bin/python3")
+    link(project / ".venv/bin/python", python)
+    (project / ".venv/pyvenv.cfg").write_text("home = /usr/bin\n")
+    (project / ".venv/.ready-app").touch()
+    other = program(tmp_path / "bin/python3")
+    folders = [project / ".venv/bin", tmp_path / "bin"]
+    assert paths("python", folders, home, project)[0] == other
+    assert not any(c.project_specific for c in found("python", folders, home, project))
+    assert paths("python", folders[:1], home, project)
+
+
 def test_a_real_virtual_environment_runs_as_itself(runners, home, project):
     venv.create(project / ".venv", with_pip=False)
     (own, *_) = found("python", [], home, project)
