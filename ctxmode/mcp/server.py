@@ -49,6 +49,7 @@ def build_server(
         lifespan=lambda _: open_projects(config),
         on_list_tools=desk.list_tools,
         on_call_tool=desk.call_tool,
+        on_list_prompts=_no_prompts,
         on_list_resources=resources.list_resources,
         on_list_resource_templates=resources.list_templates,
         on_read_resource=resources.read_resource,
@@ -137,6 +138,14 @@ class _Desk:
         except ValidationError as error:
             return _failed(arguments.explain(tool.name, tool.arguments, error))
         return await _carried_out(tool, valid, conversation, frozenset(self._tools))
+
+
+async def _no_prompts(
+    context: Context, params: wire.PaginatedRequestParams | None
+) -> wire.ListPromptsResult:
+    """Some hosts ask for prompts without looking whether there are any, and take no for a fault."""
+    del context, params
+    return wire.ListPromptsResult(prompts=[])
 
 
 async def _level_set(context: Context, params: wire.SetLevelRequestParams) -> wire.EmptyResult:

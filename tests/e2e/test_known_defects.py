@@ -1,11 +1,14 @@
 """What tools of this kind are known to get wrong, in one conversation each, as an agent has it."""
 
+import os
 import re
 
 import pytest
+import trio
 from mcp.types import CallToolResult
 
 from tests.e2e.conversing import connected, text
+from tests.e2e.test_killed_server import survivors
 
 
 def shell(code, **more):
@@ -50,6 +53,27 @@ ANSWERS = {
         shell('cat "$HOME/.secret" ../home/.secret'),
         lambda r: "hidden" not in text(r) and r.is_error,
     ),
+    "secrets beside the code are in sight": (
+        ("ctx_execute", {
+            "language": "python",
+            "code": "try: print(open('.env').read())\nexcept OSError: print('closed')",
+        }),
+        lambda r: "hidden" not in text(r),
+    ),
+    "a file outside can be named through a link": (
+        ("ctx_execute_file", {
+            "path": "way-out", "language": "shell", "code": "cat \"$FILE_CONTENT_PATH\"",
+        }),
+        lambda r: r.is_error and "outside" not in text(r).replace("outside the project", ""),
+    ),
+    "the network is open": (
+        ("ctx_execute", {
+            "language": "python",
+            "code": "import socket\ntry: socket.create_connection(('192.0.2.1', 80), 5)\n"
+            "except TimeoutError: print('open')\nexcept OSError: print('closed')",
+        }),
+        lambda r: text(r).startswith("closed"),
+    ),
     "secrets in the environment are inherited": (
         shell("env"),
         lambda r: "API_KEY" not in text(r),
@@ -71,10 +95,17 @@ ANSWERS = {
     ),
     "a timeout in a batch is invisible": (
         ("ctx_batch_execute", {
-            "commands": ["sleep 60", "echo ran"], "queries": ["ran"], "timeout": 500,
+            "commands": ["sleep 60", "echo ran"], "queries": ["ran"], "timeout": 3000,
             "concurrency": 2,
         }),
         lambda r: data(r)["commands"][0]["status"] == "timed_out" and "timed out" in text(r),
+    ),
+    "a later command is left out when the time is up, and nothing says so": (
+        ("ctx_batch_execute", {
+            "commands": ["sleep 60", "echo ran"], "timeout": 3000, "concurrency": 1,
+        }),
+        lambda r: data(r)["commands"][0]["status"] == "timed_out"
+        and data(r)["commands"][1]["skipped"] and "skipped" in text(r),
     ),
     "a batch demands queries although it need not": (
         ("ctx_batch_execute", {"commands": ["echo alone"]}),
@@ -92,6 +123,21 @@ ANSWERS = {
         ("ctx_purge", {"confirm": False}),
         lambda r: "confirm" in text(r),
     ),
+    "what is to be purged is ambiguous and purged all the same": (
+        ("ctx_purge", {"confirm": True, "scope": "project", "sessionId": "one"}),
+        lambda r: r.is_error and "exclude each other" in text(r),
+    ),
+    "a page that was fetched from inside is kept": (
+        ("ctx_fetch_and_index", {"url": "http://169.254.169.254/latest/meta-data/"}),
+        lambda r: r.is_error and "may not be fetched" in text(r),
+    ),
+    "a language counts as available because its launcher is there": (
+        ("ctx_doctor", {}),
+        lambda r: all(
+            one["version"] and one["start_ms"]
+            for one in data(r)["languages"].values() if one["runnable"]
+        ),
+    ),
     "an unknown tool ends in a protocol error": (
         ("ctx_upgrade", {}),
         lambda r: r.is_error and "ctx_execute" in text(r),
@@ -105,14 +151,18 @@ ANSWERS = {
 
 async def test_none_of_the_known_defects_is_here(place):
     (place.home / ".secret").write_text("hidden")
+    (place.project / ".env").write_text("KEY=hidden")
+    (place.project / "way-out").symlink_to("../outside.txt")
     (place.project / "latin.txt").write_bytes(b"caf\xe9\n")
+    (folder := place.project.parent / "tmp").mkdir()
     wrong = {}
-    async with connected(place, API_KEY="hidden") as client:
+    async with connected(place, API_KEY="hidden", TMPDIR=str(folder)) as client:
         for name, ((tool, arguments), holds) in ANSWERS.items():
             result = await client.call_tool(tool, arguments)
             if not holds(result):
                 wrong[name] = (text(result), data(result))
     assert wrong == {}
+    assert list(folder.iterdir()) == []  # folders of runs used to be left behind
     assert (place.project.parent / "outside.txt").read_text() == "outside\n"
     assert (place.project / "app.log").stat().st_size > 1000
 
@@ -126,6 +176,34 @@ async def test_a_search_gives_as_many_passages_as_were_asked_for_and_never_block
             result = await client.call_tool("ctx_search", {"queries": ["walrus"], "limit": 6})
             (query,) = data(result)["queries"]
             assert len(query["hits"]) == 6
+
+
+async def test_prompts_are_none_for_hosts_that_ask_without_looking(place):
+    async with connected(place) as client:
+        assert (await client.list_prompts()).prompts == []
+
+
+async def test_content_under_one_label_is_not_overwritten(place):
+    async with connected(place) as client:
+        for word in ("tapir", "quokka"):
+            content = {"content": f"# Seen\n\nA {word}.\n", "source": "notes"}
+            await client.call_tool("ctx_index", content)
+        found = await client.call_tool("ctx_search", {"queries": ["quokka"]})
+        assert "A quokka." in text(found)
+        sources = place.run("sources", "--all", "--json").stdout
+        assert sources.count(b'"notes"') == 2
+
+
+async def test_a_cancelled_call_ends_all_that_it_started(place):
+    mark = f"600.{os.getpid():07}77"
+    async with connected(place) as client:
+        with trio.move_on_after(2):
+            await client.call_tool(*shell(f"(setsid sleep {mark} &); sleep {mark}"))
+        result = await client.call_tool(*shell("echo on"))
+        assert text(result).startswith("on\n")
+        with trio.fail_after(20):
+            while survivors(mark):  # noqa: ASYNC110 - of other processes no event tells
+                await trio.sleep(0.02)
 
 
 async def test_a_later_run_of_one_command_does_not_hide_the_earlier_one(place):
@@ -155,16 +233,49 @@ def test_the_version_is_told(place):
 
 
 @pytest.mark.parametrize(
-    "code",
+    ("language", "code"),
     [
+        *[("shell", code) for code in (
         "(sudo ls)", "bash -c 'sudo ls'", "if true; then sudo ls; fi", "X=1 sudo ls", "env sudo ls",
         "\\sudo ls", "/usr/bin/sudo ls", "sudo  ls", "su''do ls", "rm -fr x", "rm -r -f x",
+        )],
+        ("python", "import os; c = 'sudo'; os.system(c + ' ls')"),
+        ("python", "import os; print(os.popen('sudo ls').read())"),
+        ("perl", "system('sudo ls');"),
+        ("ruby", "puts `sudo ls`"),
     ],
 )  # fmt: skip
-def test_rules_are_not_bypassed_by_another_spelling(place, code):
+def test_rules_are_not_bypassed_by_another_spelling(place, language, code):
     (place.project / ".claude").mkdir()
     rules = '{"permissions": {"deny": ["Bash(sudo *)", "Bash(rm -rf *)"]}}'
     (place.project / ".claude" / "settings.json").write_text(rules)
-    done = place.run("run", "shell", "-c", code)
+    done = place.run("run", language, "-c", code)
     assert b"denied" in done.stderr
     assert done.returncode != 0
+
+
+@pytest.mark.parametrize(
+    ("rules", "code"),
+    [
+        ('{"ask": ["Bash(git push *)"]}', "git push origin main"),
+        ('{"deny": ["Read(./private/**)"]}', "cat private/plan.txt"),
+    ],
+)
+def test_rules_that_ask_or_close_files_hold_for_runs_too(place, rules, code):
+    (place.project / "private").mkdir()
+    (place.project / "private" / "plan.txt").write_text("hidden")
+    (place.project / ".claude").mkdir()
+    (place.project / ".claude" / "settings.json").write_text(f'{{"permissions": {rules}}}')
+    done = place.run("run", "shell", "-c", code)
+    assert b"denied" in done.stderr
+    assert b"hidden" not in done.stdout
+
+
+def test_a_files_rules_hold_for_code_that_opens_it_itself(place):
+    (place.project / "private").mkdir()
+    (place.project / "private" / "plan.txt").write_text("hidden")
+    (place.project / ".claude").mkdir()
+    rules = '{"permissions": {"deny": ["Read(./private/**)"]}}'
+    (place.project / ".claude" / "settings.json").write_text(rules)
+    code = "import os; print(open(os.path.join('priv' + 'ate', 'plan.txt')).read())"
+    assert b"hidden" not in place.run("run", "python", "-c", code).stdout
