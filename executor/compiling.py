@@ -209,8 +209,11 @@ def _compile_job(  # noqa: PLR0913 - keyword-only what is shown
     program = plan.program
     steps = [step for step in program.steps if step.phase == "compile"]
     found = [pattern for path in program.products for pattern in (path, f"{path}/**/*")]
+    ahead = program.compiler_ahead
+    if ahead is not None:
+        ahead = replace(ahead, steps=(*ahead.steps, _DONE))
     return job_of(
-        replace(program, steps=(*steps, _DONE)),
+        replace(program, steps=(*steps, _DONE), ahead=ahead),
         candidate,
         layout,
         cwd=checked.cwd,
@@ -218,7 +221,7 @@ def _compile_job(  # noqa: PLR0913 - keyword-only what is shown
         artifacts=tuple(found),
         profile=COMPILING,
         stand_in=stand_in,
-        warm=False,  # what is shown is there but once
+        warm=ahead is not None and plan.script is None,  # else what is shown is there but once
         shown=shown,
         label=label(checked),
     )
@@ -234,6 +237,7 @@ def _from_kept(beside: partial[Job], compiled: Compiled, spent: Usage, layout: L
         shown=(),
         diagnosis=compiled.diagnosis,
         limits=_left(whole.limits, spent),
+        whole=whole.limits,
     )
 
 
@@ -296,11 +300,20 @@ def _folders_above(checked: Checked, project: Path) -> list[Path]:
 
 @contextmanager
 def _stand_in(temporary: Path, project: Path, checked: Checked, plan: _Plan) -> Iterator[Path]:
-    """A folder with nothing of the project but its working folder's name, and the script."""
+    """A folder with nothing of the project but its working folder's name, and the script.
+
+    Without a script it is always the same one, as what waits for it shows.
+    """
     temporary.mkdir(mode=0o711, exist_ok=True)
+    within = Path(checked.cwd).relative_to(project)
+    if checked.script is None:
+        folder = temporary / f"empty-{_digest(str(within).encode(errors='surrogateescape'))[:32]}"
+        _make_readable(folder, within)
+        yield folder
+        return
     folder = Path(tempfile.mkdtemp(dir=temporary))
     try:
-        _make_readable(folder, Path(checked.cwd).relative_to(project))
+        _make_readable(folder, within)
         if checked.script is not None and plan.script is not None:
             within = Path(checked.script).relative_to(project)
             _make_readable(folder, within.parent)

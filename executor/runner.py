@@ -55,6 +55,7 @@ class Job:
     ahead: Ahead | None = None  # how its interpreter is started before its text is known
     warm: bool = True  # whether it may run where something has waited for it
     diagnosis: bytes = b""  # what an earlier compilation said, told again on stderr
+    whole: Limits | None = None  # before compiling had its share of `limits`
 
     def spec(self, *, without_cgroup: bool) -> RunSpec:
         """The same for the spawner."""

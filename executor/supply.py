@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import AsyncIterator, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import trio
@@ -95,6 +95,7 @@ class Supply:
         if self.pool is None or not job.warm or session:
             return _Wanted(packed)
         run = job.spec(without_cgroup=self._maker.hierarchy is None)
+        run = replace(run, limits=job.whole or job.limits)  # what is left is told with the run
         kind = kind_of(packed, spec, run, job.ahead, has_stdin=job.stdin is not None)
         return _Wanted(packed, kind, kind.fresh())
 

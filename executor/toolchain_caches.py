@@ -2,7 +2,8 @@
 
 Go compiles its standard library into such a folder, which takes many seconds the first time. The
 server has the row's own `warm_up` program compiled in a cell that shows nothing else, so nothing
-that any other program did is in there; all later cells see the folder and can't change it.
+that any other program did is in there; all later cells see the folder and can't change it. In the
+same way is compiled by what a toolchain's programs wait, if that is a program in its turn.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class ToolchainCaches:
         self._folder = folder
         self._cwd = cwd
         self._busy: set[str] = set()  # not to be tried again in this process
+        self._helpers: dict[str, dict[str, bytes]] = {}
 
     def shown(self, candidate: runtimes.Candidate) -> tuple[tuple[str, str], ...]:
         """What cells are to see of a candidate's folders: (path on the host, path in the cell)."""
@@ -51,6 +53,15 @@ class ToolchainCaches:
         home = self._folder / _key(candidate)
         names = (name for name in candidate.toolchain.caches if (home / name).is_dir())
         return tuple((f"{home}/{name}", f"{Layout().scratch}/{name}") for name in names)
+
+    def equipped(self, candidate: runtimes.Candidate) -> runtimes.Candidate:
+        """The candidate with what was compiled for it to wait by, if anything was."""
+        if runtimes.helper(candidate) is None or not self._serves(candidate):
+            return candidate
+        key = _key(candidate)
+        if key not in self._helpers:
+            self._helpers[key] = _contents(self._folder / key)
+        return replace(candidate, compiled=self._helpers[key])
 
     async def fill(self, candidate: runtimes.Candidate) -> None:
         """Have a candidate's folders filled, unless they are."""
@@ -73,19 +84,22 @@ class ToolchainCaches:
                     path.unlink(missing_ok=True)
 
     def _serves(self, candidate: runtimes.Candidate) -> bool:
-        has_any = bool(candidate.language.warm_up and candidate.toolchain.caches)
+        caches = candidate.language.warm_up and candidate.toolchain.caches
+        has_any = bool(caches or runtimes.helper(candidate))
         return has_any and self._runner.placement.tier == "A" and not candidate.project_specific
 
     def _job(self, candidate: runtimes.Candidate, layout: Layout, stand_in: str) -> Job:
-        """Compile the warm-up program, then bundle what that left."""
+        """Compile the warm-up program or the helper, then bundle what that left."""
+        helper = runtimes.helper(candidate)
         program = runtimes.prepare(
-            candidate,
-            code=candidate.language.warm_up,
+            runtimes.as_helper(candidate) if helper else candidate,
+            code=helper or candidate.language.warm_up,
             job_dir=layout.job,
             scratch_dir=layout.scratch,
             cwd=self._cwd,
         )
         bundle = f"{layout.scratch}/{BUNDLE}"
+        left = (f"-C{program.products[0]}", ".") if helper else candidate.toolchain.caches
         pack = (
             "/usr/bin/env",
             "tar",
@@ -93,7 +107,7 @@ class ToolchainCaches:
             bundle,
             "-C",
             layout.scratch,
-            *candidate.toolchain.caches,
+            *left,
         )
         compiling = [step for step in program.steps if step.phase == "compile"]
         return job_of(
@@ -106,7 +120,7 @@ class ToolchainCaches:
             profile=WARMING,
             stand_in=stand_in,
             warm=False,
-            label=f"{candidate.language.name}: standard library",
+            label=f"{candidate.language.name}: {'helper' if helper else 'standard library'}",
         )
 
     def _unpack(self, key: str, bundles: list[Path]) -> None:
@@ -141,5 +155,11 @@ def _empty_folder(temporary: Path) -> Iterator[str]:
 
 def _key(candidate: runtimes.Candidate) -> str:
     parts = [candidate.toolchain.name, candidate.path, candidate.fingerprint]
-    warm_up = candidate.language.warm_up
+    warm_up = runtimes.helper(candidate) or candidate.language.warm_up
     return hashlib.sha256(json.dumps([*parts, warm_up]).encode()).hexdigest()[:32]
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    """The files below a folder, by their paths there."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}

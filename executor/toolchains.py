@@ -82,7 +82,7 @@ class Toolchains:
             return self._missing(language, results)
         async with self._busy[language.name]:
             await self._caches.fill(chosen.candidate)
-        return chosen.candidate
+        return self._caches.equipped(chosen.candidate)
 
     async def report(self, language: runtimes.Language) -> LanguageReport:
         results = await self._probe_all(language)

@@ -50,6 +50,8 @@ def kind_of(
     unspecific = replace(run, artifacts=())
     if ahead and ahead.reads_early and has_stdin:
         ahead = None
+    if ahead and ahead.steps[0].phase != run.steps[0].phase:
+        ahead = None  # what it waits for is yet to be compiled
     return Kind(
         label=f"{PurePath(run.steps[0].argv[0]).name}, {'started' if ahead else 'ready to start'}",
         cell=packed,

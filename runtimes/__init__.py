@@ -9,6 +9,7 @@ from runtimes.model import Ahead, Candidate, Driver, Language, Missing, ProbeRes
 from runtimes.program import prepare
 from runtimes.registry import LANGUAGES, UnknownLanguage, language, language_for_file
 from runtimes.version import parse_version, version_argv
+from runtimes.waiting import as_helper, helper
 
 __all__ = [
     "LANGUAGES",
@@ -22,6 +23,7 @@ __all__ = [
     "Program",
     "Step",
     "UnknownLanguage",
+    "as_helper",
     "candidates",
     "choose",
     "conversing",
@@ -30,6 +32,7 @@ __all__ = [
     "driver",
     "driver_program",
     "heeds",
+    "helper",
     "hint",
     "install_script",
     "language",

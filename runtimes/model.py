@@ -98,7 +98,10 @@ class Waiting:
     the wait, and read behind it, is `opened`: an empty line in the program's place. What is not
     called as the program's own files are is gone before the program starts. `first_line` tells that
     a `#!` line can hold arguments, which come too late then; `reads_early`, that standard input is
-    read from the start.
+    read from the start. Where programs are compiled, the interpreter waits for what that makes, and
+    the compiler may wait as well: `compile` replaces its template. With a `manifest` the `file` is
+    a program of the toolchain's own language, which is compiled first; what that makes is placed
+    as an archive. `beside` are more files of `runtimes/drivers`, for the gate's folder.
     """
 
     file: str = ""
@@ -109,6 +112,9 @@ class Waiting:
     opened: bool = False
     first_line: bool = False
     reads_early: bool = False
+    compile: tuple[str, ...] | None = None
+    manifest: str = ""
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -221,7 +227,8 @@ class Candidate:
     a multi-call program must not be resolved further); `real_paths` are resolved. `binds` are the
     files and directories outside the system's own trees that a sandbox must show read-only.
     `project_specific` marks an interpreter that belongs to the project. `order` is the place in
-    the preference: toolchains as the row lists them, then as the search path does.
+    the preference: toolchains as the row lists them, then as the search path does. `compiled` is
+    what the `file` by which it waits was compiled to, by path, where that is a program.
     """
 
     language: Language
@@ -233,6 +240,7 @@ class Candidate:
     project_specific: bool = False
     env: Mapping[str, str] = field(default_factory=dict)
     order: int = 0
+    compiled: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def path(self) -> str:
@@ -288,7 +296,8 @@ class Program:
     `products` are the paths below the scratch directory that the compile steps write and the run
     step needs: the unit of a compile cache. `caches` are folders there that the toolchain itself
     keeps; what the row's `warm_up` leaves in them may be shown to later runs, read-only. `ahead` is
-    how to start its interpreter before the text is known, where that makes no other difference.
+    how to start its interpreter before the text is known, where that makes no other difference;
+    where there are compile steps, before they have made it, and `compiler_ahead` is the compiler's.
     """
 
     files: Mapping[str, bytes]
@@ -298,6 +307,7 @@ class Program:
     products: tuple[str, ...] = ()
     caches: tuple[str, ...] = ()
     ahead: Ahead | None = None
+    compiler_ahead: Ahead | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,9 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, Literal
 
 from runtimes.model import Ahead, Candidate, Program, Source, Step
 from runtimes.waiting import ahead
@@ -82,6 +83,7 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
         "{bind}": _render(toolchain.bind, values) if bind_file else (),
         "{project}": project.args,
     }
+    waits = partial(_ahead, candidate, source, values, groups, in_place=in_place)
     steps = [Step(_expand(toolchain.run, values, groups), "run")]
     if toolchain.compile:
         steps.insert(0, Step(_expand(toolchain.compile, values, groups), "compile"))
@@ -92,34 +94,45 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
         links=project.links,
         products=products if toolchain.compile else (),
         caches=tuple(f"{scratch_dir}/{name}" for name in toolchain.caches),
-        ahead=_ahead(candidate, source, values, groups) if source and not in_place else None,
+        ahead=waits("run"),
+        compiler_ahead=waits("compile"),
     )
 
 
-def _ahead(
+def _ahead(  # noqa: PLR0913 - keyword-only how the source is given
     candidate: Candidate,
-    source: Source,
+    source: Source | None,
     values: Mapping[str, str],
     groups: Mapping[str, Sequence[str]],
+    phase: Literal["compile", "run"],
+    *,
+    in_place: bool,
 ) -> Ahead | None:
-    """How to start the interpreter ahead of the program; None where that makes a difference.
+    """How to start what serves this phase ahead of the program; None where that makes a difference.
 
     What a project's own interpreter reads to start may change until then. A gate in place of the
     program does not hold back what reads the bound file. The variables' lines must stay lines.
     """
-    waiting = candidate.toolchain.waiting
+    toolchain = candidate.toolchain
+    waiting = toolchain.waiting
     if waiting is None or candidate.project_specific or "\n" in values["cwd"]:
         return None
-    if waiting.first_line and source.text.startswith("#!"):
+    template = waiting.compile if phase == "compile" else waiting.run or toolchain.run
+    if template is None or (waiting.manifest and not candidate.compiled):
+        return None
+    if (source is None or in_place) and not (toolchain.compile and phase == "run"):
+        return None
+    if source and waiting.first_line and source.text.startswith("#!"):
         return None
     if waiting.gate == "{source}" and groups["{bind}"]:
         return None
     return ahead(
         waiting,
-        _expand(waiting.run or candidate.toolchain.run, values, groups),
+        Step(_expand(template, values, groups), phase),
         job_dir=values["job"],
-        source=source.name,
+        source=source.name if source else "",
         env={name: _fill(text, values) for name, text in waiting.env.items()},
+        compiled=candidate.compiled,
     )
 
 

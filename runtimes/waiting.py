@@ -2,39 +2,63 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from runtimes.model import Ahead, Step, Waiting
+from runtimes.model import Ahead, Candidate, Source, Step, Waiting
 
 _DRIVERS: Final = Path(__file__).parent / "drivers"
 _AHEAD: Final = ".ahead"  # the folder of what is gone before the program starts
 
 
-def ahead(
+def helper(candidate: Candidate) -> str | None:
+    """The program that this toolchain compiles in order to wait by its help, if it needs one.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    waiting = candidate.toolchain.waiting
+    return _text(waiting.file).decode() if waiting and waiting.manifest else None
+
+
+def as_helper(candidate: Candidate) -> Candidate:
+    """The candidate by which the `helper`, which is whole and named for its class, is prepared."""
+    toolchain = candidate.toolchain
+    file = toolchain.waiting.file if toolchain.waiting else ""
+    whole = replace(toolchain, wrap=lambda code: Source(code, name=file))
+    return replace(candidate, toolchain=whole)
+
+
+def ahead(  # noqa: PLR0913 - keyword-only what differs from program to program
     waiting: Waiting,
-    argv: tuple[str, ...],
+    step: Step,
     *,
     job_dir: str,
     source: str,
     env: Mapping[str, str],
+    compiled: Mapping[str, bytes],
 ) -> Ahead:
-    """How to start an interpreter by `argv`, to wait for a program called `source`.
+    """How to start an interpreter, or a compiler, by `step`, to wait for a program's `source`.
 
     Raises:
         OSError: the text by which it waits cannot be read.
     """
     gate = source if waiting.gate == "{source}" else waiting.gate
-    files = {}
-    if waiting.file:
+    files = {f"{_AHEAD}/{name}": _text(name) for name in waiting.beside}
+    if waiting.manifest:
+        files[waiting.place] = _archive(waiting.manifest, tuple(sorted(compiled.items())))
+    elif waiting.file:
         files[waiting.place] = _text(waiting.file)
     if waiting.opened:
         files[source] = b"\n"
     return Ahead(
         job_dir=job_dir,
-        steps=(Step(argv, "run"),),
+        steps=(step,),
         env=env,
         files=files,
         gate=gate,
@@ -46,3 +70,13 @@ def ahead(
 @cache
 def _text(file: str) -> bytes:
     return (_DRIVERS / file).read_bytes()
+
+
+@cache
+def _archive(manifest: str, compiled: tuple[tuple[str, bytes], ...]) -> bytes:
+    """The same bytes for the same files, as what waits is known by what it was given."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in (("META-INF/MANIFEST.MF", manifest.encode()), *compiled):
+            archive.writestr(zipfile.ZipInfo(name), content)
+    return packed.getvalue()

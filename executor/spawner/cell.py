@@ -151,7 +151,7 @@ def _loopback_up() -> None:
 def _report(supervisor: Supervisor, phase: str, status: int) -> dict[str, Any]:
     return outcome(phase, status) | {
         "reason": supervisor.reason,
-        "cpu_s": supervisor.population.cpu_s,
+        "cpu_s": max(0.0, supervisor.population.cpu_s),  # it was counted from a tick of the clock
         "peak_memory_bytes": supervisor.population.peak_memory_bytes,
         "peak_processes": supervisor.population.peak_processes,
     }

@@ -60,6 +60,7 @@ class Held:
         if self._waiting:
             for path in (self._waiting["gate"], *self._waiting["only_ahead"]):
                 _remove(path)
+            self._population.count_anew()
         tree.place_files(run)
         ahead = Ahead(self._population, self._launched.pid)
         return Supervisor(control, run.data, self._confine(run.data), self.stdio, ahead)

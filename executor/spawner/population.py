@@ -79,6 +79,11 @@ class Population:
         self.peak_memory_bytes = max(self.peak_memory_bytes, resident)
         return cpu_s, resident
 
+    def count_anew(self) -> None:
+        """From now on: what was used up so far belongs to nobody's run."""
+        self.cpu_s -= self.measure()[0]
+        self.peak_memory_bytes, self.peak_processes = 0, 1
+
     def signal_all(self, number: int) -> None:
         """As pid 1, -1 is all of the namespace in one step that no fork can outrun."""
         for pid in (-1,) if os.getpid() == 1 else self._members():

@@ -6,7 +6,15 @@ import re
 from dataclasses import replace
 
 from runtimes import lexing
-from runtimes.model import CompileInputs, FileBinding, Language, Packages, Source, Toolchain
+from runtimes.model import (
+    CompileInputs,
+    FileBinding,
+    Language,
+    Packages,
+    Source,
+    Toolchain,
+    Waiting,
+)
 
 # In a package of its own, because Java imports nothing from the unnamed one.
 _BIND = """\
@@ -92,23 +100,35 @@ def _public_type(outside: str) -> str | None:
 # Compiling and running once gain nothing from profiles, parallel collection or the second compiler.
 _LEAN = ("-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-J-Xshare:auto")
 
+_JAVAC_ARGUMENTS = (
+    *("-proc:none", "-nowarn", "-encoding", "UTF-8", "-d", "{out}"),
+    *("-sourcepath", "{source.root}", "{bind}", "{source}"),
+)
+_JAVA_ARGUMENTS = (
+    *("-XX:+UseSerialGC", "-Xshare:auto", "-Dfile.encoding=UTF-8"),
+    *("-Dstdout.encoding=UTF-8", "-Dstderr.encoding=UTF-8"),
+    *("-cp", "{out}:{cwd}", "{entry}", "{args}"),
+)
+_AGENT = "-javaagent:{job}/.ahead/ahead.jar={job}/.ahead/gate"
+
 _JDK = Toolchain(
     name="jdk",
     executables={"javac": ("javac",), "java": ("java",)},
-    compile=(
-        *("{javac}", *_LEAN, "-proc:none", "-nowarn", "-encoding", "UTF-8", "-d", "{out}"),
-        *("-sourcepath", "{source.root}", "{bind}", "{source}"),
-    ),
-    run=(
-        *("{java}", "-XX:+UseSerialGC", "-Xshare:auto", "-Dfile.encoding=UTF-8"),
-        *("-Dstdout.encoding=UTF-8", "-Dstderr.encoding=UTF-8"),
-        *("-cp", "{out}:{cwd}", "{entry}", "{args}"),
-    ),
+    compile=("{javac}", *_LEAN, *_JAVAC_ARGUMENTS),
+    run=("{java}", *_JAVA_ARGUMENTS),
     bind=("{job}/FileContent.java",),
     products=("classes",),
     # A class of the project may shadow one that is imported, or be asked for by any name.
     inputs=CompileInputs(beside=("*.java", "*.class"), complete=False),
     reads=("/etc/java-*-openjdk",),
+    waiting=Waiting(
+        "Ahead.java",
+        ".ahead/ahead.jar",
+        manifest="Manifest-Version: 1.0\nPremain-Class: ctxmode.ahead.Ahead\n",
+        beside=("Sample.java",),
+        run=("{java}", _AGENT, *_JAVA_ARGUMENTS),
+        compile=("{javac}", *_LEAN, f"-J{_AGENT},{{job}}/.ahead/Sample.java", *_JAVAC_ARGUMENTS),
+    ),
 )
 
 JAVA = Language(

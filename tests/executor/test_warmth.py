@@ -13,7 +13,11 @@ import pytest
 import trio
 
 from executor import Executor, Limits, Request, RequestError, Result, Settings, open_executor
-from tests.executor.warm_programs import PROGRAMS, PROJECT
+from tests.executor import warm_compiled_programs
+from tests.executor.warm_programs import PROGRAMS as INTERPRETED
+from tests.executor.warm_programs import PROJECT
+
+PROGRAMS = INTERPRETED | warm_compiled_programs.PROGRAMS
 
 WAIT_S_MAX = 120
 TRIES = 8
@@ -96,10 +100,11 @@ def requests(language: str) -> list[tuple[str, Request]]:
 
 
 def told(result: Result) -> Result:
-    """All but what it took and where it ran."""
+    """All but what it took, where it ran and whether it was compiled for it."""
     layers = {name: replace(layer, reason="") for name, layer in result.isolation.layers.items()}
     # Why a layer is missing names the server that found out.
-    return replace(result, usage=None, isolation=replace(result.isolation, layers=layers))
+    isolation = replace(result.isolation, layers=layers)
+    return replace(result, usage=None, compiled=None, isolation=isolation)
 
 
 @pytest.mark.parametrize("language", PROGRAMS)
@@ -267,3 +272,16 @@ async def test_what_goes_on_for_long_keeps_nothing_from_being_made(warm):
             nursery.start_soon(run, warm, Request("shell", "sleep 600"))
         assert await run_warm(warm, Request("shell", "true"))
         nursery.cancel_scope.cancel()
+
+
+async def test_a_program_that_is_new_finds_a_compiler_and_a_jvm_that_wait(warm):
+    with trio.fail_after(WAIT_S_MAX):
+        for number in range(TRIES):
+            result = await run(warm, Request("java", f"System.out.println({number});"))
+            assert (result.stdout.text, result.compiled) == (f"{number}\n", "now")
+            hits = {pool.label: pool.hits for pool in warm.pools}
+            if hits["java, started"] and hits["javac, started"]:
+                return
+            while not all(p.waiting for p in warm.pools if p.hits + p.misses > 1):  # noqa: ASYNC110
+                await trio.sleep(0.02)
+    raise AssertionError(warm.pools)

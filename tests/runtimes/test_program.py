@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -100,3 +103,29 @@ def test_every_row_prepares_its_hello_on_each_toolchain(row):
             assert program.steps[-1].phase == "run"
             assert not any("{" in argument for step in program.steps for argument in step.argv)
             assert all(Path(step.argv[0]).is_absolute() for step in program.steps)
+
+
+def test_a_jvm_and_its_compiler_wait_once_what_they_wait_by_is_compiled():
+    jdk = candidate("java")
+    program = prepare(jdk, code="int x;", cwd="/project")
+    assert (program.ahead, program.compiler_ahead) == (None, None)
+    agent = replace(jdk, compiled={"ctxmode/ahead/Ahead.class": b"code"})
+    program = prepare(agent, code="int x;", cwd="/project")
+    for ahead, step in (
+        (program.compiler_ahead, program.steps[0]),
+        (program.ahead, program.steps[1]),
+    ):
+        assert ahead is not None
+        (waiting,) = ahead.steps
+        assert waiting.phase == step.phase
+        assert [part for part in waiting.argv if "-javaagent" not in part] == list(step.argv)
+        with zipfile.ZipFile(io.BytesIO(ahead.files[".ahead/ahead.jar"])) as archive:
+            assert archive.read("ctxmode/ahead/Ahead.class") == b"code"
+
+
+def test_a_jvm_waits_for_a_script_that_javac_must_not():
+    agent = replace(candidate("java"), compiled={"ctxmode/ahead/Ahead.class": b"code"})
+    script = Path(__file__).with_name("test_scripts.py")
+    program = prepare(agent, script_path=str(script), cwd="/project")
+    assert program.ahead is not None
+    assert program.compiler_ahead is None
