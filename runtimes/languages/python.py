@@ -41,8 +41,8 @@ _PYTHON = Toolchain(
     executables={"python": ("python3", "python")},
     run=("{python}", "{bind}", "{source}", "{args}"),
     bind=("{job}/file_content.py",),
-    # Debian's interpreter has its site configuration in /etc.
-    reads=("/etc/python3*",),
+    # Debian has the site configuration in /etc, and that of its plots.
+    reads=("/etc/python3*", "/etc/matplotlibrc"),
     project_environment=True,
     # The site configuration is imported last of all before the program is opened.
     waiting=Waiting("wait.py", ".ahead/sitecustomize.py", env={"PYTHONPATH": "{job}/.ahead"}),
