@@ -23,6 +23,7 @@ from kb import (
     index_selection,
 )
 from kb import watch as watch_folder
+from kb.walking import is_utf8
 from policy.secrets import is_secret_name
 
 TERMS_SHOWN = 12
@@ -116,6 +117,8 @@ def _selection(request: IndexRequest, rules: policy.Rules) -> Selection:
 def _inside(given: str, project: Path) -> Path:
     if "\0" in given:
         raise UsageError("the path holds a NUL byte", "Leave it out.")
+    if not is_utf8(given):
+        raise UsageError("the path is not UTF-8", "Rename it, or index it from stdin.")
     try:
         path = (project / given).resolve(strict=True)
     except OSError as error:

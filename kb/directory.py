@@ -14,7 +14,7 @@ from kb.files import FileState
 from kb.indexing import About
 from kb.model import Indexed
 from kb.store import Store
-from kb.walking import MAX_FILE_BYTES, Entry, Selection, Skipped, Walk
+from kb.walking import MAX_FILE_BYTES, Entry, Selection, Skipped, Walk, is_utf8
 
 MAX_SINGLE_FILE_BYTES = 256 * 1024 * 1024
 """A file that is named by itself may be larger than one met in a folder."""
@@ -178,7 +178,8 @@ class _Pass:
 
     def __post_init__(self) -> None:
         for path in self.walk.only or [self.walk.root]:
-            self._known |= self.store.files(path)
+            if is_utf8(str(path)):
+                self._known |= self.store.files(path)
         self._unmet = dict(self._known)
 
     @property

@@ -104,7 +104,8 @@ class Walk:
             waiting.extend(reversed(below))
 
     def skip(self, path: Path, reason: str) -> None:
-        self.skipped.append(Skipped(str(path.relative_to(self.root)), reason))
+        relative = os.fsencode(path.relative_to(self.root))
+        self.skipped.append(Skipped(relative.decode("utf-8", "backslashreplace"), reason))
 
     def _entries(self, folder: _Folder) -> Iterator[Entry]:
         try:
@@ -114,6 +115,9 @@ class Walk:
             return
         for name in listed:
             path = folder.path / name
+            if not is_utf8(name):
+                self.skip(path, "a name that is not UTF-8")
+                continue
             if folder.names is not None and not os.path.lexists(path):
                 continue  # asked for because it is gone
             entry = self._entry(path)
@@ -183,6 +187,11 @@ class Walk:
         if entry.status.st_size > self.selection.max_file_bytes:
             return f"{entry.status.st_size} bytes, over {self.selection.max_file_bytes}"
         return None
+
+
+def is_utf8(name: str) -> bool:
+    """Whether a name is text; other bytes can be no label, and no path of a source."""
+    return name.isascii() or name.encode("utf-8", "ignore").decode() == name
 
 
 def _steps(root: Path, paths: Collection[Path]) -> dict[Path, set[str]]:

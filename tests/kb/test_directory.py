@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -250,3 +251,17 @@ def test_what_a_narrower_selection_leaves_out_stays(store: Store, root: Path) ->
     report = index_paths(store, root, include=["*.md"], exclude=["src/*"], max_depth=1)
     assert (report.ignored, report.removed) == ((), ())
     assert store.search("penguins")[0].hits
+
+
+def test_a_name_that_is_no_text_is_skipped_and_told_and_nothing_else(
+    store: Store, root: Path
+) -> None:
+    named = os.fsdecode(os.fsencode(root) + b"/bad\xff.txt")
+    try:
+        Path(named).write_text("axolotl\n")
+    except OSError:
+        pytest.skip("not applicable: this file system takes no such names")
+    report = index_paths(store, root)
+    assert reasons(report)["bad\\xff.txt"] == "a name that is not UTF-8"
+    assert "readme.md" in report.indexed
+    assert index_selection(store, root, Selection(), only={Path(named)}).indexed == ()
