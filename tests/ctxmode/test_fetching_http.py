@@ -99,6 +99,18 @@ MISBEHAVIOUR = {
         BOUNDS,
         "failed",
     ),
+    "a chunk without a size": (
+        answer(body=b"zz\r\nhello\r\n", content_length=None, transfer_encoding="chunked"),
+        BOUNDS,
+        "failed",
+    ),
+    "a chunk of less than nothing": (
+        answer(body=b"-5\r\nhello\r\n", content_length=None, transfer_encoding="chunked"),
+        BOUNDS,
+        "failed",
+    ),
+    "one huge header": (answer(x_more="y" * 1_000_000), BOUNDS, "failed"),
+    "a header that is none": (b"HTTP/1.1 200 OK\r\nno header\r\n\r\nhello", BOUNDS, "failed"),
     "truncated compression": (compressed(gzip.compress(b"hello\n")[:-9]), BOUNDS, "middle of"),
     "damaged compression": (compressed(b"\x1f\x8b not gzip"), BOUNDS, "compression is damaged"),
     "unasked encoding": (answer(content_encoding="br"), BOUNDS, "was not asked for"),
@@ -111,9 +123,19 @@ MISBEHAVIOUR = {
     "garbage": (b"SSH-2.0-OpenSSH_9.9\r\n\r\n", BOUNDS, "failed"),
     "nothing at all": (b"", BOUNDS, "failed"),
     "circle": (redirect("/"), BOUNDS, "in a circle"),
+    "circle until a cookie comes back": (
+        answer("302 Found", b"", location="/", set_cookie="seen=1"),
+        BOUNDS,
+        "in a circle",
+    ),
     "ever new redirects": (ever_deeper, BOUNDS, "more than 5 times"),
     "redirect to metadata": (redirect("http://169.254.169.254/latest/"), BOUNDS, "metadata"),
     "redirect to metadata, in disguise": (redirect("http://0xa9fea9fe/"), BOUNDS, "metadata"),
+    "redirect to metadata, as IPv6": (
+        redirect("http://[::ffff:169.254.169.254]/"),
+        BOUNDS,
+        "metadata",
+    ),
     "redirect to metadata, by name": (redirect("http://metadata.google.internal/"), BOUNDS, "meta"),
     "redirect to a file": (redirect("file:///etc/passwd"), BOUNDS, "scheme is file"),
     "redirect with credentials": (redirect("http://a:b@site.example/"), BOUNDS, "credentials"),
@@ -125,6 +147,7 @@ MISBEHAVIOUR = {
     "busy without a word": (answer("429 Too Many"), BOUNDS, "answered 429"),
     "not found": (answer("404 Not Found"), BOUNDS, "answered 404 Not Found"),
     "defect": (answer("500 Oops"), BOUNDS, "answered 500"),
+    "no content": (answer("204 No Content", b"", content_length=None), BOUNDS, "answered 204"),
     "a part only": (answer("206 Partial Content"), BOUNDS, "answered 206"),
 }
 
@@ -158,6 +181,7 @@ async def test_a_server_that_misbehaves_is_an_error_that_says_how(case):
             b"hello\n",
         ),
         (answer(body=b""), b""),
+        (answer(body=b"hello\nand what was not announced", content_length=6), b"hello\n"),
     ],
 )
 async def test_a_body_comes_whole_however_it_is_sent(page, body):

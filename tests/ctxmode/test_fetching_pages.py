@@ -88,6 +88,9 @@ async def test_a_page_becomes_markdown_with_its_code_and_tables(library):
             "# Привет\n",
         ),
         (b"", "text/plain", "text", ""),
+        ("naïve".encode("utf-8-sig"), "text/plain; charset=latin-1", "text", "naïve"),
+        (b"<h1>Retry</h1><p>It <b>waits", "text/html", "html", "# Retry\n\nIt **waits**\n"),
+        (b"<!doctype html><title>x</title><p>cut <a hre", "text/html", "html", "cut\n"),
     ],
 )
 async def test_text_is_kept_as_what_it_is_in_utf8(library, body, content_type, kind, text):

@@ -25,7 +25,7 @@ class Served:
 
 
 @asynccontextmanager
-async def served(place, *options):
+async def served(place, *options, all_s_max=ALL_S_MAX):
     """A server of its own in another process; it must end in good order when asked to."""
     tokens = place.data.parent / "tokens"
     tokens.write_text(f"ada {TOKEN}\nbob {OTHER}\n")
@@ -37,7 +37,7 @@ async def served(place, *options):
     try:
         with trio.fail_after(START_S_MAX):
             line = await trio.to_thread.run_sync(process.stderr.readline, abandon_on_cancel=True)
-        with trio.fail_after(ALL_S_MAX):
+        with trio.fail_after(all_s_max):
             yield Served(re.search(r" at (http://\S+)$", line)[1], process.pid)
     finally:
         process.terminate()
