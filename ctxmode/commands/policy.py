@@ -8,7 +8,7 @@ examples:
   context-mode policy check deploy.py --json
   context-mode policy explain --lang python 'import os; os.system("rm -rf " + x)'
   context-mode policy list
-  context-mode policy test cases.tsv --rules settings.json
+  context-mode policy test cases.tsv --rules rules.toml
   context-mode policy log
 """
 

@@ -5,8 +5,8 @@ SOURCE is a number from `context-mode sources`, a label, an output id, or a part
 examples:
   context-mode show docs/guide.md
   context-mode show out-7f3k2m --lines 100-140
-  context-mode show 17 --contents
-  context-mode show 17 --terms
+  context-mode show 1 --contents
+  context-mode show 1 --terms
 """
 
 from __future__ import annotations

@@ -8,20 +8,33 @@ from pathlib import Path
 import pytest
 
 import runtimes
-from ctxmode import exit_codes
+from ctxmode import exit_codes, parsing
 from ctxmode.cli import VERBS
+from ctxmode.configuration import SETTINGS
+from ctxmode.configuration.schema import PROFILE
+from ctxmode.mcp.http.metrics import Metrics
 from ctxmode.mcp.tools import TOOLS
+from ctxmode.setup.hosts import HOSTS
+from docs import verb_table
 from executor.model import Limits, Status
 from executor.profile import PROFILES
+from images import GROUPS
 
-DOCUMENTS = ("README.md", "ARCHITECTURE.md", "SECURITY.md", "CHANGELOG.md")
+ROOT = Path(__file__).parents[2]
+PAGES = tuple(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))
+DOCUMENTS = ("README.md", "ARCHITECTURE.md", "SECURITY.md", "CHANGELOG.md", *PAGES)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+ANCHOR = re.compile(r"\]\(([^)#\s]*)#([^)\s]+)\)")
 CODE_SPAN = re.compile(r"`([^`\n]+)`")
 
 
 @pytest.fixture
 def readme(root: Path) -> str:
     return (root / "README.md").read_text()
+
+
+def page(name: str) -> str:
+    return (ROOT / "docs" / f"{name}.md").read_text()
 
 
 @pytest.mark.parametrize("row", runtimes.LANGUAGES, ids=lambda row: row.name)
@@ -37,24 +50,88 @@ def test_every_verb_is_told(readme, verb):
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_every_tool_is_told(readme, tool):
     assert f"`{tool.name}`" in readme
+    (row,) = re.findall(rf"^\| `{tool.name}`.*\|$|^\|.*, `{tool.name}` \|.*$", page("agents"), re.M)
+    assert [name for name in tool.arguments.model_fields if f"`{name}`" not in row] == []
 
 
 @pytest.mark.parametrize("code", exit_codes.MEANINGS)
-def test_every_exit_code_is_told_in_the_words_of_the_program(readme, code):
-    assert f"| {code} | {exit_codes.MEANINGS[code]} |" in readme
+def test_every_exit_code_is_told_in_the_words_of_the_program(code):
+    assert f"| {code} | {exit_codes.MEANINGS[code]} |" in page("cli")
 
 
 @pytest.mark.parametrize(
-    "word", [*(status.value for status in Status), *Limits.__slots__, *PROFILES], ids=str
+    "word",
+    [
+        *(status.value for status in Status),
+        *Limits.__slots__,
+        *PROFILES,
+        *(group.name for group in GROUPS),
+    ],
+    ids=str,
 )
-def test_every_status_limit_and_profile_is_told(readme, word):
-    assert f"`{word}`" in readme
+def test_every_status_limit_profile_and_image_is_told(word):
+    assert f"`{word}`" in page("profiles")
+
+
+@pytest.mark.parametrize("key", PROFILE["properties"])
+def test_every_key_of_a_profile_is_told(key):
+    assert re.search(rf"^{key} = ", page("profiles"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.key)
+def test_every_setting_is_told_with_what_a_project_may(setting):
+    row = f" | {setting.about} | {setting.project_may} |"
+    lines = page("configuration").splitlines()
+    (line,) = (line for line in lines if line.startswith(f"| `{setting.key}` | "))
+    assert line.endswith(row)
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+def test_every_host_is_told(host):
+    assert f"`{host.name}`" in page("agents")
+
+
+def test_every_metric_is_told():
+    metrics = Metrics()
+    metrics.observe("ctx_stats", "ok", 0.1)
+    told = re.findall(r"^(ctxmode_\w+)\{", metrics.text().decode(), re.MULTILINE)
+    own = {re.sub(r"_(bucket|count|sum)$", "", one) for one in told if not one.endswith("_created")}
+    assert [name for name in own if f"`{name}`" not in page("agents")] == []
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "hook"])
+def test_every_json_form_is_told(verb):
+    """A verb with --json has a row with its shape."""
+    parsers = [parsing.verb_parser(verb)]
+    parsers += parsing.subparsers(parsers[0]).values()
+    has = any("--json" in action.option_strings for each in parsers for action in each._actions)
+    assert has == bool(re.search(rf"^\| `{verb}[` ]", page("cli"), re.MULTILINE))
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_every_link_leads_somewhere(root: Path, name):
+    here = (root / name).parent
     targets = [t for t in LINK.findall((root / name).read_text()) if "://" not in t]
-    assert [t for t in targets if not (root / t).exists()] == []
+    assert [t for t in targets if not (here / t).exists()] == []
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_anchor_is_a_heading(root: Path, name):
+    path = root / name
+    wrong = []
+    for target, anchor in ANCHOR.findall(path.read_text()):
+        if "://" in target:
+            continue
+        text = (path.parent / target if target else path).read_text()
+        headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+        if anchor not in {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings}:
+            wrong.append(f"{target}#{anchor}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_is_reached_from_the_first(readme, name):
+    assert f"]({name})" in readme or name == "docs/chunks.md"
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -72,3 +149,8 @@ def test_every_verb_that_is_named_exists(root: Path, name):
     text = (root / name).read_text()
     named = re.findall(r"(?:^|[`\s/])context-mode ([a-z]+)", text)
     assert set(named) <= {*VERBS, "help", "for", "as", "is"}
+
+
+def test_the_page_of_verbs_is_as_the_verbs_are():
+    written = verb_table.PAGE.read_text()
+    assert written == verb_table.page(), "run: python docs/verb_table.py"

@@ -1,0 +1,140 @@
+"""Every command that the documents and `--help` show does what they say."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from ctxmode import cli, parsing
+from tests.e2e import docs_project
+from tests.e2e.docs_blocks import Block, blocks, fits
+
+ROOT = Path(__file__).parents[2]
+DEADLINE_S = 300
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCKS = [block for page in PAGES for block in blocks(page)]
+NEXT = "\x01next\x01"
+
+# What `--help` shows and is not run here, by how it begins, and why.
+NOT_RUN = {
+    "context-mode doctor --install-script | sudo sh": "installs packages; .ci/run does it",
+    "context-mode fetch": "needs the internet; tests/ctxmode fetch from a server of their own",
+    "context-mode images": "builds, or needs an engine; the tests of images/ do it",
+    "context-mode index . --watch": "stays",
+    "context-mode outputs show": "names an output of its reader",
+    "context-mode outputs diff": "names outputs of its reader",
+    "context-mode purge --all": "would leave nothing for what follows; tested with the library",
+    "context-mode run analysis.rb -- --verbose": "the same as with --since",
+    "context-mode serve": "stays",
+    "context-mode show out-7f3k2m": "names an output of its reader",
+    "context-mode stop": "names a program of its reader",
+    "context-mode top --stop": "names a program of its reader",
+    "context-mode try": "tests/e2e/test_cli.py does it",
+}
+
+
+@pytest.fixture
+def shell(tmp_path: Path):
+    """Run a script in a project of its own."""
+    project, environ = docs_project.make(tmp_path)
+
+    def run(script: str, *options: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", *options, "-c", script],
+            cwd=project,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+
+    return run
+
+
+def need(block: Block) -> None:
+    if block.word == "not run":
+        pytest.skip(f"not applicable: {block.said}")
+    if block.word != "needs":
+        return
+    program = "docker" if block.said == "engine" else block.said
+    there = shutil.which(program) is not None
+    if there and block.said == "engine":
+        asked = subprocess.run(["docker", "info"], capture_output=True, check=False)
+        there = asked.returncode == 0
+    if not there:
+        pytest.skip(f"not applicable: no {block.said} here")
+
+
+@pytest.mark.parametrize("block", [b for b in BLOCKS if b.language == "sh"], ids=lambda b: b.place)
+def test_commands_succeed(shell, block):
+    need(block)
+    strict = [] if block.word == "exit" else ["-e", "-o", "pipefail"]
+    done = shell(block.text, *strict)
+    assert "a defect of this program" not in done.stdout
+    assert "Traceback" not in done.stdout
+    assert block.word == "exit" or done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    "block", [b for b in BLOCKS if b.language == "console"], ids=lambda b: b.place
+)
+def test_commands_print_what_is_shown(shell, block):
+    need(block)
+    script = "".join(f"{command}\nprintf '{NEXT}'\n" for command, _ in block.exchanges)
+    printed = shell(script).stdout.split(NEXT)
+    wrong = [
+        f"$ {command}\n{said}"
+        for (command, expected), said in zip(block.exchanges, printed[:-1], strict=True)
+        if not fits(expected, said)
+    ]
+    assert "\n".join(wrong) == ""
+
+
+@pytest.mark.parametrize(
+    "block", [b for b in BLOCKS if b.language in ("toml", "json")], ids=lambda b: b.place
+)
+def test_data_can_be_read(block):
+    {"toml": tomllib.loads, "json": json.loads}[block.language](block.text)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda b: b.place)
+def test_a_block_says_what_it_is(block):
+    """Commands must not hide from these tests in a block without a language."""
+    assert block.language or "context-mode " not in block.text
+    assert block.language in ("", "sh", "console", "toml", "json", "yaml")
+
+
+def examples(verb: str) -> list[str]:
+    """What the verb's help shows below `examples:`, and is run here."""
+    text = cli.EPILOG if verb == "help" else parsing.verb_module(verb).__doc__
+    shown = re.search(r"^examples?:\n((?:  .*\n?)+)", text, re.MULTILINE)
+    assert shown is not None, f"{verb} --help shows no example"
+    return [line.strip() for line in shown[1].splitlines()]
+
+
+@pytest.mark.parametrize("verb", ["help", *cli.VERBS])
+def test_examples_of_help_work(shell, verb):
+    lines = [line for line in examples(verb) if not line.startswith(tuple(NOT_RUN))]
+    if not lines:
+        pytest.skip("not applicable: see NOT_RUN")
+    # Refusals of rules are examples, too.
+    allowed = "0|116|117|126" if verb == "policy" else "0"
+    script = "".join(f"{line}\ncase $? in {allowed}) ;; *) exit 9 ;; esac\n" for line in lines)
+    prepared = "context-mode index . >/dev/null\n" if verb == "show" else ""
+    done = shell(prepared + script, "-x")
+    assert done.returncode == 0, done.stdout
+    assert "a defect of this program" not in done.stdout
+
+
+def test_what_is_not_run_is_shown():
+    shown = [line for verb in ("help", *cli.VERBS) for line in examples(verb)]
+    assert [begins for begins in NOT_RUN if not any(s.startswith(begins) for s in shown)] == []
