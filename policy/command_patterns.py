@@ -27,6 +27,7 @@ _COMPAT_WRAPPER = re.compile(
     r"(?:timeout(?:\s+-\S+)*\s+\S+|nice(?:\s+-n\s*\S+|\s+-\S+)*|stdbuf(?:\s+-\S+)+"
     r"|(?:time|nohup|builtin|noglob)(?:\s+-\S+)*|command(?!\s+-)|xargs(?!\s+-))\s+"
 )
+_WRAPPERS_MAX = 4  # texts of one command; each is another wrapper fewer
 # Programs whose options are words behind one dash, never letters in a row.
 _LONG_WITH_ONE_DASH = word_set("find java javac go terraform openssl gdb convert ffmpeg")
 _GLOBS = {marks.GLOB_STAR: ".*", marks.GLOB_ONE: ".", marks.GLOB_SET: ".", marks.GLOB_ANY: ".*"}
@@ -39,6 +40,7 @@ class Pattern(NamedTuple):
     program: str | None
     tokens: tuple[str, ...]
     is_prefix: bool
+    has_options: bool
 
 
 @functools.lru_cache(maxsize=1024)
@@ -54,24 +56,52 @@ def compile_pattern(spec: str) -> Pattern:
     open_ended = bool(words) and words[-1] == "*"
     words = words[:-1] if open_ended else words
     program = words[0].rsplit("/", 1)[-1] if words and "*" not in words[0] else None
-    return Pattern(re.compile(expression, re.DOTALL), program, words[1:], open_ended)
+    has_options = any(word.startswith("-") for word in words[1:])
+    matcher = re.compile(expression, re.DOTALL)
+    return Pattern(matcher, program, words[1:], open_ended, has_options)
 
 
-def match_command(spec: str, command: Command) -> Found | None:
-    """How a rule's spec matches a command; `possible` when an unknown part could make it match."""
-    pattern = compile_pattern(spec)
-    if command.is_syntactic and _matches_text(pattern, command.place.text):
-        return "compat"
+class Spellings(NamedTuple):
+    """A command in the ways that rules compare it, worked out once for all of them.
+
+    `texts` are what Claude Code reads: as written, and without each wrapper in turn. `words` begin
+    with the program's name; `line` is those words as one text, `before_operands` the part of it
+    before `--`, out of whose reach a rule's options are.
+    """
+
+    texts: tuple[str, ...]
+    name: str | None
+    words: tuple[str, ...]
+    line: str
+    before_operands: str
+
+
+def spellings(command: Command) -> Spellings:
+    """Every spelling of a command that rules are compared with."""
+    texts = _compat_texts(command.place.text) if command.is_syntactic else ()
     name = program_name(command.argv[0])
     if name is None:
-        return "possible" if _may_be(pattern, command.argv[0]) else None
-    words = (name, *command.argv[1:])
-    if name == "git":
-        words = (name, *without_global_options(command.argv))
-    if _matches_words(pattern, words):
+        return Spellings(texts, None, command.argv, "", "")
+    rest = without_global_options(command.argv) if name == "git" else command.argv[1:]
+    words = (name, *rest)
+    line = " ".join(words)
+    before = " ".join(words[: words.index("--")]) if "--" in words else line
+    return Spellings(texts, name, words, line, before)
+
+
+def match_command(spec: str, seen: Spellings) -> Found | None:
+    """How a rule's spec matches a command; `possible` when an unknown part could make it match."""
+    pattern = compile_pattern(spec)
+    matches = pattern.matcher.fullmatch
+    for text in seen.texts:
+        if matches(text):
+            return "compat"
+    if seen.name is None:
+        return "possible" if _may_be(pattern, seen.words[0]) else None
+    if matches(seen.before_operands if pattern.has_options else seen.line):
         return "normalised"
-    if pattern.program == name:
-        return _match_structure(pattern, words)
+    if pattern.program == seen.name:
+        return _match_structure(pattern, seen.words)
     return None
 
 
@@ -118,24 +148,14 @@ def without_global_options(argv: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(word for _, word in parsed.operands)
 
 
-def _matches_text(pattern: Pattern, text: str) -> bool:
+def _compat_texts(text: str) -> tuple[str, ...]:
     if assignments := _ASSIGNMENT.match(text):
         text = text[assignments.end() :]
-    for _ in range(4):
-        if pattern.matcher.fullmatch(text):
-            return True
-        wrapper = _COMPAT_WRAPPER.match(text)
-        if wrapper is None:
-            return False
+    texts = [text]
+    while len(texts) < _WRAPPERS_MAX and (wrapper := _COMPAT_WRAPPER.match(text)):
         text = text[wrapper.end() :]
-    return False
-
-
-def _matches_words(pattern: Pattern, words: tuple[str, ...]) -> bool:
-    """The words as one text; what follows `--` are operands, out of reach of a rule's options."""
-    if "--" in words and any(token.startswith("-") for token in pattern.tokens):
-        words = words[: words.index("--")]
-    return pattern.matcher.fullmatch(" ".join(words)) is not None
+        texts.append(text)
+    return tuple(texts)
 
 
 def _may_be(pattern: Pattern, word: str) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from policy import marks
 from policy.analysis import Analysis, analyse
-from policy.command_patterns import Found, approves, is_stripped, match_command
+from policy.command_patterns import Found, approves, is_stripped, match_command, spellings
 from policy.domain_patterns import host_of, match_domain
-from policy.effects import Command, Download, Effect, FileAccess, OpaqueExec, Place, Unparsed
+from policy.effects import Command, Download, FileAccess, OpaqueExec, Place, Unparsed
 from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
 from policy.path_patterns import lies_in_tree, match_path
 from policy.rules import ADDRESS_RULE, Rule, Rules
@@ -143,17 +143,22 @@ def _matches(
     analysis: Analysis, subject: Subject, rules: Rules, real_path: RealPath | None
 ) -> tuple[Match, ...]:
     found: dict[Match, None] = {}
+    of_commands = rules.of("command")
     for effect in analysis.effects:
-        found.update(dict.fromkeys(_effect_matches(effect, subject, rules, real_path)))
+        if isinstance(effect, Command):
+            found.update(dict.fromkeys(_command_matches(effect, of_commands)))
+        else:
+            found.update(dict.fromkeys(_effect_matches(effect, subject, rules, real_path)))
     return tuple(found)
 
 
 def _effect_matches(
-    effect: Effect, subject: Subject, rules: Rules, real_path: RealPath | None
+    effect: FileAccess | Download | OpaqueExec | Unparsed,
+    subject: Subject,
+    rules: Rules,
+    real_path: RealPath | None,
 ) -> Iterator[Match]:
-    if isinstance(effect, Command):
-        yield from _command_matches(effect, rules)
-    elif isinstance(effect, FileAccess):
+    if isinstance(effect, FileAccess):
         yield from _file_matches(effect, rules, real_path)
     elif isinstance(effect, Download):
         yield from _download_matches(effect, rules, subject.surface)
@@ -161,13 +166,14 @@ def _effect_matches(
         yield from _unknown_matches(effect, rules)
 
 
-def _command_matches(command: Command, rules: Rules) -> Iterator[Match]:
-    for rule in rules.of("command"):
+def _command_matches(command: Command, rules: Iterable[Rule]) -> Iterator[Match]:
+    seen = spellings(command)
+    for rule in rules:
         found: Found | None
         if rule.decision is Decision.ALLOW:
             found = "compat" if approves(rule.spec, command) else None
         else:
-            found = match_command(rule.spec, command)
+            found = match_command(rule.spec, seen)
         if found is None:
             continue
         kind: MatchKind = "opaque-exec" if found == "possible" else found

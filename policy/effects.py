@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from policy import marks
 
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where in the subject an effect comes from.
 
     `nesting` is the path of what wraps it (`bash -c`, `$(`, `xargs`, ...);
@@ -22,8 +21,7 @@ class Place:
     nesting: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """A program is started. Arguments may hold marks for what is unknown."""
 
     argv: tuple[str, ...]
@@ -34,8 +32,7 @@ class Command:
     is_syntactic: bool  # reached through shell syntax alone, so that the text itself is the command
 
 
-@dataclass(frozen=True, slots=True)
-class FileAccess:
+class FileAccess(NamedTuple):
     """A file is read or written; `path` is absolute, or relative to a folder that is unknown.
 
     `is_tree` says that a folder is meant with all below it, save what has one
@@ -50,8 +47,7 @@ class FileAccess:
     excluded: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Download:
+class Download(NamedTuple):
     """curl or wget would print what it fetched; `reaches_output` says whether anyone sees it."""
 
     url: str
@@ -60,8 +56,7 @@ class Download:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class OpaqueExec:
+class OpaqueExec(NamedTuple):
     """Text that cannot be known before it runs would be executed; `why` says what it is."""
 
     why: str
@@ -69,8 +64,7 @@ class OpaqueExec:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Unparsed:
+class Unparsed(NamedTuple):
     """Text that would be executed and could not be read."""
 
     why: str

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from policy import marks
+
+_HAS_EMPTY_OR_DOTS = re.compile(r"/(?:\.{0,2}/|\.{0,2}$)")
 
 
 def resolve(path: str, cwd: str, links: Mapping[str, str] | None = None) -> str:
@@ -43,6 +46,8 @@ def is_below(path: str, folder: str) -> bool:
 
 def normal(path: str) -> str:
     """Without empty, `.` and `..` segments; `..` behind an unknown segment is kept."""
+    if path[:1] == "/" and not _HAS_EMPTY_OR_DOTS.search(path):
+        return path
     segments: list[str] = []
     for segment in path.split("/"):
         if segment in ("", "."):

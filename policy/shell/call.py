@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from policy.shell.options import Parsed, parse
 from policy.shell.programs import Program
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 _COMPAT_WRAPPERS = word_set("timeout time nice nohup stdbuf command builtin noglob xargs")
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One program start, with what its row says about its command line."""
 
     walker: Walker
@@ -40,7 +38,7 @@ class Call:
 
     def operands(self) -> tuple[str, ...]:
         """The operands, without their places."""
-        return tuple(word for _, word in self.parsed.operands)
+        return tuple([word for _, word in self.parsed.operands])
 
     def words(self, argv: Sequence[str]) -> list[str]:
         """What stands behind the program's own options; later options are not its own."""

@@ -69,10 +69,19 @@ class Expander:
 
     def argument_lists(self, words: Sequence[Word], state: State) -> list[Fields]:
         """Every argument list the words may make."""
-        choices = [self.fields(word, state) for word in words]
-        if all(len(choice) == 1 for choice in choices):
-            self.budget.spend(len(words))
-            return [tuple(itertools.chain.from_iterable(choice[0] for choice in choices))]
+        choices: list[list[Fields]] = []
+        only: list[str] = []  # the one argument list there is, as long as there is one
+        for word in words:
+            part = word.parts[0] if len(word.parts) == 1 else None
+            if type(part) is Literal and part.quoted and word.assignment is None:
+                choice: list[Fields] = [(part.text,)]  # most words; fields() would say the same
+            else:
+                choice = self.fields(word, state)
+            choices.append(choice)
+            only += choice[0]
+        self.budget.spend(len(words))
+        if max(map(len, choices), default=1) == 1:
+            return [tuple(only)]
         count = 1
         for index, choice in enumerate(choices):
             count *= len(choice)
@@ -99,14 +108,15 @@ class Expander:
             separators = field_separators(state)
             lists.append([split(choice, separators) for choice in pieces])
         if len(lists) == 1:
-            return _distinct(lists[0])
+            return lists[0] if len(lists[0]) == 1 else list(dict.fromkeys(lists[0]))
         total = 1
         for index, choices in enumerate(lists):
             total *= len(choices)
             if total > PRODUCT_MAX:
                 lists[index] = [_merged(choices)]
         product = itertools.product(*lists)
-        return _distinct(tuple(itertools.chain.from_iterable(fields)) for fields in product)
+        joined_fields = (tuple(itertools.chain.from_iterable(fields)) for fields in product)
+        return list(dict.fromkeys(joined_fields))
 
     def _assignment_fields(self, assignment: Assignment, state: State) -> list[Fields]:
         """`name=value` as an argument (of `export`, `env`, `make`): one field, never split."""
@@ -135,16 +145,22 @@ class Expander:
         self, parts: Sequence[Part], state: State, *, tilde: bool
     ) -> list[tuple[Piece, ...]]:
         choices: list[list[Piece]] = [[]]
-        for index, part in enumerate(parts):
-            options = self._part(part, state, is_first=tilde and index == 0)
-            if len(choices) * len(options) > PRODUCT_MAX:
-                options = [_unknown_piece(options)]
+        work = 0
+        for part in parts:
+            if type(part) is Literal and part.quoted:
+                options = [(part.text, QUOTED)]
+            else:
+                options = self._part(part, state, is_first=tilde)
+                if len(options) > 1 and len(choices) * len(options) > PRODUCT_MAX:
+                    options = [_unknown_piece(options)]
+            tilde = False
             if len(options) == 1:
                 for choice in choices:
                     choice.append(options[0])
             else:
                 choices = [[*choice, option] for choice in choices for option in options]
-            self.budget.spend(len(choices))
+            work += len(choices)
+        self.budget.spend(work)
         return [tuple(choice) for choice in choices]
 
     def _part(self, part: Part, state: State, *, is_first: bool) -> list[Piece]:
@@ -157,7 +173,9 @@ class Expander:
             return [(globbed(text), FIXED)]
         if isinstance(part, Parameter):
             mode = QUOTED if part.quoted else SPLIT
-            return [(_spent(text, self.budget), mode) for text in self._parameter(part, state)]
+            texts = self._parameter(part, state)
+            self.budget.spend(sum(1 + len(text) // 16 for text in texts))
+            return [(text, mode) for text in texts]
         if isinstance(part, Substitution):
             return [self._substitution(part, state)]
         if isinstance(part, Arithmetic):
@@ -199,7 +217,9 @@ class Expander:
         if part.prefix == "#":
             known = found is not None and len(found) == 1 and marks.is_known(found[0])
             return (str(len(found[0])),) if known and found else (marks.WORD,)
-        return self._operated(part, found, state)
+        if part.operator or part.operand:
+            return self._operated(part, found, state)
+        return (_unknown(part.quoted),) if found is None else found
 
     def _indirect(self, part: Parameter, state: State) -> Iterable[str]:
         if part.operator in ("@",) and not part.operand:
@@ -326,12 +346,6 @@ def _tilde(text: str, state: State) -> str:
 
 def _joined_literal(parts: Sequence[Part]) -> str:
     return "".join(part.text for part in parts if isinstance(part, Literal))
-
-
-def _distinct(choices: Iterable[Fields]) -> list[Fields]:
-    if isinstance(choices, list) and len(choices) == 1:
-        return choices
-    return list(dict.fromkeys(choices))
 
 
 def _merged(choices: Sequence[Fields]) -> Fields:

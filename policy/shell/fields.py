@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from policy import marks
@@ -19,7 +20,7 @@ IFS = " \t\n"
 
 def globbed(text: str) -> str:
     """Unquoted text with its pattern characters marked as active."""
-    if not any(char in text for char in "*?["):
+    if "*" not in text and "?" not in text and "[" not in text:
         return text
     text = _BRACKET.sub(_bracket, text)
     return text.replace("*", marks.GLOB_STAR).replace("?", marks.GLOB_ONE)
@@ -37,8 +38,15 @@ def field_separators(state: State) -> str:
     return variable.values[0]
 
 
+@functools.lru_cache(maxsize=64)
+def _breaks(separators: str) -> re.Pattern[str]:
+    return re.compile(f"[{re.escape(separators)}{FIELD_BREAK}]")
+
+
 def split(pieces: tuple[Piece, ...], separators: str) -> Fields:
     """Field splitting: expansions outside quotes break at separators, quotes keep fields alive."""
+    if len(pieces) == 1 and pieces[0][1] == QUOTED and not _holds_elements(pieces[0][0]):
+        return (pieces[0][0],)  # as nearly all words are
     fields: list[str] = []
     current: str | None = None
     for piece, mode in pieces:
@@ -47,9 +55,7 @@ def split(pieces: tuple[Piece, ...], separators: str) -> Fields:
             current = current or None
             continue
         if mode == SPLIT:
-            chunks = (
-                re.split(f"[{re.escape(separators)}{FIELD_BREAK}]", text) if separators else [text]
-            )
+            chunks = _breaks(separators).split(text) if separators else [text]
             if len(chunks) == 1:
                 current = (current or "") + text if text else current
                 continue
@@ -70,6 +76,10 @@ def split(pieces: tuple[Piece, ...], separators: str) -> Fields:
     if current is not None:
         fields.append(current)
     return tuple(fields)
+
+
+def _holds_elements(text: str) -> bool:
+    return text == NOTHING or FIELD_BREAK in text
 
 
 def joined(pieces: tuple[Piece, ...]) -> str:

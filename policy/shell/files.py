@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from policy.shell import trees
@@ -30,9 +29,11 @@ def report(call: Call) -> None:
         reads = operands
     else:
         reads = _chosen(program.reads, operands)
-    is_in_place = call.name in ("sed", "gsed") and parsed.has("i", "in-place")
-    _report(call, reads, is_write=is_in_place)
-    _report(call, _chosen(program.writes, operands), is_write=True)
+    if program.reads:
+        is_in_place = call.name in ("sed", "gsed") and parsed.has("i", "in-place")
+        _report(call, reads, is_write=is_in_place)
+    if program.writes:
+        _report(call, _chosen(program.writes, operands), is_write=True)
     if parsed.options:
         _report_values(call)
     if program.runs in _SPECIAL:
@@ -59,7 +60,7 @@ def _report(call: Call, paths: Iterable[str], *, is_write: bool) -> None:
             path, call.state, call.frame, is_write=is_write, argv=call.argv
         )
         if excluded is not None:
-            access = replace(access, is_tree=True, excluded=excluded)
+            access = access._replace(is_tree=True, excluded=excluded)
         call.walker.report(access)
 
 

@@ -34,6 +34,13 @@ class Frame(NamedTuple):
     calls: tuple[str, ...] = ()
     text: str = ""
 
+    def at(self, span: Span, text: str) -> Frame:
+        """The frame of a command in this one's text."""
+        return Frame(
+            self.source, span, self.nesting, self.is_syntactic, self.is_visible, self.stdin,
+            self.depth, self.calls, text,
+        )  # fmt: skip
+
     def inside(self, what: str, span: Span, text: str) -> Frame:
         """The frame of a program or text that this one runs; too deep is an error."""
         if self.depth >= RUN_DEPTH_MAX:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from policy import marks
@@ -95,7 +94,7 @@ def run_git(call: Call) -> str | None:
     state = call.state.copy()
     for folder in options.values(("C",)):
         state.cwd = folder if folder.startswith("/") else f"{state.cwd}/{folder}"
-    call = replace(call, state=state)
+    call = call._replace(state=state)
     aliases = dict[str, str]()
     for setting in options.values(("c", "config-env")):
         name, _, value = setting.partition("=")

@@ -10,7 +10,7 @@ errors in 28 that bash accepts; given skeletons, in none.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from policy import grammars
@@ -76,6 +76,9 @@ def _check_nesting(tokens: tuple[Token, ...]) -> None:
     depth = stages = 0
     previous = ""
     for token in tokens:
+        if token.kind == "word":
+            previous = ""
+            continue
         ends_pipeline = token.text in _ENDS_PIPELINE and previous not in _PIPES
         stages = 0 if ends_pipeline else stages + (token.text in _PIPES)
         if stages > STAGES_MAX:
@@ -100,6 +103,10 @@ def _skeleton(tokens: tuple[Token, ...]) -> str:
         kind, text = token.kind, token.text
         if kind == "newline":
             line_ended = True
+            continue
+        if kind == "word" and not line_ended:
+            pieces.append(f"w{index}")
+            closed = heads_arm = False
             continue
         if line_ended:
             line_ended = False
@@ -166,7 +173,10 @@ class _Builder:
 
     def token(self, node: Node) -> Token:
         """The token that a placeholder stands for."""
-        placeholder = (node.text or b"").decode()
+        return self.named((node.text or b"").decode())
+
+    def named(self, placeholder: str) -> Token:
+        """The token that this text stands for; nothing else may stand in its place."""
         if not placeholder[1:].isdigit():
             raise ShellSyntaxError(f"unexpected {placeholder!r}")
         return self.tokens[int(placeholder[1:])]
@@ -180,7 +190,7 @@ class _Builder:
 
     def command(self, node: Node) -> Statement:
         """A simple command, `[[ ]]` or `(( ))`."""
-        tokens = [self.token(leaf) for leaf in _leaves(node)]
+        tokens = [self.named(text) for text in (node.text or b"").decode().split()]
         if tokens[0].kind in ("test", "arith"):
             expression = Expression(tokens[0].kind, tokens[0].words)
             redirections = tuple(t.redirection for t in tokens if t.redirection)
@@ -280,16 +290,6 @@ class _Builder:
         if redirections:
             statement = Group(statement, redirections, False)
         return Function(self.word(name), statement)
-
-
-def _leaves(node: Node) -> Iterator[Node]:
-    for child in node.children:
-        if child.child_count:
-            yield from _leaves(child)
-        elif child.is_named:
-            yield child
-        else:
-            raise ShellSyntaxError(f"unexpected {child.type}")
 
 
 def _split_if(nodes: list[Node]) -> tuple[list[Node], list[Node], list[Node]]:

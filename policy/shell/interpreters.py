@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import NamedTuple
 
@@ -48,6 +49,7 @@ INTERPRETERS: dict[str, Interpreter] = {
 _VERSIONED = re.compile(r"(python|pypy|ruby|perl|php|lua|node|nodejs|ipython)[\d.]*")
 
 
+@functools.lru_cache(maxsize=1024)
 def interpreter(name: str) -> Interpreter | None:
     """The interpreter a program name stands for, whatever version it carries."""
     if match := _VERSIONED.fullmatch(name):

@@ -5,12 +5,13 @@ Every byte belongs to a token, a blank or a comment; anything else is an error.
 
 from __future__ import annotations
 
+import functools
 import re
 
 from policy.shell.cursor import Cursor, Heredoc
 from policy.shell.heredocs import read_heredoc_body
 from policy.shell.parts import read_arithmetic_command
-from policy.shell.syntax import Literal, Part, Redirection, ShellSyntaxError, Token, Word
+from policy.shell.syntax import Literal, Parameter, Part, Redirection, ShellSyntaxError, Token, Word
 from policy.shell.words import read_word, skip_blanks
 from policy.wordlist import word_set
 
@@ -23,8 +24,16 @@ _RESERVED = word_set(
 )
 _COMMAND_MAY_FOLLOW = _RESERVED - {"select", "case", "function"}
 
-# Most words: nothing in them or behind them that could be anything but a word.
-_PLAIN_WORD = re.compile(r"[A-Za-z_./:,%-][\w./:,%-]*(?=[ \t\n;|)])", re.ASCII)
+# Most words: nothing in them or behind them that could be anything but a word, fixed text in
+# quotes, or one variable in quotes.
+_PLAIN_WORD = re.compile(
+    r"""([ \t]*)(?:([A-Za-z_./:,%-][\w./:,%-]*)|'([^']*)'|"([^"\\$`]*)"|"\$([A-Za-z_]\w*)")"""
+    r"(?=[ \t\n;|)])",
+    re.ASCII,
+)
+_VARIABLE = 5  # its group
+_BEGINS_WORD = frozenset("'\"$\\`")  # neither a redirection nor an operator
+_LOOP_WORDS = ("in", "do")
 _QUOTING = re.compile(r"['\"\\]")
 
 
@@ -52,38 +61,50 @@ class _ListReader:
         self.cases: list[str] = []  # per open `case`: word, pattern or body
 
     def read(self) -> tuple[Token, ...]:
-        cursor = self.cursor
+        cursor, text = self.cursor, self.cursor.text
+        size = len(text)
         while True:
+            self._read_plain_words()
             skip_blanks(cursor)
-            if cursor.pos >= len(cursor.text):
+            if cursor.pos >= size:
                 if self.closer:
                     raise ShellSyntaxError("no closing parenthesis")
                 return tuple(self.tokens)
-            if self._at_closer():
+            if text[cursor.pos] == ")" and self._at_closer():
                 cursor.pos += 1
                 return tuple(self.tokens)
-            self._read_token()
+            self._read_token(text[cursor.pos])
+
+    def _read_plain_words(self) -> None:
+        """Words in a row that are nothing but words: most of what programs consist of."""
+        cursor, tokens = self.cursor, self.tokens
+        text = cursor.text
+        while plain := _PLAIN_WORD.match(text, cursor.pos):
+            start, cursor.pos = plain.end(1), plain.end()
+            raw = text[start : cursor.pos]
+            if plain.lastindex == _VARIABLE:
+                parts: tuple[Part, ...] = (Parameter(plain[_VARIABLE], None, "", "", (), True),)
+            else:
+                parts = _plain_parts(plain[plain.lastindex or 0])
+            word = Word(parts, start, cursor.pos)
+            if self.at_command or self.cases or raw in _LOOP_WORDS or _names_function(tokens):
+                self._add_word(raw, word)
+            else:
+                tokens.append(Token("word", raw, start, cursor.pos, word))
 
     def _at_closer(self) -> bool:
-        return (
-            self.closer == ")"
-            and self.cursor.peek() == ")"
-            and self.parentheses == 0
-            and not self._in_pattern()
-        )
+        return self.closer == ")" and self.parentheses == 0 and not self._in_pattern()
 
     def _in_pattern(self) -> bool:
         return bool(self.cases) and self.cases[-1] == "pattern"
 
-    def _read_token(self) -> None:
+    def _read_token(self, following: str) -> None:
         cursor = self.cursor
         start = cursor.pos
-        if plain := _PLAIN_WORD.match(cursor.text, start):
-            raw = plain.group()
-            cursor.pos = plain.end()
-            self._add_word(raw, Word((Literal(raw, False),), start, cursor.pos))
-        elif cursor.peek() == "\n":
+        if following == "\n":
             self._read_newline()
+        elif following in _BEGINS_WORD:
+            self._read_word()
         elif redirection := _REDIRECTION.match(cursor.text, start):
             self._read_redirection(redirection)
         elif self.at_command and self._read_arithmetic():
@@ -98,13 +119,15 @@ class _ListReader:
 
     def _read_newline(self) -> None:
         cursor = self.cursor
+        start = cursor.pos
         cursor.pos += 1
-        self._add("newline", "\n", cursor.pos - 1)
+        self.tokens.append(Token("newline", "\n", start, cursor.pos))
         if not self._in_pattern():
             self.at_command = True
-        pending, cursor.heredocs = cursor.heredocs, []
-        for heredoc in pending:
-            heredoc.body.extend(read_heredoc_body(cursor, heredoc))
+        if cursor.heredocs:
+            pending, cursor.heredocs = cursor.heredocs, []
+            for heredoc in pending:
+                heredoc.body.extend(read_heredoc_body(cursor, heredoc))
 
     def _read_redirection(self, match: re.Match[str]) -> None:
         cursor = self.cursor
@@ -187,17 +210,21 @@ class _ListReader:
 
     def _add_word(self, raw: str, word: Word) -> None:
         """Add a word, or what it means where it is reserved."""
-        if self._read_keyword(raw, word.start):
+        may_be_keyword = self.at_command or self.cases or raw in _LOOP_WORDS
+        if may_be_keyword and self._read_keyword(raw, word.start):
             return
-        self.tokens.append(Token("word", raw, word.start, word.end, word=word))
-        names_function = len(self.tokens) > 1 and self.tokens[-2].text == "function"
-        self.at_command = names_function or (self.at_command and word.assignment is not None)
+        self.at_command = _names_function(self.tokens) or (
+            self.at_command and word.assignment is not None
+        )
+        self.tokens.append(Token("word", raw, word.start, word.end, word))
 
     def _read_keyword(self, raw: str, start: int) -> bool:
         """Whether the word is reserved where it stands."""
         if self.cases and self.cases[-1] != "body" and self._read_case_keyword(raw, start):
             return True
-        if raw in ("in", "do") and self._after_loop_name():
+        if raw not in _RESERVED and raw not in _LOOP_WORDS:
+            return False
+        if raw in _LOOP_WORDS and self._after_loop_name():
             if raw == "do" and self.tokens[-1].kind == "word":
                 self.tokens.append(Token("op", ";", start, start))  # bash needs none here
             self._add("reserved", raw, start)
@@ -275,6 +302,17 @@ class _ListReader:
                 self.at_command = True
                 return
             words.append(word)
+
+
+@functools.lru_cache(maxsize=4096)
+def _plain_parts(raw: str) -> tuple[Part, ...]:
+    """The parts of a plain word: nothing in it is open to expansion, as if it were quoted."""
+    return (Literal(raw, True),)
+
+
+def _names_function(tokens: list[Token]) -> bool:
+    """Whether the next word is the name of a function."""
+    return bool(tokens) and tokens[-1].text == "function"
 
 
 def _unquoted(word: Word, raw: str) -> str:

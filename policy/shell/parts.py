@@ -28,6 +28,9 @@ _ANSI = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _PARAMETER = re.compile(r"[A-Za-z_]\w*|[0-9]+|[@*#?$!_-]", re.ASCII)
 _OPERATOR = re.compile(r":[-=?+]|[-=?+]|##?|%%?|//?|\^\^?|,,?|@|:")
 _DOUBLE_QUOTED_RUN = re.compile(r'[^"\\$`]+')
+# Most of what stands in double quotes: fixed text, or one variable.
+_FIXED_QUOTED = re.compile(r'"([^"\\$`]*)"')
+_QUOTED_PARAMETER = re.compile(r'"\$([A-Za-z_]\w*|[0-9@*#])"', re.ASCII)
 _OPERAND_RUN = re.compile(r"[^}'\"\\$`]+")
 WORD_END = frozenset(" \t\n;&|<>()")
 _EXTENDED = frozenset("?*+@!")
@@ -35,14 +38,17 @@ _EXTENDED = frozenset("?*+@!")
 
 def read_unquoted(cursor: Cursor, terminators: frozenset[str]) -> tuple[Part, ...]:
     """Parts up to a character that ends an unquoted word."""
-    text, parts = cursor.text, list[Part]()
-    while cursor.pos < len(text):
+    text, parts, size = cursor.text, list[Part](), len(cursor.text)
+    while cursor.pos < size:
         if plain := _PLAIN.match(text, cursor.pos):
             parts.append(Literal(plain.group(), False))
             cursor.pos = plain.end()
-            continue
+            if cursor.pos == size:
+                break
         char = text[cursor.pos]
-        if char in "<>" and text[cursor.pos + 1 : cursor.pos + 2] == "(":
+        if char == '"':
+            parts.extend(_read_double_quoted(cursor))
+        elif char in "<>" and text[cursor.pos + 1 : cursor.pos + 2] == "(":
             parts.append(_read_substitution(cursor, char + "(", quoted=False))
         elif char in _EXTENDED:
             parts.append(_read_extended(cursor))
@@ -89,6 +95,12 @@ def _read_single_quoted(cursor: Cursor) -> Part:
 
 
 def _read_double_quoted(cursor: Cursor) -> list[Part]:
+    if fixed := _FIXED_QUOTED.match(cursor.text, cursor.pos):
+        cursor.pos = fixed.end()
+        return [Literal(fixed[1], True)]
+    if single := _QUOTED_PARAMETER.match(cursor.text, cursor.pos):
+        cursor.pos = single.end()
+        return [Parameter(single[1], None, "", "", (), True)]
     cursor.pos += 1
     parts: list[Part] = [Literal("", True)]
     cursor.descend()

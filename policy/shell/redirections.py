@@ -30,6 +30,8 @@ def redirect(
     argv: tuple[str, ...],
 ) -> tuple[Frame, list[tuple[str, bool]]]:
     """The frame that the command runs in, and the files its stdout goes to (path, appends)."""
+    if not redirections:
+        return frame, []
     opening = _Opening(walker, state, frame, argv)
     for item in redirections:
         opening.apply(item)
@@ -102,6 +104,8 @@ def file_text(path: str, state: State, frame: Frame) -> str:
     """The text of a file, if this program made it; else unknown."""
     if path in STDIN_PATHS:
         return frame.stdin if frame.stdin is not None else marks.LIST
+    if not state.files:
+        return marks.LIST
     return state.files.get(resolve(path, state.cwd, state.links), marks.LIST)
 
 

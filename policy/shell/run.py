@@ -44,8 +44,9 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
         long_with_one_dash=program.long_with_one_dash,
     )
     call = Call(walker, name, argv, program, parsed, state, frame)
-    for value in parsed.values(words(program.runs_options)):
-        call.run_text(value, f"{name} option")
+    if program.runs_options:
+        for value in parsed.values(words(program.runs_options)):
+            call.run_text(value, f"{name} option")
     files.report(call)
     output = None
     if known := interpreter(name):
@@ -64,7 +65,7 @@ def _name_of(word: str, state: State) -> str:
     if "/" in word and state.links:
         word = resolve(word, state.cwd, state.links)
     name = (program_name(word) or "").removesuffix(".exe")
-    return "ld.so" if _LOADER.fullmatch(name) else name
+    return "ld.so" if name[:2] == "ld" and _LOADER.fullmatch(name) else name
 
 
 def _run_made_file(call: Call) -> bool:

@@ -115,6 +115,12 @@ class State:
         if self.parameters != other.parameters:
             self.parameters = (marks.LIST,)
 
+    def widen(self, before: Mapping[str, Variable]) -> None:
+        """What differs from before, and still changes after several passes, may have any value."""
+        for name, variable in self.variables.items():
+            if before.get(name) != variable:
+                self.variables[name] = Variable((marks.LIST,), None, variable.is_exported)
+
     def lookup(self, name: str) -> Variable | None:
         """A variable, or the environment's; None when neither knows the name."""
         return self.variables.get(name) or self._inherited(name)

@@ -18,7 +18,7 @@ from policy.shell.grammar import build, parse
 from policy.shell.heredocs import read_template
 from policy.shell.lex import read_list
 from policy.shell.redirections import is_silent, redirect, store
-from policy.shell.state import VALUE_MAX, Budget, BudgetExceededError, State, Variable
+from policy.shell.state import VALUE_MAX, Budget, BudgetExceededError, State
 from policy.shell.syntax import (
     Branch,
     Expression,
@@ -139,6 +139,8 @@ class Walker:
         printed = ""
         for item in node.items:
             output = self.walk(item, state, frame)
+            if not output:
+                continue
             printed = printed + output if len(printed) + len(output) <= VALUE_MAX else marks.LIST
         return printed
 
@@ -188,7 +190,7 @@ class Walker:
             if state.variables == before:
                 break
         else:
-            self._widen(before, state)
+            state.widen(before)
             output = self.walk(node.body, state, frame)
         return marks.LIST if output else ""
 
@@ -199,12 +201,6 @@ class Walker:
             lists = self.expander.argument_lists(node.items, state)
             fields = tuple(field for fields in lists for field in fields)
         state.assign(node.variable, tuple(dict.fromkeys(fields)) or ("",))
-
-    def _widen(self, before: dict[str, Variable], state: State) -> None:
-        """What still changes after several passes may have any value."""
-        for name, variable in state.variables.items():
-            if before.get(name) != variable:
-                state.variables[name] = Variable((marks.LIST,), None, variable.is_exported)
 
     def _function(self, node: Function, state: State, frame: Frame) -> str:
         name = self.expander.text(node.name.parts, state)
@@ -228,7 +224,7 @@ class Walker:
             index += 1
         assignments = [word.assignment for word in node.words[:index] if word.assignment]
         lists = self.expander.argument_lists(node.words[index:], state)
-        frame = frame._replace(span=place.span, text=place.text)
+        frame = frame.at(place.span, place.text)
         if index == len(node.words):
             frame, targets = redirect(self, node.redirections, state, frame, ())
             for assignment in assignments:
@@ -249,8 +245,11 @@ class Walker:
         self, lists: list[tuple[str, ...]], node: Simple, state: State, frame: Frame
     ) -> str:
         """Run the command once for each argument list it may have."""
+        if len(lists) == 1:
+            inner, targets = redirect(self, node.redirections, state, frame, lists[0])
+            return store(self.command(lists[0], state, inner), targets, state)
         found: list[str] = []
-        entry = state.copy() if len(lists) > 1 else state
+        entry = state.copy()
         for number, argv in enumerate(lists):
             branch = state if number == 0 else entry.copy()
             inner, targets = redirect(self, node.redirections, branch, frame, argv)
@@ -266,10 +265,10 @@ class Walker:
         self.budget.spend(1 + len(argv))
         if not argv:
             return ""
-        name = self._untraced(argv[0], frame)
-        if "/" in name and state.links:
-            name = resolve(name, state.cwd, state.links)
-        argv = (name, *map(marks.untraced, argv[1:]))
+        if marks.DECODED_KNOWN in "".join(argv):
+            argv = (self._untraced(argv[0], frame), *map(marks.untraced, argv[1:]))
+        if state.links and "/" in argv[0]:
+            argv = (resolve(argv[0], state.cwd, state.links), *argv[1:])
         place = self._here(frame)
         exported = state.environment() if state.exported else ()
         shown = argv

@@ -9,6 +9,8 @@ from policy.shell.parts import WORD_END, read_enclosed, read_unquoted
 from policy.shell.syntax import Assignment, Part, ShellSyntaxError, Word
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[|\+?=)", re.ASCII)
+_BLANKS = re.compile(r"(?:[ \t]+|\\\n|#[^\n]*)+")
+_BLANK_LINES = re.compile(r"(?:[ \t\n]+|\\\n|#[^\n]*)+")
 
 
 def read_word(cursor: Cursor, *, assignable: bool = True) -> Word:
@@ -78,15 +80,6 @@ def _read_array_item(cursor: Cursor) -> Word:
 
 def skip_blanks(cursor: Cursor, *, newlines: bool = False) -> None:
     """Move past blanks, continued lines and comments (and newlines where they mean nothing)."""
-    text = cursor.text
-    while True:
-        following = cursor.peek()
-        if following and following in (" \t\n" if newlines else " \t"):
-            cursor.pos += 1
-        elif following == "\\" and cursor.peek(2) == "\\\n":
-            cursor.pos += 2
-        elif following == "#":
-            end = text.find("\n", cursor.pos)
-            cursor.pos = len(text) if end < 0 else end
-        else:
-            return
+    blank = _BLANK_LINES if newlines else _BLANKS
+    if match := blank.match(cursor.text, cursor.pos):
+        cursor.pos = match.end()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from policy.analysis import analyse
-from policy.command_patterns import Found, match_command
+from policy.command_patterns import Found, match_command, spellings
 from policy.effects import Command
 from policy.model import Subject
 
 
 def found(spec: str, code: str) -> Found | None:
     command = next(e for e in analyse(Subject("shell", code)).effects if isinstance(e, Command))
-    return match_command(spec, command)
+    return match_command(spec, spellings(command))
 
 
 @pytest.mark.parametrize(
