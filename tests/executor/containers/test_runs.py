@@ -10,6 +10,7 @@ import pytest
 
 from executor import Executor, Limits, Request, RequestError, Settings, Status, open_executor
 from executor.containers import leftovers
+from policy import HiddenPaths
 
 pytestmark = pytest.mark.xdist_group("containers")
 
@@ -188,3 +189,17 @@ async def test_when_it_is_closed_nothing_of_it_is_left(
     assert not engine.volumes(filters=filters).get("Volumes")
     mounts = Path("/proc/self/mountinfo").read_text()
     assert str(project) not in mounts
+
+
+@pytest.mark.parametrize("profile", ["analyze", "build"])
+async def test_what_rules_deny_to_read_is_covered(
+    run, executor: Executor, project: Path, profile: str
+):
+    (project / "private").mkdir()
+    (project / "private" / "a.txt").write_text("inside\n")
+    (project / "notes.txt").write_text("outside\n")
+    code = "cat notes.txt private/*"
+    assert (await run("shell", code, profile=profile)).stdout.text == "outside\ninside\n"
+    denied = (str(project / "private"), str(project / "notes.txt"))
+    executor._runner.placement.search.deny(HiddenPaths(denied))
+    assert (await run("shell", code, profile=profile)).stdout.text == ""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from executor import Executor, Request, Result, Settings, Status, open_executor
+from policy import HiddenPaths
 
 pytestmark = pytest.mark.xdist_group("containers")
 
@@ -61,6 +62,19 @@ async def test_build_brings_back_what_was_changed_and_nothing_protected(
     assert (project / "made").stat().st_uid == project.stat().st_uid
     assert ".envrc" in result.undone_paths
     assert (project / ".env").read_text() == "TOKEN=hidden\n"
+
+
+@pytest.mark.parametrize("profile", ["analyze", "build"])
+async def test_what_rules_deny_to_read_does_not_travel(
+    executor: Executor, project: Path, profile: str
+):
+    (project / "private").mkdir()
+    (project / "private" / "a.txt").write_text("inside\n")
+    denied = (str(project / "private"), str(project / "data.txt"))
+    executor._runner.placement.search.deny(HiddenPaths(denied))
+    result = await outcome(executor, "cat data.txt private/*; ls", profile=profile)
+    assert result.stdout.text == "sub\n"
+    assert (project / "private" / "a.txt").read_text() == "inside\n"
 
 
 async def test_a_session_that_would_write_to_the_project_is_refused(executor: Executor):
