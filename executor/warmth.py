@@ -52,6 +52,8 @@ def kind_of(
         ahead = None
     if ahead and ahead.steps[0].phase != run.steps[0].phase:
         ahead = None  # what it waits for is yet to be compiled
+    if ahead and not run.env.keys().isdisjoint(ahead.not_with):
+        ahead = None
     return Kind(
         label=f"{PurePath(run.steps[0].argv[0]).name}, {'started' if ahead else 'ready to start'}",
         cell=packed,

@@ -101,7 +101,8 @@ class Waiting:
     read from the start. Where programs are compiled, the interpreter waits for what that makes, and
     the compiler may wait as well: `compile` replaces its template. With a `manifest` the `file` is
     a program of the toolchain's own language, which is compiled first; what that makes is placed
-    as an archive. `beside` are more files of `runtimes/drivers`, for the gate's folder.
+    as an archive. `beside` are more files of `runtimes/drivers`, for the gate's folder. `not_with`
+    are variables by which the interpreter would read more before it waits.
     """
 
     file: str = ""
@@ -115,6 +116,7 @@ class Waiting:
     compile: tuple[str, ...] | None = None
     manifest: str = ""
     beside: tuple[str, ...] = ()
+    not_with: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -276,7 +278,8 @@ class Ahead:
 
     `env` are the variables that have another value until then; `gate` is the FIFO and `only_ahead`
     is what has to be gone before the program starts. Names are in the job directory. With
-    `reads_early` it can't be for a program that is given something to read.
+    `reads_early` it can't be for a program that is given something to read, nor for one with a
+    variable of `not_with`.
     """
 
     job_dir: str
@@ -286,6 +289,7 @@ class Ahead:
     gate: str
     only_ahead: tuple[str, ...]
     reads_early: bool = False
+    not_with: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

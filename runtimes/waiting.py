@@ -14,6 +14,7 @@ from runtimes.model import Ahead, Candidate, Source, Step, Waiting
 
 _DRIVERS: Final = Path(__file__).parent / "drivers"
 _AHEAD: Final = ".ahead"  # the folder of what is gone before the program starts
+_LOADED: Final = ("LD_PRELOAD", "LD_LIBRARY_PATH")  # by which any program's start reads more
 
 
 def helper(candidate: Candidate) -> str | None:
@@ -64,6 +65,7 @@ def ahead(  # noqa: PLR0913 - keyword-only what differs from program to program
         gate=gate,
         only_ahead=(_AHEAD,) if gate.startswith(f"{_AHEAD}/") else (),
         reads_early=waiting.reads_early,
+        not_with=(*_LOADED, *waiting.not_with),
     )
 
 

@@ -1,7 +1,9 @@
 # Lets an R that has started wait for its program. Read as the user's profile, in whose place it
-# then reads the one that is meant. What R attaches behind the profile is attached before the wait.
+# then reads the one that is meant. What R attaches and loads behind the profile, its
+# compiler last, is there before the wait.
 local({
   .First.sys()
+  if (Sys.getenv("R_ENABLE_JIT") == "") compiler:::checkCompilerOptions(3L)
   gate <- file(file.path(dirname(Sys.getenv("R_PROFILE_USER")), "gate"), "r", raw = TRUE)
   on.exit(close(gate))
   for (line in readLines(gate)) {

@@ -49,7 +49,7 @@ _NODE_PRELUDE = ("--import", "{job}/prelude.mjs")
 _NODE_BIND = ("--import", "{job}/file_content.mjs")
 _NODE_READS = ("/etc/ssl/openssl.cnf",)
 # What is imported before the program, whose name is looked at even before that.
-_NODE_WAITING = Waiting("wait.mjs", "prelude.mjs", opened=True)
+_NODE_WAITING = Waiting("wait.mjs", "prelude.mjs", opened=True, not_with=("NODE_OPTIONS",))
 
 
 def _link_node_modules(cwd: Path) -> FromProject:

@@ -67,6 +67,7 @@ _ELIXIR = Toolchain(
             "{args}",
         ),
         reads_early=True,
+        not_with=("ERL_FLAGS", "ERL_AFLAGS", "ERL_ZFLAGS", "ERL_LIBS"),
     ),
 )
 

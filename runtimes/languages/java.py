@@ -128,6 +128,7 @@ _JDK = Toolchain(
         beside=("Sample.java",),
         run=("{java}", _AGENT, *_JAVA_ARGUMENTS),
         compile=("{javac}", *_LEAN, f"-J{_AGENT},{{job}}/.ahead/Sample.java", *_JAVAC_ARGUMENTS),
+        not_with=("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"),
     ),
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.model import Driver, FileBinding, Language, Packages, Toolchain
+from runtimes.model import Driver, FileBinding, Language, Packages, Toolchain, Waiting
 
 # utf8.len names the first invalid byte; Lua before 5.3 has no utf8 and keeps the bytes.
 _BIND = """\
@@ -36,6 +36,12 @@ _LUA = Toolchain(
     executables={"lua": ("lua", "lua5.4", "lua5.3")},
     run=_RUN,
     bind=_DOFILE,
+    waiting=Waiting(
+        "wait.lua",
+        ".ahead/wait.lua",
+        run=("{lua}", "-e", 'dofile("{job}/.ahead/wait.lua")', "{bind}", "{source}", "{args}"),
+        not_with=("LUA_INIT", "LUA_INIT_5_4", "LUA_INIT_5_3"),
+    ),
 )
 
 # LuaJIT speaks Lua 5.1.

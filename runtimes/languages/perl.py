@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from runtimes.lexical import share_names
-from runtimes.model import Driver, FileBinding, HomeLibrary, Language, Packages, Toolchain
+from runtimes.model import (
+    Driver,
+    FileBinding,
+    HomeLibrary,
+    Language,
+    Packages,
+    Toolchain,
+    Waiting,
+)
 
 # Importing from another package declares the variables for `use strict`. The text is UTF-8 octets,
 # as Perl has it for source literals and output unless a program asks for more; only what is
@@ -32,6 +40,14 @@ _PERL = Toolchain(
     run=("{perl}", "{bind}", "{source}", "{args}"),
     bind=("-I{job}", "-Mfile_content"),
     reads=("/etc/perl",),
+    # Used last of all before the program is read; it has been opened by then.
+    waiting=Waiting(
+        "wait.pm",
+        ".ahead/ahead.pm",
+        run=("{perl}", "-mahead", "{bind}", "{source}", "{args}"),
+        env={"PERL5LIB": "{job}/.ahead"},
+        opened=True,
+    ),
 )
 
 PERL = Language(

@@ -38,7 +38,7 @@ _PHP = Toolchain(
     bind=("-d", "auto_prepend_file={job}/file_content.php"),
     reads=("/etc/php", "/etc/php.ini", "/etc/php.d"),
     # The program is opened when all else is ready.
-    waiting=Waiting(gate="{source}"),
+    waiting=Waiting(gate="{source}", not_with=("PHPRC", "PHP_INI_SCAN_DIR")),
 )
 
 PHP = Language(

@@ -23,6 +23,7 @@ _RUBY = Toolchain(
         env={"RUBYLIB": ""},
         opened=True,
         first_line=True,
+        not_with=("RUBYOPT",),
     ),
 )
 

@@ -20,7 +20,11 @@ _BASH = Toolchain(
     executables={"bash": ("bash",)},
     run=("{bash}", "{bind}", "{source}", "{args}"),
     bind=_SOURCE_BOTH,
-    waiting=Waiting("wait.sh", ".ahead/wait.sh", env={"BASH_ENV": "{job}/.ahead/wait.sh"}),
+    waiting=Waiting(
+        *("wait.sh", ".ahead/wait.sh"),
+        env={"BASH_ENV": "{job}/.ahead/wait.sh"},
+        not_with=("BASH_ENV",),
+    ),
 )
 
 _SH = Toolchain(

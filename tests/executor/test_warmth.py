@@ -221,6 +221,27 @@ async def test_what_waited_serves_one_run(warm, waits):
         assert (await run_warm(warm, request)).stdout.text == "1\n"
 
 
+@pytest.mark.parametrize(
+    ("request_", "printed"),
+    [
+        (
+            Request(
+                "lua", "print(early)", env={"LUA_INIT": "early = io.open('numbers.txt'):read()"}
+            ),
+            "new\n",
+        ),
+        (Request("shell", "echo $value", env={"BASH_ENV": "helper.sh"}), "shell helper\n"),
+    ],
+    ids=lambda it: it.language if isinstance(it, Request) else "",
+)
+async def test_what_a_variable_makes_an_interpreter_read_is_read_in_the_run(
+    request_, printed, warm, waits, project
+):
+    await waits(request_)
+    (project / "numbers.txt").write_text("new\n")
+    assert (await run_warm(warm, request_)).stdout.text == printed
+
+
 async def test_randomness_is_not_shared(warm, waits):
     request = Request("python", "import random\nprint(random.random(), hash('x'))")
     await waits(request)
