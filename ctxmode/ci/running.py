@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import fnmatch
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -143,7 +144,9 @@ class _Running:
 def _judged(case: Case, answer: Answer, outcome: Outcome) -> Outcome:
     result = answer.result
     ended = result.status in (Status.OK, Status.NONZERO_EXIT)
+    handed = [a.name for a in result.artifacts if a.path is not None]
     missing = [a.name for a in result.artifacts if a.path is None]
+    missing += [p for p in map(case.filled, case.step.artifacts) if not _is_there(p, handed)]
     passed = ended and result.exit_code in case.step.expect_exit and not missing
     expected = " or ".join(map(str, case.step.expect_exit))
     reason = ""
@@ -165,6 +168,12 @@ def _judged(case: Case, answer: Answer, outcome: Outcome) -> Outcome:
         tier=result.isolation.tier,
         artifacts=tuple(a.path for a in result.artifacts if a.path is not None),
     )
+
+
+def _is_there(pattern: str, names: Sequence[str]) -> bool:
+    """Whether a pattern of artifacts has found anything."""
+    forms = (pattern, pattern.removeprefix("**/"))
+    return any(fnmatch.fnmatchcase(name, form) for name in names for form in forms)
 
 
 def relevant(stdout: str, stderr: str) -> str:

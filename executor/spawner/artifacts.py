@@ -74,8 +74,9 @@ def hand_over(control: socket.socket, cell: dict[str, Any], run: dict[str, Any])
 def collect(patterns: Sequence[str], cwd: str, scratch: str, bytes_max: int) -> Collected:
     """Regular files that match a pattern: `*` within a name, `**` for any folders.
 
-    A pattern is relative to `cwd`, or absolute and then below `cwd` or `scratch`. Names are taken
-    as they are found, so `..` matches nothing and no pattern leads elsewhere.
+    A pattern is relative to `cwd` or, where nothing is there, to `scratch`; or it is absolute and
+    then below one of them. Names are taken as they are found, so `..` matches nothing and no
+    pattern leads elsewhere.
     """
     collected = Collected(bytes_max)
     deadline = time.monotonic() + SECONDS_MAX
@@ -84,17 +85,30 @@ def collect(patterns: Sequence[str], cwd: str, scratch: str, bytes_max: int) -> 
         if rest is None:
             collected.skip(pattern, f"lies neither below {cwd} nor below {scratch}")
             continue
-        top = os.open(base, FOLDER)
+        is_relative = not pattern.startswith("/")
         try:
-            for path in _Search(top, deadline).matches("", rest):
-                name = path if base == cwd else f"{base}/{path}"
-                if not any(name == other for other, _ in collected.found):
-                    collected.take(top, path, name)
+            prefix = "" if base == cwd else f"{base}/"
+            if not _search(base, rest, prefix, collected, deadline) and is_relative:
+                _search(scratch, rest, "", collected, deadline)
         except TooMuchError:
             collected.skip(pattern, "there is too much to search through")
-        finally:
-            os.close(top)
     return collected
+
+
+def _search(
+    base: str, parts: list[str], prefix: str, collected: Collected, deadline: float
+) -> bool:
+    """Take what matches below a folder; whether anything did."""
+    top = os.open(base, FOLDER)
+    any_match = False
+    try:
+        for path in _Search(top, deadline).matches("", parts):
+            any_match = True
+            if not any(prefix + path == other for other, _ in collected.found):
+                collected.take(top, path, prefix + path)
+    finally:
+        os.close(top)
+    return any_match
 
 
 def _split(pattern: str, cwd: str, scratch: str) -> tuple[str, list[str] | None]:

@@ -102,6 +102,18 @@ def test_a_pipeline_runs_reports_and_goes_on_from_its_failures(place, project):
     assert cached["refuses"] == ("passed", "cache")
 
 
+def test_a_case_that_does_not_hand_back_what_it_says_has_failed(place):
+    (place.project / "pipeline.toml").write_text(
+        '[[step]]\nname = "a"\nlanguage = "shell"\ncode = "echo 1 > $TMPDIR/there.txt"\n'
+        'artifacts = ["there.txt", "gone/*.txt"]\n'
+    )
+    done = place.run("ci", "pipeline.toml", "--json")
+    (case,) = json.loads(done.stdout)["cases"]
+    assert done.returncode == 1
+    assert case["reason"].endswith("; not handed back: gone/*.txt")
+    assert [path.rpartition("/")[2] for path in case["artifacts"]] == ["there.txt"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -32,6 +32,12 @@ async def test_patterns_choose_files_of_the_working_folder(patterns, names, run)
     assert by_name(result) == {name: f"{name}\n".encode() for name in names}
 
 
+async def test_what_is_not_in_the_working_folder_is_looked_for_in_scratch(run):
+    code = "mkdir $TMPDIR/d; echo one > $TMPDIR/d/a.txt; echo two > $TMPDIR/b.txt"
+    result = await run("shell", code, artifacts=("d/*.txt", "b.txt", "c.txt"))
+    assert [a.name for a in result.artifacts] == ["d/a.txt", "b.txt"]
+
+
 async def test_files_of_the_scratch_folder_are_named_absolutely(run):
     result = await run("shell", 'echo plot > "$TMPDIR/plot.png"; echo "$TMPDIR"')
     scratch = result.stdout.text.strip()
