@@ -42,6 +42,7 @@ from executor import (
     Request,
     open_backgrounds,
 )
+from executor.control import KeptAhead
 from executor.keep import Answer, Keep
 
 if TYPE_CHECKING:
@@ -183,6 +184,10 @@ class App:
     async def usage(self) -> Usage:
         """What tools produced, returned and kept in this project."""
         return await self._reading(partial(read_usage, self.config))
+
+    async def kept_ahead(self) -> tuple[KeptAhead, ...]:
+        """What waits ready for runs in all servers of the user."""
+        return await diagnosis.kept_ahead(self.config)
 
     async def doctor(self, *, refresh: bool = False) -> Diagnosis:
         """What works here; `refresh` forgets what earlier probes of languages found."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from executor import (
     SandboxUnavailableError,
     open_executor,
 )
+from executor.control import KeptAhead, list_kept_ahead
 
 CRITICAL_LANGUAGES = ("shell", "python")
 
@@ -40,7 +41,8 @@ class PartHealth:
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     """The whole state. `critical` names what must work and does not; empty means healthy.
-    `notices` are what a person should know besides, of the store and of configuration files."""
+    `notices` are what a person should know besides, of the store and of configuration files;
+    `kept_ahead` is what the user's servers keep ready for runs."""
 
     project: str
     languages: Mapping[str, LanguageReport]
@@ -50,6 +52,7 @@ class Diagnosis:
     opening: PartHealth = field(default_factory=lambda: PartHealth(True, "the project opens"))
     container_engine: EngineHealth = field(default_factory=lambda: EngineHealth(False))
     notices: tuple[str, ...] = ()
+    kept_ahead: tuple[KeptAhead, ...] = ()
 
     @property
     def critical(self) -> tuple[str, ...]:
@@ -74,11 +77,17 @@ class Diagnosis:
             "opening": _fields(self.opening),
             "container_engine": self.container_engine.to_json(),
             "notices": list(self.notices),
+            "kept_ahead": [asdict(one) for one in self.kept_ahead],
         }
 
 
 def _fields(data: LanguageReport | PartHealth) -> dict[str, Any]:
     return {f.name: getattr(data, f.name) for f in fields(data)}
+
+
+async def kept_ahead(config: Config) -> tuple[KeptAhead, ...]:
+    """What waits ready for runs in all servers of the user, who share one budget of memory."""
+    return tuple(await list_kept_ahead(config.state_dir / "instances"))
 
 
 async def diagnose(config: Config, engine: Executor, *, refresh: bool = False) -> Diagnosis:
@@ -90,6 +99,7 @@ async def diagnose(config: Config, engine: Executor, *, refresh: bool = False) -
         fts5=await trio.to_thread.run_sync(check_fts5),
         storage=PartHealth(True, str(config.database)),
         container_engine=await examine(),
+        kept_ahead=await kept_ahead(config),
     )
 
 

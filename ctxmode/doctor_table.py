@@ -9,7 +9,7 @@ from ctxmode import __version__, terminal
 from ctxmode.container_engine import EngineHealth
 from ctxmode.diagnosis import Diagnosis, PartHealth
 from ctxmode.remedies import remedies
-from ctxmode.render import size
+from ctxmode.render import kept_ahead_lines, size
 from executor import Isolation, LanguageReport
 
 GOOD, BAD = ("yes", "green"), ("no", "red")
@@ -23,6 +23,8 @@ def show(diagnosis: Diagnosis) -> None:
     console.print(_isolation(diagnosis.isolation))
     console.print(_parts(diagnosis))
     console.print(_containers(diagnosis.container_engine))
+    for line in kept_ahead_lines(diagnosis.kept_ahead):
+        console.print(Text(line))
     for notice in diagnosis.notices:
         console.print(Text(f"\nNotice: {notice}", style="yellow"))
     for hint in _hints(diagnosis):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ctxmode import highlight
 from ctxmode.answers import BatchAnswer, CommandAnswer, IndexAnswer, SearchAnswer
 from ctxmode.diagnosis import Diagnosis
 from executor import Background, LanguageReport
+from executor.control import KeptAhead
 from executor.keep import Answer
 from executor.model import ChangedFile, Layer, Result, Status, Stream
 from kb.model import Hit, Purged, QueryResult, SearchState
@@ -291,10 +292,24 @@ def doctor_text(diagnosis: Diagnosis) -> str:
             for name, it in parts.items()
         ),
         f"container engine: {diagnosis.container_engine.summary}",
+        *kept_ahead_lines(diagnosis.kept_ahead),
         *(f"notice: {notice}" for notice in diagnosis.notices),
         f"critical: {', '.join(diagnosis.critical) or 'nothing'}",
     ]
     return "\n".join(lines)
+
+
+def kept_ahead_lines(kept: Iterable[KeptAhead]) -> list[str]:
+    """What is kept ready for runs, one line a kind and server; none where nothing ever was."""
+    return [_kept_ahead_line(one) for one in kept]
+
+
+def _kept_ahead_line(kept: KeptAhead) -> str:
+    trouble = f"; the last could not be made: {kept.trouble}" if kept.trouble else ""
+    return (
+        f"kept ready: {kept.waiting} for {kept.label}, {size(kept.bytes)}, used by {kept.hits} of "
+        f"{kept.hits + kept.misses} runs (server {kept.instance}){trouble}"
+    )
 
 
 def _language_line(report: LanguageReport) -> str:

@@ -1,7 +1,8 @@
 """What a server does at the moment, asked and stopped from another process of the same user.
 
 A socket beside the instance's lock, in a folder that only its user may enter, takes one JSON
-object a line: {"do": "list"} or {"do": "stop", "run": number}; the answer is one JSON line.
+object a line: {"do": "list"}, {"do": "pools"} or {"do": "stop", "run": number}; the answer is one
+JSON line.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import trio
 
+from executor.pool import PoolState
 from executor.progress import Progress
 from executor.runner import Runner
 
@@ -48,8 +50,36 @@ class RunningProgram:
         return f"{self.instance}/{self.number}"
 
 
+@dataclass(frozen=True, slots=True)
+class KeptAhead:
+    """What one server keeps ready for runs of one kind, at which cost, and how often it was used.
+
+    `hits` counts the runs that found one waiting, `misses` those that did not; `trouble` says why
+    the last one that was tried could not be made.
+    """
+
+    instance: str
+    label: str
+    waiting: int
+    bytes: int
+    hits: int
+    misses: int
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a server can be asked about."""
+
+    runner: Runner
+    pools: Callable[[], Iterable[PoolState]]
+
+
+T = TypeVar("T", RunningProgram, KeptAhead)
+
+
 async def serve(
-    path: Path, runner: Runner, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    path: Path, desk: Desk, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
     """Answer until cancelled; started once it can be asked."""
     with _reachable(path) as name, trio.socket.socket(socket.AF_UNIX) as listener:
@@ -60,22 +90,34 @@ async def serve(
         async with trio.open_nursery() as nursery:
             while True:
                 client, _ = await listener.accept()
-                nursery.start_soon(_answer, trio.SocketStream(client), runner)
+                nursery.start_soon(_answer, trio.SocketStream(client), desk)
 
 
 async def list_running(instances: Path) -> list[RunningProgram]:
     """All programs that the user's servers run now; a server that doesn't answer is left out."""
-    found: list[RunningProgram] = []
+    found = await _all_told(instances, "list", "running", RunningProgram)
+    return sorted(found, key=lambda running: (running.instance, running.number))
+
+
+async def list_kept_ahead(instances: Path) -> list[KeptAhead]:
+    """What the user's servers keep ready, by server, the kind used last first."""
+    found = await _all_told(instances, "pools", "pools", KeptAhead)
+    return sorted(found, key=lambda kept: kept.instance)
+
+
+async def _all_told(instances: Path, question: str, answered: str, row: type[T]) -> list[T]:
+    found: list[T] = []
 
     async def ask(path: Path) -> None:
-        with contextlib.suppress(OSError, ValueError, trio.TooSlowError):
-            answer = await _ask(path, {"do": "list"})
-            found.extend(_program(path.stem, entry) for entry in answer["running"])
+        # A server of an older version knows fewer questions.
+        with contextlib.suppress(OSError, ValueError, KeyError, trio.TooSlowError):
+            answer = await _ask(path, {"do": question})
+            found.extend(_known(row, path.stem, entry) for entry in answer[answered])
 
     async with trio.open_nursery() as nursery:
         for path in await trio.to_thread.run_sync(lambda: sorted(instances.glob("*.sock"))):
             nursery.start_soon(ask, path)
-    return sorted(found, key=lambda running: (running.instance, running.number))
+    return found
 
 
 async def stop(instances: Path, identity: str) -> bool:
@@ -90,24 +132,27 @@ async def stop(instances: Path, identity: str) -> bool:
         return False
 
 
-async def _answer(client: trio.SocketStream, runner: Runner) -> None:
+async def _answer(client: trio.SocketStream, desk: Desk) -> None:
     async with client:
         with contextlib.suppress(trio.BrokenResourceError), trio.move_on_after(ANSWER_S_MAX):
-            answer = await _carry_out(await _line(client, LINE_BYTES_MAX), runner)
+            answer = await _carry_out(await _line(client, LINE_BYTES_MAX), desk)
             await client.send_all(json.dumps(answer).encode() + b"\n")
 
 
-async def _carry_out(line: bytes, runner: Runner) -> dict[str, Any]:
+async def _carry_out(line: bytes, desk: Desk) -> dict[str, Any]:
     try:
         request = json.loads(line)
         wanted = request["do"]
         if wanted == "list":
-            return {"running": [_entry(number, run) for number, run in runner.running.items()]}
+            running = desk.runner.running
+            return {"running": [_entry(number, run) for number, run in running.items()]}
+        if wanted == "pools":
+            return {"pools": [asdict(kept) for kept in desk.pools()]}
         if wanted == "stop":
-            return {"stopped": await runner.stop(int(request["run"]))}
+            return {"stopped": await desk.runner.stop(int(request["run"]))}
     except (ValueError, KeyError, TypeError):
         pass
-    return {"error": 'ask {"do": "list"} or {"do": "stop", "run": number}'}
+    return {"error": 'ask {"do": "list"}, {"do": "pools"} or {"do": "stop", "run": number}'}
 
 
 def _entry(number: int, run: Progress) -> dict[str, Any]:
@@ -133,10 +178,10 @@ def _peak_memory(run: Progress) -> int | None:
         return None
 
 
-def _program(instance: str, entry: Mapping[str, Any]) -> RunningProgram:
+def _known(row: type[T], instance: str, entry: Mapping[str, Any]) -> T:
     """What a server told; another version of it may tell more."""
-    known = {field.name for field in fields(RunningProgram)}
-    return RunningProgram(instance, **{k: v for k, v in entry.items() if k in known})
+    known = {field.name for field in fields(row)}
+    return row(instance, **{k: v for k, v in entry.items() if k in known})
 
 
 async def _ask(path: Path, request: dict[str, Any]) -> dict[str, Any]:

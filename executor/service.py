@@ -307,11 +307,15 @@ async def open_executor(
                 open_sessions(runner, made.binds, settings.sessions) as sessions,
                 trio.open_nursery() as nursery,
             ):
-                await nursery.start(control.serve, here.socket, runner)
                 caches = ToolchainCaches(runner, filled, str(project))
                 toolchains = Toolchains(runner, made.found, made.probes, str(project), caches)
                 terms = Terms(project, home, rules, settings.profiles, settings.limits)
                 store = CompiledStore(state_dir / "compiled")
                 compiler = Compiler(runner, store, caches, project)
-                yield Executor(terms, Parts(runner, made.supply, toolchains, sessions, compiler))
+                executor = Executor(
+                    terms, Parts(runner, made.supply, toolchains, sessions, compiler)
+                )
+                desk = control.Desk(runner, lambda: executor.pools)
+                await nursery.start(control.serve, here.socket, desk)
+                yield executor
                 nursery.cancel_scope.cancel()

@@ -2,7 +2,7 @@
 
 All bytes are measured: produced is what programs printed and pages hold, returned is the text of
 the answers, kept = produced - returned. Only calls of tools count, of all servers that ever served
-this project.
+this project. What your servers keep ready for runs is told with the memory that it takes.
 
 examples:
   context-mode stats
@@ -13,10 +13,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import asdict
+from functools import partial
 
-from ctxmode import exit_codes
+from ctxmode import exit_codes, launch
 from ctxmode.config import load_config, prepare_storage
+from ctxmode.diagnosis import kept_ahead
 from ctxmode.launch import print_json
+from ctxmode.render import kept_ahead_lines
 from ctxmode.usage_table import read_usage, show
 
 
@@ -28,10 +32,13 @@ def run(args: argparse.Namespace) -> int:
     config = load_config(args.project)
     prepare_storage(config)
     usage = read_usage(config)
+    ready = launch.run(partial(kept_ahead, config))
     if args.json:
-        print_json(usage.to_json())
+        print_json(usage.to_json() | {"kept_ahead": [asdict(one) for one in ready]})
     elif not usage.tools:
         sys.stdout.write("No tool was called in this project yet.\n")
     else:
         show(usage)
+    if not args.json:
+        sys.stdout.write("".join(f"{line}\n" for line in kept_ahead_lines(ready)))
     return exit_codes.OK

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ctxmode import render
@@ -108,4 +109,6 @@ async def stats(call: Call, given: arguments.Stats) -> Reply:
     usage = await call.app.usage()
     data = usage.to_json()
     del data["days"]
-    return Reply(usage_text(usage), data)
+    ready = await call.app.kept_ahead()
+    data["kept_ahead"] = [asdict(one) for one in ready]
+    return Reply("\n".join([usage_text(usage), *render.kept_ahead_lines(ready)]), data)

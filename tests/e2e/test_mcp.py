@@ -1,6 +1,7 @@
 """A real MCP client over a real pipe drives every tool."""
 
 import json
+from functools import partial
 
 import pytest
 import trio
@@ -345,6 +346,23 @@ async def test_stats_are_what_was_measured_and_outlive_the_server(place):
     assert stats["tools"]["ctx_execute"]["produced"] == log_bytes
     assert stats["tools"]["ctx_index"]["kept"] == -returned["ctx_index"]
     assert stats["total"]["kept"] == log_bytes - sum(returned.values())
+
+
+async def test_what_is_kept_ready_is_told_with_its_cost_to_agents_and_at_a_terminal(place):
+    async with connected(place) as client:
+        for _ in range(4):
+            result = await client.call_tool("ctx_execute", {"language": "shell", "code": "true"})
+        if result.structured_content["isolation"] != "A":
+            pytest.skip("not applicable: cells are made ahead in tier A only")
+        stats = await client.call_tool("ctx_stats", {})
+        shell = await trio.to_thread.run_sync(partial(place.run, "stats"))
+        shell_json = await trio.to_thread.run_sync(partial(place.run, "stats", "--json"))
+    (kept,) = [one for one in stats.structured_content["kept_ahead"] if one["hits"]]
+    assert kept["hits"] + kept["misses"] == 4
+    assert f"runs (server {kept['instance']})" in text(stats)
+    assert f"runs (server {kept['instance']})".encode() in shell.stdout
+    told = [one for one in json.loads(shell_json.stdout)["kept_ahead"] if one["hits"]]
+    assert [(one["instance"], one["label"]) for one in told] == [(kept["instance"], kept["label"])]
 
 
 async def test_kept_outputs_and_sources_are_resources(place):

@@ -39,6 +39,17 @@ async def test_a_run_is_listed_and_can_be_stopped(executor: Executor, instances:
     assert await listed(instances, "sleep 4321") == []
 
 
+async def test_what_is_kept_ahead_is_told_with_its_cost(executor: Executor, instances: Path):
+    for _ in range(4):
+        assert (await executor.run(Request("shell", "true"))).result.ok
+    own = [kept for kept in await control.list_kept_ahead(instances) if kept.hits + kept.misses > 2]
+    told = [(kept.label, kept.hits + kept.misses, kept.trouble) for kept in own]
+    expected = [(p.label, p.hits + p.misses, p.trouble) for p in executor.pools]
+    if not expected:
+        pytest.skip("not applicable: cells are made ahead in tier A only")
+    assert [one for one in expected if one[1] > 2] == told
+
+
 @pytest.mark.parametrize("identity", ["", "x", "nobody/1", "../x/1", "nobody/x"])
 async def test_stopping_what_is_not_there_says_so(identity, executor: Executor, instances: Path):
     assert not await control.stop(instances, identity)
