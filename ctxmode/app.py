@@ -33,6 +33,7 @@ from ctxmode.rules import load as load_rules
 from ctxmode.searching import SearchRequest
 from ctxmode.usage import Answered, Recorder, Usage, record
 from ctxmode.usage_table import read_usage
+from ctxmode.waiting_line import Told, told_to_nobody
 from executor import (
     Background,
     Backgrounds,
@@ -189,9 +190,10 @@ class App:
         """What waits ready for runs in all servers of the user."""
         return await diagnosis.kept_ahead(self.config)
 
-    async def doctor(self, *, refresh: bool = False) -> Diagnosis:
-        """What works here; `refresh` forgets what earlier probes of languages found."""
-        diagnosed = await diagnosis.diagnose(self.config, self._engine, refresh=refresh)
+    async def doctor(self, *, refresh: bool = False, told: Told = told_to_nobody) -> Diagnosis:
+        """What works here; `refresh` forgets what earlier probes of languages found, `told` hears
+        how many of them are proven."""
+        diagnosed = await diagnosis.diagnose(self.config, self._engine, refresh=refresh, told=told)
         return replace(diagnosed, notices=self.notices)
 
     async def toolchain(self, language: str) -> tuple[str | None, str | None, str | None]:

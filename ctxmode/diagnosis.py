@@ -16,6 +16,7 @@ from ctxmode import __version__
 from ctxmode.config import Config, prepare_storage
 from ctxmode.container_engine import EngineHealth, examine
 from ctxmode.errors import ContextModeError
+from ctxmode.waiting_line import Told, told_to_nobody
 from executor import (
     Executor,
     Isolation,
@@ -90,11 +91,14 @@ async def kept_ahead(config: Config) -> tuple[KeptAhead, ...]:
     return tuple(await list_kept_ahead(config.state_dir / "instances"))
 
 
-async def diagnose(config: Config, engine: Executor, *, refresh: bool = False) -> Diagnosis:
-    """Examine an open project. Languages are proven by running them in the sandbox."""
+async def diagnose(
+    config: Config, engine: Executor, *, refresh: bool = False, told: Told = told_to_nobody
+) -> Diagnosis:
+    """Examine an open project. Languages are proven by running them in the sandbox; `told` hears
+    how many are."""
     return Diagnosis(
         project=str(config.project),
-        languages=await engine.languages(refresh=refresh),
+        languages=await engine.languages(refresh=refresh, told=told),
         isolation=engine.isolation,
         fts5=await trio.to_thread.run_sync(check_fts5),
         storage=PartHealth(True, str(config.database)),

@@ -154,14 +154,20 @@ class Executor:
         secrets = self._runner.placement.search.secrets()
         return any(path == secret or path.startswith(f"{secret}/") for secret in secrets)
 
-    async def languages(self, *, refresh: bool = False) -> Mapping[str, LanguageReport]:
-        """Every language of the table, proven by a run in the sandbox; `refresh` proves anew."""
+    async def languages(
+        self, *, refresh: bool = False, told: Callable[[int, int], None] = lambda done, total: None
+    ) -> Mapping[str, LanguageReport]:
+        """Every language of the table, proven by a run in the sandbox; `refresh` proves anew.
+
+        `told` hears how many are proven, and of how many.
+        """
         if refresh:
             self._toolchains.forget()
         reports: dict[str, LanguageReport] = {}
 
         async def report(row: runtimes.Language) -> None:
             reports[row.name] = await self._toolchains.report(row)
+            told(len(reports), len(runtimes.LANGUAGES))
 
         async with trio.open_nursery() as nursery:
             for row in runtimes.LANGUAGES:

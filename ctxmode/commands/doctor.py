@@ -23,6 +23,7 @@ from ctxmode.config import load_config
 from ctxmode.diagnosis import Diagnosis, diagnose_closed
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.launch import print_json, with_app
+from ctxmode.waiting_line import waiting
 from runtimes import install_script
 
 
@@ -85,6 +86,7 @@ def _report(args: argparse.Namespace, diagnosis: Diagnosis) -> str:
 
 def _diagnosis(args: argparse.Namespace) -> Diagnosis:
     try:
-        return with_app(args, partial(App.doctor, refresh=args.refresh))
+        with waiting("proving languages") as told:
+            return with_app(args, partial(App.doctor, refresh=args.refresh, told=told))
     except ContextModeError as error:
         return launch.run(partial(diagnose_closed, load_config(args.project), error))

@@ -26,6 +26,7 @@ from ctxmode.fetching.model import Bounds, Network
 from ctxmode.fetching.pages import DAY_S, FetchRequest, Wanted, fetch
 from ctxmode.launch import print_json
 from ctxmode.library import age_s, open_library
+from ctxmode.waiting_line import waiting
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,4 +68,5 @@ async def _fetch(args: argparse.Namespace, request: FetchRequest) -> FetchAnswer
     network = Network(http.resolve, allow_private=config.fetch_private)
     with open_library(config) as library:
         launch.tell(library.store.notices)
-        return await fetch(library, request, network, trio.CapacityLimiter(1))
+        with waiting("fetching") as told:
+            return await fetch(library, request, network, trio.CapacityLimiter(1), told)
