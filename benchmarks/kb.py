@@ -1,10 +1,11 @@
 """How fast the knowledge base chunks, indexes and searches, and how much room it takes.
 
-    python -m benchmarks.kb [--corpora FOLDER] [--chunks N] [--only PART]
+    python -m benchmarks.kb [--corpora FOLDER] [--chunks N] [--only PART] [--json]
 
 Rates are of source bytes by processor time, that of the workers included, so that other work on
 the machine does not count; only with two workers it is time as it passes, since that is what they
-are for. Searches are compared with plain porter BM25 over the same chunks in the same run.
+are for. Searches are compared with plain porter BM25 over the same chunks in the same run. With
+`--json` it is what takes a minute, as `benchmarks.all` wants it: up to 10,000 chunks.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pathlib import Path
 import kb
 from benchmarks.kb_corpora import Document, fetch, mixed_documents, query_sets
 from benchmarks.kb_quality import our_searcher, plain_searcher
+from benchmarks.report import Report, Row, Times, show
 from kb import Store
 from kb.chunking import chunk_here
 from kb.detect import detect
@@ -31,8 +33,33 @@ from kb.workers import WORKERS, pool
 ROUNDS = 3
 WORKERS_MEGABYTES = 20
 STEPS = (1_000, 10_000, 40_000, 80_000, 200_000, 1_000_000)
+QUICK_CHUNKS = 10_000
 QUERIES = 400
 FILES = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class TimedSearch:
+    """Medians and 95th percentiles in milliseconds: of processor time, which other work on the
+    machine does not count in, and of time as it passes."""
+
+    cpu_p50: float
+    cpu_p95: float
+    wall_p50: float
+    wall_p95: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What holds at so many chunks; the rate is that since the step before, per second of processor
+    time, the start of the workers included."""
+
+    chunks: int
+    megabytes: float
+    megabytes_a_second: float
+    ours: TimedSearch
+    plain: TimedSearch
+    file_of_text: float
 
 
 def chunk_rates(folder: Path) -> None:
@@ -67,13 +94,11 @@ def repeated(documents: Sequence[Document]) -> Iterator[Document]:
         copy += 1
 
 
-def growth(folder: Path, limit: int) -> None:
+def growth(folder: Path, limit: int) -> Iterator[Step]:
     """Indexing rate, search times and size at growing numbers of chunks."""
     queries = [t.query for s in query_sets(folder) for t in s.targets]
     random.Random(1).shuffle(queries)
     documents = list(mixed_documents(folder))
-    print("\nprocessor time:                          ours ms       plain ms    ours, as it passes")
-    print("chunks      MB  MB/s since    p50     p95     p50     p95     p50     p95  file/text")
     with tempfile.TemporaryDirectory() as place, Store.open(Path(place) / "kb.db") as store:
         size = chunks = text = 0
         steps = [step for step in STEPS if step <= limit]
@@ -93,15 +118,41 @@ def growth(folder: Path, limit: int) -> None:
             plain = timed(plain_searcher(store.path), queries[:QUERIES])
             store.checkpoint()
             ratio = store.stats().file_bytes / text
-            print(
-                f"{chunks:8}{size / 1e6:8.1f}{(size - since_size) / seconds / 1e6:10.2f}"
-                f"{ours.cpu_p50:9.2f}{ours.cpu_p95:8.2f}{plain.cpu_p50:8.2f}{plain.cpu_p95:8.2f}"
-                f"{ours.wall_p50:8.2f}{ours.wall_p95:8.2f}{ratio:9.2f}",
-                flush=True,
-            )
+            rate = (size - since_size) / seconds / 1e6
+            yield Step(chunks, size / 1e6, rate, ours, plain, ratio)
             since_size, seconds = size, 0.0
             if not steps:
                 return
+
+
+def print_growth(steps: Iterator[Step]) -> None:
+    print("\nprocessor time:                          ours ms       plain ms    ours, as it passes")
+    print("chunks      MB  MB/s since    p50     p95     p50     p95     p50     p95  file/text")
+    for step in steps:
+        ours, plain = step.ours, step.plain
+        print(
+            f"{step.chunks:8}{step.megabytes:8.1f}{step.megabytes_a_second:10.2f}"
+            f"{ours.cpu_p50:9.2f}{ours.cpu_p95:8.2f}{plain.cpu_p50:8.2f}{plain.cpu_p95:8.2f}"
+            f"{ours.wall_p50:8.2f}{ours.wall_p95:8.2f}{step.file_of_text:9.2f}",
+            flush=True,
+        )
+
+
+def report(folder: Path) -> Report:
+    """Searches by processor time, as rows; rates and sizes as figures."""
+    made = Report("kb", notes=("searches in processor time, beside plain porter BM25",))
+    for step in growth(folder, QUICK_CHUNKS):
+        what = f"{step.chunks} chunks"
+        made.add(Row(f"search, {what}", _times(step.ours), _times(step.plain)))
+        made.figures[f"megabytes indexed per cpu second, to {what}"] = step.megabytes_a_second
+        made.figures[f"file in per cent of the text, {what}"] = 100 * step.file_of_text
+    for what, milliseconds in reindex():
+        made.figures[f"{what}, ms"] = milliseconds
+    return made
+
+
+def _times(search: TimedSearch) -> Times:
+    return Times(search.cpu_p50, search.cpu_p95, QUERIES)
 
 
 def used() -> float:
@@ -111,17 +162,6 @@ def used() -> float:
         fields = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()
         ticks += int(fields[11]) + int(fields[12])
     return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
-
-
-@dataclass(frozen=True, slots=True)
-class TimedSearch:
-    """Medians and 95th percentiles in milliseconds: of processor time, which other work on the
-    machine does not count in, and of time as it passes."""
-
-    cpu_p50: float
-    cpu_p95: float
-    wall_p50: float
-    wall_p95: float
 
 
 def timed(search: Callable[[str], object], queries: Sequence[str]) -> TimedSearch:
@@ -140,8 +180,8 @@ def timed(search: Callable[[str], object], queries: Sequence[str]) -> TimedSearc
     return TimedSearch(cpu[middle], cpu[high], wall[middle], wall[high])
 
 
-def reindex() -> None:
-    """A folder again: nothing changed, then one file."""
+def reindex() -> Iterator[tuple[str, float]]:
+    """A folder again: nothing changed, then one file; in milliseconds of processor time."""
     with tempfile.TemporaryDirectory() as place, Store.open(Path(place) / "kb.db") as store:
         root = Path(place) / "files"
         for n in range(FILES):
@@ -154,12 +194,13 @@ def reindex() -> None:
             started = time.process_time()
             report = kb.index_paths(store, root)
             elapsed = time.process_time() - started
-            print(f"{FILES} files, {what}: {elapsed * 1000:.0f} ms, {len(report.indexed)} indexed")
+            counted = f"{len(report.indexed)} indexed"
+            yield f"{FILES} files, {what}, {counted}", elapsed * 1000
         path = root / "1/1.md"
         path.write_text("# Changed again\n")
         started = time.process_time()
         kb.index_file(store, path, root)
-        print(f"one changed file by itself: {(time.process_time() - started) * 1000:.1f} ms")
+        yield "one changed file by itself", (time.process_time() - started) * 1000
 
 
 def workers(folder: Path, megabytes: int) -> None:
@@ -209,18 +250,23 @@ def main() -> None:
     arguments.add_argument("--corpora", type=Path, default=Path(tempfile.gettempdir()) / "corpora")
     arguments.add_argument("--chunks", type=int, default=80_000)
     arguments.add_argument("--only", choices=PARTS, action="append", help="not all of it")
+    arguments.add_argument("--json", action="store_true", help="the quick part of it, as JSON")
     given = arguments.parse_args()
     wanted = given.only or PARTS
     folder = fetch(given.corpora)
+    if given.json:
+        show(report(folder), as_json=True)
+        return
     print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
     if "chunking" in wanted:
         chunk_rates(folder)
     if "growth" in wanted:
-        growth(folder, given.chunks)
+        print_growth(growth(folder, given.chunks))
     if "workers" in wanted:
         workers(folder, WORKERS_MEGABYTES)
     if "reindex" in wanted:
-        reindex()
+        for what, milliseconds in reindex():
+            print(f"{what}: {milliseconds:.1f} ms")
 
 
 if __name__ == "__main__":

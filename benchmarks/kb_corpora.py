@@ -14,7 +14,7 @@ import random
 import re
 import subprocess
 import sysconfig
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,10 +46,10 @@ class QuerySet:
     targets: tuple[Target, ...]
 
 
-def fetch(folder: Path) -> Path:
-    """Unpack the documentation packages below `folder`, unless they are there; install none."""
+def fetch(folder: Path, packages: Sequence[str] = PACKAGES) -> Path:
+    """Unpack the packages below `folder`, unless they are there; install none."""
     folder.mkdir(parents=True, exist_ok=True)
-    for package in PACKAGES:
+    for package in packages:
         target = folder / package
         if target.exists():
             continue
@@ -96,7 +96,7 @@ def _read(path: Path) -> bytes:
     return gzip.decompress(data) if path.suffix == ".gz" else data
 
 
-def _sample(targets: Iterable[Target]) -> tuple[Target, ...]:
+def sample(targets: Iterable[Target]) -> tuple[Target, ...]:
     distinct = {(target.query.lower(), target.label, target.start): target for target in targets}
     chosen = sorted(distinct.values(), key=lambda t: (t.query, t.label, t.start))
     random.Random(SEED).shuffle(chosen)
@@ -153,7 +153,7 @@ def python_references(folder: Path) -> QuerySet:
         if name in places and places[name][0] != source
     )
     documents = tuple(Document(label, text.encode()) for label, text in texts.items())
-    return QuerySet("pyref", documents, _sample(targets))
+    return QuerySet("pyref", documents, sample(targets))
 
 
 def python_index(folder: Path) -> QuerySet:
@@ -178,15 +178,19 @@ def python_index(folder: Path) -> QuerySet:
             if len(query) >= 6 and " " in query:
                 targets.append(Target(query, label, *_section_of(clean, bounds, at)))
         documents.append(Document(label, clean.encode()))
-    return QuerySet("pyindex", tuple(documents), _sample(targets))
+    return QuerySet("pyindex", tuple(documents), sample(targets))
 
 
 # The standard library's code: docstrings.
 
 
 def python_code() -> QuerySet:
+    """The standard library's functions."""
+    return docstrings("pycode", Path(sysconfig.get_path("stdlib")))
+
+
+def docstrings(name: str, root: Path) -> QuerySet:
     """The first sentence of a docstring asks for its function; docstrings are removed."""
-    root = Path(sysconfig.get_path("stdlib"))
     documents: list[Document] = []
     targets: list[Target] = []
     for path in sorted(root.rglob("*.py")):
@@ -202,7 +206,7 @@ def python_code() -> QuerySet:
         clean, found = _without_docstrings(source, tree)
         documents.append(Document(label, clean.encode()))
         targets.extend(Target(query, label, start, end) for query, start, end in found)
-    return QuerySet("pycode", tuple(documents), _sample(targets))
+    return QuerySet(name, tuple(documents), sample(targets))
 
 
 def _without_docstrings(source: str, tree: ast.Module) -> tuple[str, list[tuple[str, int, int]]]:
@@ -252,7 +256,7 @@ def manual_pages(folder: Path) -> QuerySet:
             query = " ".join(description.split())
             if len(query.split()) >= 3:
                 targets.append(Target(query, label, 0, len(clean)))
-    return QuerySet("man", tuple(documents), _sample(targets))
+    return QuerySet("man", tuple(documents), sample(targets))
 
 
 # Node's documentation: its links between pages.
@@ -284,7 +288,7 @@ def node_references(folder: Path) -> QuerySet:
         if (page, anchor) in places
     )
     documents = tuple(Document(label, text.encode()) for label, text in texts.items())
-    return QuerySet("node", documents, _sample(targets))
+    return QuerySet("node", documents, sample(targets))
 
 
 # Typing mistakes.

@@ -1,24 +1,27 @@
 """How well search finds what queries ask for, against plain porter BM25 over the same chunks.
 
-    python -m benchmarks.kb_quality [--corpora FOLDER] [--set NAME]
+    python -m benchmarks.kb_quality [--corpora FOLDER] [--set NAME] [--held-out] [--json]
 
 Prints per set, for plain and for ours: hits at 1, 3 and 10 and mean reciprocal rank by file, mean
 reciprocal rank by section, and how often the section's text is within the first 4,000 bytes.
+`--held-out` takes the sets of `benchmarks.kb_held_out`, on which no setting was chosen.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.kb_corpora import QuerySet, Target, fetch, query_sets
+from benchmarks.kb_held_out import PACKAGES, held_out_sets
 from kb import Store, compression
 
 LIMIT = 10
@@ -161,30 +164,55 @@ def measure(queries: QuerySet, folder: Path) -> tuple[Scores, Scores]:
         )
 
 
-def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--corpora", type=Path, default=Path(tempfile.gettempdir()) / "corpora")
-    arguments.add_argument("--set", action="append", help="only sets of this name")
-    given = arguments.parse_args()
-    sets = query_sets(fetch(given.corpora))
+def print_results(results: Iterator[tuple[QuerySet, Scores, Scores]]) -> None:
     columns = "F@1   F@3   F@10  fMRR  sMRR  4000B  p50    p95 ms"
     print(f"{'set':12}{'queries':>8}  {'search':6}  {columns}")
     means: dict[str, list[float]] = {"plain": [], "ours": []}
-    for queries in sets:
-        if given.set and queries.name not in given.set:
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            results = measure(queries, Path(folder))
-        for name, scores in zip(means, results, strict=True):
+    for queries, *both in results:
+        for name, scores in zip(means, both, strict=True):
             means[name].append(scores.file_mrr)
             print(
                 f"{queries.name:12}{len(queries.targets):8}  {name:6}  {scores.at_1:.3f} "
                 f"{scores.at_3:.3f} {scores.at_10:.3f} {scores.file_mrr:.3f} "
                 f"{scores.section_mrr:.3f} {scores.evidence:.3f}  {scores.p50_ms:5.2f}  "
-                f"{scores.p95_ms:5.2f}"
+                f"{scores.p95_ms:5.2f}",
+                flush=True,
             )
     for name, values in means.items():
         print(f"mean file MRR, {name}: {statistics.fmean(values):.4f}")
+
+
+def as_json(results: Iterator[tuple[QuerySet, Scores, Scores]]) -> str:
+    rows = [
+        {"name": queries.name, "queries": len(queries.targets)}
+        | {"plain": asdict(plain), "ours": asdict(ours)}
+        for queries, plain, ours in results
+    ]
+    return json.dumps({"sets": rows}, indent=2)
+
+
+def measured(sets: Sequence[QuerySet]) -> Iterator[tuple[QuerySet, Scores, Scores]]:
+    for queries in sets:
+        with tempfile.TemporaryDirectory() as folder:
+            yield queries, *measure(queries, Path(folder))
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--corpora", type=Path, default=Path(tempfile.gettempdir()) / "corpora")
+    arguments.add_argument("--set", action="append", help="only sets of this name")
+    arguments.add_argument("--held-out", action="store_true", help="sets that nothing was tuned on")
+    arguments.add_argument("--json", action="store_true", help="the held-out sets, as JSON")
+    given = arguments.parse_args()
+    if given.held_out or given.json:
+        sets = held_out_sets(fetch(given.corpora, PACKAGES))
+    else:
+        sets = query_sets(fetch(given.corpora))
+    chosen = [queries for queries in sets if not given.set or queries.name in given.set]
+    if given.json:
+        print(as_json(measured(chosen)))
+    else:
+        print_results(measured(chosen))
 
 
 if __name__ == "__main__":
