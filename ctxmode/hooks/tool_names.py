@@ -19,7 +19,7 @@ OWN_TOOLS = _words(
     ctx_stats ctx_doctor ctx_fetch_and_index"""
 )
 
-# By kind: tools as Claude Code, Codex, Gemini CLI, Cursor, VS Code Copilot and OpenCode name them,
+# By kind: tools as Claude Code, Codex, Gemini CLI, Cursor, both Copilots and OpenCode name them,
 # in lower case, and the arguments that say what they are about.
 NAMES: Mapping[CallKind, frozenset[str]] = {
     "command": _words(
@@ -32,7 +32,7 @@ NAMES: Mapping[CallKind, frozenset[str]] = {
         get_file_contents"""
     ),
     "edit": _words(
-        """edit write multiedit notebookedit write_file replace create_file editfiles
+        """edit write multiedit notebookedit write_file replace create create_file editfiles
         replace_string_in_file multi_replace_string_in_file insert_edit_into_file apply_patch
         edit_file create_directory delete_file patch search_replace fs_write delete
         edit_notebook_file"""

@@ -86,8 +86,9 @@ def _command(line: str) -> Mapping[str, Any]:
     return {"command": line}
 
 
-def _typed(line: str) -> Mapping[str, Any]:
-    return {"type": "command", "command": line}
+def _for_copilots(line: str) -> Mapping[str, Any]:
+    """VS Code reads `command`; Copilot CLI, which reads the same files, `bash`."""
+    return {"type": "command", "command": line, "bash": line}
 
 
 _CLAUDE_TOOLS = "Bash|Read|Edit|Write|MultiEdit|NotebookEdit|WebFetch|mcp__.*"
@@ -137,9 +138,11 @@ HOSTS = (
         ("servers", SERVER_NAME), _stdio,
         Hooks(
             Places("~/.copilot/hooks/context-mode.json", ".github/hooks/context-mode.json"),
-            {"PreToolUse": _typed, "SessionStart": _typed},
+            {"PreToolUse": _for_copilots, "SessionStart": _for_copilots},
+            base={"version": 1},
         ),
-        source="code.visualstudio.com/docs/copilot: mcp servers, hooks",
+        source="code.visualstudio.com/docs/copilot: mcp servers, hooks; "
+        "docs.github.com/copilot/reference: Copilot CLI hooks",
     ),
     Host(
         "opencode", "OpenCode", Places("~/.config/opencode/opencode.json", "opencode.json"),

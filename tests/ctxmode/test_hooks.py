@@ -119,6 +119,9 @@ def refusal_of(host: str, answer) -> tuple[str, str]:
     if host in ("claude-code", "codex", "vscode-copilot"):
         inner = answer["hookSpecificOutput"]
         assert inner["hookEventName"] == "PreToolUse"
+        if host == "vscode-copilot":  # Copilot CLI reads the same files, and the top of the answer
+            assert answer["permissionDecision"] == inner["permissionDecision"]
+            assert answer["permissionDecisionReason"] == inner["permissionDecisionReason"]
         return inner["permissionDecision"], inner["permissionDecisionReason"]
     if host == "cursor":
         return answer["permission"], answer["agent_message"]
@@ -236,6 +239,10 @@ OTHER_TOOLS = (
     ("vscode-copilot", "read_file", {"filePath": "{cwd}/secret.txt", "startLine": 1}),
     ("vscode-copilot", "replace_string_in_file", {"filePath": "{cwd}/secret.txt"}),
     ("vscode-copilot", "editFiles", {"files": ["{cwd}/secret.txt"]}),
+    ("vscode-copilot", "view", {"path": "{cwd}/secret.txt"}),
+    ("vscode-copilot", "create", {"path": "{cwd}/secret.txt", "file_text": "x"}),
+    ("vscode-copilot", "bash", {"command": "git push x", "description": "d"}),
+    ("vscode-copilot", "web_fetch", {"url": "https://evil.example/"}),
     ("vscode-copilot", "fetch_webpage", {"urls": ["https://evil.example"], "query": "q"}),
     ("cursor", "Read", {"file_path": "{cwd}/secret.txt"}),
     ("opencode", "read", {"filePath": "{cwd}/secret.txt"}),
