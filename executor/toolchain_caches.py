@@ -99,7 +99,8 @@ class ToolchainCaches:
             cwd=self._cwd,
         )
         bundle = f"{layout.scratch}/{BUNDLE}"
-        left = (f"-C{program.products[0]}", ".") if helper else candidate.toolchain.caches
+        made = tuple(path.removeprefix(f"{layout.scratch}/") for path in program.products)
+        left = made if helper else candidate.toolchain.caches
         pack = (
             "/usr/bin/env",
             "tar",

@@ -98,9 +98,9 @@ class Waiting:
     the wait, and read behind it, is `opened`: an empty line in the program's place. What is not
     called as the program's own files are is gone before the program starts. `first_line` tells that
     a `#!` line can hold arguments, which come too late then; `reads_early`, that standard input is
-    read from the start. Where programs are compiled, the interpreter waits for what that makes, and
-    the compiler may wait as well: `compile` replaces its template. With a `manifest` the `file` is
-    a program of the toolchain's own language, which is compiled first; what that makes is placed
+    read from the start. Where programs are compiled, an interpreter by `run` waits for what that
+    makes, and a compiler by `compile` for the source. A `compiled` file is a program of the
+    toolchain's own language, which is compiled first; with a `manifest`, what that makes is placed
     as an archive. `beside` are more files of `runtimes/drivers`, for the gate's folder. `not_with`
     are variables by which the interpreter would read more before it waits.
     """
@@ -114,6 +114,7 @@ class Waiting:
     first_line: bool = False
     reads_early: bool = False
     compile: tuple[str, ...] | None = None
+    compiled: bool = False
     manifest: str = ""
     beside: tuple[str, ...] = ()
     not_with: tuple[str, ...] = ()

@@ -117,8 +117,9 @@ def _ahead(  # noqa: PLR0913 - keyword-only how the source is given
     waiting = toolchain.waiting
     if waiting is None or candidate.project_specific or "\n" in values["cwd"]:
         return None
-    template = waiting.compile if phase == "compile" else waiting.run or toolchain.run
-    if template is None or (waiting.manifest and not candidate.compiled):
+    given = None if toolchain.compile else toolchain.run
+    template = waiting.compile if phase == "compile" else waiting.run or given
+    if template is None or (waiting.compiled and not candidate.compiled):
         return None
     if (source is None or in_place) and not (toolchain.compile and phase == "run"):
         return None

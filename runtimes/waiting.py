@@ -24,7 +24,7 @@ def helper(candidate: Candidate) -> str | None:
         OSError: it cannot be read.
     """
     waiting = candidate.toolchain.waiting
-    return _text(waiting.file).decode() if waiting and waiting.manifest else None
+    return _text(waiting.file).decode() if waiting and waiting.compiled else None
 
 
 def as_helper(candidate: Candidate) -> Candidate:
@@ -53,6 +53,8 @@ def ahead(  # noqa: PLR0913 - keyword-only what differs from program to program
     files = {f"{_AHEAD}/{name}": _text(name) for name in waiting.beside}
     if waiting.manifest:
         files[waiting.place] = _archive(waiting.manifest, tuple(sorted(compiled.items())))
+    elif waiting.compiled:
+        files[waiting.place] = next(iter(compiled.values()))
     elif waiting.file:
         files[waiting.place] = _text(waiting.file)
     if waiting.opened:
@@ -79,6 +81,8 @@ def _archive(manifest: str, compiled: tuple[tuple[str, bytes], ...]) -> bytes:
     """The same bytes for the same files, as what waits is known by what it was given."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
-        for name, content in (("META-INF/MANIFEST.MF", manifest.encode()), *compiled):
+        archive.writestr(zipfile.ZipInfo("META-INF/MANIFEST.MF"), manifest)
+        for path, content in compiled:
+            _, _, name = path.partition("/")  # without the product's own folder
             archive.writestr(zipfile.ZipInfo(name), content)
     return packed.getvalue()

@@ -6,7 +6,15 @@ import re
 from dataclasses import replace
 
 from runtimes import lexing
-from runtimes.model import CompileInputs, FileBinding, Language, Packages, Source, Toolchain
+from runtimes.model import (
+    CompileInputs,
+    FileBinding,
+    Language,
+    Packages,
+    Source,
+    Toolchain,
+    Waiting,
+)
 
 _CLASS = (
     "static class FileContentBinding { "
@@ -136,13 +144,14 @@ _DOTNET_SCRIPT = Toolchain(
     source_name="main.csx",
     reads=("/etc/dotnet",),
 )
+_MCS_ARGUMENTS = (
+    *("-debug", "-warn:0", "-optimize+", "-codepage:utf8", "-langversion:latest"),
+    *("-r:System.Core.dll", "-r:System.Numerics.dll", "-out:{out}", "{source}"),
+)
 _MONO = Toolchain(
     name="mono",
     executables={"mcs": ("mcs",), "mono": ("mono",)},
-    compile=(
-        *("{mcs}", "-debug", "-warn:0", "-optimize+", "-codepage:utf8", "-langversion:latest"),
-        *("-r:System.Core.dll", "-r:System.Numerics.dll", "-out:{out}", "{source}"),
-    ),
+    compile=("{mcs}", *_MCS_ARGUMENTS),
     run=("{mono}", "--debug", "{out}", "{args}"),
     env={"MONO_REGISTRY_PATH": "{scratch}/.mono"},
     reads=("/etc/mono",),
@@ -150,6 +159,17 @@ _MONO = Toolchain(
     products=("program.exe", "program.exe.mdb"),
     inputs=CompileInputs(beside=("*.dll", "*.rsp")),  # references are looked up here first
     wrap=wrap_for_mono,
+    # Only the compiler: what Mono has started before a program can't be hidden from it.
+    waiting=Waiting(
+        "Ahead.cs",
+        ".ahead/ahead.exe",
+        compiled=True,
+        beside=("Sample.cs",),
+        compile=(
+            *("{mono}", "{job}/.ahead/ahead.exe", "{job}/.ahead/gate", "{job}/.ahead/Sample.cs"),
+            *_MCS_ARGUMENTS,
+        ),
+    ),
 )
 
 CSHARP = Language(

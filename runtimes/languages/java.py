@@ -124,6 +124,7 @@ _JDK = Toolchain(
     waiting=Waiting(
         "Ahead.java",
         ".ahead/ahead.jar",
+        compiled=True,
         manifest="Manifest-Version: 1.0\nPremain-Class: ctxmode.ahead.Ahead\n",
         beside=("Sample.java",),
         run=("{java}", _AGENT, *_JAVA_ARGUMENTS),
