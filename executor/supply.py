@@ -48,7 +48,9 @@ class Supply:
         self._room = WaitingRoom(self._maker)
         self._spare = Spare(self._maker, self._end)
         self._dead, self._to_bury = trio.open_memory_channel[Remains](1 << 16)
-        self._tending = trio.CancelScope()
+        # Whatever is cancelled around them, tending and clean-up go on until `close`: sessions end
+        # on the way out, and hand over what they leave.
+        self._tending = trio.CancelScope(shield=True)
         self._opened: dict[object, float] = {}  # when what is in use was asked for
         self.pool: Pool[Kind, Waiting] | None = None
         if budget is not None and placement.tier == "A":
@@ -143,9 +145,10 @@ class Supply:
 
     async def clean_up(self) -> None:
         """Take away what ended runs left on the host, until all of it is gone after `close`."""
-        async for remains in self._to_bury:
-            with trio.CancelScope(shield=True), trio.move_on_after(BURIAL_S_MAX):
-                await bury(remains)
+        with trio.CancelScope(shield=True):
+            async for remains in self._to_bury:
+                with trio.move_on_after(BURIAL_S_MAX):
+                    await bury(remains)
 
     def close(self) -> None:
         """No more runs."""

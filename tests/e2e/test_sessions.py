@@ -1,10 +1,12 @@
 """Sessions and runs in the background, as an MCP client uses them."""
 
+import subprocess
 from pathlib import Path
 
 import trio
 
 from .test_mcp import connected, text
+from .test_mcp_fuzz import HELLO, line, until_answered
 
 
 async def test_a_session_keeps_variables_files_and_sees_edits(place):
@@ -73,3 +75,18 @@ def _running(command):
             except OSError:
                 continue
     return False
+
+
+def test_a_server_that_ends_with_a_session_open_ends_in_good_order(place):
+    server = subprocess.Popen(
+        [*place.command, "serve"], cwd=place.project, env=place.environment,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    call = {"language": "shell", "code": "touch /tmp/x", "session": "mine"}
+    server.stdin.write(line(1, "initialize", **HELLO))
+    server.stdin.write(line(2, "tools/call", name="ctx_execute", arguments=call))
+    server.stdin.flush()
+    assert until_answered(server.stdout, 2)[-1]["result"]["structuredContent"]["session"]
+    _, said = server.communicate(timeout=60)
+    assert (server.returncode, said) == (0, b"")
+    assert list((place.data / "state" / "spool").iterdir()) == []
