@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from policy.claude import Anchors, parse_rule
@@ -73,7 +73,16 @@ def _refuse_unknown_keys(
 ) -> None:
     for key in table:
         if key not in known:
-            raise RuleFileError(path, line, f"unknown key {key!r}", f"Use one of {sorted(known)}")
+            raise RuleFileError(path, line, f"unknown key {key!r}", _one_of(key, sorted(known)))
+
+
+def _one_of(word: str, known: Sequence[str]) -> str:
+    """A hint: what was probably meant, and all that there is."""
+    import difflib  # noqa: PLC0415 - only a mistake pays for it
+
+    near = difflib.get_close_matches(word, known, n=1)
+    meant = f"Did you mean {near[0]}? " if near else ""
+    return f"{meant}Use one of {', '.join(known)}"
 
 
 def _default(document: Mapping[str, Any], path: str) -> Decision | None:
@@ -91,7 +100,7 @@ def _rules_of(table: Mapping[str, Any], source: Source, anchors: Anchors) -> Ite
     if decision is None:
         raise RuleFileError(
             source.path, source.line, f"decision = {table.get('decision')!r}",
-            f"Write one of {', '.join(_DECISIONS)}",
+            _one_of(str(table.get("decision", "")), tuple(_DECISIONS)),
         )  # fmt: skip
     redirect = _redirect(table, decision, source)
     found = False

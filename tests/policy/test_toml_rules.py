@@ -90,3 +90,18 @@ def test_a_bad_file_is_an_error_that_names_file_and_line(
         load(tmp_path, text)
     assert caught.value.path.endswith("policy.toml")
     assert caught.value.line == line
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ('[[rule]]\ndecision = "deny"\ncomands = ["x"]\n', "commands"),
+        ('[[rule]]\ndecision = "dney"\ncommands = ["x"]\n', "deny"),
+    ],
+)
+def test_what_is_misspelt_names_what_was_probably_meant(
+    tmp_path: Path, text: str, meant: str
+) -> None:
+    with pytest.raises(RuleFileError) as raised:
+        load(tmp_path, text)
+    assert raised.value.remedy.startswith(f"Did you mean {meant}? ")
