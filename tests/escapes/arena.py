@@ -74,9 +74,12 @@ class Arena:
         place = self.executor._runner.placement
         return place.user[0] if isinstance(place, ContainerPlace) else place.spawner.uid
 
-    async def run(self, program: Program, off: tuple[Edit, ...] = (), **more: object) -> Result:
-        """Run it in the sandbox, without the layers that are `off`."""
-        with weakened(self.executor, off) if off else contextlib.nullcontext():
+    async def run(
+        self, program: Program, off: tuple[Edit, ...] = (), *, warm: bool = False, **more: object
+    ) -> Result:
+        """Run it in the sandbox, without the layers that are `off`; if `warm`, in what waited."""
+        changed = weakened(self.executor, off, warm=warm)
+        with changed if off or warm else contextlib.nullcontext():
             request = Request(program.language, self.text(program), **more)
             completed = await self.executor.run(request)
         for spool in (completed.stdout_spool, completed.stderr_spool):

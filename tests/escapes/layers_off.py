@@ -11,7 +11,7 @@ import copy
 import json
 import resource
 import struct
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +25,8 @@ from executor.profile import ProjectAccess
 from executor.project_files import Guarded
 from executor.runner import Job
 from executor.spare import Spare
+from executor.supply import Supply
+from executor.warmth import Kind, Waiting, WaitingRoom
 
 ULIMITS = {"core": resource.RLIMIT_CORE, "nofile": resource.RLIMIT_NOFILE}
 ALLOW_EVERYTHING = struct.pack("=HBBI", 0x06, 0, 0, 0x7FFF0000)  # BPF: return SECCOMP_RET_ALLOW
@@ -123,22 +125,40 @@ class WeakSpawner:
     def __getattr__(self, name: str) -> object:
         return getattr(self._spawner, name)
 
-    async def start_cell(self, tier: str) -> WeakCell:
-        return WeakCell(await self._spawner.start_cell(tier), self._edits)
+    async def start_cell(self, tier: str) -> Cell:
+        cell = await self._spawner.start_cell(tier)
+        whole = cell.order
+
+        async def order(name: bytes, packed: bytes, fds: Sequence[int] = ()) -> None:
+            kind = "cell" if name == b"make" else "run"
+            await whole(name, edited(packed, kind, self._edits), fds)
+
+        cell.order = order  # type: ignore[method-assign]
+        return cell
+
+
+class Ready:
+    """In a pool's place: there something waits for every run, made when the run comes."""
+
+    def __init__(self, supply: Supply) -> None:
+        self._make = supply._make
+
+    def use(self, kind: Kind) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    async def take(self, kind: Kind, fresh: Hashable) -> Waiting:
+        return await self._make(kind)
 
 
 class WeakCell:
-    """A cell whose run is asked for with less, too."""
+    """A container's cell whose run is asked for with less, too."""
 
-    def __init__(self, cell: Cell, edits: tuple[Edit, ...]) -> None:
+    def __init__(self, cell: Any, edits: tuple[Edit, ...]) -> None:
         self._cell = cell
         self._edits = edits
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._cell, name)
-
-    async def make(self, packed: bytes) -> None:
-        await self._cell.make(edited(packed, "cell", self._edits))
 
     async def run(self, packed: bytes, *more: Any, **named: Any) -> None:
         await self._cell.run(edited(packed, "run", self._edits), *more, **named)
@@ -205,8 +225,8 @@ AT_COMMIT = {protection: (work_copy.WorkCopy, "_is_protected", lambda *_: False)
 
 
 @contextlib.contextmanager
-def weakened(executor: Executor, edits: tuple[Edit, ...]) -> Iterator[None]:
-    """The executor with layers off."""
+def weakened(executor: Executor, edits: tuple[Edit, ...], *, warm: bool = False) -> Iterator[None]:
+    """The executor with layers off. Only if `warm`, every run finds something waiting for it."""
     runner: Any = executor._runner
     whole = runner.box
     if isinstance(runner.placement, ContainerPlace):
@@ -216,7 +236,8 @@ def weakened(executor: Executor, edits: tuple[Edit, ...]) -> Iterator[None]:
         maker = supply._maker
         supply._maker = replace(maker, spawner=WeakSpawner(maker.spawner, edits))
         supply._spare = Spare(supply._maker, supply._end)
-        supply.pool = None  # nothing that waits was made with less
+        supply._room = WaitingRoom(supply._maker)
+        supply.pool = Ready(supply) if warm else None  # what waits by now was not made with less
         runner.box = supply.open
     kept = []
     for edit in edits:

@@ -55,6 +55,9 @@ async def test_attack_where_something_waited(attack: Attack, arena: Arena):
             hits = arena.executor.pools[0].hits
             await _attack(attack, expected, arena)
             assert arena.executor.pools[0].hits == hits + 1
+            for control in expected.controls if isinstance(expected, Stopped) else ():
+                if control.where(arena) and not control.outside:
+                    await _control(attack, control, arena, warm=True)
 
 
 async def _attack(attack: Attack, expected: Stopped | NotStopped, arena: Arena) -> None:
@@ -73,7 +76,7 @@ async def _attack(attack: Attack, expected: Stopped | NotStopped, arena: Arena) 
         expected.after(arena, result)
 
 
-async def _control(attack: Attack, control: Control, arena: Arena) -> None:
+async def _control(attack: Attack, control: Control, arena: Arena, *, warm: bool = False) -> None:
     program = control.program or attack.program
     assert program is not None
     if control.outside:
@@ -83,6 +86,7 @@ async def _control(attack: Attack, control: Control, arena: Arena) -> None:
         result = await arena.run(
             program,
             control.off,
+            warm=warm,
             limits=control.limits or attack.limits,
             profile=control.profile or attack.profile,
             stdin=attack.stdin,
