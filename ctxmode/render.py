@@ -17,7 +17,8 @@ from kb.model import Hit, Purged, QueryResult, SearchState
 CHANGED_FILES_SHOWN = 8
 NOTHING_FOUND = {
     SearchState.NO_MATCH: "No passage matches. Try other or fewer words, or leave out source.",
-    SearchState.NOTHING_INDEXED: "Nothing is indexed here yet: index a path, or run something.",
+    SearchState.NOTHING_INDEXED: "Nothing is indexed that could hold it: index a path, or run "
+    "something, or leave out source and kind.",
 }
 # How what was kept is found again: by an agent, and by a person.
 BY_TOOL = 'ctx_search(queries=["…"], source="{}")'

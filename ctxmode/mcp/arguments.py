@@ -11,7 +11,14 @@ import difflib
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 
 
 def _listed(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
@@ -55,6 +62,7 @@ def _addressed(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
 
 
 Strings = Annotated[list[str], BeforeValidator(_listed)]
+Query = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
 Milliseconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -100,7 +108,9 @@ class Batch(_Arguments):
     commands: Annotated[
         list[Command], BeforeValidator(_labelled), Field(min_length=1, max_length=100)
     ]
-    queries: Strings = Field([], description="searched in all outputs")
+    queries: Annotated[list[Query], BeforeValidator(_listed), Field(max_length=50)] = Field(
+        [], description="searched in all outputs"
+    )
     timeout: Milliseconds | None = Field(None, description="ms for all")
     concurrency: int | None = Field(
         None, ge=1, le=64, description="default: two per processor; 1: in order"
@@ -149,7 +159,7 @@ class Fetch(_Arguments):
 
 
 class Search(_Arguments):
-    queries: Annotated[list[str], BeforeValidator(_listed), Field(min_length=1, max_length=50)]
+    queries: Annotated[list[Query], BeforeValidator(_listed), Field(min_length=1, max_length=50)]
     limit: int = Field(3, ge=1, le=50, description="per query")
     source: str | None = Field(None, description="label, part of one, or output_id")
     contentType: Literal["code", "prose"] | None = None  # noqa: N815
@@ -213,14 +223,25 @@ def explain(tool: str, model: type[BaseModel], error: ValidationError) -> str:
         name = ".".join(str(part) for part in problem["loc"]) or "arguments"
         lines.append(f"- {name}: {_wording(name, problem['type'], problem['msg'], model)}")
     names = [f"{n}{'*' if f.is_required() else ''}" for n, f in model.model_fields.items()]
-    lines.append(f"It accepts {', '.join(names) or 'no arguments'} (* is required).")
+    accepted = f"{', '.join(names)} (* is required)" if names else "no arguments"
+    lines.append(f"It accepts {accepted}.")
     return "\n".join(lines)
+
+
+# What other tools call the same.
+_MEANT = {
+    "command": ("code", "commands"), "cmd": ("code", "commands"), "script": ("code",),
+    "program": ("code",), "file": ("path",), "filename": ("path",), "directory": ("path", "cwd"),
+    "workdir": ("cwd",), "lang": ("language",), "q": ("queries",), "text": ("content", "queries"),
+    "label": ("source",), "name": ("source", "session"), "urls": ("requests",), "id": ("handle",),
+}  # fmt: skip
 
 
 def _wording(name: str, kind: str, message: str, model: type[BaseModel]) -> str:
     if kind == "missing":
         return "is required"
     if kind == "extra_forbidden":
-        near = difflib.get_close_matches(name, model.model_fields, n=1)
+        near = [word for word in _MEANT.get(name.lower(), ()) if word in model.model_fields]
+        near += difflib.get_close_matches(name.lower(), model.model_fields, n=1)
         return f"is unknown; did you mean {near[0]}?" if near else "is unknown; leave it out"
     return message[:1].lower() + message[1:]
