@@ -17,11 +17,13 @@ import trio
 from ctxmode.errors import ContextModeError
 
 if TYPE_CHECKING:
-    from executor.containers.engine import Endpoint, Engine
+    from executor.containers.endpoint import Endpoint
+    from executor.containers.engine import Engine
     from images.inventory import ImageState
 
 DEFAULT_SOCKET: Final = "/var/run/docker.sock"
 PROBE_S_MAX: Final = 5.0
+REMOTE_PROBE_S_MAX: Final = 30.0  # several connections, each with a handshake
 
 _INSTALL: Final = (
     "Install Docker Engine (Debian, Ubuntu: sudo apt-get install docker.io) and start it, or name "
@@ -80,12 +82,24 @@ async def connect(environ: Mapping[str, str] = os.environ) -> Engine:
     Raises:
         EngineUnreachableError: none answers.
     """
+    return await _connected(_where(environ), environ)
+
+
+def _where(environ: Mapping[str, str]) -> Endpoint:
     if not _may_be_there(environ):
         raise EngineUnreachableError(f"no container engine: no {DEFAULT_SOCKET}", _INSTALL)
-    from executor.containers import engine  # noqa: PLC0415 - loads Docker's SDK
+    from executor.containers import endpoint, engine  # noqa: PLC0415 - loads Docker's SDK
 
     try:
-        where = engine.endpoint(environ)
+        return endpoint.endpoint(environ)
+    except engine.EngineError as error:
+        raise EngineUnreachableError(str(error), _elsewhere(environ)) from error
+
+
+async def _connected(where: Endpoint, environ: Mapping[str, str]) -> Engine:
+    from executor.containers import engine  # noqa: PLC0415 - as above
+
+    try:
         await _knock(where)
         return await engine.connect(where)
     except engine.EngineError as error:
@@ -93,12 +107,16 @@ async def connect(environ: Mapping[str, str] = os.environ) -> Engine:
 
 
 async def examine(environ: Mapping[str, str] = os.environ) -> EngineHealth:
-    """Ask the engine, and at most `PROBE_S_MAX` seconds long."""
+    """Ask the engine, and no longer than a probe may take."""
+    patience_s = PROBE_S_MAX
     try:
-        with trio.fail_after(PROBE_S_MAX):
-            return await _examine(await connect(environ))
+        where = _where(environ)
+        if not where.is_local:
+            patience_s = REMOTE_PROBE_S_MAX
+        with trio.fail_after(patience_s):
+            return await _examine(await _connected(where, environ))
     except trio.TooSlowError:
-        late = f"the container engine does not answer within {PROBE_S_MAX:g} s"
+        late = f"the container engine does not answer within {patience_s:g} s"
         return EngineHealth(False, reason=late, remedy=_elsewhere(environ))
     except ContextModeError as error:
         return EngineHealth(False, reason=error.message, remedy=error.hint)

@@ -40,6 +40,10 @@ class Box(Protocol):
 class Meter(Protocol):
     """What counts a box's consumption."""
 
+    @property
+    def enforces(self) -> bool:
+        """Whether memory and processes are refused at their limits, not merely counted."""
+
     def consumption(self) -> Consumption: ...
 
 

@@ -96,6 +96,11 @@ class Group:
             (memory / files.memory_swap_max).write_text(str(swap))
         (self.folders["pids"] / "pids.max").write_text(str(limits.processes))
 
+    @property
+    def enforces(self) -> bool:
+        """See `Meter.enforces`."""
+        return True
+
     def memory_bytes(self) -> int | None:
         """What its processes hold at the moment."""
         return _number(self.folders["memory"] / self.hierarchy.files.memory_now)

@@ -162,7 +162,7 @@ class Runner:
         try:
             async with self.box(job, layout) as (cell, group):
                 progress.meter = group
-                end = await run.through(cell, without_cgroup=group is None)
+                end = await run.through(cell, without_cgroup=not (group and group.enforces))
                 progress.meter = None
                 if run.lost:
                     again = replace(job, warm=False, diagnosis=b"")

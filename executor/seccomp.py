@@ -10,6 +10,7 @@ import errno
 import functools
 import os
 import socket
+import stat
 import tempfile
 from dataclasses import dataclass
 
@@ -66,6 +67,7 @@ CLONE_NEW_FLAGS = (
 UNKNOWN = -1  # __NR_SCMP_ERROR
 # Terminal ioctls that put keystrokes into someone's terminal (TIOCSTI, TIOCLINUX, TIOCSETD).
 DENIED_IOCTLS = (0x5412, 0x541C, 0x5423)
+DEVICE_KINDS = 0o170000  # S_IFMT
 # Families that reach past an empty network namespace, or whose code is rarely exercised.
 ALLOWED_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
 
@@ -77,6 +79,7 @@ class Filter:
     # False in tier B, which has no namespace for either: no socket() of any family, and none of
     # the System V objects, which would outlive the run.
     sockets: bool = True
+    own_kernel: bool = False  # a container's own, like gVisor's, which asks for fewer capabilities
 
 
 @functools.cache
@@ -100,6 +103,8 @@ def program(spec: Filter) -> bytes:
     for request in DENIED_IOCTLS:
         _add(rules, refuse, "ioctl", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, 0xFFFFFFFF, request))
     _deny_sockets(rules, spec)
+    if spec.own_kernel:
+        _deny_device_nodes(rules)
     return _export(rules)
 
 
@@ -112,6 +117,14 @@ def _deny_sockets(rules: pyseccomp.SyscallFilter, spec: Filter) -> None:
     for family in range(64):
         if family not in ALLOWED_FAMILIES:
             _add(rules, unsupported, "socket", pyseccomp.Arg(0, pyseccomp.EQ, family))
+
+
+def _deny_device_nodes(rules: pyseccomp.SyscallFilter) -> None:
+    """Device nodes need a capability in Linux, which gVisor does not ask for."""
+    for name, mode in {"mknod": 1, "mknodat": 2}.items():
+        for kind in (stat.S_IFCHR, stat.S_IFBLK):
+            device = pyseccomp.Arg(mode, pyseccomp.MASKED_EQ, DEVICE_KINDS, kind)
+            _add(rules, pyseccomp.ERRNO(errno.EPERM), name, device)
 
 
 def _add(rules: pyseccomp.SyscallFilter, action: int, name: str, *arguments: pyseccomp.Arg) -> None:

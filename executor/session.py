@@ -276,7 +276,8 @@ class Session:
         if call.program:
             theirs["requests"], ours["requests"] = pipe(cell.owner)
         order = [name for name in DESCRIPTORS if name in theirs]
-        packed = pack_run(job.spec(without_cgroup=self._group is None))
+        without_cgroup = not (self._group and self._group.enforces)
+        packed = pack_run(job.spec(without_cgroup=without_cgroup))
         try:
             await cell.order(b"run", packed, [theirs[name] for name in order])
         except BaseException:

@@ -22,6 +22,7 @@ import trio
 from executor.cells import Exit
 from executor.cgroup import Consumption
 from executor.containers.container import Container
+from executor.containers.create import has_own_kernel
 from executor.containers.link import Channel
 from executor.errors import SandboxError
 
@@ -143,6 +144,12 @@ class ContainerBox:
         if of_memory:
             self._consumed = Consumption(None, self._consumed.oom_kills + 1, 0)
         return {"error": why}
+
+    @property
+    def enforces(self) -> bool:
+        """A kernel inside must come to its limits before what runs that kernel comes to Docker's:
+        that would be the end of both."""
+        return not has_own_kernel(self.container.spec.runtime)
 
     def consumption(self) -> Consumption:
         """What the container's control group counted, as of the latest message."""

@@ -108,4 +108,10 @@ async def _hello(container: Container) -> Mapping[str, Any]:
             f"the agent of image {container.spec.image} {what}; "
             "`context-mode images build` makes the images anew"
         )
+    if exposed := hello.get("exposed"):
+        raise EngineError(
+            f"runtime {container.spec.runtime or 'of this engine'}: programs could open what "
+            f"supervises them (descriptors {exposed}); register gVisor under a name that begins "
+            "with `runsc`, and use that"
+        )
     return hello

@@ -15,8 +15,12 @@ AGENT = ("python3", "-I", "-S", "-B", "/opt/ctxmode/agent/__main__.py")
 AGENT_TASKS = 2  # the agent's own threads count among the container's processes
 AGENT_BYTES = 32 * MIB  # and its memory among the container's
 # A runtime with a kernel of its own runs that on the container's account, too.
-OWN_KERNELS = ("runsc", "kata")
-KERNEL_TASKS, KERNEL_BYTES = 256, 128 * MIB
+OWN_KERNELS = ("runsc", "gvisor", "kata")
+KERNEL_TASKS, KERNEL_BYTES = 1024, 128 * MIB
+TASKS_OF_ONE = 16  # gVisor takes a thread of the machine for each pair of process and processor
+# gVisor shows any process's descriptors to its user. So the agent there begins as that kernel's
+# root, which is none of the machine's, and programs are of a user that can't become it.
+TO_CHANGE_USER = ("SETUID", "SETGID", "SETPCAP")
 CPU_SHARES = 512  # of the usual 1024: whoever else works on that machine goes first
 Mount = Mapping[str, Any]
 
@@ -61,13 +65,14 @@ def configuration(
     binds += [(target, source, True) for source, target in spec.read_only]
     mounts += [_bind(source, target, read_only) for target, source, read_only in sorted(binds)]
     memory, tasks = spec.limits.memory_bytes + AGENT_BYTES, spec.limits.processes + AGENT_TASKS
-    if has_own_kernel(spec.runtime):
-        memory, tasks = memory + KERNEL_BYTES, tasks + KERNEL_TASKS
+    own_kernel = has_own_kernel(spec.runtime)
+    if own_kernel:
+        memory, tasks = memory + KERNEL_BYTES, tasks * TASKS_OF_ONE + KERNEL_TASKS
     return {
         "Image": spec.image,
-        "User": f"{spec.user[0]}:{spec.user[1]}",
+        "User": "0:0" if own_kernel else f"{spec.user[0]}:{spec.user[1]}",
         "Entrypoint": list(AGENT),
-        "Cmd": [],
+        "Cmd": [str(identity) for identity in spec.user] if own_kernel else [],
         "WorkingDir": "/",
         "Hostname": rootfs.HOSTNAME,
         "Labels": dict(labels),
@@ -82,6 +87,7 @@ def configuration(
             "NetworkMode": "none",
             "IpcMode": "private",
             "CapDrop": ["ALL"],
+            "CapAdd": list(TO_CHANGE_USER) if own_kernel else [],
             "SecurityOpt": ["no-new-privileges:true", f"seccomp={seccomp.profile()}"],
             "ReadonlyRootfs": True,
             "Init": False,  # the agent does what an init does, and can't be killed in its place
@@ -105,7 +111,10 @@ def configuration(
 
 
 def has_own_kernel(runtime: str) -> bool:
-    """Whether a runtime puts a kernel of its own between programs and the machine's."""
+    """Whether a runtime puts a kernel of its own between programs and the machine's, by its name.
+
+    Where the name tells too little, the agent finds it out and is refused: see `container`.
+    """
     return runtime.startswith(OWN_KERNELS)
 
 
@@ -137,11 +146,13 @@ def _scratch(spec: ContainerSpec) -> dict[str, str]:
     """Where the program may write: each sized in bytes and in files."""
     uid, gid = spec.user
     own = f"uid={uid},gid={gid},nosuid,nodev,exec"
+    ours = "uid=0,gid=0,nosuid,nodev,exec" if has_own_kernel(spec.runtime) else own
     sized = f"size={spec.limits.scratch_bytes},nr_inodes={spec.limits.scratch_inodes}"
+    inodes = spec.limits.scratch_inodes
     folders = {
         rootfs.SCRATCH: f"rw,{own},{sized},mode=1777",
         rootfs.HOME: f"rw,{own},{sized},mode=755",
-        rootfs.JOB: f"rw,{own},size={JOB_BYTES},nr_inodes={spec.limits.scratch_inodes},mode=755",
+        rootfs.JOB: f"rw,{ours},size={JOB_BYTES},nr_inodes={inodes},mode=755",
     }
     if spec.shipped:
         folders[spec.project] = f"rw,{own},{sized},mode=755"

@@ -1,74 +1,42 @@
-"""A Docker engine: where it is, what it can do, and calls to it that block no other task."""
+"""A Docker engine: what it can do, and calls to it that block no other task."""
 
 from __future__ import annotations
 
-import os
+import contextlib
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 import docker
 import trio
 from docker import errors as docker_errors
-from docker.context import ContextAPI
 from docker.tls import TLSConfig
 from requests.exceptions import RequestException
 
+from executor.containers import ssh
 from executor.errors import SandboxError
+
+if TYPE_CHECKING:
+    from executor.containers.endpoint import Endpoint
 
 T = TypeVar("T")
 
 CALL_S_MAX = 60.0
 ATTACH_S_MAX = 20.0
 HEAD_BYTES_MAX = 16 * 1024
+OLDEST_API = "1.24"  # enough to ask for the engine's own
 DEFAULT_SOCKET = "/var/run/docker.sock"
+CERTIFICATES = ("ca.pem", "cert.pem", "key.pem")
+TLS_FILES = f"{', '.join(CERTIFICATES)} in DOCKER_CERT_PATH"
 UNREACHABLE = "the engine does not answer; see that it runs, as with `docker info`"
 FAULTS = (docker_errors.DockerException, RequestException, OSError)
 
 
 class EngineError(SandboxError):
     """The engine can't be reached, or refused what was asked of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """An engine's address, and for `tcp` the folder with ca.pem, cert.pem and key.pem if any."""
-
-    url: str
-    certificates: Path | None = None
-
-    @property
-    def is_local(self) -> bool:
-        return self.url.startswith("unix://")
-
-
-def endpoint(environ: Mapping[str, str] = os.environ) -> Endpoint:
-    """The engine that `docker` would use: by DOCKER_HOST, else by the current context.
-
-    Raises:
-        EngineError: the current context can't be read.
-    """
-    if host := environ.get("DOCKER_HOST"):
-        verified = environ.get("DOCKER_TLS_VERIFY") or environ.get("DOCKER_CERT_PATH")
-        folder = Path(environ.get("DOCKER_CERT_PATH") or Path.home() / ".docker")
-        return Endpoint(host, folder if verified and host.startswith("tcp://") else None)
-    try:
-        context = ContextAPI.get_context(environ.get("DOCKER_CONTEXT") or None)
-    except FAULTS as error:
-        raise EngineError(f"docker context: {error}") from error
-    if context is None and (named := environ.get("DOCKER_CONTEXT")):
-        raise EngineError(f"docker context: there is none called {named}")
-    if context is not None and context.Host and context.Host != f"unix://{DEFAULT_SOCKET}":
-        keys = Path(context.tls_path or "/nonexistent", "docker")
-        return Endpoint(context.Host, keys if keys.is_dir() else None)
-    rootless = Path(environ.get("XDG_RUNTIME_DIR", "/nonexistent"), "docker.sock")
-    if not os.path.exists(DEFAULT_SOCKET) and rootless.exists():
-        return Endpoint(f"unix://{rootless}")
-    return Endpoint(f"unix://{DEFAULT_SOCKET}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +105,11 @@ async def connect(where: Endpoint) -> Engine:
 
 
 def _connect(where: Endpoint) -> Engine:
-    tls: TLSConfig | bool = False
-    if folder := where.certificates:
-        pair = (str(folder / "cert.pem"), str(folder / "key.pem"))
-        tls = TLSConfig(client_cert=pair, ca_cert=str(folder / "ca.pem"), verify=True)
-    api = docker.APIClient(
-        base_url=where.url,
-        version="auto",
-        timeout=CALL_S_MAX,
-        tls=tls,
-        use_ssh_client=where.url.startswith("ssh://"),
-    )
+    if where.is_ssh and (reason := ssh.why_not(where.url)):
+        raise EngineError(f"{where.url}: {reason}")
+    with contextlib.closing(_client(where)) as asking:
+        version = str(asking.version(api_version=False)["ApiVersion"])
+    api = _client(where, version)
     info = api.info()
     facts = Facts(
         version=str(info.get("ServerVersion", "?")),
@@ -161,13 +123,42 @@ def _connect(where: Endpoint) -> Engine:
     return Engine(where, api, facts)
 
 
+def _client(where: Endpoint, version: str = OLDEST_API) -> docker.APIClient:
+    if where.is_ssh:
+        api = docker.APIClient(f"unix://{DEFAULT_SOCKET}", version, CALL_S_MAX)
+        api.mount("http+docker://", ssh.Adapter(where.url, CALL_S_MAX))
+        return api
+    tls: TLSConfig | bool = False
+    if folder := where.certificates:
+        for name in CERTIFICATES:
+            if not (folder / name).is_file():
+                raise EngineError(f"{folder / name} is not there: name the folder of {TLS_FILES}")
+        pair = (str(folder / "cert.pem"), str(folder / "key.pem"))
+        tls = TLSConfig(client_cert=pair, ca_cert=str(folder / "ca.pem"), verify=True)
+    api = docker.APIClient(where.url, version, CALL_S_MAX, tls)
+    api.trust_env = False  # REQUESTS_CA_BUNDLE would take the place of the engine's authority
+    return api
+
+
 async def _threaded(call: Callable[[], T]) -> T:
     try:
         return await trio.to_thread.run_sync(call, abandon_on_cancel=True)
     except FAULTS as error:
         if said := getattr(error, "explanation", None):
             raise EngineError(f"docker: {said}") from error
-        raise EngineError(f"{error}: {UNREACHABLE}") from error
+        raise EngineError(f"{_cause(error)}: {UNREACHABLE}") from error
+
+
+def _cause(error: BaseException) -> str:
+    """What the system or TLS said first of all; the SDK wraps it into an account of its tries."""
+    said, inner = str(error), error.__context__
+    while inner is not None:
+        if isinstance(inner, ssl.SSLCertVerificationError):
+            return f"its certificate is not trusted: {inner.verify_message}"
+        if isinstance(inner, OSError) and inner.strerror:
+            said = inner.strerror
+        inner = inner.__context__
+    return said
 
 
 async def _dial(where: Endpoint) -> trio.abc.Stream:
@@ -175,13 +166,8 @@ async def _dial(where: Endpoint) -> trio.abc.Stream:
     parts = urlsplit(where.url)
     if parts.scheme == "unix":
         return await trio.open_unix_socket(parts.path)
-    if parts.scheme == "ssh":
-        login = f"{parts.username}@{parts.hostname}" if parts.username else str(parts.hostname)
-        port = ["-p", str(parts.port)] if parts.port else []
-        command = ["ssh", *port, "--", login, "docker", "system", "dial-stdio"]
-        process = await trio.lowlevel.open_process(command, stdin=-1, stdout=-1)
-        assert process.stdio is not None
-        return process.stdio
+    if where.is_ssh:
+        return ssh.Dialled(where.url)
     stream = await trio.open_tcp_stream(str(parts.hostname), parts.port or 2375)
     if where.certificates is None:
         return stream

@@ -16,8 +16,9 @@ from executor import seccomp
 from executor.cells import UNPRIVILEGED_ID
 from executor.containers import host as hosts
 from executor.containers import leftovers
-from executor.containers.create import ContainerSpec
-from executor.containers.engine import Engine, EngineError, connect, endpoint
+from executor.containers.create import ContainerSpec, has_own_kernel
+from executor.containers.endpoint import endpoint
+from executor.containers.engine import Engine, EngineError, connect
 from executor.containers.place import ContainerPlace
 from executor.containers.pool import Pool, PoolLimits
 from executor.containers.toolchains import discovered, image_id
@@ -73,6 +74,8 @@ async def opened(ground: Ground, runtime: str, limits: PoolLimits) -> AsyncItera
         engine = await connect(endpoint())
     except EngineError as error:
         raise SandboxUnavailableError(f"tier C: {error}", START_ENGINE) from error
+    if has_own_kernel(engine.facts.default_runtime):
+        runtime = runtime or engine.facts.default_runtime  # by its name, which decides some things
     with contextlib.closing(engine):
         labels = leftovers.labels(ground.instance.id, ground.instance.folder, ground.project)
         found = await _found(engine, ground, runtime, labels)
@@ -210,6 +213,11 @@ def layers(
     abi = hello.get("landlock", 0)
     no_landlock = Layer(False, "", "the container's kernel has no Landlock", REMEDIES["landlock"])
     daemon = f"Docker {facts.version}{', rootless' * facts.rootless}"
+    own_kernel = has_own_kernel(runtime)
+    limits = f"Docker, version {facts.cgroup_version}: memory, processes, CPU"
+    if own_kernel:  # by name: what that kernel's tmpfs does not do can't be seen from outside
+        daemon = f"{daemon}; a kernel of its own: scratch is sized, files are not counted"
+        limits = f"{limits}; a run's by the container's kernel: rlimits, and memory by sampling"
     return {
         "runtime": Layer(True, f"{runtime}, by {daemon}"),
         "namespaces": Layer(True, "pid, mount, net, ipc, uts; a read-only image as root"),
@@ -218,7 +226,7 @@ def layers(
         ),
         "capabilities": Layer(True, "none; no-new-privileges"),
         "landlock": Layer(True, f"ABI {abi}") if abi > 0 else no_landlock,
-        "cgroup": Layer(True, f"Docker, version {facts.cgroup_version}: memory, processes, CPU"),
+        "cgroup": Layer(True, limits),
         "network": Layer(True, "none: an empty network namespace"),
         "copy_on_write": _copy_on_write(host, reasons),
         "id_mapping": _identity(spec, host),

@@ -19,7 +19,7 @@ from executor.box import Box, Meter
 from executor.cells import Exit
 from executor.containers import shipping
 from executor.containers.box import ContainerBox
-from executor.containers.create import ContainerSpec, of_box
+from executor.containers.create import ContainerSpec, has_own_kernel, of_box
 from executor.containers.host import Host
 from executor.containers.pool import Pool
 from executor.model import Isolation
@@ -172,7 +172,8 @@ class ContainerPlace:
         read_only = spec.access == ProjectAccess.READ_ONLY.value
         writable = WRITABLE if read_only else (*WRITABLE, spec.project)
         shown = (spec.project, *(target for _, target in spec.read_only))
-        filter_program = seccomp.program(seccomp.Filter())
+        own_kernel = has_own_kernel(spec.runtime)
+        filter_program = seccomp.program(seccomp.Filter(own_kernel=own_kernel))
         text = json.dumps(
             {
                 "tier": "C",
@@ -187,6 +188,7 @@ class ContainerPlace:
                 ],
                 "etc": [*rootfs.ETC_ENTRIES, *ACCOUNTS],
                 "deny_tcp": False,
+                "own_kernel": own_kernel,
                 "seccomp": (0, len(filter_program)),
                 "project": {
                     "target": spec.project,

@@ -173,13 +173,27 @@ def _restrict(confinement: Confinement) -> None:
     os.close(ruleset)
 
 
+def leave_root() -> None:
+    """Where the supervisor could still become root (a container's own): be its user for good."""
+    user = os.geteuid()
+    if os.getuid() == 0 != user:
+        os.seteuid(0)  # and have its capabilities for the next calls
+        _drop_bounding_set()
+        os.setresuid(user, user, user)
+
+
 def _drop_capabilities() -> None:
+    leave_root()
     libc.prctl(PR_CAP_AMBIENT, 4, 0, 0, 0)  # clear all; unknown before Linux 4.3
     libc.prctl(PR_SET_SECUREBITS, SECUREBITS, 0, 0, 0)  # not permitted in tier B: nothing to lose
+    _drop_bounding_set()
+    syscall("capset", SYS_CAPSET, struct.pack("=Ii", CAPABILITY_VERSION_3, 0), bytes(24))
+
+
+def _drop_bounding_set() -> None:
     for capability in range(64):
         if libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
             break  # past the last one, or tier B, where the bounding set grants nothing anyway
-    syscall("capset", SYS_CAPSET, struct.pack("=Ii", CAPABILITY_VERSION_3, 0), bytes(24))
 
 
 def _install_filter(program: bytes) -> None:

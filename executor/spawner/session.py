@@ -60,6 +60,7 @@ class _Session:
         self._cell = cell
         self._handles = handles
         self._population = Population()
+        self._population.own_kernel = cell.data.get("own_kernel", False)
         self._population.poller.register(control, select.POLLIN)
         self._running: list[_Running] = []
         self._runs = 0

@@ -61,8 +61,13 @@ class Arena:
     def column(self) -> str:
         """The back end, as the matrix names it."""
         if self.tier == "C":
-            return "C, gVisor" if self.settings.runtime else "C"
+            return "C, runsc" if self.has_gvisor else "C"
         return self.tier if self.tier != "A" or self.has_cgroup else "A without cgroup"
+
+    @property
+    def has_gvisor(self) -> bool:
+        """Whether programs run on gVisor's kernel, of whose processes this machine sees nothing."""
+        return self.settings.runtime.startswith("runsc")
 
     @property
     def is_root(self) -> bool:

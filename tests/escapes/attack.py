@@ -72,7 +72,7 @@ class Stopped:
             "A without cgroup": without,
             "B": self.by_b or without,
             "C": contained,
-            "C, gVisor": self.by_gvisor or contained,
+            "C, runsc": self.by_gvisor or contained,
         }[column]
 
 
@@ -132,7 +132,7 @@ class Attack:
             "A without cgroup": without,
             "B": self.b or without,
             "C": contained,
-            "C, gVisor": self.gvisor or contained,
+            "C, runsc": self.gvisor or contained,
         }[column]
 
 

@@ -46,10 +46,14 @@ async def _a_fifo_stalls_nobody(arena: Arena) -> None:
     for given in ({"path": "fifo"}, {"code": "true", "bind_file": "fifo"}):
         with trio.fail_after(5), pytest.raises(RequestError, match="not a regular file"):
             await arena.executor.run(Request("shell", **given))
-    result = await arena.run(EXEC_FIFO, limits=Limits(wall_s=10))
-    assert result.status is Status.OK, result.stderr.text
-    assert result.stdout.text.split("\n")[:3] == ["attack started", "fifo EACCES", "script EACCES"]
-    assert "a script runs" in result.stdout.text
+    result = await arena.run(EXEC_FIFO, limits=Limits(wall_s=5))
+    if arena.has_gvisor:  # there execve waits for a writer, until the deadline
+        assert result.status is Status.TIMED_OUT, result.stderr.text
+    else:
+        assert result.status is Status.OK, result.stderr.text
+        lines = ["attack started", "fifo EACCES", "script EACCES"]
+        assert result.stdout.text.split("\n")[:3] == lines
+        assert "a script runs" in result.stdout.text
     (arena.project / "regular").write_text("echo fine\n")  # the control
     done = await arena.executor.run(Request("shell", path="regular"))
     assert done.result.stdout.text == "fine\n"
@@ -289,7 +293,8 @@ os.dup2(1, 2)
 fd = os.memfd_create("cat", 0)
 os.write(fd, open("/bin/cat", "rb").read())
 print("ended", run(fd), flush=True)
-print("nothing gained", open("/proc/self/status").read().split("NoNewPrivs:")[1].split()[0])
+PR_GET_NO_NEW_PRIVS = 39
+print("nothing gained", libc.prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0))
 """)
 
 

@@ -115,7 +115,8 @@ SETNS = python("""
 attempt("open the namespace of process 1", os.open, "/proc/1/ns/net", os.O_RDONLY)
 attempt("setns", kernel, NR.setns, -1, 0)
 attempt("new", kernel, NR.unshare, 0x10000000 | 0x04000000)
-attempt("setns to one's own", kernel, NR.setns, os.open("/proc/self/ns/uts", os.O_RDONLY), 0)
+own = attempt("open one's own", os.open, "/proc/self/ns/uts", os.O_RDONLY)
+attempt("setns to one's own", kernel, NR.setns, -1 if own is None else own, 0)
 """)
 
 # The dynamic linker prints what the kernel told it, unless the program runs with more rights.

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 BEGIN, END = "<!-- escapes:begin", "<!-- escapes:end -->"
-COLUMNS = ("A", "A without cgroup", "B", "C", "C, gVisor")
+COLUMNS = ("A", "A without cgroup", "B", "C", "C, runsc")
 Row = Mapping[str, str]
 
 

@@ -120,7 +120,8 @@ for name, pid in {"sibling": sibling, "init": os.getppid()}.items():
     attempt("steal from " + name, kernel, NR.pidfd_getfd, -1 if fd is None else fd, 1, 0)
     attempt("compare " + name, kernel, NR.kcmp, os.getpid(), pid, 1, 0, 0)
     attempt("migrate " + name, kernel, NR.move_pages, pid, 0, 0, 0, 0, 0)
-attempt("advise", kernel, NR.process_madvise, os.pidfd_open(os.getpid()), there, 1, 20, 0)
+own = attempt("open oneself", os.pidfd_open, os.getpid())
+attempt("advise", kernel, NR.process_madvise, -1 if own is None else own, there, 1, 20, 0)
 os.kill(sibling, signal.SIGKILL)
 """)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 
 import trio
@@ -85,7 +86,7 @@ async def _unread_input_is_no_error(arena: Arena) -> None:
 async def _a_huge_program_travels_as_a_file(arena: Arena) -> None:
     result = await arena.run(HUGE_ARGUMENTS)
     for name in ("argument", "environment", "many"):
-        assert f"{name} E2BIG" in result.stdout.text
+        assert re.search(f"{name} (E2BIG|ENAMETOOLONG)", result.stdout.text), result.stdout.text
     assert result.stdout.bytes_total > 100_000  # the control: what fits is passed
     large = await arena.run(shell(f"true '{'x' * 3_000_000}'\necho huge and fine"))
     assert large.stdout.text.endswith("huge and fine\n")

@@ -2,13 +2,15 @@
 
 As process 1 of its namespace it gets no signal that it has not asked for, however sent, and it is
 closed to ptrace and /proc: nothing in the container can end it, read it or speak in its place.
-When it ends the kernel ends all the rest.
+When it ends the kernel ends all the rest. gVisor grants process 1 none of that; there it is started
+as root and works as the programs' user, who can't send signals to one whose real user is root.
 """
 
 from __future__ import annotations
 
 import os
 import socket
+import sys
 import threading
 
 from executor.spawner.confine import landlock_abi
@@ -16,6 +18,7 @@ from executor.spawner.kernel import PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, StepEr
 from executor.spawner.wire import Description, send
 
 from .discovery import discover
+from .exposure import exposed
 from .frames import MESSAGE, PROTOCOL, frame, pack
 from .multiplexer import SERVER_OUT, Multiplexer
 from .supervision import supervise
@@ -26,6 +29,8 @@ FAULTS = (StepError, OSError, ValueError, KeyError, MemoryError)
 
 def main() -> None:
     """Serve the one server that is attached; end with it."""
+    if len(sys.argv) > 1:
+        _work_as(*map(int, sys.argv[1:]))
     prctl("dumpable", PR_SET_DUMPABLE, 0)
     prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -33,7 +38,8 @@ def main() -> None:
         "protocol": PROTOCOL,
         "landlock": max(landlock_abi(), 0),
         "pid": os.getpid(),
-        "uid": os.getuid(),
+        "uid": os.geteuid(),
+        "exposed": exposed(),
     }
     os.write(SERVER_OUT, frame(MESSAGE, 0, pack({"hello": hello})))
     moving = threading.Thread(target=Multiplexer(ours).serve, daemon=True)
@@ -46,6 +52,13 @@ def main() -> None:
         theirs.close()
         moving.join(FAREWELL_S_MAX)
         os._exit(0)
+
+
+def _work_as(user: int, group: int) -> None:
+    """Own nothing and do nothing as root, but stay able to be it, and so closed to the user."""
+    os.setgroups([group])
+    os.setresgid(group, group, group)
+    os.seteuid(user)
 
 
 def _obey(control: socket.socket) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 from dataclasses import dataclass, field
 from typing import Any
 
 from .frames import unpack
+
+NO_CHANGE = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
 
 
 @dataclass(slots=True)
@@ -54,10 +57,11 @@ def carry_out(content: bytes, control: socket.socket) -> Opened:
 
 
 def _in_memory(content: bytes) -> int:
-    fd = os.memfd_create("ctxmode", os.MFD_CLOEXEC)
+    fd = os.memfd_create("ctxmode", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     view: Any = memoryview(content)
     while view:
         view = view[os.write(fd, view) :]
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, NO_CHANGE)  # whoever may open it by /proc
     os.lseek(fd, 0, os.SEEK_SET)
     return fd
 

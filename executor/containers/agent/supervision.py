@@ -47,6 +47,7 @@ def supervise(control: socket.socket, cell: Description, files: int = -1) -> Non
         given["access"], False, run.data["rlimits"], cell.blob(given["seccomp"])
     )
     supervisor = Supervisor(control, run.data, confinement, fds[1:])
+    supervisor.population.own_kernel = given["own_kernel"]
     phase, status = supervisor.run_steps()
     for fd in fds[1:]:
         os.close(fd)  # when the program's copies are gone too, end of file is seen
