@@ -60,6 +60,8 @@ class Language:
         for namespace in self.namespaces:
             if dotted.startswith(namespace) and dotted[len(namespace) :] in table:
                 return table[dotted[len(namespace) :]]
+        if "any_case" in self.traits and dotted != dotted.lower():
+            return self.lookup(table, dotted.lower())
         return table.get(f"{dotted.rpartition('.')[0]}.*")
 
     def member(self, base: str, name: str) -> str:

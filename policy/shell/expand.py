@@ -42,6 +42,12 @@ from policy.shell.syntax import (
 
 _ACTIVE = re.compile(r"[~{}*?\[]")  # what makes an unquoted word more than its text
 
+# What variables that by custom name a program stand for, where nothing else is known of them.
+_USUAL_PROGRAMS = {
+    "EDITOR": "vi", "VISUAL": "vi", "PAGER": "less", "SHELL": "sh", "CC": "cc", "CXX": "c++",
+    "MAKE": "make", "PYTHON": "python3", "BROWSER": "xdg-open",
+}  # fmt: skip
+
 PRODUCT_MAX = 64  # argument lists one command may have before what varies counts as unknown
 
 
@@ -219,6 +225,8 @@ class Expander:
             return (str(len(found[0])),) if known and found else (marks.WORD,)
         if part.operator or part.operand:
             return self._operated(part, found, state)
+        if found is None and part.name in _USUAL_PROGRAMS:
+            return (_USUAL_PROGRAMS[part.name],)
         return (_unknown(part.quoted),) if found is None else found
 
     def _indirect(self, part: Parameter, state: State) -> Iterable[str]:

@@ -72,6 +72,9 @@ def _long(
     if full is None and marks.is_known(name):
         matches = [candidate for candidate in long_values if candidate.startswith(name)]
         full = matches[0] if matches and len(name) > 1 else None
+    is_other = full != name and argv[index + 1 : index + 2] and argv[index + 1][:1] == "-"
+    if is_other and not has_value:  # `--start --exec x`: an option in full, and not `--startas`
+        full = None
     if full is not None and not has_value and index + 1 < len(argv):
         options.append((full, argv[index + 1]))
         return index + 1

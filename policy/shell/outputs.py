@@ -11,7 +11,7 @@ from collections.abc import Callable
 from policy import marks
 from policy.shell.ansi import unescape
 from policy.shell.options import parse
-from policy.wordlist import word_set
+from policy.wordlist import word_set, words
 
 _AS_SOURCE = str.maketrans(
     {
@@ -40,6 +40,8 @@ def output_of(name: str, argv: tuple[str, ...], stdin: str | None, read: Reader)
 
     `read` gives the text of a file the program itself made, or a hole.
     """
+    if name in SHELL_SETUP and _prints_setup(name, argv):
+        return ""
     producer = _PRODUCERS.get(name)
     if producer is not None:
         return producer(argv)
@@ -54,6 +56,31 @@ def output_of(name: str, argv: tuple[str, ...], stdin: str | None, read: Reader)
 
 
 Reader = Callable[[str], str]
+
+# Programs that print settings for `eval "$(program verb)"`, as their manuals tell people to; what
+# they print sets variables and functions. Where verbs are named, only one of those does.
+SHELL_SETUP = {
+    "ssh-agent": "", "gpg-agent": "", "keychain": "", "dircolors": "", "lesspipe": "",
+    "lesspipe.sh": "", "resize": "", "tset": "", "register-python-argcomplete": "",
+    "direnv": "hook export", "pyenv": "init virtualenv-init", "rbenv": "init", "nodenv": "init",
+    "goenv": "init", "jenv": "init", "plenv": "init", "phpenv": "init", "luaenv": "init",
+    "opam": "env config", "brew": "shellenv", "mise": "activate env hook-env",
+    "rtx": "activate env", "fnm": "env", "starship": "init", "zoxide": "init", "atuin": "init",
+    "oh-my-posh": "init", "mcfly": "init", "thefuck": "--alias -a", "fzf": "--bash --zsh",
+    "conda": "shell.bash shell.posix shell.zsh", "mamba": "shell", "micromamba": "shell",
+    "luarocks": "path", "minikube": "docker-env podman-env", "docker-machine": "env",
+    "devbox": "shellenv", "nix": "print-dev-env", "proto": "activate", "pip": "completion",
+    "pip3": "completion", "npm": "completion", "kubectl": "completion", "helm": "completion",
+    "gh": "completion", "docker": "completion", "rustup": "completions", "poetry": "completions",
+    "hub": "alias", "stack": "--bash-completion-script",
+    "uv": "generate-shell-completion", "chezmoi": "completion", "just": "--completions",
+}  # fmt: skip
+
+
+def _prints_setup(name: str, argv: tuple[str, ...]) -> bool:
+    verbs = words(SHELL_SETUP[name])
+    return not verbs or any(word in verbs for word in argv[1:3])
+
 
 _FETCHERS = word_set("curl wget http https httpie xh aria2c fetch lynx w3m")
 _SILENT = word_set(

@@ -27,6 +27,8 @@ _SPECIAL_NAME = re.compile(r"[0-9@*#?$!-]")
 _ANSI = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _PARAMETER = re.compile(r"[A-Za-z_]\w*|[0-9]+|[@*#?$!_-]", re.ASCII)
 _OPERATOR = re.compile(r":[-=?+]|[-=?+]|##?|%%?|//?|\^\^?|,,?|@|:")
+# `${{ github.ref }}`: filled in before a shell sees it, where workflows run. A shell refuses it.
+_TEMPLATE = re.compile(r"\{[^`$(){}\n]*(?:\([^`$()\n]*\)[^`$(){}\n]*)*\}\}")
 _DOUBLE_QUOTED_RUN = re.compile(r'[^"\\$`]+')
 # Most of what stands in double quotes: fixed text, or one variable.
 _FIXED_QUOTED = re.compile(r'"([^"\\$`]*)"')
@@ -226,6 +228,9 @@ def _read_braced(cursor: Cursor, *, quoted: bool) -> Part:
         prefix = cursor.peek()
         cursor.pos += 1
     name = _PARAMETER.match(text, cursor.pos)
+    if name is None and (template := _TEMPLATE.match(text, cursor.pos)):
+        cursor.pos = template.end()
+        return Parameter("?", None, "", "", (), quoted)  # one unknown word, like an exit status
     if name is None:
         raise ShellSyntaxError("${ without a parameter name")
     cursor.pos = name.end()

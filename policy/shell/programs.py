@@ -46,6 +46,10 @@ _WRAPPERS = _rows(
     # Privileges and identities
     ("sudo", Program("ugpCRDhrtUT", "user group prompt close-from chroot chdir host role type "
                      "other-user command-timeout", "env")),
+    ("runcon", Program("turl", "type user role range", "argv")),
+    ("chpst", Program("uUbePnmdopfrtcl/", runs="argv")),
+    ("setuidgid s6-setuidgid envdir s6-envdir setlock rr gdbserver", Program(runs="argv", skip=1)),
+    ("schroot aa-exec nsjail", Program("cpun", "chroot profile user directory", "argv")),
     ("doas", Program("uCa", runs="env")),
     ("pkexec", Program(long="user", runs="argv")),
     ("su runuser", Program("csgGwu", "command session-command shell group supp-group user "
@@ -70,29 +74,37 @@ _WRAPPERS = _rows(
     ("systemd-inhibit", Program(long="what who why mode", runs="argv")),
     ("cgexec", Program("g", runs="argv")),
     # Sessions and time
-    ("nohup setsid chronic noglob nocorrect catchsegv", Program(runs="argv")),
+    ("nohup setsid chronic noglob nocorrect catchsegv run-one run-this-one keep-one-running",
+     Program(runs="argv")),
     ("time", Program("fo", "format output", "argv")),
     ("caffeinate", Program("tw", runs="argv")),
     ("flock", Program("wEc", "wait timeout conflict-exit-code command", "argv", 1,
                       runs_options="c command")),
+    ("cpulimit", Program("lpPe", "limit pid path exe", "argv")),
+    ("sg", Program("c", "command", "argv", 1)),
     ("dbus-run-session", Program(long="config-file dbus-daemon", runs="argv")),
-    ("xvfb-run", Program("aefnpsw", "error-file auth-file server-num server-args wait", "argv")),
+    ("xvfb-run", Program("efnpsw", "error-file auth-file server-num server-args wait", "argv")),
     ("faketime", Program("fp", runs="argv", skip=1)),
     ("start-stop-daemon", Program("xanugpcrdNIPkTR", "exec startas name user group pidfile chuid "
-                                  "chroot chdir nicelevel umask retry", "none",
-                                  runs_options="x exec a startas")),
-    ("unbuffer torsocks torify proxychains proxychains4 eatmydata",
-     Program(runs="argv")),
+                                  "chroot chdir nicelevel umask retry", "daemon")),
+    ("unbuffer torsocks torify proxychains proxychains4 eatmydata nocache cronic with-contenv "
+     "sem", Program("jf", "jobs", runs="argv")),
+    ("tini dumb-init catatonit", Program("per", "rewrite", "argv")),
+    ("rlwrap", Program("bCDfHlmopPSstX", runs="argv")),
+    ("sshpass", Program("pfdP", runs="argv")),
+    ("mpirun mpiexec srun", Program("nNHp", "np host hostfile ntasks nodes partition", "argv",
+                                  long_with_one_dash=True)),
     ("ld.so", Program(long="library-path preload argv0 audit inhibit-rpath", runs="argv")),
     # Tracing
     ("strace ltrace", Program("abeEIoOpPsSuUX", "trace output attach", "argv",
                               writes_options="o output")),
     ("valgrind", Program(runs="argv")),
-    ("perf", Program("eopCctF", "event output pid", "argv", 1)),
+    ("perf", Program("eopCctFr", "event output pid", "argv", 1)),
     # Namespaces and roots
+    ("lxc-attach", Program("nefLPRsuvg", "name arch elevated-privileges namespaces uid", "argv")),
     ("unshare", Program("SGRw", "root wd setuid setgid propagation", "argv")),
     ("nsenter", Program("tSGrw", "target setuid setgid", "argv")),
-    ("setarch linux32 linux64 i386 x86_64 personality", Program(runs="argv")),
+    ("setarch linux32 linux64 i386 x86_64 personality arch", Program(runs="argv")),
     ("bwrap", Program(long="bind ro-bind dev-bind symlink proc dev tmpfs chdir setenv unsetenv "
                       "uid gid hostname file seccomp dir", runs="argv")),
     ("firejail proot fakeroot fakechroot", Program("lirsbwRqkS", runs="argv")),
@@ -107,6 +119,14 @@ _WRAPPERS = _rows(
     ("env", Program("uCS", "unset chdir split-string", "env")),
     # Remote machines and containers
     ("ssh", Program("BbcDEeFIiJLlmOopQRSWw", runs="remote", skip=1, reads_options="F")),
+    ("pdsh dsh clush", Program("wxglmtufo", "hosts group", "argv")),
+    ("ansible", Program("miaufeTlCMt", "module-name args inventory user forks limit", "none",
+                        runs_options="a args")),
+    ("adb", Program("sHPLt", runs="verb")),
+    ("ip", Program("nfl", "netns family", "verb")),
+    ("mosh guix az fly flyctl heroku cf", Program(runs="verb")),
+    ("gcloud", Program(long="command", runs="verb", runs_options="command")),
+    ("sbatch", Program(long="wrap", runs="none", runs_options="wrap")),
     ("docker podman nerdctl kubectl oc lxc machinectl flatpak-spawn distrobox toolbox crictl",
      Program("eupvwlfnch", "env user workdir volume name namespace container file network "
              "env-file entrypoint publish mount platform context label host", "container",
@@ -129,9 +149,23 @@ _WRAPPERS = _rows(
     ("script", Program("cEIOBTmo", "command echo log-in log-out log-io log-timing", "argv", 1,
                        runs_options="c command", writes="first")),
     ("busybox toybox sbase-box", Program(runs="argv")),
-    ("tmux", Program("LSfcFntxy", runs="terminal")),
+    ("tmux", Program("LSfcFntxyse", runs="terminal")),
     ("screen", Program("ScehpstT", runs="screen")),
-    ("xterm gnome-terminal konsole", Program("eT", runs="none", runs_options="e")),
+    ("xterm uxterm rxvt urxvt gnome-terminal konsole alacritty foot st tilix terminator kitty "
+     "xfce4-terminal lxterminal mate-terminal x-terminal-emulator wezterm", Program(runs="window")),
+    ("cmake", Program(runs="cmake")),
+    ("gcc g++ cc c++ clang clang++", Program(runs="compiler", files_known=False)),
+    ("go", Program(long="toolexec exec vettool", runs="none", long_with_one_dash=True,
+                   runs_options="toolexec exec vettool", files_known=False)),
+    ("fzf sk", Program(long="preview bind query filter prompt header", runs="chooser",
+                       runs_options="preview")),
+    ("apt apt-get aptitude", Program("oct", "option config-file target-release", "packages",
+                                     reads_options="c config-file")),
+    ("tcpdump", Program("rwzWGCicsFTyZEDBMV", runs="none", runs_options="z", reads_options="r F",
+                        writes_options="w")),
+    ("tclsh wish julia osascript groovy scala guile racket sbcl clojure bb erl octave matlab "
+     "gnuplot dc m4 raku crystal ocaml ghc ghci lftp ftp pwsh powershell",
+     Program(runs="language")),
     ("at batch", Program("fqt", runs="stdin_text", reads_options="f")),
     ("make gmake", Program("CfIjloWE", "directory file makefile include-dir eval jobs", "make",
                            reads_options="f file makefile")),
@@ -151,9 +185,9 @@ _SEARCHERS = _rows(
         "before-context context include exclude exclude-dir exclude-from color",
         reads="after-pattern", pattern_options="e f regexp file", reads_options="f file")),
     ("rg ag ack", Program("efmABCgtTjMrEd", "regexp file glob iglob type type-not max-count "
-        "after-context before-context context pre pre-glob replace ignore-file max-depth sort "
-        "color encoding", reads="after-pattern", pattern_options="e f regexp file files",
-        reads_options="f file", runs_options="pre")),
+        "after-context before-context context pre pre-glob pager hostname-bin replace ignore-file "
+        "max-depth sort color encoding", reads="after-pattern", reads_options="f file",
+        pattern_options="e f regexp file files", runs_options="pre pager hostname-bin")),
     ("sed gsed", Program("efl", "expression file line-length", "sed", reads="after-pattern",
         pattern_options="e f expression file", reads_options="f file")),
     ("awk gawk mawk nawk", Program("fvFei", "file assign field-separator source include", "awk",
@@ -163,7 +197,9 @@ _SEARCHERS = _rows(
 )  # fmt: skip
 
 _FILE_TOOLS = _rows(
-    ("cat bat batcat tac nl rev od xxd hexdump hd strings base64 base32 basenc md5sum sha1sum "
+    ("bat batcat", Program("lHrm", "pager language highlight-line line-range map-syntax",
+                           reads="all", runs_options="pager")),
+    ("cat tac nl rev od xxd hexdump hd strings base64 base32 basenc md5sum sha1sum "
      "sha224sum sha256sum sha512sum b2sum cksum sum zcat bzcat xzcat "
      "expand unexpand fmt fold pr comm join paste diff sdiff vimdiff colordiff cmp file "
      "wc uniq iconv column view bzip2 xz gzip gunzip bunzip2 zstd lz4 open xdg-open code subl "
@@ -201,7 +237,7 @@ _FILE_TOOLS = _rows(
     ("touch truncate mkfifo", Program("drts", "date reference time size", writes="all")),
     ("chmod chown chgrp setfacl", Program(long="reference from", writes="rest")),
     ("dd", Program(runs="dd")),
-    ("tar gtar bsdtar", Program("fCTXIbgLNV", "file directory files-from exclude exclude-from "
+    ("tar gtar bsdtar", Program("fCTXIbgLNVFK", "file directory files-from exclude exclude-from "
         "use-compress-program checkpoint-action to-command rsh-command info-script "
         "new-volume-script transform", "tar", reads="all",
         runs_options="I use-compress-program to-command rsh-command info-script F "
@@ -257,7 +293,7 @@ _NON_READERS = _rows(
      "whatis basename dirname realpath readlink pwd mkdir rmdir true false : date id whoami groups "
      "hostname uname ps top htop pgrep pkill killall dpkg rpm du df lsof history alias unalias "
      "complete compgen ssh-add logger wait jobs fg bg umask ulimit return exit break "
-     "continue shift getopts let help bind expr namei locate fzf apt apt-get apt-cache yum dnf "
+     "continue shift getopts let help bind expr namei locate apt-cache yum dnf "
      "brew gem gh glab shopt set unset caller times disown suspend",
      Program()),
 )  # fmt: skip
@@ -277,6 +313,9 @@ COMMAND_VARIABLES = word_set(
     SUDO_ASKPASS GIT_PROXY_COMMAND RSYNC_RSH CVS_RSH SVN_SSH BORG_RSH LESSOPEN LESSCLOSE
     PROMPT_COMMAND FZF_DEFAULT_COMMAND
     RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER CARGO_BUILD_RUSTC_WRAPPER TERMINAL
+    AWS_PAGER LESSEDIT TEXEDIT MERGE_TOOL DIFFPROG CCACHE_PREFIX
+    CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER
+    CC CXX CPP LD AR AS RANLIB STRIP HOSTCC RUSTC RUSTDOC
     PERL5DB PYTHONBREAKPOINT """
 )
 

@@ -92,9 +92,9 @@ def _texts(call: Call) -> str | None:
 
 def _terminal(call: Call) -> str | None:
     """`tmux new-session 'cmd'`, `tmux send-keys cmd Enter`."""
-    operands = call.operands()
+    operands = call.words(call.argv)
     if operands and operands[0] in _TERMINAL_VERBS:
-        words = [word for word in operands[1:] if word not in ("Enter", "C-m")]
+        words = [word for word in call.words(operands) if word not in ("Enter", "C-m")]
         if words:
             call.run_text(" ".join(words))
     return None

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 from policy import marks
 from policy.effects import program_name
 from policy.paths import resolve
-from policy.shell import consoles, downloads, elsewhere, embedded, files, git, repeaters, wrappers
+from policy.shell import (
+    consoles,
+    downloads,
+    elsewhere,
+    embedded,
+    files,
+    git,
+    launchers,
+    little_languages,
+    repeaters,
+    wrappers,
+)
 from policy.shell.call import Call, Runner
 from policy.shell.interpreters import Interpreter, interpreter
 from policy.shell.options import parse
@@ -94,6 +105,9 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
     if operands and known.eval_command == operands[0]:
         codes, operands = [*codes, *operands[1:2]], operands[2:]
     for code in codes:
+        if call.name.startswith("ipython"):
+            for escaped in re.finditer(r"(?m)^\s*!+(.*)", code):
+                call.run_text(escaped[1], "ipython !")
         state.parameters = tuple(operands)
         walker.run_code(known.language, code, state, frame)
     modules = list(parsed.values(tuple(known.modules)))
@@ -134,6 +148,8 @@ RUNNERS: dict[str, Runner] = {
     **repeaters.RUNNERS,
     **embedded.RUNNERS,
     **consoles.RUNNERS,
+    **launchers.RUNNERS,
+    **little_languages.RUNNERS,
     "git": git.run_git,
     "download": downloads.report_download,
     "none": _nothing,

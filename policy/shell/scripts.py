@@ -15,6 +15,7 @@ _SED_SUBSTITUTE = re.compile(
 )
 _SED_EXECUTE = re.compile(r"(?:^|[;{}\n]|\d|\$|/[IM]?|!)\s*e(?:\s+([^\n;}]+)|\s*(?=$|[;}\n]))")
 _AWK_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|#[^\n]*|[\w$]+|\|\||&&|\|&|>>|\n|[^\s\w"]')
+_SHELL = re.compile(r"(?:/\S*/)?(?:ba|da|z|k|a)?sh(?:\s+-\w+)*")
 _AWK_ENDS = frozenset((";", "{", "}", "\n", "&&", "||"))
 
 
@@ -46,7 +47,14 @@ def awk_commands(program: str) -> Iterator[str]:
         elif piece in ("|", "|&") and following == "getline":
             yield _awk_text(_statement_before(tokens, index))
         elif piece in ("|", "|&") and (prints or following[:1] == '"'):
-            yield _awk_text(_statement_after(tokens, index))
+            started = _awk_text(_statement_after(tokens, index))
+            is_shell = prints and _SHELL.fullmatch(started.strip())
+            yield _awk_printed(_statement_before(tokens, index)) if is_shell else started
+
+
+def _awk_printed(tokens: list[str]) -> str:
+    """What `print a b` or `printf "text"` prints."""
+    return _awk_text(tokens[1:])
 
 
 def _awk_tokens(program: str) -> list[str]:

@@ -21,6 +21,8 @@ def _argv(call: Call) -> str | None:
         return None
     if len(inner) > 1 and inner[0] in ("-c", "--command") and "c" in call.program.short:
         return call.run_text(inner[1])
+    if call.program.skip and inner[:1] and inner[0][:1] == "-":
+        inner = tuple(call.words((call.name, *inner)))  # options behind the first operand
     return call.run(inner) if inner else None
 
 
@@ -33,8 +35,9 @@ def _env(call: Call) -> str | None:
     for value in call.parsed.values(("S", "split-string")):
         call.run_text(" ".join([value, *map(quoted, words)]), "env -S")
         return None
-    if call.parsed.has("i", "ignore-environment"):
+    if call.parsed.has("i", "ignore-environment") or words[:1] == ["-"]:
         state.env = {}
+    words = words[1:] if words[:1] == ["-"] else words
     inner = call.inside()
     while words and re.match(r"[A-Za-z_]\w*=", words[0]):
         name, _, value = words.pop(0).partition("=")
@@ -63,6 +66,8 @@ def _shell(call: Call) -> str | None:
         _without_plus(call.argv), "Oo", ("rcfile", "init-file", "command"), permutes=False
     )
     operands = tuple(word for _, word in parsed.operands)
+    if parsed.has("n"):  # the syntax is checked, and nothing runs
+        return ""
     state = call.state.copy()
     state.functions, state.aliases = dict(call.state.functions), {}
     inner = call.inside(f"{call.name} -c")._replace(is_syntactic=False)
