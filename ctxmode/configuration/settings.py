@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from ctxmode.configuration.files import PROJECT_FILE, USER_FILE, ConfigFile, read
 from ctxmode.errors import UsageError
+from ctxmode.suggestions import did_you_mean
 from executor.model import Limits
 from executor.settings import Settings
 
@@ -160,7 +161,17 @@ def load_settings(
             except ValueError as error:
                 raise UsageError(f"{setting.variable}: {error}", setting.about) from None
             origins[setting.key] = setting.variable
-    return Configured(values, origins, tuple(warnings))
+    return Configured(values, origins, (*warnings, *_unknown_variables(environ)))
+
+
+def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
+    """A limit that is misspelt must not be taken for one that is set."""
+    known = [setting.variable for setting in SETTINGS]
+    tables = tuple(f"CONTEXT_MODE_{setting.path[0].upper()}_" for setting in SETTINGS)
+    for name in environ:
+        if name.startswith(tables) and name not in known:
+            meant = did_you_mean(name, known).rstrip()
+            yield f"{name} sets nothing. {meant or 'docs/configuration.md has all variables.'}"
 
 
 def parsed(setting: Setting, given: object) -> Value:

@@ -139,3 +139,11 @@ def test_a_new_file_holds_every_setting_that_it_may_and_loads(tmp_path: Path, fo
 
 def test_every_setting_has_a_variable_of_its_own():
     assert len({s.variable for s in SETTINGS}) == len(SETTINGS) == len(BY_KEY)
+
+
+def test_a_variable_that_sets_nothing_is_told_with_what_was_meant(places):
+    configured = places(CONTEXT_MODE_LIMITS_WAL_S="5", CONTEXT_MODE_DIR="/x")
+    (warning,) = configured.warnings
+    assert warning.startswith("CONTEXT_MODE_LIMITS_WAL_S sets nothing. Did you mean CONTEXT_MODE_")
+    assert "LIMITS_WALL_S?" in warning
+    assert configured.limits == Limits()
