@@ -96,7 +96,11 @@ def run(args: argparse.Namespace) -> int:
         setting = Setting(
             folder / "artifacts", args.jobs, shown.begun, shown.ended, cache=cache, before=before
         )
-        report = with_app(args, partial(_run, pipeline=pipeline, setting=setting))
+        try:
+            report = with_app(args, partial(_run, pipeline=pipeline, setting=setting))
+        except KeyboardInterrupt:
+            shown.out.print(f"interrupted: {shown.done} of {total} cases were done")
+            raise
     _write(report, folder)
     _show(report, args)
     return exit_codes.OK if report.ok else exit_codes.ERROR

@@ -2,95 +2,59 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import pty
-import re
-import select
 import subprocess
 import sys
-import termios
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-DEADLINE_S = 90.0
-CONTROL = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
-
-
-def take_terminal() -> None:
-    """Make the terminal that is stdin the one that Ctrl-C reaches this process by."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-
-class Terminal:
-    """A program on a terminal, and all that it has shown."""
-
-    def __init__(self, master: int) -> None:
-        self._master = master
-        self.shown = b""
-
-    def type(self, text: str) -> None:
-        os.write(self._master, text.encode())
-
-    def wait_for(self, text: str) -> str:
-        """What has been shown since the last wait, once `text` is among it."""
-        deadline = time.monotonic() + DEADLINE_S
-        while text.encode() not in CONTROL.sub(b"", self.shown):
-            assert time.monotonic() < deadline, (text, self.shown)
-            if select.select([self._master], [], [], 1.0)[0]:
-                self._read()
-        plain, self.shown = CONTROL.sub(b"", self.shown).decode(errors="replace"), b""
-        return plain
-
-    def _read(self) -> None:
-        try:
-            chunk = os.read(self._master, 65_536)
-        except OSError as error:  # nobody has the terminal open any more
-            raise AssertionError(self.shown) from error
-        if b"\x1b[6n" in chunk:  # a terminal tells where its cursor is
-            self.type("\x1b[1;1R")
-        self.shown += chunk
+from tests.e2e.terminal import DEADLINE_S, terminal
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "project").mkdir()
-    return {**os.environ, "CONTEXT_MODE_DIR": str(tmp_path / "data"), "TERM": "xterm"}
+    return {
+        **os.environ,
+        "CONTEXT_MODE_DIR": str(tmp_path / "data"),
+        "TERM": "xterm",
+        "NO_COLOR": "1",
+    }
 
 
-@contextmanager
-def terminal(
-    tmp_path: Path, environment: dict[str, str], *arguments: str, columns: int = 140
-) -> Iterator[tuple[Terminal, subprocess.Popen[bytes]]]:
-    master, slave = pty.openpty()
-    size = {"LINES": "24", "COLUMNS": str(columns)}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ctxmode", *arguments],
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        cwd=tmp_path / "project",
-        env={**environment, **size},
-        start_new_session=True,
-        preexec_fn=take_terminal,  # noqa: PLW1509 - nothing else runs in this process
-    )
-    os.close(slave)
-    try:
-        yield Terminal(master), process
-        process.wait(DEADLINE_S)
-    finally:
-        process.kill()
-        process.wait()
-        os.close(master)
+TYPED = (
+    "x = 6 * 7\r",
+    "x, 'text'\r",
+    "def f():\r    return [x]\r\r",
+    "f()\r",
+    "y\r",
+    ".load\r",
+)
+
+
+def test_a_repl_shows_values_as_its_languages_console_does(tmp_path, environment):
+    with terminal(tmp_path / "project", environment, "repl", "python") as (screen, process):
+        screen.wait_for_prompt("python>", 1)
+        for number, typed in enumerate(TYPED, start=2):
+            screen.type(typed)
+            screen.wait_for_prompt("python>", number)
+        screen.becomes("repl-python")
+        screen.type("print('begun'); import time; time.sleep(1000)\r")
+        screen.becomes("repl-python-running")
+        screen.type("\x03")
+        screen.becomes("repl-python-interrupted")
+        screen.type("x\r")
+        screen.becomes("repl-python-goes-on")
+        screen.type(".quit\r")
+        assert process.wait(DEADLINE_S) == 0
 
 
 def test_a_repl_keeps_variables_through_blocks_and_interrupts(tmp_path, environment):
-    with terminal(tmp_path, environment, "repl", "shell") as (screen, process):
+    with terminal(tmp_path / "project", environment, "repl", "shell") as (screen, process):
         screen.wait_for("shell>")
         screen.type("word=kept\r")
         screen.wait_for("shell>")
@@ -148,17 +112,55 @@ def command(tmp_path: Path, environment: dict[str, str], *arguments: str):
 
 def test_top_shows_what_runs_and_a_rows_number_stops_it(tmp_path, environment):
     with running(tmp_path, environment) as program:
-        with terminal(tmp_path, environment, "top") as (screen, _):
-            assert "2.0 GB" in screen.wait_for("echo begun")
+        with terminal(tmp_path / "project", environment, "top", columns=140) as (screen, _):
+            screen.becomes("top")
             screen.type("1")
-            screen.wait_for("nothing runs now")
+            screen.becomes("top-empty")
             screen.type("q")
         assert program.wait(DEADLINE_S) == 130
 
 
+PIPELINE = """\
+[[step]]
+name = "quick"
+language = "shell"
+code = "echo done"
+
+[[step]]
+name = "endless"
+language = "shell"
+code = "sleep 1000"
+needs = ["quick"]
+
+[[step]]
+name = "never"
+language = "shell"
+code = "true"
+needs = ["endless"]
+"""
+
+
+def test_a_pipeline_shows_what_is_done_and_what_runs(tmp_path, environment):
+    (tmp_path / "project" / "pipeline.toml").write_text(PIPELINE)
+    with terminal(tmp_path / "project", environment, "ci", "pipeline.toml") as (screen, process):
+        screen.becomes("ci-running")
+        screen.type("\x03")
+        screen.becomes("ci-interrupted")
+        assert process.wait(DEADLINE_S) == 130
+
+
+def test_indexing_shows_how_far_it_is_and_then_what_came_of_it(tmp_path, environment):
+    for number in range(60):
+        (tmp_path / "project" / f"{number}.md").write_text(f"# Page {number}\n\nText.\n")
+    with terminal(tmp_path / "project", environment, "index", ".") as (screen, process):
+        screen.wait_for("50 files, ")
+        screen.becomes("index", {"[0-9.]+ B": "SIZE"})
+        assert process.wait(DEADLINE_S) == 0
+
+
 @pytest.mark.parametrize("columns", [20, 80])
 def test_top_fits_a_narrow_screen(tmp_path, environment, columns):
-    with terminal(tmp_path, environment, "top", columns=columns) as (screen, process):
+    with terminal(tmp_path / "project", environment, "top", columns=columns) as (screen, process):
         screen.wait_for("nothing runs")
         screen.type("q")
         assert process.wait(DEADLINE_S) == 0

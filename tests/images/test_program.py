@@ -102,6 +102,32 @@ def test_the_program_works_in_its_image_in_the_tier_that_is_possible_there(image
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "1 one argument\n"), done.stderr
+    the_example_runs_on_a_history(image, tmp_path / "history")
+
+
+def the_example_runs_on_a_history(image: str, project: Path) -> None:
+    """Five languages over a repository, in the tier that is possible, and what GitHub shows."""
+    project.mkdir()
+    (project / "history.toml").write_bytes((ROOT / "examples/ci/history.toml").read_bytes())
+    git = ("git", "-C", str(project), "-c", "user.name=A", "-c", "user.email=a@example.org")
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "--quiet", "--message", "Begin here"], check=True)
+    owner = 1001 if os.geteuid() == 0 else os.geteuid()
+    for path in (project, *project.rglob("*")):
+        os.chown(path, owner, -1)
+    place = ("--rm", "--network", "none", "--user", str(owner), "--volume", f"{project}:/project")
+    github = ("--env", "GITHUB_ACTIONS=true", "--env", "GITHUB_STEP_SUMMARY=/project/summary.md")
+    done = subprocess.run(
+        ["docker", "run", *place, *github, image, "ci", "history.toml"],
+        capture_output=True,
+        text=True,
+        timeout=RUN_S_MAX,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"6 passed in .*, sandbox tier [AB]\.", done.stdout)
+    assert "commits: 1;" in (project / "summary.md").read_text()
 
 
 def test_the_action_hands_each_of_its_inputs_to_its_step():
