@@ -76,6 +76,7 @@ def _show(host: Host, changes: Sequence[Change], args: argparse.Namespace) -> No
         sys.stdout.write(f"{host.title}: nothing to change.\n")
     elif not args.dry_run and not args.remove:
         sys.stdout.write(f"Start {host.title} anew, so that it reads them.\n")
+        sys.stdout.write(f"{host.note}\n" if host.note else "")
 
 
 def _json(change: Change) -> dict[str, str]:

@@ -39,7 +39,7 @@ class Host:
     """One row. `entry` makes the server's entry from its command.
 
     `rules` are files that the host always shows its model: for hosts whose hooks cannot put a
-    text before a conversation. `own_rules` tells that such a file is wholly ours.
+    text before a conversation. `note` is what its user has to do besides.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Host:
     plugin: Places | None = None
     rules: Places | None = None
     source: str = ""
+    note: str = ""
 
 
 def _words(command: Command) -> dict[str, Any]:
@@ -114,6 +115,7 @@ HOSTS = (
             {"PreToolUse": _matched(_CODEX_TOOLS), "SessionStart": _bare},
         ),
         source="developers.openai.com/codex: mcp, hooks",
+        note="Codex passes over hooks until you have reviewed them: type /hooks in it.",
     ),
     Host(
         "gemini-cli", "Gemini CLI", Places("~/.gemini/settings.json", ".gemini/settings.json"),

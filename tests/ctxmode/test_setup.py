@@ -233,6 +233,13 @@ def test_the_verb_writes_tells_and_takes_out(place, capsys):
     assert os.listdir(place / ".cursor") == []
 
 
+def test_what_a_person_has_to_do_besides_is_told(place, capsys):
+    assert cli.main(["setup", "codex"]) == 0
+    assert "type /hooks in it" in capsys.readouterr().out
+    assert cli.main(["setup", "codex", "--remove"]) == 0
+    assert "type /hooks" not in capsys.readouterr().out
+
+
 def test_a_projects_files_name_no_path_of_this_machine(place, capsys):
     assert cli.main(["setup", "claude-code", "--project"]) == 0
     capsys.readouterr()
