@@ -133,15 +133,18 @@ final class Tidy {
     /** Before the wait the agent's archive is closed; behind it the class path is read anew. */
     public static void tidy(boolean released) throws ReflectiveOperationException {
         Object loader = ClassLoader.getSystemClassLoader();
+        boolean found = false;
         for (Class<?> type = loader.getClass(); type != null; type = type.getSuperclass()) {
             Field field = named(type, "ucp");
             if (field == null) continue;
+            found = true;
             if (released) {
                 field.set(loader, classPath(field.getType()));
             } else {
                 method(field.getType(), "closeLoaders").invoke(field.get(loader));
             }
         }
+        if (!found) throw new NoSuchFieldException("ucp"); // then nothing waits in this JDK
         Field numbers = named(Thread.class, "threadSeqNumber");
         if (!released && numbers != null) numbers.setLong(null, numbers.getLong(null) - 1);
     }
