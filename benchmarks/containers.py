@@ -10,48 +10,25 @@ after which nothing may be left of any.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import trio
 
 import images
+from benchmarks.report import Report, Row, argument_parser, show, summary
+from ctxmode.container_engine import examine
 from executor import Executor, Limits, Request, Result, Settings, Status, open_executor
 from executor.containers import leftovers
 
 CODE = "echo hello"
 COMMAND = ("/bin/bash", "-c", CODE)
 WARM_S_MAX = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """Medians in milliseconds, and what came of the many runs."""
-
-    rounds: int
-    load_average: float
-    cold_ms: float
-    warm_ms: float
-    docker_run_ms: float
-    docker_exec_ms: float
-    parallel: int
-    parallel_failures: int
-    parallel_s: float
-    leftover_runs: int
-    leftover_failures: int
-    left: tuple[str, ...]
-
-    @property
-    def warm_to_exec(self) -> float:
-        return self.warm_ms / self.docker_exec_ms
+WARM_TO_EXEC_MAX = 1.3  # what a warm run may cost of a bare `docker exec`
 
 
 async def measure(rounds: int, parallel: int, many: int) -> Report:
@@ -81,21 +58,18 @@ async def measure(rounds: int, parallel: int, many: int) -> Report:
         finally:
             _docker("rm", "-f", standing)
         left = _left(state, project)
-    medians = {name: statistics.median(times) * 1000 for name, times in samples.items()}
-    return Report(
-        rounds,
-        os.getloadavg()[0],
-        medians["cold"],
-        medians["warm"],
-        medians["run"],
-        medians["exec"],
-        parallel,
-        failures,
-        took_s,
-        many,
-        failed,
-        left,
-    )
+    report = Report("containers")
+    report.add(Row("cold, beside docker run", summary(samples["cold"]), summary(samples["run"])))
+    warm, by_hand = summary(samples["warm"]), summary(samples["exec"])
+    report.add(Row("warm, beside docker exec", warm, by_hand, WARM_TO_EXEC_MAX))
+    report.figures |= {
+        f"{parallel}_runs_at_once_s": took_s,
+        "failures_of_these": failures,
+        f"failures_of_{many}_runs": failed,
+        "things_left_of_all": len(left),
+    }
+    report.notes = tuple(f"left: {thing}" for thing in left)
+    return report
 
 
 def _opened(project: Path, state: Path):  # noqa: ANN202 - an async context manager
@@ -172,31 +146,33 @@ def _docker(*arguments: str) -> str:
     return done.stdout.strip()
 
 
-def table(report: Report) -> str:
-    at_once = f"{report.parallel_failures} failed, {report.parallel_s:.1f} s"
-    left = ", ".join(report.left) or "nothing"
-    lines = [
-        f"cold run              {report.cold_ms:8.1f} ms",
-        f"docker run --rm       {report.docker_run_ms:8.1f} ms",
-        f"warm run              {report.warm_ms:8.1f} ms, {report.warm_to_exec:.2f} of docker exec",
-        f"docker exec           {report.docker_exec_ms:8.1f} ms",
-        f"{report.parallel} runs at once: {at_once}",
-        f"{report.leftover_runs} runs: {report.leftover_failures} failed, left: {left}",
-        f"n = {report.rounds} each, load average {report.load_average:.1f}",
-    ]
-    return "\n".join(lines)
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argument_parser(__name__, __doc__)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--parallel", type=int, default=8)
-    parser.add_argument("--leftovers", type=int, default=300)
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--leftovers", type=int, default=60)
     args = parser.parse_args()
+    if reason := _why_not():
+        show(Report("containers", notes=(f"not measured: {reason}",)), as_json=args.json)
+        return 0
     report = trio.run(measure, args.rounds, args.parallel, args.leftovers)
-    print(json.dumps(asdict(report), indent=1) if args.json else table(report))
-    return 1 if report.left or report.leftover_failures or report.parallel_failures else 0
+    show(report, as_json=args.json)
+    return 1 if any(count for name, count in report.figures.items() if name[-2:] != "_s") else 0
+
+
+def _why_not() -> str:
+    """Why there is nothing to measure: no engine, none of this machine, or no image."""
+    health = trio.run(examine)
+    if not health.reachable:
+        return f"{health.reason} ({health.remedy})"
+    if not health.endpoint.startswith("unix://"):
+        return f"the engine is elsewhere, {health.endpoint}"
+    wanted = images.reference(images.group_for("shell"))
+    try:
+        _docker("image", "inspect", wanted)
+    except (OSError, subprocess.CalledProcessError):
+        return f"there is no image {wanted}, or no `docker` (`context-mode images build`)"
+    return ""
 
 
 if __name__ == "__main__":

@@ -147,9 +147,10 @@ class ContainerBox:
 
     @property
     def enforces(self) -> bool:
-        """A kernel inside must come to its limits before what runs that kernel comes to Docker's:
-        that would be the end of both."""
-        return not has_own_kernel(self.container.spec.runtime)
+        """Not every rootless engine can. And a kernel inside must come to its limits before what
+        runs that kernel comes to Docker's: that would be the end of both."""
+        facts = self.container.engine.facts
+        return facts.limits and not has_own_kernel(self.container.spec.runtime)
 
     def consumption(self) -> Consumption:
         """What the container's control group counted, as of the latest message."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -49,6 +49,7 @@ class Facts:
     runtimes: tuple[str, ...]
     default_runtime: str
     cgroup_version: str
+    limits: bool  # whether it can limit memory and processes: many a rootless one can't
     storage_driver: str
 
 
@@ -118,9 +119,16 @@ def _connect(where: Endpoint) -> Engine:
         runtimes=tuple(sorted(info.get("Runtimes") or ())),
         default_runtime=str(info.get("DefaultRuntime") or "runc"),
         cgroup_version=str(info.get("CgroupVersion") or "1"),
+        limits=_limits(info),
         storage_driver=str(info.get("Driver") or "?"),
     )
     return Engine(where, api, facts)
+
+
+def _limits(info: Mapping[str, Any]) -> bool:
+    """What an engine does not say is taken for a no."""
+    told = info.get("MemoryLimit"), info.get("PidsLimit")
+    return info.get("CgroupDriver") not in ("none", "", None) and all(told)
 
 
 def _client(where: Endpoint, version: str = OLDEST_API) -> docker.APIClient:

@@ -35,6 +35,7 @@ START_ENGINE = (
     "`docker info` shows whether it answers"
 )
 BUILD_IMAGES = "build the images: `context-mode images build`"
+CGROUPS = "a rootless engine needs control groups of version 2, with systemd and Delegate=yes"
 RUNTIME = "name a runtime that `docker info` lists, or register it in the engine's daemon.json"
 
 
@@ -214,10 +215,8 @@ def layers(
     no_landlock = Layer(False, "", "the container's kernel has no Landlock", REMEDIES["landlock"])
     daemon = f"Docker {facts.version}{', rootless' * facts.rootless}"
     own_kernel = has_own_kernel(runtime)
-    limits = f"Docker, version {facts.cgroup_version}: memory, processes, CPU"
     if own_kernel:  # by name: what that kernel's tmpfs does not do can't be seen from outside
         daemon = f"{daemon}; a kernel of its own: scratch is sized, files are not counted"
-        limits = f"{limits}; a run's by the container's kernel: rlimits, and memory by sampling"
     return {
         "runtime": Layer(True, f"{runtime}, by {daemon}"),
         "namespaces": Layer(True, "pid, mount, net, ipc, uts; a read-only image as root"),
@@ -226,11 +225,22 @@ def layers(
         ),
         "capabilities": Layer(True, "none; no-new-privileges"),
         "landlock": Layer(True, f"ABI {abi}") if abi > 0 else no_landlock,
-        "cgroup": Layer(True, limits),
+        "cgroup": _limits(engine, own_kernel),
         "network": Layer(True, "none: an empty network namespace"),
         "copy_on_write": _copy_on_write(host, reasons),
         "id_mapping": _identity(spec, host),
     }
+
+
+def _limits(engine: Engine, own_kernel: bool) -> Layer:
+    facts = engine.facts
+    if not facts.limits:
+        instead = "memory and processes by rlimits and sampling of the whole tree"
+        return Layer(False, instead, "the engine can't limit memory and processes", CGROUPS)
+    limits = f"Docker, version {facts.cgroup_version}: memory, processes, CPU"
+    if own_kernel:
+        limits = f"{limits}; a run's by the container's kernel: rlimits, and memory by sampling"
+    return Layer(True, limits)
 
 
 def _copy_on_write(host: hosts.Host | None, reasons: Sequence[str]) -> Layer:
