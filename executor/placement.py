@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
@@ -25,6 +26,10 @@ from executor.removal import remove
 from executor.work_copy import WorkCopy
 from runtimes import Step
 
+LET_IN = (
+    "as root put the project where others may read it (not below /root), or start as its owner: "
+    "programs run as another user, who may not enter it"
+)
 TRIAL_S_MAX = 10.0
 TIERS = ("A", "B")
 
@@ -246,7 +251,9 @@ async def placed(
             yield replace(placement, isolation=Isolation(tier, layers(found)))
             return
     text = "; ".join(f"tier {tier}: {reason}" for tier, reason in reasons.items())
-    raise SandboxUnavailableError(text, f"{REMEDIES['namespaces']}. Or: {REMEDIES['landlock']}.")
+    barred = as_root and os.strerror(errno.EACCES) in reasons.get("B", "")
+    other = LET_IN if barred else REMEDIES["landlock"]
+    raise SandboxUnavailableError(text, f"{REMEDIES['namespaces']}. Or: {other}.")
 
 
 async def _try(placement: Placement) -> Mapping[str, Any]:
