@@ -108,10 +108,10 @@ class App:
         with translated():
             return await self._engine.interrupt(session)
 
-    async def start(self, request: Request) -> Background[Answer]:
+    async def start(self, request: Request, caller: Caller | None = None) -> Background[Answer]:
         """Start a program that nobody waits for; closing the project ends it."""
         with translated():
-            return await self._backgrounds.start(request)
+            return await self._backgrounds.start(request, caller)
 
     async def background(
         self, handle: str, *, wait_s: float, stop: bool, owner: str = ""

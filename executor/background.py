@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 import trio
 
+from executor.caller import Caller
 from executor.errors import RequestError
 from executor.model import Limits, Request, Status, Stream
 from executor.progress import Completed, Progress
@@ -45,6 +46,7 @@ class Background(Generic[T]):
 class _Entry(Generic[T]):
     id: str
     request: Request
+    caller: Caller | None = None
     begun: trio.Event = field(default_factory=trio.Event)
     done: trio.Event = field(default_factory=trio.Event)
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
@@ -68,10 +70,11 @@ class Backgrounds(Generic[T]):
         self._entries: dict[str, _Entry[T]] = {}
         self._start, self._to_start = trio.open_memory_channel[_Entry[T]](RUNNING_MAX)
 
-    async def start(self, request: Request) -> Background[T]:
+    async def start(self, request: Request, caller: Caller | None = None) -> Background[T]:
         """Start a run and return once it goes on by itself, or has ended already.
 
-        It may take LIFE_S unless the request says how long.
+        It may take LIFE_S unless the request says how long. Where a rule asks, the `caller` is
+        asked before it begins.
 
         Raises:
             RequestError: it can't be run as asked, or too many run already.
@@ -82,7 +85,7 @@ class Backgrounds(Generic[T]):
                 f"{RUNNING_MAX} programs run in the background, and there may not be more",
                 "stop one of them, or wait for its end",
             )
-        entry = _Entry[T](f"bg-{secrets.token_hex(3)}", _lasting(request))
+        entry = _Entry[T](f"bg-{secrets.token_hex(3)}", _lasting(request), caller)
         self._entries[entry.id] = entry
         self._start.send_nowait(entry)
         try:
@@ -140,7 +143,9 @@ class Backgrounds(Generic[T]):
     async def _carry_out(self, entry: _Entry[T]) -> None:
         try:
             with entry.scope:
-                completed = await self._executor.run(entry.request, observe=entry.observe)
+                completed = await self._executor.run(
+                    entry.request, observe=entry.observe, caller=entry.caller
+                )
                 entry.answer = await self._finish(entry.request, completed)
         except Exception as error:  # told to whoever asks, and the other runs go on
             entry.failure = error

@@ -34,16 +34,18 @@ def load_rules(
     `config_home`, else `~/.config`; project: `.ctxmode/`). Where the managed
     settings say `allowManagedPermissionRulesOnly`, Claude Code's other files
     are passed over. A project's allow rules, and its default, count only when
-    `trust_project_allow` is set. Raises RuleFileError for a file that cannot
+    `trust_project_allow` is set or the user's `policy.toml` names its folder, or
+    one above it, in `trusted_projects`. Raises RuleFileError for a file that cannot
     be used; a missing file is no error.
     """
-    loader = _Loader(project, home, trust_project_allow)
+    loader = _Loader(project, home)
     claude_home = claude_home or home / ".claude"
     loader.add_managed(MANAGED)
     loader.add_settings(claude_home / "settings.json", own=claude_home, is_trusted=True)
     user_config = config_home or home / ".config"
     loader.add_toml(user_config / "ctxmode" / "policy.toml", is_trusted=True)
     if project is not None:
+        trust_project_allow = trust_project_allow or loader.is_trusted_project()
         for name in ("settings.json", "settings.local.json"):
             path = project / ".claude" / name
             loader.add_settings(path, own=project, is_trusted=trust_project_allow)
@@ -53,7 +55,7 @@ def load_rules(
 
 def load_file(path: Path, *, project: Path | None, home: Path) -> Rules:
     """The rules of one settings or TOML file alone, with the shipped defaults."""
-    loader = _Loader(project, home, trust_project_allow=True)
+    loader = _Loader(project, home)
     if not path.exists():
         raise RuleFileError(str(path), 1, "there is no such file", "Give the path of a rule file")
     if path.suffix == ".toml":
@@ -66,10 +68,10 @@ def load_file(path: Path, *, project: Path | None, home: Path) -> Rules:
 class _Loader:
     """Collects rules from files, one after the other."""
 
-    def __init__(self, project: Path | None, home: Path, trust_project_allow: bool) -> None:
+    def __init__(self, project: Path | None, home: Path) -> None:
         self.project = project
         self.home = home
-        self.trusts_project = trust_project_allow
+        self.trusted: list[str] = []  # folders, as the user's own file names them
         self.found: list[Rule] = []
         self.untrusted: list[Rule] = []
         self.sources: list[str] = []
@@ -86,6 +88,14 @@ class _Loader:
             self.default,
             tuple(self.untrusted),
         )
+
+    def is_trusted_project(self) -> bool:
+        """Whether the project lies in a folder that the user trusts."""
+        if self.project is None or not self.trusted:
+            return False
+        project = self.project.resolve()
+        folders = (self.home / folder.removeprefix("~/") for folder in self.trusted)
+        return any(project.is_relative_to(folder.resolve()) for folder in folders)
 
     def add_managed(self, path: Path) -> None:
         """Add the settings that an administrator wrote, and those in the folder beside them."""
@@ -119,11 +129,12 @@ class _Loader:
         if text is None:
             return
         anchors = self._anchors(self.project or self.home)
-        from policy.toml_rules import examples, parse_toml  # noqa: PLC0415 - few have such a file
+        from policy import toml_rules  # noqa: PLC0415 - few have such a file
 
-        rules, default, groups, tables = parse_toml(text, str(path), anchors)
+        rules, default, groups, tables = toml_rules.parse_toml(text, str(path), anchors)
+        self.trusted += toml_rules.trusted_projects(text, str(path), is_trusted=is_trusted)
         for group, table in zip(groups, tables, strict=True):
-            for example, expected in examples(table, group[0].source):
+            for example, expected in toml_rules.examples(table, group[0].source):
                 _try_example(example, expected, group, anchors)
         if default is Decision.ASK or (default is not None and is_trusted):
             self.default = default
@@ -134,7 +145,8 @@ class _Loader:
         if rule.decision is Decision.ALLOW and not is_trusted:
             self.warnings.append(
                 f"{rule.source}: {rule.text} is not in force: "
-                "allow rules of a project count only where the project is trusted"
+                "allow rules of a project count only where trusted_projects in your own "
+                "policy.toml names it"
             )
             self.untrusted.append(rule)
             return

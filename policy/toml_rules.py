@@ -1,6 +1,7 @@
 """Our own rules in TOML, with reasons and with examples that are checked when they load.
 
 default = "ask"                     # what no rule speaks of; "allow" when absent
+trusted_projects = ["~/src/mine"]   # whose own allow rules count; in a person's own file only
 
 [[rule]]
 id = "no-publish"
@@ -27,7 +28,7 @@ from policy.claude import Anchors, parse_rule
 from policy.model import Decision, RuleFileError, Source
 from policy.rules import RedirectTo, Rule
 
-_TOP_KEYS = frozenset(("default", "rule"))
+_TOP_KEYS = frozenset(("default", "rule", "trusted_projects"))
 _PATTERN_KEYS = {"commands": "Bash", "read": "Read", "write": "Edit", "fetch": "WebFetch"}
 _RULE_KEYS = frozenset(
     ("id", "decision", "reason", "advice", "redirect", "match", "not_match", *_PATTERN_KEYS)
@@ -66,6 +67,29 @@ def parse_toml(
         for index, table in enumerate(tables)
     )
     return tuple(rule for group in groups for rule in group), default, groups, tables
+
+
+def trusted_projects(text: str, path: str, *, is_trusted: bool) -> tuple[str, ...]:
+    """The folders whose projects a person trusts; a file that is valid TOML is taken for granted.
+
+    Raises RuleFileError where they are not a list of paths, or a project names itself.
+    """
+    document = tomllib.loads(text)
+    if "trusted_projects" not in document:
+        return ()
+    line = next(n for n, row in enumerate(text.split("\n"), 1) if "trusted_projects" in row)
+    if not is_trusted:
+        raise RuleFileError(
+            path, line, "a project cannot trust itself",
+            "Write trusted_projects into policy.toml of your own configuration",
+        )  # fmt: skip
+    folders = _strings(document, "trusted_projects", Source(path, line))
+    for folder in folders:
+        if not folder.startswith(("/", "~/")):
+            raise RuleFileError(
+                path, line, f"trusted_projects: {folder!r} is relative", "Begin it with / or ~/"
+            )
+    return tuple(folders)
 
 
 def _refuse_unknown_keys(

@@ -141,7 +141,10 @@ class _Desk:
         entry = audit.entry("fetch", "url", url, verdict.to_json(), str(config.project))
         problem = audit.write(config.log_dir, entry)
         if not verdict.allowed:
-            why = "; ".join(filter(None, (verdict.message, problem)))
+            nobody = (
+                "nobody is asked about a page" if verdict.decision is policy.Decision.ASK else ""
+            )
+            why = "; ".join(filter(None, (verdict.message, nobody, problem)))
             raise FetchError(f"{redact(url).text} may not be fetched: {why}")
         if problem:
             sys.stderr.write(f"context-mode: {problem}\n")

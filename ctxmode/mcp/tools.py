@@ -89,7 +89,7 @@ async def _execute(call: Call, given: arguments.Execute) -> Reply:
         owner=call.conversation.owner,
     )
     if given.background:
-        return _background_reply(await call.app.start(request))
+        return _background_reply(await call.app.start(request, call.caller))
     return _run_reply(await call.execute(request))
 
 

@@ -78,6 +78,34 @@ async def test_it_does_not_run_when_that_person_does_not(asking, answer, mode):
     assert "it was refused" in result.content[0].text
 
 
+@MODES
+@pytest.mark.parametrize("agrees", [True, False], ids=["agrees", "refuses"])
+async def test_a_run_in_the_background_is_asked_about_before_it_begins(asking, mode, agrees):
+    answer = ElicitResult(action="accept", content={"allow": agrees})
+    program = PROGRAM | {"code": "id -u > /dev/null; touch $HOME/ran; sleep 600"}
+    result, asked = await call(asking, answer, mode=mode, background=True, **program)
+    assert len(asked) == 1
+    text = result.content[0].text
+    assert ("it was refused" in text) is not agrees, text
+    assert ("has ended" in text) is not agrees, text
+
+
+async def test_a_run_in_the_background_does_not_begin_where_nobody_can_be_asked(asking):
+    result, _ = await call(asking, None, background=True, **PROGRAM)
+    assert "nobody here to give it" in result.content[0].text
+
+
+async def test_nobody_is_asked_about_a_page_and_the_answer_says_so(place):
+    (place.project / ".claude").mkdir()
+    rules = {"permissions": {"ask": ["WebFetch(domain:example.com)"]}}
+    (place.project / ".claude" / "settings.json").write_text(json.dumps(rules))
+    answer = ElicitResult(action="accept", content={"allow": True})
+    page = {"url": "https://example.com/page"}
+    result, asked = await call(place, answer, "ctx_fetch_and_index", **page)
+    assert asked == []
+    assert "nobody is asked about a page" in result.content[0].text
+
+
 async def test_it_does_not_run_and_says_why_where_the_client_cannot_ask(asking):
     result, _ = await call(asking, None, **PROGRAM)
     assert result.structured_content["status"] == "denied"

@@ -74,6 +74,50 @@ def test_allow_rules_of_a_project_wait_for_trust(home: Path, project: Path) -> N
     assert [rule.text for rule in trusted.of("command")] == ["Bash(ls *)"]
 
 
+def trust(home: Path, *folders: str) -> None:
+    path = home / ".config" / "ctxmode" / "policy.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"trusted_projects = {list(folders)}\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("above", [False, True])
+def test_a_folder_that_the_user_trusts_has_its_allow_rules_in_force(
+    home: Path, project: Path, above: bool
+) -> None:
+    settings(project / ".claude" / "settings.json", allow=["Bash(ls *)"])
+    trust(home, str(project.parent if above else project))
+    rules = load_rules(project, home=home)
+    assert [rule.text for rule in rules.of("command")] == ["Bash(ls *)"]
+    assert rules.untrusted == ()
+
+
+def test_trust_in_one_folder_is_none_in_another_or_in_one_whose_name_begins_alike(
+    home: Path, project: Path
+) -> None:
+    settings(project / ".claude" / "settings.json", allow=["Bash(ls *)"])
+    trust(home, "~/elsewhere", str(project)[:-1])
+    assert [rule.text for rule in load_rules(project, home=home).untrusted] == ["Bash(ls *)"]
+
+
+def test_a_project_cannot_trust_itself(home: Path, project: Path) -> None:
+    path = project / ".ctxmode" / "policy.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text('default = "ask"\ntrusted_projects = ["/"]\n', encoding="utf-8")
+    with pytest.raises(RuleFileError, match=r"policy\.toml:2: a project cannot trust itself"):
+        load_rules(project, home=home)
+
+
+@pytest.mark.parametrize("written", ['"src"', '["src"]', "[1]"])
+def test_a_trusted_folder_is_written_as_a_whole_path(
+    home: Path, project: Path, written: str
+) -> None:
+    trust(home)
+    path = home / ".config" / "ctxmode" / "policy.toml"
+    path.write_text(f"trusted_projects = {written}\n", encoding="utf-8")
+    with pytest.raises(RuleFileError, match="trusted_projects"):
+        load_rules(project, home=home)
+
+
 def test_rules_name_their_file_and_line(home: Path, project: Path) -> None:
     settings(project / ".claude" / "settings.json", deny=["Bash(a *)", "Bash(sudo *)"])
     verdict = evaluate(Subject("shell", "true; sudo id"), load_rules(project, home=home))
