@@ -182,23 +182,25 @@ def _eval_text(
 def _eval_parsed(
     screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
 ) -> None:
-    """R's `eval(parse(text = ...))`; an expression that is written out is code already."""
+    """R's `eval(parse(text = ...))` or `eval(parse(file))`; what is written out is code already."""
     target = arguments.get(words[0])
     role = screening.tree.role(target) if target is not None else None
     if target is None or role is None or role.name != "call":
         return
     inner = screening.folder.reader.arguments(target)
-    text = inner.get("text") or (inner.get("0") if _is_parser(screening, role) else None)
+    text = inner.get("text") or (inner.get("0") if _calls(screening, role, "str2") else None)
     if text is not None:
         frame = screening.inside(node, name)
         for code in screening.folder.texts(text):
             screening.walker.run_code("r", code, screening.state.copy(), frame)
+    elif _calls(screening, role, "parse"):
+        _source(screening, ["r", "0/file"], name, target, inner)
 
 
-def _is_parser(screening: Screening, role: Role) -> bool:
-    return any(
-        ref.endswith(("str2lang", "str2expression")) for ref in screening.folder.callees(role)
-    )
+def _calls(screening: Screening, role: Role, start: str) -> bool:
+    """Whether a function is called whose own name begins so."""
+    names = (ref.rsplit(".", 1)[-1] for ref in screening.folder.callees(role))
+    return any(name.startswith(start) for name in names)
 
 
 def _apply_function(

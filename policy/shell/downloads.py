@@ -20,7 +20,7 @@ def report_download(call: Call) -> str | None:
     """Report every URL; returns what reaches stdout."""
     urls = [word for word in call.operands() if _is_url(word)]
     urls += call.parsed.values(("url",))
-    prints = _curl_prints(call) if call.name == "curl" else _wget_prints(call)
+    prints = _curl_prints(call, len(urls)) if call.name == "curl" else _wget_prints(call)
     place = Place(call.frame.span or (0, 0), call.frame.text, call.frame.nesting)
     for url in urls:
         if url.startswith("file://"):
@@ -48,15 +48,15 @@ def _is_url(word: str) -> bool:
     return bool(word) and (looks_like_one is not None or not marks.is_known(word))
 
 
-def _curl_prints(call: Call) -> bool:
-    """Without `-o`, `-O` or `-I` the body goes to stdout."""
+def _curl_prints(call: Call, urls: int) -> bool:
+    """Without `-o`, `-O` or `-I` a body goes to stdout; each `-o` is for one URL."""
     parsed = call.parsed
     targets = list(parsed.values(("o", "output")))
-    if targets:
-        return any(target in _TO_STDOUT for target in targets)
-    return not parsed.has(
-        "O", "remote-name", "remote-name-all", "I", "head", "J", "T", "upload-file"
-    )
+    if any(target in _TO_STDOUT for target in targets):
+        return True
+    if parsed.has("O", "remote-name", "remote-name-all", "I", "head", "J", "T", "upload-file"):
+        return False
+    return len(targets) < urls or not targets
 
 
 def _wget_prints(call: Call) -> bool:
