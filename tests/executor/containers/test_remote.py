@@ -28,7 +28,12 @@ from executor import (
 )
 from tests.executor.containers.own_engine import started
 
-pytestmark = pytest.mark.xdist_group("containers")
+pytestmark = [
+    pytest.mark.xdist_group("containers"),
+    # The SDK leaves a connection that has failed to the garbage collector.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
 
 START_S_MAX = 60
 PROGRAMS = (
