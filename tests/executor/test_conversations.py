@@ -59,7 +59,8 @@ VALUES = {
 ENDLESS = {
     "python": ["print('begun')\nwhile True: pass", "import time; print('begun'); time.sleep(600)"],
     "javascript": [
-        "console.log('begun'); await new Promise((done) => setTimeout(done, 600_000))",
+        # Not at once: where node hands SIGINT from its vm to the program, it takes it as the end.
+        "setTimeout(() => console.log('begun'), 50); await new Promise((d) => setTimeout(d, 6e5))",
         "require('fs').writeSync(1, 'begun'); while (true) {}",
     ],
     "ruby": ["puts 'begun'; loop {}", "puts 'begun'; sleep"],

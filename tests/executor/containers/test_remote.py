@@ -180,7 +180,7 @@ def sshd(folder: Path) -> Iterator[tuple[int, Path]]:
     (folder / "sshd").write_text(
         f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nStrictModes no\n"
         f"AuthorizedKeysFile {folder}/key.pub\nPasswordAuthentication no\nUsePAM no\n"
-        f"PidFile {folder}/pid\nPermitRootLogin yes\n"
+        f"PidFile {folder}/pid\nPermitRootLogin yes\nMaxStartups 100\n"
     )
     (folder / "known").write_text(f"[127.0.0.1]:{port} {(folder / 'host.pub').read_text()}")
     (folder / "client").write_text(
