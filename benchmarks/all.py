@@ -78,6 +78,7 @@ def outcome(name: str, root: Path) -> Any:  # noqa: ANN401 - JSON, or the text o
 
 def document(results: dict[str, Any]) -> str:
     """BENCHMARKS.md: each benchmark's table under its name."""
+    kernel = platform.release().partition("-")[0]
     revision = _git("describe", "--always", "--dirty").strip() or "no repository"
     parts = [
         "# Benchmarks",
@@ -87,7 +88,7 @@ def document(results: dict[str, Any]) -> str:
         "",
         f"- {datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC, revision {revision}",
         f"- {processor()}, {os.cpu_count()} processors, {memory_gib():.1f} GiB of memory",
-        f"- {platform.system()} {platform.release()}, Python {platform.python_version()}",
+        f"- {platform.system()} {kernel}, Python {platform.python_version()}",
         f"- load average at the end: {', '.join(f'{load:.2f}' for load in os.getloadavg())}",
     ]
     for name, result in results.items():
