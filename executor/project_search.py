@@ -81,6 +81,7 @@ class ProjectSearch:
     def _search(self) -> Iterator[tuple[str, _Folder]]:
         """Every folder that is to be searched, by its path. What is gone is forgotten."""
         met: dict[str, _Folder] = {}
+        begun = time.time_ns()
         seen, ahead = 0, [str(self.project)]
         while ahead and seen <= ENTRIES_MAX:
             path = ahead.pop()
@@ -88,8 +89,8 @@ class ProjectSearch:
             seen += folder.entries
             met[path] = folder
             ahead += folder.folders
-        now = time.time_ns()
-        self._known = {p: f for p, f in met.items() if now - f.state[2] > SETTLED_NS}
+        # Settled when it was listed, not merely by now: a long search would forgive a late change.
+        self._known = {p: f for p, f in met.items() if begun - f.state[2] > SETTLED_NS}
         return iter(met.items())
 
     def _look(self, path: str) -> _Folder:

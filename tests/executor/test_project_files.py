@@ -17,20 +17,7 @@ from executor.project_files import (
     readable,
 )
 from executor.project_search import ProjectSearch
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
-def lay_out(project: Path, *names: str) -> None:
-    for name in names:
-        path = project / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.mkdir() if name.endswith("/") else path.write_text("x")
+from tests.executor.project_layout import lay_out
 
 
 @pytest.mark.parametrize("access", [ProjectAccess.COPY_ON_WRITE, ProjectAccess.READ_ONLY])

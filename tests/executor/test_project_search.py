@@ -12,20 +12,7 @@ import pytest
 from executor.project_search import SETTLED_NS, ProjectSearch
 from policy import HiddenPaths
 from policy.hidden_paths import HiddenPattern
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
-def lay_out(project: Path, *names: str) -> None:
-    for name in names:
-        path = project / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("x")
+from tests.executor.project_layout import lay_out
 
 
 def found(search: ProjectSearch) -> list[str]:
@@ -117,3 +104,17 @@ def test_what_rules_deny_is_secret_too(project: Path, literal, patterns, expecte
     assert found(search) == expected
     search.deny(HiddenPaths())
     assert found(search) == []
+
+
+def test_a_folder_that_changed_while_a_long_search_went_on_is_listed_again(project, monkeypatch):
+    lay_out(project, "a/main.py")
+    search = ProjectSearch(project)
+    now, looks = time.time_ns, iter(range(1_000))
+    # Each look at the clock comes later than any stamp of the folders could matter.
+    monkeypatch.setattr(time, "time_ns", lambda: now() + next(looks) * 2 * SETTLED_NS)
+    assert found(search) == []
+    listed: list[object] = []
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path: listed.append(path) or scandir(path))
+    assert found(search) == []
+    assert listed
