@@ -21,12 +21,14 @@ from pathlib import Path
 import trio
 
 import runtimes
+from executor.errors import SandboxError
 from executor.model import GIB, Limits, Status
 from executor.placement import Layout
 from executor.profile import Profile, ProjectAccess
 from executor.program_job import job_of
 from executor.removal import remove
 from executor.runner import Job, Runner
+from executor.unpacking import unpack
 
 KEPT_MAX = 4  # toolchains come and go; this many of them keep their folders
 BUNDLE = ".caches.tar"
@@ -126,12 +128,12 @@ class ToolchainCaches:
 
     def _unpack(self, key: str, bundles: list[Path]) -> None:
         """Put the folders in their place as a whole; none stands for "tried, to no avail"."""
-        with contextlib.suppress(OSError, tarfile.TarError):
+        with contextlib.suppress(OSError, tarfile.TarError, SandboxError):
             partial = Path(tempfile.mkdtemp(dir=self._folder, prefix=".partial-"))
             try:
                 for bundle in bundles:
                     with tarfile.open(bundle) as archive:
-                        archive.extractall(partial, filter="data")
+                        unpack(archive, partial)
                 os.chmod(partial, 0o755)  # noqa: S103 - the folder above is its user's alone
                 partial.rename(self._folder / key)
             finally:

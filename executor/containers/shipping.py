@@ -7,14 +7,14 @@ virtual machine.
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import tarfile
-from pathlib import Path, PurePath
+from pathlib import Path
 
-from executor.errors import RequestError, SandboxError
+from executor.errors import RequestError
 from executor.model import MIB
 from executor.project_search import ProjectSearch
+from executor.unpacking import take_out, unpack, within
 from executor.work_copy import BYTES_MAX, ENTRIES_MAX
 from policy.secrets import is_secret_name
 
@@ -66,39 +66,6 @@ def bring_back(archive: int, changed: list[tuple[str, str, int | None]], copy: P
     """
     for path, change, _ in changed:
         if change == "deleted":
-            _take_out(_within(copy, path))
+            take_out(within(copy, path))
     with open(os.dup(archive), "rb") as file, tarfile.open(fileobj=file, mode="r|") as tar:
-        for member in tar:
-            target = _within(copy, member.name)
-            if member.isdir() and target.is_dir() and not target.is_symlink():
-                continue
-            _take_out(target)
-            if member.isdir():
-                target.mkdir()
-            elif member.issym():
-                target.symlink_to(member.linkname)
-            elif member.isreg() and (content := tar.extractfile(member)) is not None:
-                with open(target, "xb") as out:
-                    shutil.copyfileobj(content, out)
-                target.chmod(member.mode & 0o777)
-
-
-def _within(copy: Path, name: str) -> Path:
-    """The place of a name below the copy.
-
-    Raises:
-        SandboxError: a link or dots would lead elsewhere.
-    """
-    pure = PurePath(name.rstrip("/"))
-    target = copy / pure
-    inside = not pure.is_absolute() and ".." not in pure.parts and pure.parts
-    if not inside or os.path.realpath(target.parent) != str(target.parent):
-        raise SandboxError(f"a changed file's name leads out of the project: {name!r}")
-    return target
-
-
-def _take_out(target: Path) -> None:
-    if target.is_dir() and not target.is_symlink():
-        shutil.rmtree(target)
-    else:
-        target.unlink(missing_ok=True)
+        unpack(tar, copy)
