@@ -11,9 +11,8 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 BYTES_MAX = 2 * 1024 * 1024
 """Of one file: when it is full it becomes `.1`, and the one before that is dropped."""
@@ -25,8 +24,7 @@ SEARCHED_CHARS_MAX = 16 * 1024
 FILE_NAME = "audit.jsonl"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One verdict. `time` is in seconds since 1970; `rules` the ids of all rules that spoke."""
 
     surface: str
@@ -35,7 +33,7 @@ class Entry:
     rules: tuple[str, ...]
     excerpt: str
     project: str
-    time: float = field(default_factory=lambda: round(time.time(), 3))
+    time: float
 
 
 def entry(
@@ -46,7 +44,8 @@ def entry(
     decision = str(verdict["decision"])
     if "consent" in verdict:
         decision += ", granted" if verdict["consent"] else ", refused"
-    return Entry(surface, language, decision, tuple(rules), excerpt(text), project)
+    now = round(time.time(), 3)
+    return Entry(surface, language, decision, tuple(rules), excerpt(text), project, now)
 
 
 def excerpt(text: str) -> str:
@@ -63,7 +62,7 @@ def write(folder: Path, entry: Entry, *, wait: bool = True) -> str | None:
 
     Without `wait` it is None, and nothing was written, while another process writes.
     """
-    line = json.dumps(asdict(entry), ensure_ascii=True, separators=(",", ":")) + "\n"
+    line = json.dumps(entry._asdict(), ensure_ascii=True, separators=(",", ":")) + "\n"
     path = folder / FILE_NAME
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

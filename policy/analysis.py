@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from policy import marks
 from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed, encoded
@@ -21,8 +21,7 @@ CODE_BYTES_MAX = 1 << 20  # larger programs are not read
 _SHELL_NAMES = word_set("shell bash sh zsh dash ksh")
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(NamedTuple):
     """The effects of a program, how much of it was understood, and the work that took."""
 
     effects: tuple[Effect, ...]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from policy.model import Decision
@@ -19,8 +18,7 @@ class HiddenPattern(NamedTuple):
     anchor: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class HiddenPaths:
+class HiddenPaths(NamedTuple):
     """What `Read` rules that deny name, below the folders asked about.
 
     `literal` are absolute paths that can be covered as they stand, with all

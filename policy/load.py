@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +138,8 @@ class _Loader:
         if default is Decision.ASK or (default is not None and is_trusted):
             self.default = default
         for rule in rules:
-            self._add(replace(rule, source=Source(self._shown(path), rule.source.line)), is_trusted)
+            source = Source(self._shown(path), rule.source.line)
+            self._add(rule._replace(source=source), is_trusted)
 
     def _add(self, rule: Rule, is_trusted: bool) -> None:
         if rule.decision is Decision.ALLOW and not is_trusted:

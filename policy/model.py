@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 Surface = Literal["agent_shell", "sandbox"]
 Coverage = Literal["full", "partial", "unparsed"]
@@ -37,8 +37,7 @@ class RuleFileError(ValueError):
         self.remedy = remedy
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(NamedTuple):
     """A program somebody wants to run.
 
     `surface` says where: on the agent's own shell (whose output lands in the
@@ -51,12 +50,11 @@ class Subject:
     cwd: str = "/"
     project: str | None = None
     home: str = "/"
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = MappingProxyType({})
     surface: Surface = "sandbox"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """Where a rule was written. `line` is 1-based; 0 means the whole file, or a shipped default."""
 
     path: str
@@ -66,17 +64,18 @@ class Source:
         return f"{self.path}:{self.line}" if self.line else self.path
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(NamedTuple):
     """A better tool for the same job, with arguments ready to use; the command is not run."""
 
     tool: str
-    arguments: Mapping[str, str] = field(hash=False)
+    arguments: Mapping[str, str]
     advice: str = ""
 
+    def __hash__(self) -> int:
+        return hash((self.tool, self.advice))  # a mapping has none
 
-@dataclass(frozen=True, slots=True)
-class Match:
+
+class Match(NamedTuple):
     """One rule that spoke. `span` is a byte range of the subject's code."""
 
     rule_id: str
@@ -108,8 +107,7 @@ class Match:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """The answer, with everything that explains it.
 
     `coverage` is how much of the program was understood: `full`, `partial`

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from policy.model import Decision, Source
 
 RuleKind = Literal["command", "read", "edit", "fetch", "tool", "download"]
 
 
-@dataclass(frozen=True, slots=True)
-class RedirectTo:
+class RedirectTo(NamedTuple):
     """The tool a redirect rule names; `{url}`, `{path}`, `{command}` in arguments are filled in."""
 
     tool: str
-    arguments: Mapping[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One rule.
 
     `text` is the rule as written; `spec` what is compared: a command pattern,
@@ -40,8 +38,7 @@ class Rule:
     redirect: RedirectTo | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(NamedTuple):
     """Every rule in force. `default` answers for what no rule speaks of: allow, or ask.
 
     `untrusted` are a project's allow rules, which are not in force where it is not trusted.

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, Protocol
 
 CallKind = Literal["command", "read", "edit", "fetch", "tool"]
 RulingKind = Literal["pass", "advise", "ask", "deny"]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     """One tool call. `values` are what it is about: commands, paths or URLs, by its kind.
 
     `whole` tells that a file is to be read in full. `has_our_tools` is false for callers that may
@@ -24,11 +23,10 @@ class ToolCall:
     cwd: str
     whole: bool = True
     has_our_tools: bool = True
-    inputs: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
+class Ruling(NamedTuple):
     """What the host is told: nothing, advice, to ask the person, or not to do it."""
 
     kind: RulingKind

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import policy
 from ctxmode.hooks.calls import PASS, Ruling, ToolCall
@@ -19,8 +19,7 @@ from policy.rules import Rules
 from policy.script_texts import script_texts
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
+class Ground(NamedTuple):
     """Where a call is made: its project, the person's home and environment."""
 
     project: Path

@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import AnyStr, Generic
+from typing import AnyStr, Generic, NamedTuple
 
 from policy.secrets.telling_names import KEYWORDS
 
@@ -24,8 +23,7 @@ FINDERS: tuple[tuple[str, str, tuple[bytes, ...]], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Secret:
+class Secret(NamedTuple):
     """One secret: the value alone, without the name it is given to."""
 
     kind: str
@@ -33,17 +31,11 @@ class Secret:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Redacted(Generic[AnyStr]):
+class Redacted(NamedTuple, Generic[AnyStr]):
     """A text without its secrets; `secrets` has their places in the text as it was."""
 
     text: AnyStr
     secrets: tuple[Secret, ...] = ()
-
-    @property
-    def count(self) -> int:
-        """How many secrets were replaced."""
-        return len(self.secrets)
 
     @property
     def kinds(self) -> Mapping[str, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 KINDS_OF_BYTES_MIN = 6
 """A token of fewer different bytes than this is `xxxx…`, not a key."""
@@ -17,8 +17,7 @@ KINDS_OF_BYTES_MIN = 6
 _WORDLIKE = b"[A-Za-z0-9_]"
 
 
-@dataclass(frozen=True, slots=True)
-class TokenForm:
+class TokenForm(NamedTuple):
     """One kind of token. What `expression` captures as `value`, or else all of it, is secret.
 
     An anchor that begins with a letter counts only where no character of `not_behind` precedes it.

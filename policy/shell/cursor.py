@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from policy.shell.syntax import Part, ShellSyntaxError, Token
 
@@ -11,17 +11,33 @@ DEPTH_MAX = 24  # nested quotes and substitutions; people stay below 6
 RETRIES_MAX = 12  # each may read the rest of the text; scripts in use need one or two
 
 
-@dataclass(slots=True)
-class Cursor:
-    """A position in a text; shared by the readers of words and of token lists."""
+ReadList = Callable[["Cursor", str], tuple[Token, ...]]
 
-    text: str
-    read_list: Callable[[Cursor, str], tuple[Token, ...]]
-    pos: int = 0
-    depth: int = 0
-    in_place: bool = True  # False for a text made from another one, whose offsets mean nothing
-    retries: int = 0
-    heredocs: list[Heredoc] = field(default_factory=list)
+
+class Cursor:
+    """A position in a text; shared by the readers of words and of token lists.
+
+    `in_place` is False for a text made from another one, whose offsets mean nothing.
+    """
+
+    __slots__ = ("depth", "heredocs", "in_place", "pos", "read_list", "retries", "text")
+
+    def __init__(
+        self,
+        text: str,
+        read_list: ReadList,
+        *,
+        depth: int = 0,
+        in_place: bool = True,
+        retries: int = 0,
+    ) -> None:
+        self.text = text
+        self.read_list = read_list
+        self.pos = 0
+        self.depth = depth
+        self.in_place = in_place
+        self.retries = retries
+        self.heredocs: list[Heredoc] = []
 
     def peek(self, length: int = 1) -> str:
         """The next characters, without moving."""
@@ -41,8 +57,7 @@ class Cursor:
             raise ShellSyntaxError("too many ambiguous parentheses")
 
 
-@dataclass(slots=True)
-class Heredoc:
+class Heredoc(NamedTuple):
     """A here-document announced by `<<` whose body begins at the next newline."""
 
     delimiter: str

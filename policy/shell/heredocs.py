@@ -42,7 +42,7 @@ def _is_continued(line: str) -> bool:
 
 def read_template(body: str, outer: Cursor) -> tuple[Part, ...]:
     """Parts of an unquoted here-document: expansions are live, quotes are plain text."""
-    cursor = Cursor(body, outer.read_list, 0, outer.depth, False, outer.retries)
+    cursor = Cursor(body, outer.read_list, depth=outer.depth, in_place=False, retries=outer.retries)
     parts: list[Part] = []
     run = re.compile(r"[^\\$`]+")
     while cursor.pos < len(body):

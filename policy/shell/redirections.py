@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from policy import marks
@@ -38,15 +37,15 @@ def redirect(
     return opening.frame, opening.targets
 
 
-@dataclass(slots=True)
 class _Opening:
     """The redirections of one command, applied one after the other."""
 
-    walker: Walker
-    state: State
-    frame: Frame
-    argv: tuple[str, ...]
-    targets: list[tuple[str, bool]] = field(default_factory=list)
+    def __init__(self, walker: Walker, state: State, frame: Frame, argv: tuple[str, ...]) -> None:
+        self.walker = walker
+        self.state = state
+        self.frame = frame
+        self.argv = argv
+        self.targets: list[tuple[str, bool]] = []
 
     def apply(self, item: Redirection) -> None:
         """Follow one redirection."""

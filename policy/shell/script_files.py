@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from policy import marks
@@ -21,13 +20,13 @@ if TYPE_CHECKING:
 SCRIPTS_MAX = 16  # files on the disk that one evaluation looks into
 
 
-@dataclass(slots=True)
 class Scripts:
     """Script files on the disk; each is looked into once, and adds to the work that is allowed."""
 
-    read_text: Callable[[str], str | None]
-    work_per_byte: int
-    seen: set[str] = field(default_factory=set)
+    def __init__(self, read_text: Callable[[str], str | None], work_per_byte: int) -> None:
+        self.read_text = read_text
+        self.work_per_byte = work_per_byte
+        self.seen = set[str]()
 
     def text(self, walker: Walker, path: str, state: State) -> str | None:
         """The text of a file, None where it may not be read or was looked into before."""

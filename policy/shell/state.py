@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from policy import marks
@@ -37,12 +36,14 @@ class Variable(NamedTuple):
         )
 
 
-@dataclass(slots=True)
 class Budget:
     """Counts work: statements visited plus words and texts expanded."""
 
-    limit: int
-    spent: int = 0
+    __slots__ = ("limit", "spent")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.spent = 0
 
     def spend(self, amount: int = 1) -> None:
         """Count; raises BudgetExceededError when the allowance is used up."""
@@ -51,41 +52,33 @@ class Budget:
             raise BudgetExceededError
 
 
-@dataclass(slots=True)
 class State:
     """The shell's state at one point of the walk; copied where a subshell begins."""
 
-    env: Mapping[str, str]
-    home: str
-    cwd: str
-    variables: dict[str, Variable] = field(default_factory=dict)
-    functions: dict[str, tuple[Statement, str]] = field(default_factory=dict)
-    aliases: dict[str, str] = field(default_factory=dict)
-    hashed: dict[str, str] = field(default_factory=dict)  # `hash -p path name`
-    parameters: tuple[str, ...] = ()
-    name: str = "bash"  # $0
-    files: dict[str, str] = field(default_factory=dict)  # contents this program wrote
-    links: dict[str, str] = field(default_factory=dict)  # links and copies this program made
-    exported: frozenset[str] = frozenset()  # names this program exports itself
-    integers: frozenset[str] = frozenset()  # names whose values are evaluated: `declare -i`
+    def __init__(self, env: Mapping[str, str], home: str, cwd: str) -> None:
+        self.env = env
+        self.home = home
+        self.cwd = cwd
+        self.variables: dict[str, Variable] = {}
+        self.functions: dict[str, tuple[Statement, str]] = {}
+        self.aliases: dict[str, str] = {}
+        self.hashed: dict[str, str] = {}  # `hash -p path name`
+        self.parameters: tuple[str, ...] = ()
+        self.name = "bash"  # $0
+        self.files: dict[str, str] = {}  # contents this program wrote
+        self.links: dict[str, str] = {}  # links and copies this program made
+        self.exported: frozenset[str] = frozenset()  # names this program exports itself
+        self.integers: frozenset[str] = frozenset()  # names evaluated as numbers: `declare -i`
 
     def copy(self) -> State:
-        """An independent copy, for a subshell or one arm of a branch."""
-        return State(
-            self.env,
-            self.home,
-            self.cwd,
-            dict(self.variables),
-            dict(self.functions),
-            dict(self.aliases),
-            dict(self.hashed),
-            self.parameters,
-            self.name,
-            self.files,
-            self.links,
-            self.exported,
-            self.integers,
-        )
+        """An independent copy, for a subshell or one arm of a branch; files are shared."""
+        twin = State.__new__(State)
+        vars(twin).update(vars(self))
+        twin.variables = dict(self.variables)
+        twin.functions = dict(self.functions)
+        twin.aliases = dict(self.aliases)
+        twin.hashed = dict(self.hashed)
+        return twin
 
     def take(self, other: State) -> None:
         """Become what the other is; the positional parameters stay, they are the caller's."""

@@ -37,7 +37,7 @@ def test_a_secret_is_found_with_its_kind_and_exactly(kind, before, secret, after
     assert redact(text).text == f"{before}[REDACTED:{kind}]{after}"
     in_bytes = redact(text.encode())
     assert in_bytes.text == f"{before}[REDACTED:{kind}]{after}".encode()
-    assert in_bytes.count == 1
+    assert len(in_bytes.secrets) == 1
 
 
 @pytest.mark.parametrize("text", NEGATIVES)
