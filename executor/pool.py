@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import trio
 
@@ -20,10 +20,16 @@ from executor.budget import Budget
 from executor.errors import SandboxError
 
 AGE_S_MAX = 600.0  # of what waits, and of a use that still counts
-PEAK_S = 60.0  # as many are kept as were in use at once within such a time
+PEAK_S = 60.0  # as many are kept as were wanted at once within such a time
+BURST_S = 0.5  # uses that begin within such a time are one burst, as of a batch of commands
+MAKING_S_MIN = 0.005
+REFILL_S = 1.0  # of a burst as many are kept as can be made in such a time, one by one
+AT_ONCE_S = 0.05  # what takes no longer to make, together, is made at once: much of it is waiting
 USES_MIN = 2  # what is used once may never be used again
+USES_MAX = 256
 KINDS_MAX = 64
 LOOK_S = 5.0  # between two looks at age and memory
+MEMORY_S = 0.25  # so long holds what was seen of the machine's memory
 RETRY_S = 60.0  # after one could not be made
 ROUNDS = 24  # of the scheduler, in which an answer comes from the end of its run to its client
 GUESS_BYTES = 24 << 20  # what one takes before the first of its kind is measured
@@ -63,30 +69,51 @@ class PoolState:
     trouble: str = ""  # why the last one that was tried could not be made
 
 
+class _Use(NamedTuple):
+    """When one was begun, how many there were then at once, and in the burst so far."""
+
+    at: float
+    at_once: int
+    in_burst: int
+
+
 @dataclass(slots=True, eq=False)
 class _Stock(Generic[K, M]):
     kind: K
     members: list[M] = field(default_factory=list)
-    uses: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=256))
+    uses: deque[_Use] = field(default_factory=lambda: deque(maxlen=USES_MAX))
+    burst: deque[float] = field(default_factory=lambda: deque(maxlen=USES_MAX))
     in_use: int = 0
     making: int = 0
     awaited: int = 0  # how many of those being made somebody waits for
     arrived: trio.Event = field(default_factory=trio.Event)
     bytes_each: int = GUESS_BYTES
+    making_s: float = REFILL_S
     not_before: float = 0.0
     hits: int = 0
     misses: int = 0
     trouble: str = ""
 
     def used_at(self) -> float:
-        return self.uses[-1][0] if self.uses else float("-inf")
+        return self.uses[-1].at if self.uses else float("-inf")
+
+    def begin_use(self, now: float) -> None:
+        self.in_use += 1
+        while self.burst and self.burst[0] <= now - BURST_S:
+            self.burst.popleft()
+        self.burst.append(now)
+        self.uses.append(_Use(now, self.in_use, len(self.burst)))
 
     def wanted(self, now: float) -> int:
         """How many should wait."""
-        recent = [at for at, _ in self.uses if at > now - AGE_S_MAX]
+        recent = [use for use in self.uses if use.at > now - AGE_S_MAX]
         if len(recent) < USES_MIN or now < self.not_before:
             return 0
-        return max((many for at, many in self.uses if at > now - PEAK_S), default=1)
+        peak = [use for use in recent if use.at > now - PEAK_S]
+        if not peak:
+            return 1
+        in_burst = min(max(use.in_burst for use in peak), int(REFILL_S / self.making_s))
+        return max(in_burst, *(use.at_once for use in peak))
 
 
 class Pool(Generic[K, M]):
@@ -105,6 +132,7 @@ class Pool(Generic[K, M]):
         self._budget = budget
         self._stocks: dict[Hashable, _Stock[K, M]] = {}
         self._stir = trio.Event()
+        self._memory_seen = (float("-inf"), False)  # when, and whether it was short
 
     @property
     def state(self) -> tuple[PoolState, ...]:
@@ -147,8 +175,7 @@ class Pool(Generic[K, M]):
     def use(self, kind: K) -> Iterator[None]:
         """While one of this kind is in use, waiting before or not. Afterwards others are made."""
         stock = self._stocks.setdefault(kind.key, _Stock(kind))
-        stock.in_use += 1
-        stock.uses.append((trio.current_time(), stock.in_use))
+        stock.begin_use(trio.current_time())
         try:
             yield
         finally:
@@ -172,21 +199,27 @@ class Pool(Generic[K, M]):
             self._empty()
 
     def _to_fill(self) -> Iterator[_Stock[K, M]]:
-        """What to make now, one at a time: the kind used last comes first."""
+        """What to make now: the kind used last comes first."""
         now = trio.current_time()
-        if self._is_busy() or any(stock.making for stock in self._stocks.values()):
+        being_made_s = sum(stock.making * stock.making_s for stock in self._stocks.values())
+        if self._is_busy():
             return
         for stock in sorted(self._stocks.values(), key=_Stock.used_at, reverse=True):
-            if len(stock.members) < stock.wanted(now) and self._afford(stock):
+            for _ in range(len(stock.members) + stock.making, stock.wanted(now)):
+                if being_made_s and being_made_s + stock.making_s > AT_ONCE_S:
+                    return
+                if not self._afford(stock):
+                    break
+                being_made_s += stock.making_s
                 yield stock
-                return
 
     def _afford(self, wanted: _Stock[K, M]) -> bool:
         """Whether there is memory for one more, if need be in place of what was used before it."""
-        if pressure.is_short():
+        if self._memory_is_short():
             return False
         others = sorted(self._stocks.values(), key=_Stock.used_at)
-        while not self._budget.claim(self._bytes() + wanted.bytes_each):
+        coming = sum(stock.making * stock.bytes_each for stock in self._stocks.values())
+        while not self._budget.claim(self._bytes() + coming + wanted.bytes_each):
             victim = next((s for s in others if s.members and s.used_at() < wanted.used_at()), None)
             if victim is None:
                 return False
@@ -194,6 +227,7 @@ class Pool(Generic[K, M]):
         return True
 
     async def _fill(self, stock: _Stock[K, M]) -> None:
+        begun_at = trio.current_time()
         try:
             member = await self._make(stock.kind)
         except (SandboxError, OSError) as error:
@@ -202,6 +236,7 @@ class Pool(Generic[K, M]):
         else:
             stock.trouble = ""
             stock.bytes_each = member.bytes
+            stock.making_s = min(stock.making_s, max(trio.current_time() - begun_at, MAKING_S_MIN))
             stock.members.append(member)
             self._budget.claim(self._bytes())
         finally:
@@ -213,7 +248,7 @@ class Pool(Generic[K, M]):
     def _give_up(self) -> None:
         """What is old, what nobody wants any more, and all when memory is short."""
         now = trio.current_time()
-        short = any(stock.members for stock in self._stocks.values()) and pressure.is_short()
+        short = any(stock.members for stock in self._stocks.values()) and self._memory_is_short()
         for key, stock in list(self._stocks.items()):
             wanted = 0 if short else stock.wanted(now)
             old = [member for member in stock.members if member.made_at < now - AGE_S_MAX]
@@ -229,6 +264,13 @@ class Pool(Generic[K, M]):
                 self._stocks.pop(stock.kind.key)
                 for member in stock.members:
                     self._bury(member)
+
+    def _memory_is_short(self) -> bool:
+        at, short = self._memory_seen
+        if trio.current_time() >= at + MEMORY_S:
+            short = pressure.is_short()
+            self._memory_seen = (trio.current_time(), short)
+        return short
 
     def _empty(self) -> None:
         for stock in self._stocks.values():

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 BURIAL_S_MAX = 10.0
 RUSH_S = 2.0
+LINGERING_MAX = 64  # ended cells that wait for the end of a rush,
+LINGERING_BYTES_MAX = 8 << 20  # each of them holding less than this
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class Supply:
         # on the way out, and hand over what they leave.
         self._tending = trio.CancelScope(shield=True)
         self._opened: dict[object, float] = {}  # when what is in use was asked for
+        self._calm = trio.Event()
         self.pool: Pool[Kind, Waiting] | None = None
         if budget is not None and placement.tier == "A":
             self.pool = Pool(self._make, self._discard, self._is_busy, budget)
@@ -86,6 +89,9 @@ class Supply:
         finally:
             del self._opened[use]
             self._end(remains)
+            if not self._is_busy():
+                self._calm.set()
+                self._calm = trio.Event()
 
     def _describe(self, job: Job, layout: Layout, session: bool) -> _Wanted:
         placement = self._placement
@@ -123,9 +129,20 @@ class Supply:
 
     def _end(self, remains: Remains) -> None:
         """End a cell; what it leaves is taken away behind the answer."""
-        if remains.cell:
+        if remains.cell and not self._may_linger(remains.cell, remains.group):
             remains.cell.end()
         self._dead.send_nowait(remains)
+
+    def _may_linger(self, cell: Cell, group: cgroup.Group | None) -> bool:
+        """Whether a cell in which nothing runs any more is ended only after the rush.
+
+        To take its namespaces down is work for the kernel, and runs wait for a processor.
+        """
+        if not cell.is_over or group is None or not self._is_busy():
+            return False
+        if self._unburied() >= LINGERING_MAX:
+            return False
+        return (group.memory_bytes() or LINGERING_BYTES_MAX) < LINGERING_BYTES_MAX
 
     def _is_busy(self) -> bool:
         """Whether runs come one upon the other. What goes on for long, or is a session, is none."""
@@ -147,8 +164,16 @@ class Supply:
         """Take away what ended runs left on the host, until all of it is gone after `close`."""
         with trio.CancelScope(shield=True):
             async for remains in self._to_bury:
+                if self._is_busy() and self._unburied() < LINGERING_MAX:
+                    with trio.move_on_after(RUSH_S):
+                        await self._calm.wait()
+                if remains.cell:
+                    remains.cell.end()
                 with trio.move_on_after(BURIAL_S_MAX):
                     await bury(remains)
+
+    def _unburied(self) -> int:
+        return self._to_bury.statistics().current_buffer_used
 
     def close(self) -> None:
         """No more runs."""
