@@ -25,7 +25,8 @@ class SearchAnswer:
 class IndexAnswer:
     """What became searchable, and what was left out and why.
 
-    `labelled` tells whether `source` finds it; the files of a folder go by their own paths.
+    `labelled` tells whether `source` finds it; the files of a folder go by their own paths, and
+    `source` is the folder's (the whole one where it is the project).
     `skipped` counts by reason what `left_out` lists path by path. `unchanged`, `renamed` and
     `removed` and `ignored` (those that git has come to ignore, and that are forgotten) count files
     that a folder's earlier pass had. `converted` says what was done to the

@@ -20,7 +20,7 @@ import executor
 import kb
 from ctxmode import bugs, diagnosis, searching, translation
 from ctxmode.answers import BatchAnswer, IndexAnswer, SearchAnswer
-from ctxmode.batch import USED_UP, BatchRequest, run_commands
+from ctxmode.batch import USED_UP, BatchRequest, request_of, run_commands
 from ctxmode.config import Config, prepare_storage
 from ctxmode.diagnosis import Diagnosis
 from ctxmode.engine_settings import engine_settings
@@ -103,6 +103,18 @@ class App:
             answer = await self._keep.answer(completed, request, name=name, always=always_keep)
         return await logged(self.config, request, answer)
 
+    async def check(self, request: Request, name: str) -> None:
+        """Refuse what `execute` would refuse of a request as such, and run nothing.
+
+        Raises:
+            UsageError: it says so of `name`.
+        """
+        try:
+            with translated():
+                await self._engine.check(request)
+        except UsageError as error:
+            raise UsageError(f"{name}: {error.message}", error.hint) from error
+
     async def interrupt(self, session: str) -> bool:
         """Tell what runs in a session to stop, as Ctrl-C does; whether any does."""
         with translated():
@@ -126,15 +138,25 @@ class App:
         """All programs in the background that are still known, of one owner."""
         return self._backgrounds.all(owner)
 
-    async def batch(self, request: BatchRequest, caller: Caller | None = None) -> BatchAnswer:
-        """Run the commands, then ask the queries of what they printed."""
+    async def batch(
+        self, request: BatchRequest, caller: Caller | None = None, told: Told = told_to_nobody
+    ) -> BatchAnswer:
+        """Run the commands, then ask the queries of what they printed.
+
+        `told` hears how many commands are done.
+
+        Raises:
+            UsageError: one of them can't be run as asked; then none was.
+        """
+        for command in request.commands:
+            await self.check(request_of(command, request, request.timeout_s), command.label)
         ask = bool(request.queries)
 
         async def execute(one: Request, label: str) -> Answer:
             return await self.execute(one, name=label, always_keep=ask, caller=caller)
 
         deadline = trio.current_time() + request.total_s
-        commands = await run_commands(request, execute, deadline)
+        commands = await run_commands(request, execute, deadline, told)
         if not ask:
             return BatchAnswer(commands)
         ids = [

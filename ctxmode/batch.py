@@ -10,6 +10,7 @@ import trio
 
 from ctxmode.answers import CommandAnswer
 from ctxmode.errors import ContextModeError
+from ctxmode.waiting_line import Told, told_to_nobody
 from executor.keep import Answer
 from executor.model import Limits, Request
 
@@ -63,8 +64,10 @@ async def run_commands(
     batch: BatchRequest,
     execute: Callable[[Request, str], Awaitable[Answer]],
     deadline: float,
+    told: Told = told_to_nobody,
 ) -> tuple[CommandAnswer, ...]:
-    """Every command's answer, in the order given. `execute` gets the request and the label.
+    """Every command's answer, in the order given. `execute` gets the request and the label,
+    `told` how many are done.
 
     At the deadline, on trio's clock, whatever is not finished is given up.
     """
@@ -75,11 +78,25 @@ async def run_commands(
     async def work(waiting: Iterator[tuple[int, BatchCommand]]) -> None:
         for number, command in waiting:
             answers[number] = await _run_one(command, batch, deadline, execute)
+            told(len(answers), len(batch.commands))
 
     async with trio.open_nursery() as nursery:
         for _ in range(batch.workers):
             nursery.start_soon(work, waiting)
     return tuple(answers[number] for number in range(len(batch.commands)))
+
+
+def request_of(command: BatchCommand, batch: BatchRequest, timeout_s: float | None) -> Request:
+    """What is run for one command."""
+    return Request(
+        command.language,
+        code=command.command,
+        cwd=batch.cwd,
+        timeout_s=timeout_s,
+        profile=batch.profile,
+        # As many at once as were asked for, whatever the usual number is.
+        background=batch.concurrency is not None,
+    )
 
 
 async def _run_one(
@@ -91,19 +108,10 @@ async def _run_one(
     left_s = deadline - trio.current_time() - min(RESERVE_S_MAX, RESERVE_SHARE * batch.total_s)
     if left_s <= 0:
         return _skipped(command, f"{USED_UP} by the commands before it")
-    request = Request(
-        command.language,
-        code=command.command,
-        cwd=batch.cwd,
-        timeout_s=left_s,
-        profile=batch.profile,
-        # As many at once as were asked for, whatever the usual number is.
-        background=batch.concurrency is not None,
-    )
     answer = None
     with trio.move_on_at(deadline):
         try:
-            answer = await execute(request, command.label)
+            answer = await execute(request_of(command, batch, left_s), command.label)
         except (ContextModeError, OSError) as error:  # the others' answers are not lost with it
             return _skipped(command, str(error))
     if answer is None:

@@ -170,8 +170,9 @@ def _added(store: Store, label: str, content: bytes, request: IndexRequest) -> I
 def _folder_answer(report: DirectoryReport, config: Config, request: IndexRequest) -> IndexAnswer:
     notes = ["the label is not used for a folder"] * bool(request.source)
     notes += [f"only the first {request.max_files} files were taken"] * report.truncated
+    below = report.root.relative_to(config.project)
     return IndexAnswer(
-        source=str(report.root.relative_to(config.project)),
+        source=str(below) if below.parts else str(config.project),
         files=len(report.indexed),
         sections=report.chunks,
         bytes=report.bytes_indexed,

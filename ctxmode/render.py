@@ -238,11 +238,12 @@ def index_text(answer: IndexAnswer) -> str:
         (answer.removed, "gone from the disk, and forgotten"),
         (answer.ignored, "ignored by git by now, and forgotten"),
     )
+    named = f"as {answer.source}" if answer.labelled else f"of the folder {answer.source}"
     lines = [
-        f"Indexed {answer.files} files, {answer.sections} sections, {size(answer.bytes)} "
-        f"as {answer.source}{converted}.",
-        *(f"{count} files {what}." for count, what in files if count),
-        *([f"{answer.redactions} secrets were redacted."] if answer.redactions else []),
+        f"Indexed {counted(answer.files, 'file')}, {counted(answer.sections, 'section')}, "
+        f"{size(answer.bytes)} {named}{converted}.",
+        *(f"{counted(count, 'file')} {what}." for count, what in files if count),
+        *([f"Secrets redacted: {answer.redactions}."] if answer.redactions else []),
         *([f"Words to search it for: {', '.join(answer.terms)}."] if answer.terms else []),
         *([f"Left out: {skipped}."] if skipped else []),
         *answer.notes,
@@ -250,12 +251,17 @@ def index_text(answer: IndexAnswer) -> str:
     return "\n".join(lines)
 
 
+def counted(count: int, noun: str) -> str:
+    """A number of things, in words."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def purged_text(purged: Purged) -> str:
     """What was forgotten."""
     if not purged.sources:
         return "Nothing fits; nothing was forgotten."
     return (
-        f"Forgot {purged.sources} sources with {purged.chunks} sections, "
+        f"Forgot {counted(purged.sources, 'source')} with {counted(purged.chunks, 'section')}, "
         f"{size(purged.text_bytes)} of text."
     )
 

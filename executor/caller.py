@@ -1,8 +1,9 @@
-"""Who asks for a run: what a rule may send them to, and how a person is asked for consent."""
+"""Who asks for a run: what a rule may send them to, what they are asked, what they are told."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,9 @@ from executor.model import Status
 Consent = Callable[[Mapping[str, Any]], Awaitable[bool | None]]
 """Asks a person whether to go on, given the verdict as JSON. None: nobody could be asked."""
 
+Preparing = Callable[[str], AbstractContextManager[object]]
+"""Tells a person what is made ready before a program can run, for as long as the block lasts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:
@@ -18,6 +22,7 @@ class Caller:
 
     tools: frozenset[str] = frozenset()
     consent: Consent | None = None
+    preparing: Preparing = nullcontext
 
     async def settle(self, verdict: Mapping[str, Any]) -> Mapping[str, Any]:
         """The verdict, and under `consent` what a person said to one that asks."""

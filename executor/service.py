@@ -98,7 +98,8 @@ class Executor:
         """One program, from its request to its end. Cancelling ends all of it, also its session.
 
         `on_output` gets every chunk as it comes, with the stream's name; `observe` gets the run's
-        record when its turn has come; `caller` is who may be asked for consent.
+        record when its turn has come; `caller` is who may be asked for consent, and is told
+        what the first run of a language waits for.
         Runs in the background take no turn from the others.
 
         Raises:
@@ -111,10 +112,13 @@ class Executor:
         )
         if unmet := self._unmet(checked):
             return Completed(self._refused(request, Status.SANDBOX_UNAVAILABLE, unmet))
-        verdict = await self._verdict(checked, caller or Caller())
+        caller = caller or Caller()
+        verdict = await self._verdict(checked, caller)
         if verdict and (status := refusal(verdict)):
             return Completed(self._refused(request, status, str(verdict["message"]), verdict))
-        chosen = await self._toolchains.choose(checked.language, interactive=request.interactive)
+        chosen = await self._toolchains.choose(
+            checked.language, interactive=request.interactive, preparing=caller.preparing
+        )
         if isinstance(chosen, LanguageReport):
             raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
         if request.session is None:
@@ -125,6 +129,16 @@ class Executor:
             completed = await self._in_session(name, checked, chosen, on_output)
         result = replace(completed.result, verdict=verdict, toolchain=chosen.toolchain.name)
         return replace(completed, result=result)
+
+    async def check(self, request: Request) -> None:
+        """Refuse what `run` would refuse of the request as such, and run nothing.
+
+        Raises:
+            RequestError: the request can't be run as asked; its hint says what to do.
+        """
+        await trio.to_thread.run_sync(
+            check, request, self.project, self._terms.profiles, self._terms.limits
+        )
 
     async def interrupt(self, session: str, owner: str = "") -> bool:
         """Tell what runs in a session to stop, as Ctrl-C at a terminal does; whether any does.

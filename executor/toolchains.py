@@ -7,12 +7,14 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 import trio
 
 import runtimes
+from executor.caller import Preparing
 from executor.model import Limits, Status
 from executor.placement import Layout
 from executor.program_job import job_of
@@ -70,13 +72,18 @@ class Toolchains:
         self._busy: dict[str, trio.Lock] = {name: trio.Lock() for name in found}
 
     async def choose(
-        self, language: runtimes.Language, *, interactive: bool = False
+        self,
+        language: runtimes.Language,
+        *,
+        interactive: bool = False,
+        preparing: Preparing = nullcontext,
     ) -> runtimes.Candidate | LanguageReport:
         """The candidate to run this language with, or a report that says why there is none.
 
-        For `interactive` use it is one that converses well, where there is any.
+        For `interactive` use it is one that converses well, where there is any. `preparing` tells
+        what has to be proven first.
         """
-        results = await self._probe_all(language)
+        results = await self._probe_all(language, preparing)
         chosen = runtimes.choose(results, runtimes.conversing(language) if interactive else ())
         if chosen is None:
             return self._missing(language, results)
@@ -123,13 +130,17 @@ class Toolchains:
             hint=missing.hint,
         )
 
-    async def _probe_all(self, language: runtimes.Language) -> list[runtimes.ProbeResult]:
+    async def _probe_all(
+        self, language: runtimes.Language, preparing: Preparing = nullcontext
+    ) -> list[runtimes.ProbeResult]:
         candidates = self._found[language.name].candidates
         async with self._busy[language.name]:
             if unknown := [c for c in candidates if _key(c) not in self._answers]:
-                async with trio.open_nursery() as nursery:
-                    for candidate in unknown:
-                        nursery.start_soon(self._probe, candidate)
+                names = ", ".join(dict.fromkeys(c.toolchain.name for c in unknown))
+                with preparing(f"first use of {language.title}: trying {names} in the sandbox"):
+                    async with trio.open_nursery() as nursery:
+                        for candidate in unknown:
+                            nursery.start_soon(self._probe, candidate)
                 await trio.to_thread.run_sync(_save, self._cache_file, dict(self._answers))
         results = []
         for candidate in candidates:

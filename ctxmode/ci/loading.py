@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,8 +11,9 @@ from typing import Any
 from ctxmode.ci.graph import check_graph
 from ctxmode.ci.model import Pipeline, Step
 from ctxmode.commands.run_options import limits
-from ctxmode.configuration import ConfigFile, read
+from ctxmode.configuration import ConfigFile, parse, read
 from ctxmode.errors import UsageError
+from ctxmode.suggestions import or_all
 from executor.model import Limits
 from runtimes import UnknownLanguage, language, language_for_file
 
@@ -20,6 +23,7 @@ STEP_KEYS = (
     *("artifacts", "expect_exit", "profile", "timeout_s", "limits"),
 )
 STEPS_MAX = 500
+PLACEHOLDER = re.compile(r"\{matrix\.([^{}]*)\}")
 
 
 def load(path: Path, project: Path, usual: Limits) -> Pipeline:
@@ -29,8 +33,33 @@ def load(path: Path, project: Path, usual: Limits) -> Pipeline:
         UsageError: the file can't be read, or holds what means nothing.
     """
     if not path.is_file():
-        raise UsageError(f"{path} is not a file", "Give the file of a pipeline: ci FILE.toml")
-    file = read(path)
+        raise UsageError(
+            f"{path} is not a file", "Give the file of a pipeline: ci FILE.toml, or - for stdin."
+        )
+    return pipeline_of(read(path), project, usual)
+
+
+def load_stdin(project: Path, usual: Limits) -> Pipeline:
+    """The pipeline that stdin holds; errors call it so.
+
+    Raises:
+        UsageError: it is not UTF-8, or holds what means nothing.
+    """
+    try:
+        text = sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"stdin is not UTF-8: {error}", "Pipe in the TOML of a pipeline."
+        ) from error
+    return pipeline_of(parse(Path("stdin"), text), project, usual)
+
+
+def pipeline_of(file: ConfigFile, project: Path, usual: Limits) -> Pipeline:
+    """The pipeline that a file's data describes.
+
+    Raises:
+        UsageError: it holds what means nothing.
+    """
     for key in file.data:
         if key not in KEYS:
             raise file.unknown((key,), KEYS)
@@ -44,7 +73,7 @@ def load(path: Path, project: Path, usual: Limits) -> Pipeline:
     reader = _Reader(file, project, usual)
     steps = tuple(reader.step(number, table) for number, table in enumerate(tables, start=1))
     check_graph(file, steps)
-    return Pipeline(str(file.data.get("name", path.stem)), str(path), steps)
+    return Pipeline(str(file.data.get("name", file.path.stem)), str(file.path), steps)
 
 
 class _Reader:
@@ -76,6 +105,7 @@ class _Reader:
         if not name:
             raise self._error((), f"step {number} has no name", 'Write name = "…".')
         code, script = self._text(given, "code"), self._text(given, "script")
+        self._check_placeholders(given)
         return Step(
             name=name,
             language=self._language(given, script),
@@ -146,6 +176,20 @@ class _Reader:
             if not all(isinstance(value, str | int | float | bool) for value in values):
                 raise self._error(("matrix", key), f"{key} has {values!r}", "Give plain values.")
         return {key: tuple(values) for key, values in matrix.items()}
+
+    def _check_placeholders(self, given: Mapping[str, Any]) -> None:
+        """Whatever is to be replaced has something to be replaced by. Code may mean its braces."""
+        known = self._matrix(given)
+        texts = (
+            *(("args", text) for text in self._texts(given, "args")),
+            *(("env", text) for text in self._env(given).values()),
+            *(("artifacts", text) for text in self._texts(given, "artifacts")),
+        )
+        for key, text in texts:
+            for name in PLACEHOLDER.findall(text):
+                if name not in known:
+                    hint = or_all(name, known, "It has") if known else "Write matrix = { … }."
+                    raise self._error((key,), f"no {name!r} in the step's matrix", hint)
 
     def _env(self, given: Mapping[str, Any]) -> Mapping[str, str]:
         env = given.get("env", {})

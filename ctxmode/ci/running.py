@@ -39,7 +39,14 @@ class Setting:
 
 
 async def run_pipeline(app: App, pipeline: Pipeline, setting: Setting) -> Report:
-    """Every case of every step, in an order that their needs allow."""
+    """Every case of every step, in an order that their needs allow.
+
+    Raises:
+        UsageError: a case can't be run as asked; then none was.
+    """
+    for case in (case for step in pipeline.steps for case in cases_of(step)):
+        where = f"{pipeline.path}:{case.step.line}: {case.name}"
+        await app.check(request_of(case, setting.artifacts), where)
     started = time.monotonic()
     running = _Running(app, pipeline, setting)
     async with trio.open_nursery() as nursery:
@@ -116,29 +123,33 @@ class _Running:
         await trio.to_thread.run_sync(lambda: shutil.rmtree(folder, ignore_errors=True))
         outcome = Outcome(case.name, case.step.name, case.step.line, Verdict.FAILED)
         try:
-            answer = await self._app.execute(self._request(case), name=case.name)
+            answer = await self._app.execute(
+                request_of(case, self._setting.artifacts), name=case.name
+            )
             answer = await trio.to_thread.run_sync(deliver, answer, folder)
         except (ContextModeError, OSError) as error:
             return replace(outcome, reason=str(error))
         return _judged(case, answer, outcome)
 
-    def _request(self, case: Case) -> Request:
-        step = case.step
-        env = {name: case.filled(text) for name, text in step.env.items()}
-        env |= {f"MATRIX_{key.upper()}": str(value) for key, value in case.values.items()}
-        if step.needs:
-            env[ARTIFACTS_VARIABLE] = str(self._setting.artifacts)
-        return Request(
-            step.language,
-            code=None if step.code is None else case.filled(step.code),
-            path=step.script,
-            args=tuple(map(case.filled, step.args)),
-            env=env,
-            artifacts=tuple(map(case.filled, step.artifacts)),
-            timeout_s=step.timeout_s,
-            limits=step.limits,
-            profile=step.profile,
-        )
+
+def request_of(case: Case, artifacts: Path) -> Request:
+    """What is run for one case, when those that it needs hand their files back to `artifacts`."""
+    step = case.step
+    env = {name: case.filled(text) for name, text in step.env.items()}
+    env |= {f"MATRIX_{key.upper()}": str(value) for key, value in case.values.items()}
+    if step.needs:
+        env[ARTIFACTS_VARIABLE] = str(artifacts)
+    return Request(
+        step.language,
+        code=None if step.code is None else case.filled(step.code),
+        path=step.script,
+        args=tuple(map(case.filled, step.args)),
+        env=env,
+        artifacts=tuple(map(case.filled, step.artifacts)),
+        timeout_s=step.timeout_s,
+        limits=step.limits,
+        profile=step.profile,
+    )
 
 
 def _judged(case: Case, answer: Answer, outcome: Outcome) -> Outcome:

@@ -15,6 +15,7 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, with_app
 from ctxmode.render import BY_VERB, batch_text
 from ctxmode.suggestions import or_all
+from ctxmode.waiting_line import told_to_nobody, waiting
 
 KEYS = ("commands", "queries", "timeout_s", "concurrency", "cwd", "scope", "profile")
 COMMAND_KEYS = ("label", "command", "language")
@@ -37,7 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    answer = with_app(args, partial(App.batch, request=parse(_read(args.file))))
+    request = parse(_read(args.file))
+    with nullcontext(told_to_nobody) if args.json else waiting("running commands") as told:
+        answer = with_app(args, partial(App.batch, request=request, told=told))
     if args.json:
         print_json(answer.to_json())
     else:

@@ -1,6 +1,6 @@
 """Run a pipeline of steps, each in the sandbox, and report on it.
 
-FILE.toml holds [[step]] tables:
+FILE.toml, or stdin with -, holds [[step]] tables:
 
   [[step]]
   name = "count"
@@ -33,6 +33,8 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -42,7 +44,7 @@ from ctxmode.ci import reports
 from ctxmode.ci.cache import CaseCache
 from ctxmode.ci.graph import cases_of
 from ctxmode.ci.live import progress
-from ctxmode.ci.loading import load
+from ctxmode.ci.loading import load, load_stdin
 from ctxmode.ci.model import Outcome, Pipeline, Report
 from ctxmode.ci.running import Setting, run_pipeline
 from ctxmode.config import load_config
@@ -52,7 +54,7 @@ from ctxmode.launch import print_json, with_app
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE.toml")
+    parser.add_argument("file", metavar="FILE.toml|-", help="the pipeline; - is stdin")
     parser.add_argument(
         "--reports",
         default=".ctxmode-ci",
@@ -82,13 +84,15 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--jobs is {args.jobs}", "Give 1 to 64.")
     config = load_config(args.project)
     usual = load_settings(config.project, config.config_home).limits
-    pipeline = load(Path(args.file), config.project, usual)
+    stdin = args.file == "-"
+    pipeline = (load_stdin if stdin else partial(load, Path(args.file)))(config.project, usual)
     folder = (config.project / args.reports).resolve()
     if not folder.is_relative_to(config.project) or folder == config.project:
         raise UsageError(
             f"--reports {args.reports!r} is no folder of its own in the project",
             "Steps read there what others handed back: name a folder below the project.",
         )
+    _prepare(folder)
     before = _before(folder) if args.rerun_failed else {}
     cache = CaseCache(config.state_dir / "ci", config.project) if args.cache else None
     total = sum(len(cases_of(step)) for step in pipeline.steps)
@@ -125,18 +129,29 @@ def _before(folder: Path) -> dict[str, Outcome]:
         ) from error
 
 
-def _write(report: Report, folder: Path) -> None:
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / ".gitignore").write_text("*\n")
-        (folder / "report.json").write_text(json.dumps(report.to_json(), indent=2) + "\n")
-        (folder / "report.md").write_text(reports.markdown(report))
-        (folder / "junit.xml").write_text(reports.junit(report))
+        yield
     except OSError as error:
         raise ContextModeError(
             f"the report cannot be written to {folder}: {error.strerror}",
             "Free some space there, or name another folder with --reports.",
         ) from error
+
+
+def _prepare(folder: Path) -> None:
+    """See that there is a place for the report, before what it tells of takes its time."""
+    with _writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".gitignore").write_text("*\n")
+
+
+def _write(report: Report, folder: Path) -> None:
+    with _writing(folder):
+        (folder / "report.json").write_text(json.dumps(report.to_json(), indent=2) + "\n")
+        (folder / "report.md").write_text(reports.markdown(report))
+        (folder / "junit.xml").write_text(reports.junit(report))
 
 
 def _show(report: Report, args: argparse.Namespace) -> None:

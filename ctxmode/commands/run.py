@@ -32,6 +32,7 @@ from ctxmode.launch import print_json, with_app
 from ctxmode.live import LiveOutput
 from ctxmode.render import BY_VERB, answer_text, changes_text, ending, refusal_text, run_notes, size
 from ctxmode.suggestions import or_all
+from ctxmode.waiting_line import waiting
 from executor import Caller
 from executor.jobs import first_line
 from executor.keep import Answer
@@ -79,7 +80,10 @@ def run(args: argparse.Namespace) -> int:
     request = request_from(args)
     live = not args.json and args.intent is None
     folder = Path.cwd() / args.artifacts_dir
-    answer = with_app(args, partial(_execute, request=request, live=live, folder=folder))
+    caller = Caller(consent=_consent) if args.json else Caller(consent=_consent, preparing=waiting)
+    answer = with_app(
+        args, partial(_execute, request=request, caller=caller, live=live, folder=folder)
+    )
     _show(answer, args)
     result = answer.result
     return exit_codes.for_run(result.status.value, result.exit_code, result.signal)
@@ -194,17 +198,14 @@ async def _consent(verdict: Mapping[str, Any]) -> bool | None:
     return answer.strip().lower() in ("y", "yes")
 
 
-CALLER = Caller(consent=_consent)
-
-
-async def _execute(app: App, request: Request, live: bool, folder: Path) -> Answer:
+async def _execute(app: App, request: Request, caller: Caller, live: bool, folder: Path) -> Answer:
     if request.cwd is None:
         request = replace(request, cwd=_own_folder(app.config.project))
     if not live:
-        return deliver(await app.execute(request, name=_called(request), caller=CALLER), folder)
+        return deliver(await app.execute(request, name=_called(request), caller=caller), folder)
     async with LiveOutput.open(sys.stdout.buffer, sys.stderr.buffer) as output:
         answer = await app.execute(
-            request, name=_called(request), on_output=output.feed, caller=CALLER
+            request, name=_called(request), on_output=output.feed, caller=caller
         )
     return deliver(answer, folder)
 

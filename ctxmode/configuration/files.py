@@ -55,6 +55,15 @@ def read(path: Path) -> ConfigFile:
         return ConfigFile(path)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}", "Mend it or remove it.") from error
+    return parse(path, text)
+
+
+def parse(path: Path, text: str) -> ConfigFile:
+    """The data of a file's text.
+
+    Raises:
+        UsageError: it is no TOML.
+    """
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:

@@ -108,6 +108,13 @@ class Conversation:
             self._note = line[: 4 * LINE_CHARS_MAX].decode("utf-8", "replace")
 
     @contextmanager
+    def preparing(self, what: str) -> Iterator[None]:
+        """Have the progress display say what is made ready."""
+        self._note = what
+        yield
+        self._note = ""
+
+    @contextmanager
     def progress(self) -> Iterator[None]:
         """Tell how long it goes on inside, and what was last printed, a client that asked for it.
 

@@ -7,7 +7,7 @@ forbidding: agents follow an offer, and every word here is paid for in every con
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -40,12 +40,12 @@ class Call:
     @property
     def caller(self) -> Caller:
         """Who asks, as rules see it: with these tools, and a person who may be asked."""
-        return Caller(self.tools, self.conversation.consent)
+        return Caller(self.tools, self.conversation.consent, self.conversation.preparing)
 
     @property
     def caller_midway(self) -> Caller:
         """The same for one of several programs, when others may have run already."""
-        return Caller(self.tools, partial(self.conversation.consent, may_restart=False))
+        return replace(self.caller, consent=partial(self.conversation.consent, may_restart=False))
 
     async def execute(self, request: Request) -> Answer:
         """Run a program, with its output in the progress display."""

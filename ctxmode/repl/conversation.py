@@ -17,6 +17,8 @@ from ctxmode.live import LiveOutput
 from ctxmode.render import ending, refusal_text
 from ctxmode.repl import orders
 from ctxmode.repl.reading import Reader
+from ctxmode.waiting_line import waiting
+from executor import Caller
 from executor.model import Request, Result, Status
 
 SESSION = "repl"
@@ -24,6 +26,7 @@ REACTION_S_MAX = 3.0
 """How long an interpreter may take to stop at Ctrl-C before its session is ended."""
 AGAIN_S = 1.0
 """After which it is told again: a process that was just being forked has missed the first time."""
+CALLER = Caller(preparing=waiting)
 _PLAIN = (Status.OK, Status.NONZERO_EXIT)
 _CHANGED = ("ended", "interpreter", "continued, with", "started: ")  # what a person has to know
 
@@ -86,7 +89,7 @@ class Conversation:
 
     async def _execute(self, request: Request) -> None:
         async with LiveOutput.open(sys.stdout.buffer, sys.stderr.buffer) as output:
-            answer = await self.app.execute(request, on_output=output.feed)
+            answer = await self.app.execute(request, on_output=output.feed, caller=CALLER)
         _tell(answer.result)
 
     async def _watch(self, interrupts: AsyncIterator[int], program: trio.CancelScope) -> None:

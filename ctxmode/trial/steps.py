@@ -21,6 +21,7 @@ from ctxmode.errors import ContextModeError
 from ctxmode.searching import SearchRequest
 from ctxmode.trial.corpus import Corpus, gather
 from ctxmode.trial.questions import INPUT_NAME, PROGRAMS, QUESTIONS, WORD, Program
+from ctxmode.waiting_line import waiting
 from executor import Request, Status
 
 RUN_S_MAX = 50.0
@@ -114,7 +115,8 @@ async def run_trial(config: Config, report: Callable[[Answered], None]) -> Trial
     started = trio.current_time()
     corpus = await trio.to_thread.run_sync(gather, config.project)
     async with _own_project(config, corpus) as app:
-        diagnosis = await app.doctor()
+        with waiting("proving languages") as told:
+            diagnosis = await app.doctor(told=told)
         runnable = [p for p in PROGRAMS if diagnosis.languages[p.language].runnable]
         answers = await _answer_all(app, corpus, runnable, report)
         listed = await _list_and_search(app, corpus)

@@ -31,6 +31,7 @@ def test_a_file_goes_by_its_path_or_its_label(store, config, rules):
 def test_a_folder_is_indexed_and_says_what_it_left_out(store, config, rules):
     answer = index(store, config, rules, IndexRequest(path="."))
     assert answer.files >= 2
+    assert answer.source == str(config.project)
     assert any("Read(./secret.txt)" in reason for reason in answer.skipped)
     assert not any("password" in hit.text for hit in store.search("retry", limit=50)[0].hits)
 

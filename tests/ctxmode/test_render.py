@@ -202,9 +202,9 @@ def test_indexing_says_what_was_left_out():
         "docs", 3, 12, 2048, False, unchanged=1, redactions=2, skipped=skipped, notes=("a note",)
     )
     assert index_text(answer).splitlines() == [
-        "Indexed 3 files, 12 sections, 2.0 KB as docs.",
-        "1 files unchanged since the last time.",
-        "2 secrets were redacted.",
+        "Indexed 3 files, 12 sections, 2.0 KB of the folder docs.",
+        "1 file unchanged since the last time.",
+        "Secrets redacted: 2.",
         "Left out: 2 binary.",
         "a note",
     ]

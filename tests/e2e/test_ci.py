@@ -127,3 +127,40 @@ def test_what_cannot_be_run_is_told(place, project, arguments, said):
     done = place.run("ci", *arguments)
     assert done.returncode == 2
     assert said in done.stderr.decode()
+
+
+def test_a_pipeline_comes_by_stdin(place):
+    pipeline = b'[[step]]\nname = "a"\nlanguage = "shell"\ncode = "echo here; exit 4"\n'
+    done = place.run("ci", "-", "--github", stdin=pipeline)
+    assert done.returncode == 1
+    assert "::error file=stdin,line=1,title=a::" in done.stdout.decode()
+    wrong = place.run("ci", "-", stdin=b"[[step]]\nname = 3\n")
+    assert wrong.stderr.decode().startswith("context-mode: stdin:2: name is 3\n")
+    assert "stdin is not UTF-8" in place.run("ci", "-", stdin=b"\xff").stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        ('code = "1"\nprofile = "biuld"', "9: b: unknown profile 'biuld'\n  did you mean build?"),
+        ('code = " "', "9: b: the code is empty"),
+        ('code = "1"\nenv = { "A=B" = "1" }', "9: b: 'A=B' holds a NUL byte or a misplaced ="),
+        ('code = "1"\nargs = ["{matrix.x}"]', "13: no 'x' in the step's matrix"),
+    ],
+)
+def test_a_late_step_that_cannot_be_run_is_told_before_the_first_runs(place, last, said):
+    (place.project / "pipeline.toml").write_text(
+        'profile = "build"\n\n[[step]]\nname = "a"\nlanguage = "shell"\ncode = "touch ran"\n\n\n'
+        f'[[step]]\nname = "b"\nlanguage = "shell"\n{last}\nneeds = ["a"]\n'
+    )
+    done = place.run("ci", "pipeline.toml")
+    assert done.returncode == 2
+    assert f"pipeline.toml:{said}" in done.stderr.decode()
+    assert not (place.project / "ran").exists()
+
+
+def test_a_report_that_cannot_be_written_is_told_before_anything_runs(place, project):
+    (project / "taken").touch()
+    done = place.run("ci", "pipeline.toml", "--reports", "taken")
+    assert done.returncode == 1
+    assert done.stderr.decode().splitlines()[0].endswith("taken: File exists")

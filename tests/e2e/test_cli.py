@@ -290,6 +290,21 @@ def test_search_tells_nothing_indexed_from_no_match(place):
     assert b"No passage matches" in place.run("search", "zzyzx").stdout
 
 
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        ({"label": "b", "command": "1", "language": "pyhton"}, "b: unknown language 'pyhton'"),
+        ({"label": "b", "command": " "}, "b: the code is empty"),
+    ],
+)
+def test_a_batch_with_a_command_that_cannot_be_run_runs_none(place, second, said):
+    batch = {"profile": "build", "commands": ["touch ran", second]}
+    done = place.run("batch", "-", stdin=json.dumps(batch).encode())
+    assert done.returncode == 2
+    assert done.stderr.decode().startswith(f"context-mode: {said}")
+    assert not (place.project / "ran").exists()
+
+
 def test_a_batch_shows_every_exit_code_and_answers_its_queries(place):
     batch = {
         "commands": ["echo the answer is 42", {"label": "bad", "command": "exit 7"}],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -154,7 +155,8 @@ def test_indexing_shows_how_far_it_is_and_then_what_came_of_it(tmp_path, environ
         (tmp_path / "project" / f"{number}.md").write_text(f"# Page {number}\n\nText.\n")
     with terminal(tmp_path / "project", environment, "index", ".") as (screen, process):
         screen.wait_for("50 files, ")
-        screen.becomes("index", {"[0-9.]+ B": "SIZE"})
+        folder = {re.escape(str(tmp_path / "project")): "FOLDER", "[0-9.]+ B": "SIZE"}
+        screen.becomes("index", folder)
         assert process.wait(DEADLINE_S) == 0
 
 
@@ -189,3 +191,27 @@ def test_kept_outputs_are_listed_shown_and_compared(tmp_path, environment):
     assert "\n+3001\n" in compared
     wrong = command(tmp_path, environment, "outputs", "show", "out-none")
     assert (wrong.returncode, new in wrong.stderr) == (2, True)
+
+
+def test_the_first_run_of_a_language_tells_what_it_waits_for(tmp_path, environment):
+    once = ("run", "shell", "-c", "echo do''ne")
+    with terminal(tmp_path / "project", environment, *once) as (screen, process):
+        screen.wait_for("first use of Shell: trying bash")
+        screen.wait_for("done")
+        assert process.wait(DEADLINE_S) == 0
+    with terminal(tmp_path / "project", environment, *once) as (screen, _):
+        assert "first use" not in screen.wait_for("done")
+
+
+def test_the_first_run_tells_nothing_besides_json(tmp_path, environment):
+    command = ("run", "shell", "-c", "echo done", "--json")
+    with terminal(tmp_path / "project", environment, *command) as (screen, _):
+        assert screen.wait_for('"status": "ok"').startswith("{")
+
+
+def test_a_batch_tells_how_many_commands_are_done(tmp_path, environment):
+    (tmp_path / "project" / "batch.json").write_text('["echo a", "sleep 1"]')
+    with terminal(tmp_path / "project", environment, "batch", "batch.json") as (screen, process):
+        screen.wait_for("running commands: 1 of 2")
+        screen.wait_for("# cmd_2")
+        assert process.wait(DEADLINE_S) == 0
