@@ -16,12 +16,16 @@ TRANSACTION_BYTES = 512 * 1024
 
 TRANSACTION_SOURCES = 200
 
-INLINE_BYTES = 512 * 1024
+INLINE_BYTES = 128 * 1024
 """So much is prepared in this process before workers are put to it: a few changed files are done
 sooner than a worker has started."""
 
-_AHEAD = 3 * WORKERS
-"""How many sources are in preparation or waiting to be stored in their turn."""
+AHEAD_BYTES = 8 * 1024 * 1024
+"""How much may be in preparation, or waiting to be stored in its turn: this goes on while a worker
+is at a large source. In memory it is some three times as much."""
+
+AHEAD_SOURCES = 512
+"""How many of the smallest sources that may be."""
 
 
 class Bulk:
@@ -36,7 +40,9 @@ class Bulk:
         self._access = access
         self._inline = 0
         self._threads: ThreadPoolExecutor | None = None
-        self._coming: deque[Future[indexing.Prepared]] = deque()
+        self._coming: deque[tuple[int, Future[indexing.Prepared]]] = deque()
+        self._ahead = 0
+        """Bytes of the sources that are coming."""
         self._ready: list[indexing.Prepared] = []
 
     def __enter__(self) -> Bulk:
@@ -51,7 +57,7 @@ class Bulk:
         try:
             if exc_type is None:
                 while self._coming:
-                    self._take(self._coming.popleft().result())
+                    self._take_next()
                 self._store()
         finally:
             if self._threads is not None:
@@ -71,11 +77,20 @@ class Bulk:
             return
         if self._threads is None:
             self._threads = ThreadPoolExecutor(WORKERS, "bulk")
-        self._coming.append(
-            self._threads.submit(indexing.prepare, self._access, about, data, apart=True)
-        )
-        while self._coming and (len(self._coming) > _AHEAD or self._coming[0].done()):
-            self._take(self._coming.popleft().result())
+        future = self._threads.submit(indexing.prepare, self._access, about, data, apart=True)
+        self._coming.append((len(data), future))
+        self._ahead += len(data)
+        while self._coming and (self._far_ahead or self._coming[0][1].done()):
+            self._take_next()
+
+    @property
+    def _far_ahead(self) -> bool:
+        return self._ahead > AHEAD_BYTES or len(self._coming) > AHEAD_SOURCES
+
+    def _take_next(self) -> None:
+        size, future = self._coming.popleft()
+        self._ahead -= size
+        self._take(future.result())
 
     def _take(self, prepared: indexing.Prepared) -> None:
         self._ready.append(prepared)
@@ -89,7 +104,7 @@ class Bulk:
         if not self._ready:
             return
         with self._access.writing() as db:
-            stored = [indexing.store(self._access, db, prepared) for prepared in self._ready]
+            stored = indexing.store(self._access, db, self._ready)
         self._ready.clear()
         self.indexed += stored
         self.bytes_indexed += sum(indexed.bytes_indexed for indexed in stored)

@@ -112,7 +112,7 @@ def add(access: Access, about: About, data: bytes) -> Indexed:
     """Chunk `data`, then store it in one transaction."""
     prepared = prepare(access, about, data)
     with access.writing() as db:
-        return store(access, db, prepared)
+        return store(access, db, [prepared])[0]
 
 
 def prepare(access: Access, about: About, data: bytes, *, apart: bool = False) -> Prepared:
@@ -131,11 +131,15 @@ def prepare(access: Access, about: About, data: bytes, *, apart: bool = False) -
     return Prepared(new, cut)
 
 
-def store(access: Access, db: sqlite3.Connection, prepared: Prepared) -> Indexed:
-    """Store it, within the caller's transaction."""
-    source_id, version = writing.insert_source(db, prepared.new)
-    _store(access, db, source_id, prepared.cut)
-    return _indexed(prepared.new, source_id, version, [prepared.cut])
+def store(access: Access, db: sqlite3.Connection, prepared: Sequence[Prepared]) -> list[Indexed]:
+    """Store sources in this order, within the caller's transaction."""
+    added = [writing.insert_source(db, source.new) for source in prepared]
+    ids = [source_id for source_id, _ in added]
+    _store(access, db, list(zip(ids, (source.cut for source in prepared), strict=True)))
+    return [
+        _indexed(source.new, source_id, version, [source.cut])
+        for source, (source_id, version) in zip(prepared, added, strict=True)
+    ]
 
 
 def add_spool(
@@ -153,8 +157,7 @@ def add_spool(
     new = about.new_source(detected, parts[-1].end)
     with access.writing() as db:
         source_id, version = writing.insert_source(db, new)
-        for cut in cuts:
-            _store(access, db, source_id, cut)
+        _store(access, db, [(source_id, cut) for cut in cuts])
         if tail is not None:
             pending.enqueue(db, source_id, spool.absolute(), head, tail, cuts[0].state)
     if tail is None:
@@ -195,10 +198,13 @@ def _cut(
     )
 
 
-def _store(access: Access, db: sqlite3.Connection, source_id: int, cut: _Cut) -> None:
-    writing.insert_chunks(db, source_id, cut.chunks)
-    writing.insert_words(db, cut.vocabulary, access.known_words)
-    writing.count_redactions(db, source_id, cut.redactions)
+def _store(access: Access, db: sqlite3.Connection, parts: Sequence[tuple[int, _Cut]]) -> None:
+    """Store parts of sources, whose words together."""
+    writing.insert_chunks(db, ((source_id, cut.chunks) for source_id, cut in parts))
+    vocabulary = frozenset().union(*(cut.vocabulary for _, cut in parts))
+    writing.insert_words(db, vocabulary, access.known_words)
+    for source_id, cut in parts:
+        writing.count_redactions(db, source_id, cut.redactions)
 
 
 def _indexed(new: writing.NewSource, source_id: int, version: int, cuts: list[_Cut]) -> Indexed:
@@ -244,7 +250,7 @@ def index_next(access: Access, limit: int) -> int | None:
     with access.writing() as db:
         if pending.next_queued(db) != queued:  # another process was faster
             return limit
-        _store(access, db, queued.source_id, cut)
+        _store(access, db, [(queued.source_id, cut)])
         last = pending.advance(db, queued, part, cut.state)
     if last:
         queued.spool.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from kb.chunk import Chunk
 from kb.compression import compressed
@@ -96,33 +97,35 @@ def insert_source(db: sqlite3.Connection, new: NewSource) -> tuple[int, int]:
     return source_id, version
 
 
-def insert_chunks(db: sqlite3.Connection, source_id: int, chunks: Sequence[Chunk]) -> None:
-    """Store the chunks, which have their search terms, index them and count their bytes."""
-    if not chunks:
-        return
-    first_id = _next_chunk_id(db)
+def insert_chunks(db: sqlite3.Connection, parts: Iterable[tuple[int, Sequence[Chunk]]]) -> None:
+    """Store chunks, which have their search terms, as parts of sources; index them and count their
+    bytes."""
+    ids = count(_next_chunk_id(db))
+    rows: list[tuple[object, ...]] = []
+    entries: dict[str, list[tuple[object, ...]]] = {table: [] for table, _ in _INDEXES}
+    for source_id, chunks in parts:
+        label, superseded = db.execute(
+            "SELECT label, superseded_by IS NOT NULL FROM source WHERE id = ?", (source_id,)
+        ).fetchone()
+        # It may have been superseded while some of it was queued. What is at hand goes into the
+        # index: reading it back through the view would restore every text.
+        table, _ = _INDEXES[superseded]
+        for chunk, at in zip(chunks, ids, strict=False):
+            rows.append(_row(at, source_id, chunk))
+            entries[table].append((at, *_title(chunk), chunk.text, chunk.search_terms, label))
+        db.execute(
+            "UPDATE source SET bytes_indexed = bytes_indexed + ? WHERE id = ?",
+            (sum(chunk.end_byte - chunk.start_byte for chunk in chunks), source_id),
+        )
     db.executemany(
         "INSERT INTO chunk (id, source_id, kind, language, start_byte, end_byte, start_line,"
         " end_line, leaf, crumb, body, ident, raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (_row(at, source_id, chunk) for at, chunk in enumerate(chunks, first_id)),
+        rows,
     )
-    label, superseded = db.execute(
-        "SELECT label, superseded_by IS NOT NULL FROM source WHERE id = ?", (source_id,)
-    ).fetchone()
-    # It may have been superseded while some of it was queued. What is at hand goes into the index:
-    # reading it back through the view would restore every text.
-    table, _ = _INDEXES[superseded]
-    db.executemany(
-        f"INSERT INTO {table} (rowid, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
-        (
-            (at, *_title(chunk), chunk.text, chunk.search_terms, label)
-            for at, chunk in enumerate(chunks, first_id)
-        ),
-    )
-    db.execute(
-        "UPDATE source SET bytes_indexed = bytes_indexed + ? WHERE id = ?",
-        (sum(chunk.end_byte - chunk.start_byte for chunk in chunks), source_id),
-    )
+    for table, _ in _INDEXES:
+        db.executemany(
+            f"INSERT INTO {table} (rowid, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", entries[table]
+        )
 
 
 def count_redactions(db: sqlite3.Connection, source_id: int, count: int) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import threading
 from pathlib import Path
 
 import pytest
 
 import kb
-from kb import Store, bulk
+from kb import Store, bulk, indexing
+from kb.access import Access
 from kb.indexing import About
 from kb.redaction import Span
 
@@ -57,6 +59,62 @@ def test_it_stores_what_single_additions_store(tmp_path: Path, preparation: str)
         assert rows(many) == rows(one)
         assert words(many) == words(one)
         assert many.check().ok
+
+
+def test_versions_of_one_source_supersede_each_other_within_a_transaction(
+    tmp_path: Path, preparation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk, "TRANSACTION_BYTES", 1_000_000)
+    versions = [f"# version {word}\n\ntext of {word}\n" for word in ("first", "second", "third")]
+    with Store.open(tmp_path / "one.db") as one, Store.open(tmp_path / "many.db") as many:
+        with many.bulk() as addition:
+            for text in versions:
+                one.add("a.md", text.encode(), name="a.md", origin="file")
+                addition.add(About("a.md", origin="file", name="a.md"), text.encode())
+        assert rows(many) == rows(one)
+        assert many.check().ok
+        assert not many.search("first")[0].hits
+        (hit,) = many.search("first", include_superseded=True)[0].hits
+        assert hit.superseded
+        assert [hit.superseded for hit in many.search("third")[0].hits] == [False]
+
+
+def test_many_small_sources_are_prepared_while_one_takes_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk, "INLINE_BYTES", -1)
+    prepared = threading.Semaphore(0)
+    prepare = indexing.prepare
+
+    def slow_at_first(
+        access: Access, about: About, data: bytes, *, apart: bool = False
+    ) -> indexing.Prepared:
+        if about.label == "slow":
+            for _ in range(50):
+                assert prepared.acquire(timeout=60)
+        else:
+            prepared.release()
+        return prepare(access, about, data)
+
+    monkeypatch.setattr(indexing, "prepare", slow_at_first)
+    labels = ["slow", *(f"{n}.txt" for n in range(50))]
+    with Store.open(tmp_path / "kb.db") as store:
+        with store.bulk() as addition:
+            for label in labels:
+                addition.add(About(label, origin="file", name=label), b"some words\n")
+        assert [indexed.label for indexed in addition.indexed] == labels
+
+
+@pytest.mark.parametrize(("bound", "most"), [("AHEAD_BYTES", 3000), ("AHEAD_SOURCES", 3)])
+def test_no_more_is_prepared_ahead_than_bounds_allow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
+) -> None:
+    monkeypatch.setattr(bulk, "INLINE_BYTES", -1)
+    monkeypatch.setattr(bulk, bound, most)
+    with Store.open(tmp_path / "kb.db") as store, store.bulk() as addition:
+        for n in range(20):
+            addition.add(About(f"{n}.txt", origin="file", name=f"{n}.txt"), b"x " * 500)
+            assert len(addition._coming) <= 3
 
 
 def test_what_was_stored_before_a_failure_stays(tmp_path: Path, preparation: str) -> None:
