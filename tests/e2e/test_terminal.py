@@ -153,9 +153,10 @@ def test_a_pipeline_shows_what_is_done_and_what_runs(tmp_path, environment):
 def test_indexing_shows_how_far_it_is_and_then_what_came_of_it(tmp_path, environment):
     for number in range(60):
         (tmp_path / "project" / f"{number}.md").write_text(f"# Page {number}\n\nText.\n")
-    with terminal(tmp_path / "project", environment, "index", ".") as (screen, process):
+    project, wide = tmp_path / "project", 300
+    with terminal(project, environment, "index", ".", columns=wide) as (screen, process):
         screen.wait_for("50 files, ")
-        folder = {re.escape(str(tmp_path / "project")): "FOLDER", "[0-9.]+ B": "SIZE"}
+        folder = {re.escape(str(project)): "FOLDER", "[0-9.]+ B": "SIZE"}
         screen.becomes("index", folder)
         assert process.wait(DEADLINE_S) == 0
 
