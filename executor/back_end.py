@@ -11,7 +11,7 @@ from pathlib import Path
 import trio
 
 import runtimes
-from executor import cgroup, instance, project_files
+from executor import cgroup, instance, repositories
 from executor.box import Place
 from executor.budget import Budget
 from executor.errors import SandboxUnavailableError
@@ -87,7 +87,7 @@ async def _cells(
     found = await trio.to_thread.run_sync(_discover, search_path, project, home)
     binds = {bind for d in found.values() for c in d.candidates for bind in c.binds}
     shown = {path for profile in settings.profiles.values() for path in profile.read}
-    repository = await trio.to_thread.run_sync(project_files.linked_repository, project)
+    repository = await trio.to_thread.run_sync(repositories.linked, project)
     shown.update(repository)
     # A candidate's paths are mounted under the names that it gives, which may be links.
     stage = dict.fromkeys([str(project), *filter(os.path.exists, binds), *existing(sorted(shown))])
@@ -121,7 +121,7 @@ async def _containers(project: Path, settings: Settings, ground: Ground) -> Asyn
     from executor import containers  # noqa: PLC0415 - the SDK is loaded by who needs it
 
     shown = {path for profile in settings.profiles.values() for path in profile.read}
-    repository = await trio.to_thread.run_sync(project_files.linked_repository, project)
+    repository = await trio.to_thread.run_sync(repositories.linked, project)
     floor = containers.Ground(
         ground.instance,
         project,

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Container
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
+from executor import repositories
 from executor.profile import ProjectAccess
 from executor.project_search import ProjectSearch
 
 # Files of the project that a host tool would obey later: a program that could write them would
 # act outside the sandbox the next time a person uses git, a shell, an editor or an agent.
-PROTECTED_IN_GIT = ("hooks", "config", "config.worktree", "modules", "info/attributes")
 PROTECTED_PATHS = (
-    *(f".git/{path}" for path in PROTECTED_IN_GIT),
     ".gitmodules",
     ".bashrc",
     ".bash_profile",
@@ -49,6 +48,14 @@ PROTECTED_PATHS = (
     ".vscode",
     ".idea",
     ".husky",
+    ".amazonq",
+    ".continue",
+    ".factory",
+    ".kilocode",
+    ".aider.conf.yml",
+    ".hg/hgrc",
+    ".hg/hgrc-not-shared",
+    ".hg/sharedpath",
 )
 
 
@@ -57,8 +64,9 @@ class Guarded:
     """Paths relative to the project, by what happens to them in a cell.
 
     `secrets`, files by their names and what rules deny to read, are covered; `protected` are bound
-    read-only, and `pinned`, the folders on the way to them, can't be renamed; `watched` don't exist
-    (or are links, which no mount can cover) and are put back as they were after the run.
+    read-only, and `pinned`, the folders on the way to both, can't be renamed to where nobody looks
+    for them; `watched` don't exist (or are links, which no mount can cover) and are put back as
+    they were after the run.
     """
 
     secrets: tuple[str, ...] = ()
@@ -75,7 +83,7 @@ def guarded(search: ProjectSearch, access: ProjectAccess) -> Guarded:
         return Guarded(secrets)
     paths = protected_paths(search)
     covered = [path for path in paths if _can_be_covered(project / path)]
-    folders = {folder for path in paths if (folder := os.path.dirname(path))}
+    folders = {str(f) for path in (*paths, *secrets) for f in PurePath(path).parents} - {"."}
     return Guarded(
         secrets=secrets,
         pinned=tuple(sorted(f for f in folders if _can_be_covered(project / f))),
@@ -96,63 +104,27 @@ def identities(search: ProjectSearch, access: ProjectAccess) -> tuple[tuple[str,
 
 
 def protected_paths(search: ProjectSearch) -> tuple[str, ...]:
-    """The protected paths of this project and of the repositories inside it, existing or not."""
-    paths = [path for path in PROTECTED_PATHS if not path.startswith(".git/")]
-    for git in (".git", *search.repositories()):
-        if (search.project / git).is_dir():
-            paths += [f"{git}/{path}" for path in PROTECTED_IN_GIT]
-        else:
-            # Missing; or a file, as in a worktree or submodule, that says where the repository is.
-            paths.append(git)
-    return tuple(paths)
+    """The protected paths of this project and of the repositories inside it, existing or not.
 
-
-def is_git_made_dangerous(path: str, existed: Container[str], exists: Container[str]) -> bool:
-    """Whether a path, changed or made, would have git run something: see `protected_paths`.
-
-    `existed` and `exists` are the project's paths before and after.
+    Where one is a link, what it leads to in the project is protected, too.
     """
-    parts = path.split("/")
-    if ".git" in parts:
-        at = parts.index(".git") + 1
-        inside = "/".join(parts[at:])
-        new = "/".join(parts[:at]) not in existed
-        protected = any(inside == p or inside.startswith(f"{p}/") for p in PROTECTED_IN_GIT)
-        return new or protected or not inside
-    beside = path[: -len("HEAD")]
-    return (
-        parts[-1] == "HEAD"
-        and path not in existed
-        and f"{beside}config" in exists
-        and f"{beside}objects" in exists
-    )
+    project = search.project
+    paths = [*PROTECTED_PATHS]
+    for git in (".git", *search.repositories()):
+        paths += repositories.obeyed(project, git)
+    return tuple(dict.fromkeys((*paths, *_linked_to(project, paths))))
+
+
+def _linked_to(project: Path, paths: list[str]) -> Iterator[str]:
+    for path in paths:
+        if (project / path).is_symlink():
+            real = os.path.realpath(project / path)
+            if real.startswith(f"{project}/"):
+                yield os.path.relpath(real, project)
 
 
 def _can_be_covered(path: Path) -> bool:
     return path.exists() and not path.is_symlink()
-
-
-def linked_repository(project: Path) -> tuple[str, ...]:
-    """The folders outside the project that a worktree's or submodule's `.git` file leads to.
-
-    See gitrepository-layout(5): the file names the git folder, which may name a common one.
-    """
-    try:
-        word, _, place = (project / ".git").read_text().strip().partition(": ")
-    except (OSError, UnicodeDecodeError):
-        return ()
-    folder = (project / place).resolve()
-    if word != "gitdir" or not (folder / "HEAD").is_file():
-        return ()
-    try:
-        common = (folder / (folder / "commondir").read_text().strip()).resolve()
-    except OSError:
-        common = folder
-    # The common folder usually holds the other; only a real repository is shown.
-    found = [str(common)] if (common / "objects").is_dir() else []
-    if not folder.is_relative_to(common):
-        found.append(str(folder))
-    return tuple(path for path in found if not Path(path).is_relative_to(project))
 
 
 def readable(search: ProjectSearch) -> tuple[tuple[str, str], ...]:

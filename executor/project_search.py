@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
+import stat
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from executor.errors import RequestError
 from policy import HiddenPaths
 from policy.secrets import is_secret_name
 
 # Installed packages and version control: large, and what lies there is not the project's own.
 NOT_SEARCHED = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
-ENTRIES_MAX = 200_000
+ENTRIES_MAX = 2_000_000
+# Below a bare repository's own folder; the second stands for the first where that lies elsewhere.
+BARE_PARTS = frozenset({"objects", "commondir"})
+REPOSITORY_MARKS = BARE_PARTS | {".git", "HEAD"}
 # The coarsest time stamps of folders in use: FAT's, of 2 s.
 SETTLED_NS = 2_000_000_000
 
@@ -27,7 +32,7 @@ class _Folder:
     folders: tuple[str, ...] = ()  # to be searched, too
     named: tuple[str, ...] = ()  # what bears a secret's name
     denied: tuple[str, ...] = ()  # what rules deny to read
-    has_git: bool = False
+    repositories: tuple[str, ...] = ()  # what git would take for one: a `.git`, or the folder
     entries: int = 0
 
 
@@ -56,9 +61,12 @@ class ProjectSearch:
         return self._denied.covers(path)
 
     def secrets(self) -> tuple[str, ...]:
-        """Absolute paths of secret files, and of what rules deny, as far as the search may go.
+        """Absolute paths of secret files, of what rules deny, and of folders that can't be listed.
 
         A folder that is denied as a whole stands for all that is in it.
+
+        Raises:
+            RequestError: the project is too large to be searched, or can't be listed.
         """
         with self._lock:
             named: list[str] = []
@@ -67,23 +75,37 @@ class ProjectSearch:
                 named += folder.named
                 denied += folder.denied
         # What a link leads to is the secret, whatever it is called.
-        found = {path for path in map(os.path.realpath, named) if os.path.isfile(path)}
-        found |= {path for path in map(os.path.realpath, denied) if os.path.exists(path)}
+        found = {path for path in map(os.path.realpath, named) if _is_there(path, stat.S_ISREG)}
+        found |= {path for path in map(os.path.realpath, denied) if _is_there(path)}
         return tuple(sorted(path for path in found if path.startswith(f"{self.project}/")))
 
     def repositories(self) -> tuple[str, ...]:
-        """The `.git` of every repository below the project's top, relative to it."""
+        """What git would take for a repository below the project's top, relative to it.
+
+        Raises:
+            RequestError: as in `secrets`.
+        """
         with self._lock:
-            homes = [folder for folder, known in self._search() if known.has_git]
-        inner = (os.path.relpath(folder, self.project) for folder in sorted(homes))
-        return tuple(os.path.join(folder, ".git") for folder in inner if folder != ".")
+            found = [path for _, folder in self._search() for path in folder.repositories]
+        inner = (os.path.relpath(path, self.project) for path in sorted(found))
+        return tuple(path for path in inner if path != ".git")
 
     def _search(self) -> Iterator[tuple[str, _Folder]]:
-        """Every folder that is to be searched, by its path. What is gone is forgotten."""
+        """Every folder that is to be searched, by its path. What is gone is forgotten.
+
+        Raises:
+            RequestError: there are too many, or the topmost can't be listed.
+        """
         met: dict[str, _Folder] = {}
         begun = time.time_ns()
         seen, ahead = 0, [str(self.project)]
-        while ahead and seen <= ENTRIES_MAX:
+        while ahead:
+            if seen > ENTRIES_MAX:
+                raise RequestError(
+                    f"over {ENTRIES_MAX:,} entries of the project would have to be searched for "
+                    "secrets",
+                    "open a folder further down as the project",
+                )
             path = ahead.pop()
             folder = self._look(path)
             seen += folder.entries
@@ -99,15 +121,22 @@ class ProjectSearch:
             state = info.st_dev, info.st_ino, info.st_ctime_ns
             known = self._known.get(path)
             return known if known and known.state == state else self._listed(path, state)
-        except OSError:
-            return _Folder((0, 0, time.time_ns()))  # what we can't list, no program can
+        except (FileNotFoundError, NotADirectoryError):
+            return _Folder((0, 0, time.time_ns()))
+        except OSError as error:
+            if path == str(self.project):
+                raise RequestError(f"the project can't be listed: {error.strerror}") from error
+            # A program could open what it closed before, so that nothing in it was found.
+            return _Folder((0, 0, time.time_ns()), denied=(path,))
 
     def _listed(self, path: str, state: tuple[int, int, int]) -> _Folder:
-        folders, named, denied, entries, has_git = [], [], [], 0, False
+        folders, named, denied, entries = [], [], [], 0
+        marks = set()
         with os.scandir(path) as listing:
             for entry in listing:
                 entries += 1
-                has_git = has_git or entry.name == ".git"
+                if entry.name in REPOSITORY_MARKS:
+                    marks.add(entry.name)
                 is_folder = entry.is_dir(follow_symlinks=False)
                 if self._denied.covers(entry.path):
                     denied.append(entry.path)
@@ -115,4 +144,19 @@ class ProjectSearch:
                     named.append(entry.path)
                 elif is_folder and entry.name not in NOT_SEARCHED:
                     folders.append(entry.path)
-        return _Folder(state, tuple(folders), tuple(named), tuple(denied), has_git, entries)
+        repositories = [f"{path}/.git"] if ".git" in marks else []
+        if "HEAD" in marks and len(marks & BARE_PARTS) > 0:
+            repositories.append(path)
+        return _Folder(
+            *(state, tuple(folders), tuple(named), tuple(denied), tuple(repositories), entries)
+        )
+
+
+def _is_there(path: str, is_kind: Callable[[int], bool] = lambda mode: True) -> bool:
+    """Whether it is there, or may be: what can't be looked at now a program might open up."""
+    try:
+        return is_kind(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True

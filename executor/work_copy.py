@@ -17,8 +17,9 @@ from pathlib import Path
 from executor.artifacts import readable
 from executor.errors import RequestError
 from executor.model import MIB, ChangedFile
-from executor.project_files import is_git_made_dangerous, protected_paths
+from executor.project_files import protected_paths
 from executor.project_search import ProjectSearch
+from executor.repositories import is_made_dangerous
 from policy.secrets import is_secret_name
 
 BYTES_MAX = 256 * MIB
@@ -86,7 +87,7 @@ class WorkCopy:
         return different + sorted(self.ours.keys() - now.keys(), reverse=True)
 
     def _is_protected(self, path: str, now: dict[str, State], protected: Sequence[str]) -> bool:
-        if is_git_made_dangerous(path, self.theirs, now):
+        if is_made_dangerous(path, self.theirs, now):
             return True
         return any(path == p or path.startswith(f"{p}/") for p in protected)
 

@@ -12,6 +12,8 @@ from .tree import FOLDER, Handles
 REPORTED_MAX = 500
 REPORTED_BYTES_MAX = 60_000  # well below what one message carries
 DEPTH_MAX = 128
+# See gitrepository-layout(5). `commondir` stands for `objects` where that lies elsewhere.
+REPOSITORY_PARTS = frozenset({".git", "HEAD", "objects", "commondir"})
 SNAPSHOT_ENTRIES_MAX = 200_000
 
 Change = tuple[str, str, int | None]  # path, what happened, size
@@ -53,19 +55,45 @@ def of_overlay(handles: Handles) -> Changes:
     return changes
 
 
-def snapshot(folder: str) -> Snapshot | None:
-    """The state of a live project; None if it is too large to remember."""
-    ignored = Changes()
-    seen: Snapshot = {}
+@dataclass(frozen=True, slots=True)
+class State:
+    """A live project: its files, None if they are too many to remember, and its repositories."""
+
+    files: Snapshot | None
+    repositories: frozenset[str]
+
+
+def look(folder: str) -> State:
+    """The state of a live project."""
+    files: Snapshot | None = {}
+    met: dict[str, set[str]] = {}  # by folder, what of a repository is in it
     fd = os.open(folder, FOLDER)
     try:
-        for path, info in _walk(fd, ignored):
-            seen[path] = (info.st_ino, info.st_mode, info.st_size, info.st_ctime_ns)
-            if len(seen) > SNAPSHOT_ENTRIES_MAX:
-                return None
+        for path, info in _walk(fd, Changes()):
+            above, _, name = path.rpartition("/")
+            if name in REPOSITORY_PARTS and ".git" not in above.split("/"):
+                met.setdefault(above, set()).add(name)
+            if files is not None:
+                files[path] = (info.st_ino, info.st_mode, info.st_size, info.st_ctime_ns)
+                if len(files) > SNAPSHOT_ENTRIES_MAX:
+                    files = None
     finally:
         os.close(fd)
-    return seen
+    return State(files, frozenset(_repositories(met)))
+
+
+def _repositories(met: dict[str, set[str]]) -> Iterator[str]:
+    """What would make git see a repository, at any depth.
+
+    A `.git`, folder or file, or the HEAD of a bare repository, whose configuration may come later:
+    git reads it, and runs what that says, for whoever enters the folder.
+    """
+    for above, names in met.items():
+        beside = f"{above}/" if above else ""
+        if ".git" in names:
+            yield f"{beside}.git"
+        if "HEAD" in names and names & {"objects", "commondir"}:
+            yield f"{beside}HEAD"
 
 
 def between(before: Snapshot | None, after: Snapshot | None) -> Changes:

@@ -12,7 +12,7 @@ from . import changes, protection, tree
 class Before:
     """The state of a live project, to tell afterwards what a run did to it."""
 
-    files: changes.Snapshot | None = None
+    state: changes.State | None = None
     protected: protection.State = field(default_factory=dict)
 
 
@@ -23,23 +23,22 @@ def look(cell: dict[str, Any]) -> Before:
         return Before()
     target = project["target"]
     missing = protection.remember(target, project["watched"])
-    return Before(changes.snapshot(target), missing)
+    return Before(changes.look(target), missing)
 
 
 def what_changed(cell: dict[str, Any], handles: tree.Handles, before: Before) -> dict[str, Any]:
     """What the run did to the project, after protected paths are as they were."""
     undone: list[str] = []
-    if before.files is None and not before.protected:
+    if before.state is None:
         changed = changes.of_overlay(handles)
     else:
         target = cell["project"]["target"]
         undone = protection.restore(target, before.protected)
-        after = changes.snapshot(target)
-        if before.protected and before.files is not None and after is not None:
-            planted = protection.new_repositories(before.files, after)
-            if planted:
-                protection.take_out(target, planted)
-                undone += planted
-                after = changes.snapshot(target)
-        changed = changes.between(before.files, after)
+        after = changes.look(target)
+        planted = sorted(after.repositories - before.state.repositories)
+        if before.protected and planted:
+            protection.take_out(target, planted)
+            undone += planted
+            after = changes.look(target)
+        changed = changes.between(before.state.files, after.files)
     return {"changed": changed.listed, "changed_omitted": changed.omitted, "undone": undone}

@@ -7,8 +7,6 @@ import os
 import shutil
 from collections.abc import Sequence
 
-from .changes import Snapshot
-
 State = dict[str, str | None]  # path -> target of the symbolic link there, None where is nothing
 
 
@@ -39,22 +37,6 @@ def restore(project: str, state: State) -> list[str]:
         if link is not None:
             os.symlink(link, full)
     return undone
-
-
-def new_repositories(before: Snapshot, after: Snapshot) -> list[str]:
-    """What would make git see a repository, at any depth, where there was none before.
-
-    A `.git`, folder or file, or the HEAD of a bare repository: git would read the configuration
-    beside it, and run what that says, for whoever enters the folder.
-    """
-    found = []
-    for path in after.keys() - before.keys():
-        folder, _, name = path.rpartition("/")
-        beside = f"{folder}/" if folder else ""
-        bare = name == "HEAD" and f"{beside}config" in after and f"{beside}objects" in after
-        if name == ".git" or (bare and "/.git/" not in f"/{path}"):
-            found.append(path)
-    return sorted(found)
 
 
 def take_out(project: str, paths: Sequence[str]) -> None:

@@ -127,12 +127,10 @@ async def _worktrees_work_and_stay_protected(arena: Arena) -> None:
             subprocess.run(["rm", "-r", str(hooks)], check=True)
         (project / "shared").mkdir(exist_ok=True)
         hooks.symlink_to(target)
-        (project / "shared" / "pre-commit").unlink(missing_ok=True)
         before = _state(project)
         result = await arena.run(attack, profile="build")
         assert "status 0" in result.stdout.text
-        after = _state(project)
-        assert {p: w for p, w in after.items() if p != "shared/pre-commit"} == before
+        assert _state(project) == before
     main = arena.tmp_path / "main"
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
     subprocess.run([*git, "clone", "-q", str(project), str(main)], check=True)
@@ -234,6 +232,60 @@ git config core.fsmonitor 'touch @proof@; false'
 mv .git g 2>/dev/null && cp -r g .git && rm -rf g; printf 'evil' > .git/hooks/pre-commit
 echo planted
 """)
+
+COMMANDING = """'[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tfsmonitor = "touch @proof@; false"\\n'"""
+
+COMMON_FOLDER = shell(f"""
+mkdir evil; cp -r .git/objects .git/refs evil
+printf {COMMANDING} > evil/config
+echo ../evil > .git/commondir
+echo planted
+""")
+
+LINKED_HOOKS = shell("""
+put() { printf '#!/bin/sh\\ntouch @proof@\\n' > $1 && chmod +x $1 && echo "$1 written"; }
+put .git/hooks/post-index-change; put tools/hooks/post-index-change; put own/hooks/post-index-change
+mv tools t && mkdir -p tools/hooks && put tools/hooks/post-index-change
+mv own/hooks own/h && mkdir own/hooks && put own/hooks/post-index-change
+touch main.txt
+echo planted
+""")
+
+
+@contextlib.contextmanager
+def _with_repository(arena: Arena) -> Iterator[Words]:
+    with _repository(arena) as words:
+        yield {**words, "proof": str(arena.tmp_path / "proof")}
+
+
+@contextlib.contextmanager
+def _with_linked_hooks(arena: Arena) -> Iterator[Words]:
+    """Hooks of the project's own, by a link and by what the configuration names."""
+    with _repository(arena):
+        project = arena.project
+        for name in ("tools/hooks", "own/hooks"):
+            (project / name).mkdir(parents=True)
+            (project / name / "pre-push").write_text("#!/bin/sh\n")
+        subprocess.run(["rm", "-r", str(project / ".git" / "hooks")], check=True)
+        (project / ".git" / "hooks").symlink_to("../tools/hooks")
+        command = ["git", "-C", str(project), "config", "core.hooksPath", "own/hooks"]
+        subprocess.run(command, check=True)
+        yield {"before": json.dumps(_state(project)), "proof": str(arena.tmp_path / "proof")}
+
+
+async def _no_repository_comes_bit_by_bit(arena: Arena) -> None:
+    """Each run by itself makes nothing that git would obey."""
+    arena.words["proof"] = str(arena.tmp_path / "proof")
+    (arena.project / "sub").mkdir()
+    first = shell("mkdir -p sub/objects sub/refs; echo 'ref: refs/heads/main' > sub/HEAD")
+    second = shell(
+        f"printf {COMMANDING} | sed 's,bare = .*,&\\n\\tworktree = @project@,' > sub/config"
+    )
+    for off_now in ((), (off.protection,)):
+        for program in (first, second):
+            await arena.run(program, off_now, profile="build")
+        assert _outcome_of_git(arena.project, Path(arena.words["proof"])) is bool(off_now)
+
 
 GIT_CONTROL = Control(("^planted$",), (off.protection,), after=_git_runs_it, status=None)
 
@@ -420,5 +472,37 @@ ATTACKS = (
         SUBREPOSITORY_HOOK,
         profile="build",
         setup=_with_subrepository,
+    ),
+    Attack(
+        "X23",
+        "tell git that a repository's configuration lies elsewhere (commondir)",
+        Stopped(
+            "protected, existing or not",
+            ("^planted$",),
+            after=_git_runs_nothing,
+            controls=(GIT_CONTROL,),
+        ),
+        COMMON_FOLDER,
+        profile="build",
+        setup=_with_repository,
+    ),
+    Attack(
+        "X24",
+        "a bare repository that comes into being over two runs",
+        Stopped("undone afterwards, whatever of it is new"),
+        scenario=_no_repository_comes_bit_by_bit,
+    ),
+    Attack(
+        "X25",
+        "hooks in a folder of the project that a link or the configuration leads to",
+        Stopped(
+            "read-only binds also of what protected paths lead to",
+            ("^planted$",),
+            after=_git_runs_nothing,
+            controls=(GIT_CONTROL,),
+        ),
+        LINKED_HOOKS,
+        profile="build",
+        setup=_with_linked_hooks,
     ),
 )

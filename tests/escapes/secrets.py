@@ -170,6 +170,28 @@ NOTHING_HIDES_INODES = NotStopped(
     ("^inode @inode@$", "^handle EPERM$"),
 )
 
+
+async def _secrets_are_not_lost_sight_of(arena: Arena) -> None:
+    """One run takes a secret to where the search for the next run does not look, or can't."""
+    config = arena.project / "config"
+    tricks = {
+        "mv config node_modules": "cat config/.env node_modules/.env",
+        "mkdir -p .venv; mv config .venv/config": "cat config/.env .venv/config/.env",
+        "chmod 000 config": "chmod 755 config; cat config/.env",
+        "chmod 600 config": "chmod 755 config; cat config/.env",
+    }
+    for off_now in ((), (off.protection,)):
+        for first, second in tricks.items():
+            config.mkdir()
+            (config / ".env").write_text(f"TOKEN={arena.canary}\n")
+            await arena.run(shell(first), off_now, profile="build")
+            result = await arena.run(shell(second), off_now, profile="build")
+            assert (arena.canary in result.stdout.text) is bool(off_now and arena.tier != "B")
+            for name in ("config", "node_modules", ".venv"):
+                subprocess.run(["chmod", "-Rf", "u+rwx", arena.project / name], check=False)
+                subprocess.run(["rm", "-rf", arena.project / name], check=True)
+
+
 ATTACKS = (
     Attack(
         "A57",
@@ -302,5 +324,14 @@ attempt("handle", kernel, NR.open_by_handle_at, -100, struct.pack("=IiQ", 8, 1, 
             (r"^inode \d+$", "^handle EPERM$"),
             controls=(Control(("^inode @inode@$",), outside="server"),),
         ),
+    ),
+    Attack(
+        "X26",
+        "take a secret to where the next run's search does not look",
+        Stopped(
+            "its folders can't be renamed; what can't be listed is covered as a whole",
+            by_b="what a copy did not get can't be moved; what can't be listed is not granted",
+        ),
+        scenario=_secrets_are_not_lost_sight_of,
     ),
 )

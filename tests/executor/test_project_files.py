@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,10 +13,10 @@ from executor.project_files import (
     PROTECTED_PATHS,
     Guarded,
     guarded,
-    linked_repository,
     readable,
 )
 from executor.project_search import ProjectSearch
+from executor.repositories import PROTECTED_IN_GIT
 from tests.executor.project_layout import lay_out
 
 
@@ -33,7 +33,12 @@ def test_a_live_project_has_every_protected_path_bound_or_watched(project: Path)
     there = {".git/hooks", ".git/config", ".claude", ".vscode"}
     assert found.pinned == (".git",)
     assert set(found.protected) == there
-    assert set(found.watched) == set(PROTECTED_PATHS) - there
+    watched = {*PROTECTED_PATHS, *in_git(".git"), "elsewhere"} - there
+    assert set(found.watched) == watched
+
+
+def in_git(git: str) -> Iterator[str]:
+    return (f"{git}/{path}" for path in PROTECTED_IN_GIT)
 
 
 def test_where_there_is_no_repository_none_may_be_made(project: Path):
@@ -48,39 +53,35 @@ def test_repositories_inside_the_project_are_protected_like_its_own(project: Pat
     assert "sub/deep/.git" in found.pinned
 
 
+def test_folders_on_the_way_to_secrets_and_repositories_cannot_be_renamed(project: Path):
+    """Else the next run would look for them in vain, in a folder that is not searched."""
+    lay_out(project, "apps/web/.env", "vendor/lib/.git/hooks/", "docs/page.md")
+    found = guarded(ProjectSearch(project), ProjectAccess.LIVE)
+    assert {"apps", "apps/web", "vendor", "vendor/lib", "vendor/lib/.git"} <= set(found.pinned)
+    assert "docs" not in found.pinned
+
+
+def test_bare_repositories_are_protected_too(project: Path):
+    lay_out(project, "data/origin.git/HEAD", "data/origin.git/objects/", "data/origin.git/config")
+    found = guarded(ProjectSearch(project), ProjectAccess.LIVE)
+    assert "data/origin.git/config" in found.protected
+    assert "data/origin.git/hooks" in found.watched
+
+
+def test_what_a_protected_link_leads_to_is_protected_too(project: Path):
+    lay_out(project, ".git/", "tools/hooks/pre-commit", "main.py")
+    (project / ".git/hooks").symlink_to("../tools/hooks")
+    (project / ".husky").symlink_to("tools/husky")
+    found = guarded(ProjectSearch(project), ProjectAccess.LIVE)
+    assert "tools/hooks" in found.protected
+    assert "tools" in found.pinned
+    assert {".git/hooks", ".husky", "tools/husky"} <= set(found.watched)
+
+
 def test_a_worktrees_git_file_is_protected_too(project: Path):
     lay_out(project, ".git")
     found = guarded(ProjectSearch(project), ProjectAccess.LIVE)
     assert found.protected == (".git",)
-
-
-def git(folder: Path, *arguments: str) -> None:
-    identity = ("-c", "user.name=t", "-c", "user.email=t@example.com")
-    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
-
-
-def test_a_worktree_names_its_repository_and_a_plain_one_needs_none(project: Path, tmp_path: Path):
-    git(project, "init", "-q")
-    git(project, "commit", "-q", "--allow-empty", "-m", "first")
-    git(project, "worktree", "add", "-q", str(tmp_path / "tree"))
-    assert linked_repository(project) == ()
-    assert linked_repository(tmp_path / "tree") == (str(project / ".git"),)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"gitdir: /nowhere",
-        b"gitdir: ..",
-        b"something: .git",
-        b"\xff\xfe",
-        b"gitdir: /etc\n",
-    ],
-)
-def test_a_git_file_that_leads_to_no_repository_opens_nothing(project: Path, content):
-    (project / ".git").write_bytes(content)
-    assert linked_repository(project) == ()
 
 
 def test_a_project_without_secrets_is_granted_whole(project: Path):

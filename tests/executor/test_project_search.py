@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from executor import project_search
+from executor.errors import RequestError
 from executor.project_search import SETTLED_NS, ProjectSearch
 from policy import HiddenPaths
 from policy.hidden_paths import HiddenPattern
@@ -104,6 +106,30 @@ def test_what_rules_deny_is_secret_too(project: Path, literal, patterns, expecte
     assert found(search) == expected
     search.deny(HiddenPaths())
     assert found(search) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="not applicable: root reads what is closed")
+def test_a_folder_that_is_closed_is_secret_as_a_whole(project: Path):
+    """A program could close it in one run, and open it in the next."""
+    lay_out(project, "closed/.env", "unsearchable/.env", "unsearchable/deep/.env", "main.py")
+    (project / "closed").chmod(0o300)
+    (project / "unsearchable").chmod(0o600)
+    try:
+        kept = ["closed", "unsearchable/.env", "unsearchable/deep"]
+        assert found(ProjectSearch(project)) == kept
+        project.chmod(0o300)
+        with pytest.raises(RequestError, match="can't be listed"):
+            found(ProjectSearch(project))
+    finally:
+        for folder in (project, project / "closed", project / "unsearchable"):
+            folder.chmod(0o700)
+
+
+def test_a_project_too_large_to_be_searched_is_refused(project: Path, monkeypatch):
+    lay_out(project, "a/main.py", "b/main.py", "c/.env")
+    monkeypatch.setattr(project_search, "ENTRIES_MAX", 3)
+    with pytest.raises(RequestError, match="would have to be searched"):
+        found(ProjectSearch(project))
 
 
 def test_a_folder_that_changed_while_a_long_search_went_on_is_listed_again(project, monkeypatch):
