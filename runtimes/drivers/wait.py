@@ -35,6 +35,15 @@ def _shadows(folder: str) -> bool:
     return not names.isdisjoint(loaded)
 
 
+_loaded = set(sys.modules)
+_known = sys.implementation.name == "cpython" and (3, 10) <= sys.version_info < (3, 14)
+_ending = __import__("ending") if _known else None
+for _name in sys.modules.keys() - _loaded:
+    del sys.modules[_name]
 _wait()
 del sys.modules["sitecustomize"]
-__import__("sitecustomize")
+try:
+    __import__("sitecustomize")
+finally:
+    if _ending:
+        _ending.arrange(os.path.join(os.path.dirname(_HERE), "main.py"))

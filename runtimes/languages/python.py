@@ -45,7 +45,12 @@ _PYTHON = Toolchain(
     reads=("/etc/python3*", "/etc/matplotlibrc"),
     project_environment=True,
     # The site configuration is imported last of all before the program is opened.
-    waiting=Waiting("wait.py", ".ahead/sitecustomize.py", env={"PYTHONPATH": "{job}/.ahead"}),
+    waiting=Waiting(
+        "wait.py",
+        ".ahead/sitecustomize.py",
+        env={"PYTHONPATH": "{job}/.ahead"},
+        beside=("ending.py",),
+    ),
 )
 
 PYTHON = Language(

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from tests.executor.warm_ends import PYTHON_ENDS
+
 LONG = 70_000  # more than a pipe holds
 
 # The project that they run in holds numbers.txt and a package of each language.
@@ -367,7 +369,7 @@ SHELL = {
 }
 
 PROGRAMS = {
-    "python": PYTHON,
+    "python": PYTHON | PYTHON_ENDS,
     "ruby": RUBY,
     "php": PHP,
     "javascript": JAVASCRIPT,
