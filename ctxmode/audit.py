@@ -11,7 +11,6 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 BYTES_MAX = 2 * 1024 * 1024
@@ -22,6 +21,9 @@ SEARCHED_CHARS_MAX = 16 * 1024
 """How much of a program is searched for secrets before it is cut to an excerpt."""
 
 FILE_NAME = "audit.jsonl"
+
+
+StrPath = str | os.PathLike[str]
 
 
 class Entry(NamedTuple):
@@ -57,15 +59,15 @@ def excerpt(text: str) -> str:
     return line if len(line) <= EXCERPT_CHARS_MAX else f"{line[: EXCERPT_CHARS_MAX - 1]}…"
 
 
-def write(folder: Path, entry: Entry, *, wait: bool = True) -> str | None:
+def write(folder: StrPath, entry: Entry, *, wait: bool = True) -> str | None:
     """Append an entry, its owner's alone to read; returns why it could not be, or nothing.
 
     Without `wait` it is None, and nothing was written, while another process writes.
     """
     line = json.dumps(entry._asdict(), ensure_ascii=True, separators=(",", ":")) + "\n"
-    path = folder / FILE_NAME
+    path = os.path.join(folder, FILE_NAME)
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
         descriptor = _open_locked(path, wait=wait)
         try:
             if os.fstat(descriptor).st_size + len(line) > BYTES_MAX:
@@ -83,16 +85,17 @@ def write(folder: Path, entry: Entry, *, wait: bool = True) -> str | None:
     return ""
 
 
-def read(folder: Path) -> Iterator[Mapping[str, Any]]:
+def read(folder: StrPath) -> Iterator[Mapping[str, Any]]:
     """All entries that are kept, oldest first. A line that was cut off by a crash is left out.
 
     Raises:
         OSError: the log is there and cannot be read.
     """
-    path = folder / FILE_NAME
+    path = os.path.join(folder, FILE_NAME)
     for part in (_older(path), path):
         try:
-            lines = part.read_bytes().splitlines()
+            with open(part, "rb") as file:
+                lines = file.read().splitlines()
         except FileNotFoundError:
             continue
         for line in lines:
@@ -104,11 +107,11 @@ def read(folder: Path) -> Iterator[Mapping[str, Any]]:
                 yield found
 
 
-def _older(path: Path) -> Path:
-    return path.with_name(f"{path.name}.1")
+def _older(path: str) -> str:
+    return f"{path}.1"
 
 
-def _open_locked(path: Path, *, wait: bool = True) -> int:
+def _open_locked(path: str, *, wait: bool = True) -> int:
     """The file, locked against other writers, and certainly the one that bears the name."""
     lock = fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB)
     while True:

@@ -73,7 +73,7 @@ def load_config(
     home = _home(environ)
     given = project or environ.get("CONTEXT_MODE_PROJECT_DIR")
     here = (cwd or Path.cwd()).resolve()
-    root = _existing_folder(given, here) if given else find_project(here, home)
+    root = _existing_folder(given, here) if given else Path(find_project(str(here), str(home)))
     private = environ.get("CONTEXT_MODE_FETCH_PRIVATE") == "1"
     data_dir = _data_dir(environ)
     return Config(root, home, data_dir, project_is_given=bool(given), fetch_private=private)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 PROJECT_MARKS = (".git", ".ctxmode")
 
 
-def find_project(here: Path, home: Path) -> Path:
-    """The project that `here` lies in. A marked home folder is not one: it holds the secrets."""
-    for folder in (here, *here.parents):
-        if folder in (home, *home.parents):
-            break
-        if any((folder / mark).exists() for mark in PROJECT_MARKS):
+def find_project(here: str, home: str) -> str:
+    """The project that `here` lies in, both real paths.
+
+    A marked home folder is not one, nor is any above it: it holds the secrets.
+    """
+    folder = here
+    while folder != home and not home.startswith(f"{folder.rstrip('/')}/"):
+        if any(os.path.exists(os.path.join(folder, mark)) for mark in PROJECT_MARKS):
             return folder
+        folder = os.path.dirname(folder)
     return here

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
 import policy
 
+StrPath = str | os.PathLike[str]
 
-def load(project: Path, home: Path, environ: Mapping[str, str] = os.environ) -> policy.Rules:
+
+def load(project: StrPath, home: StrPath, environ: Mapping[str, str] = os.environ) -> policy.Rules:
     """Every rule for a project. CLAUDE_CONFIG_DIR and XDG_CONFIG_HOME move a person's own files.
 
     Raises:
@@ -23,5 +24,5 @@ def load(project: Path, home: Path, environ: Mapping[str, str] = os.environ) -> 
     )
 
 
-def _folder(given: str | None) -> Path | None:
-    return Path(given) if given and given.startswith("/") else None
+def _folder(given: str | None) -> str | None:
+    return given if given and given.startswith("/") else None

@@ -12,7 +12,6 @@ import importlib
 from typing import TYPE_CHECKING
 
 from policy.decide import evaluate, evaluate_fetch, evaluate_read, evaluate_tool, evaluate_write
-from policy.hidden_paths import HiddenPaths, hidden_paths
 from policy.load import load_file, load_rules, project_reader, real_path
 from policy.model import Decision, Match, Redirect, RuleFileError, Source, Subject, Verdict
 from policy.rules import Rule, Rules
@@ -20,21 +19,24 @@ from policy.rules import Rule, Rules
 if TYPE_CHECKING:
     from policy.cases import CaseReport, run_cases
     from policy.explanation import Explanation, explain
+    from policy.hiding import HiddenPaths, hidden_paths
 
-# What only people ask for is loaded when they do: a hook imports this at every tool call.
-_FOR_PEOPLE = {
+# What no verdict needs is loaded when it is asked for: a hook imports this at every tool call.
+_LATER = {
     "CaseReport": "policy.cases",
     "run_cases": "policy.cases",
     "Explanation": "policy.explanation",
     "explain": "policy.explanation",
+    "HiddenPaths": "policy.hiding",
+    "hidden_paths": "policy.hiding",
 }
 
 
 def __getattr__(name: str) -> object:
     """Load what is not needed for a verdict at its first use."""
-    if name not in _FOR_PEOPLE:
+    if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_FOR_PEOPLE[name]), name)
+    return getattr(importlib.import_module(_LATER[name]), name)
 
 
 __all__ = [

@@ -13,7 +13,7 @@ from policy.model import Decision, Source
 from policy.rules import Rule, RuleKind
 from policy.wordlist import word_set
 
-_RULE = re.compile(r"\s*([^()\s]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_RULE = r"(?s)\s*([^()\s]+)\s*(?:\((.*)\))?\s*"
 _KINDS: dict[str, RuleKind] = {
     "Bash": "command",
     "Read": "read",
@@ -52,7 +52,7 @@ def parse_rule(
     text: str, decision: Decision, source: Source, anchors: Anchors
 ) -> tuple[Rule | None, str]:
     """The rule, or None and why it is never consulted."""
-    match = _RULE.fullmatch(text)
+    match = re.fullmatch(_RULE, text)
     if match is None:
         return None, f"{text!r} is not a rule: write Tool or Tool(spec)"
     name, spec = match[1], match[2]

@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from policy import marks
 from policy.effects import Command, program_name
-from policy.option_names import OptionNames, canonical_name, option_names
 from policy.shell.git import GLOBAL_VALUES
 from policy.shell.interpreters import interpreter
 from policy.shell.options import parse
 from policy.shell.programs import PROGRAMS
 from policy.wordlist import word_set
 
+if TYPE_CHECKING:
+    from policy.option_names import OptionNames
+
 Found = Literal["compat", "normalised", "possible"]
 
-_ASSIGNMENT = re.compile(r"""(?:[A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|[^\s"'])*\s+)+""")
-_COMPAT_WRAPPER = re.compile(
+_ASSIGNMENT = r"""(?:[A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|[^\s"'])*\s+)+"""
+_BEGINS_WRAPPER = ("timeout", "nice", "stdbuf", "time", "nohup", "builtin", "noglob", "command",
+                   "xargs")  # fmt: skip
+_COMPAT_WRAPPER = (
     r"(?:timeout(?:\s+-\S+)*\s+\S+|nice(?:\s+-n\s*\S+|\s+-\S+)*|stdbuf(?:\s+-\S+)+"
     r"|(?:time|nohup|builtin|noglob)(?:\s+-\S+)*|command(?!\s+-)|xargs(?!\s+-))\s+"
 )
@@ -106,7 +110,7 @@ def match_command(spec: str, seen: Spellings) -> Found | None:
 
 
 # Variables that an allow rule looks past: they change what is shown, not what is run.
-_SAFE_VARIABLES = re.compile(
+_SAFE_VARIABLES = (
     r"(NODE_ENV|CI|TZ|LANG|LC_\w+|TERM|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR|DEBUG|GOOS"
     r"|GOARCH|RUST_LOG|RUST_BACKTRACE|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE)="
 )
@@ -120,8 +124,8 @@ def approves(spec: str, command: Command) -> bool:
     if not command.is_syntactic:
         return False
     text = command.place.text
-    while safe := _SAFE_VARIABLES.match(text):
-        assignment = _ASSIGNMENT.match(text[safe.start() :])
+    while re.match(_SAFE_VARIABLES, text):
+        assignment = _assignments(text)
         if assignment is None:
             return False
         text = text[len(assignment.group().split(None, 1)[0]) :].lstrip()
@@ -131,14 +135,14 @@ def approves(spec: str, command: Command) -> bool:
     acts = name in _NEVER_BY_PREFIX or (name == "find" and not _FIND_ACTS.isdisjoint(command.argv))
     if acts and "*" in spec:
         return False
-    while wrapper := _COMPAT_WRAPPER.match(text):
+    while wrapper := _wrapper(text):
         text = text[wrapper.end() :]
     return compile_pattern(spec).matcher.fullmatch(text) is not None
 
 
 def is_stripped(command: Command) -> bool:
     """Whether Claude Code looks past this command at the one it runs."""
-    wrapper = _COMPAT_WRAPPER.match(command.place.text)
+    wrapper = _wrapper(command.place.text)
     return command.is_syntactic and wrapper is not None and command.argv[0] in wrapper.group()
 
 
@@ -148,11 +152,19 @@ def without_global_options(argv: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(word for _, word in parsed.operands)
 
 
+def _assignments(text: str) -> re.Match[str] | None:
+    return re.match(_ASSIGNMENT, text) if "=" in text else None
+
+
+def _wrapper(text: str) -> re.Match[str] | None:
+    return re.match(_COMPAT_WRAPPER, text) if text.startswith(_BEGINS_WRAPPER) else None
+
+
 def _compat_texts(text: str) -> tuple[str, ...]:
-    if assignments := _ASSIGNMENT.match(text):
+    if assignments := _assignments(text):
         text = text[assignments.end() :]
     texts = [text]
-    while len(texts) < _WRAPPERS_MAX and (wrapper := _COMPAT_WRAPPER.match(text)):
+    while len(texts) < _WRAPPERS_MAX and (wrapper := _wrapper(text)):
         text = text[wrapper.end() :]
         texts.append(text)
     return tuple(texts)
@@ -167,12 +179,16 @@ def _may_be(pattern: Pattern, word: str) -> bool:
     matcher = re.compile(expression or ".*", re.DOTALL)
     if pattern.program is None or matcher.fullmatch(pattern.program):
         return True
-    return any(matcher.fullmatch(name) for name in _RUNS_OTHERS)
+    return any(matcher.fullmatch(name) for name in _run_others())
 
 
-_RUNS_OTHERS = frozenset(
-    name for name, program in PROGRAMS.items() if program.runs not in ("", "none", "download", "dd")
-) | {"python", "python3", "perl", "ruby", "node", "php", "eval", "exec", "source"}
+@functools.cache
+def _run_others() -> frozenset[str]:
+    """Programs that run what they are given."""
+    no_runners = ("", "none", "download", "dd")
+    return frozenset(name for name, row in PROGRAMS.items() if row.runs not in no_runners) | {
+        *("python", "python3", "perl", "ruby", "node", "php", "eval", "exec", "source")
+    }
 
 
 class _Line(NamedTuple):
@@ -185,6 +201,8 @@ class _Line(NamedTuple):
 
 
 def _match_structure(pattern: Pattern, words: tuple[str, ...]) -> Found | None:
+    from policy.option_names import option_names  # noqa: PLC0415 - where a rule names the program
+
     assert pattern.program is not None
     subcommand = next((token for token in pattern.tokens if token[:1] != "-"), None)
     names = option_names(pattern.program, subcommand)
@@ -235,6 +253,8 @@ def _could_equal(operand: str, pattern: str) -> bool:
 
 
 def _line(words: tuple[str, ...], names: OptionNames) -> _Line:
+    from policy.option_names import canonical_name  # noqa: PLC0415 - as above
+
     program = PROGRAMS.get(words[0])
     one_dash = words[0] in _LONG_WITH_ONE_DASH or interpreter(words[0]) is not None
     parsed = parse(

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from policy import marks
 from policy.analysis import Analysis, analyse
 from policy.command_patterns import Found, approves, is_stripped, match_command, spellings
-from policy.domain_patterns import host_of, match_domain
 from policy.effects import Command, Download, FileAccess, OpaqueExec, Place, Unparsed
 from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
 from policy.path_patterns import lies_in_tree, match_path
@@ -206,6 +205,8 @@ def _concerns(rule: Rule, *, is_write: bool) -> bool:
 
 
 def _download_matches(download: Download, rules: Rules, surface: str) -> Iterator[Match]:
+    from policy.domain_patterns import host_of, match_domain  # noqa: PLC0415 - as in evaluate_fetch
+
     host = host_of(download.url) if marks.is_known(download.url) else None
     for rule in rules.of("fetch"):
         if host is not None and match_domain(rule.spec, host):

@@ -1,7 +1,5 @@
 """What a program would do, in one normal form for every language: the input of the rules."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from policy import marks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.machinery
 import importlib.util
-import pathlib
+import os
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -70,13 +70,13 @@ def _extension(name: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a m
     spec = importlib.util.find_spec(_PACKAGE)
     if spec is None or spec.origin is None:
         raise ImportError(f"{_PACKAGE} is not installed")
-    folder = pathlib.Path(spec.origin).parent / "bindings"
-    path = next(folder.glob(f"{name}.*"), None)
-    if path is None and name in _OWN_PACKAGES:
+    folder = os.path.join(os.path.dirname(spec.origin), "bindings")
+    file = next((file for file in os.listdir(folder) if file.startswith(f"{name}.")), None)
+    if file is None and name in _OWN_PACKAGES:
         return importlib.import_module(_OWN_PACKAGES[name])
-    if path is None:
+    if file is None:
         raise ImportError(f"{_PACKAGE} ships no grammar named {name}")
-    loader = importlib.machinery.ExtensionFileLoader(qualified, str(path))
+    loader = importlib.machinery.ExtensionFileLoader(qualified, os.path.join(folder, file))
     module_spec = importlib.util.spec_from_loader(qualified, loader)
     assert module_spec is not None
     module = importlib.util.module_from_spec(module_spec)

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import json
-import re
+import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from policy.claude import Anchors, parse_rule
 from policy.decide import matches_of
 from policy.model import Decision, RuleFileError, Source, Subject
+from policy.paths import is_below
 from policy.rules import DEFAULT_RULES, Rule, Rules
 
-MANAGED = Path("/etc/claude-code/managed-settings.json")
+if TYPE_CHECKING:
+    from pathlib import Path  # loading it takes a tenth of a hook's time
+
+StrPath = str | os.PathLike[str]
+MANAGED: StrPath = "/etc/claude-code/managed-settings.json"
 _LISTS = {"deny": Decision.DENY, "ask": Decision.ASK, "allow": Decision.ALLOW}
 
 
 def load_rules(
-    project: Path | None,
+    project: StrPath | None,
     *,
-    home: Path,
-    config_home: Path | None = None,
-    claude_home: Path | None = None,
+    home: StrPath,
+    config_home: StrPath | None = None,
+    claude_home: StrPath | None = None,
     trust_project_allow: bool = False,
 ) -> Rules:
     """Every rule in force for a project, strictest first in effect whatever the order here.
@@ -38,38 +42,40 @@ def load_rules(
     be used; a missing file is no error.
     """
     loader = _Loader(project, home)
-    claude_home = claude_home or home / ".claude"
-    loader.add_managed(MANAGED)
-    loader.add_settings(claude_home / "settings.json", own=claude_home, is_trusted=True)
-    user_config = config_home or home / ".config"
-    loader.add_toml(user_config / "ctxmode" / "policy.toml", is_trusted=True)
+    claude_home = os.fspath(claude_home or os.path.join(home, ".claude"))
+    loader.add_managed(os.fspath(MANAGED))
+    user_settings = os.path.join(claude_home, "settings.json")
+    loader.add_settings(user_settings, own=claude_home, is_trusted=True)
+    user_config = config_home or os.path.join(home, ".config")
+    loader.add_toml(os.path.join(user_config, "ctxmode", "policy.toml"), is_trusted=True)
     if project is not None:
         trust_project_allow = trust_project_allow or loader.is_trusted_project()
         for name in ("settings.json", "settings.local.json"):
-            path = project / ".claude" / name
-            loader.add_settings(path, own=project, is_trusted=trust_project_allow)
-        loader.add_toml(project / ".ctxmode" / "policy.toml", is_trusted=trust_project_allow)
+            path = os.path.join(project, ".claude", name)
+            loader.add_settings(path, own=os.fspath(project), is_trusted=trust_project_allow)
+        own_rules = os.path.join(project, ".ctxmode", "policy.toml")
+        loader.add_toml(own_rules, is_trusted=trust_project_allow)
     return loader.rules()
 
 
 def load_file(path: Path, *, project: Path | None, home: Path) -> Rules:
     """The rules of one settings or TOML file alone, with the shipped defaults."""
     loader = _Loader(project, home)
-    if not path.exists():
+    if not os.path.exists(path):
         raise RuleFileError(str(path), 1, "there is no such file", "Give the path of a rule file")
     if path.suffix == ".toml":
-        loader.add_toml(path, is_trusted=True)
+        loader.add_toml(str(path), is_trusted=True)
     else:
-        loader.add_settings(path, own=project or path.parent, is_trusted=True)
+        loader.add_settings(str(path), own=str(project or path.parent), is_trusted=True)
     return loader.rules()
 
 
 class _Loader:
     """Collects rules from files, one after the other."""
 
-    def __init__(self, project: Path | None, home: Path) -> None:
-        self.project = project
-        self.home = home
+    def __init__(self, project: StrPath | None, home: StrPath) -> None:
+        self.project = None if project is None else os.fspath(project)
+        self.home = os.fspath(home)
         self.trusted: list[str] = []  # folders, as the user's own file names them
         self.found: list[Rule] = []
         self.untrusted: list[Rule] = []
@@ -92,28 +98,27 @@ class _Loader:
         """Whether the project lies in a folder that the user trusts."""
         if self.project is None or not self.trusted:
             return False
-        project = self.project.resolve()
-        folders = (self.home / folder.removeprefix("~/") for folder in self.trusted)
-        return any(project.is_relative_to(folder.resolve()) for folder in folders)
+        project = os.path.realpath(self.project)
+        folders = (os.path.join(self.home, one.removeprefix("~/")) for one in self.trusted)
+        return any(_lies_in(project, os.path.realpath(folder)) for folder in folders)
 
-    def add_managed(self, path: Path) -> None:
+    def add_managed(self, path: str) -> None:
         """Add the settings that an administrator wrote, and those in the folder beside them."""
-        extra = sorted(path.with_suffix(".d").glob("*.json"))
-        for file in (path, *extra):
-            self.add_settings(file, own=path.parent, is_trusted=True)
-            text = self._text(file, is_source=False) if file.exists() else None
+        for file in (path, *_settings_in(f"{path.removesuffix('.json')}.d")):
+            self.add_settings(file, own=os.path.dirname(path), is_trusted=True)
+            text = self._text(file, is_source=False)
             if text and json.loads(text).get("allowManagedPermissionRulesOnly") is True:
                 self.managed_only = True
 
-    def add_settings(self, path: Path, *, own: Path, is_trusted: bool) -> None:
+    def add_settings(self, path: str, *, own: str, is_trusted: bool) -> None:
         """Add a Claude Code settings file."""
-        if self.managed_only and not path.is_relative_to(MANAGED.parent):
+        if self.managed_only and not _lies_in(path, os.path.dirname(MANAGED)):
             return
         text = self._text(path)
         if text is None:
             return
         anchors = self._anchors(own)
-        for key, entry, line in _entries(text, str(path)):
+        for key, entry, line in _entries(text, path):
             decision = _LISTS[key]
             source = Source(self._shown(path), line)
             rule, warning = parse_rule(entry, decision, source, anchors)
@@ -122,7 +127,7 @@ class _Loader:
             if rule is not None:
                 self._add(rule, is_trusted)
 
-    def add_toml(self, path: Path, *, is_trusted: bool) -> None:
+    def add_toml(self, path: str, *, is_trusted: bool) -> None:
         """Add one of our own files; every example in it is tried."""
         text = self._text(path)
         if text is None:
@@ -130,8 +135,8 @@ class _Loader:
         anchors = self._anchors(self.project or self.home)
         from policy import toml_rules  # noqa: PLC0415 - few have such a file
 
-        rules, default, groups, tables = toml_rules.parse_toml(text, str(path), anchors)
-        self.trusted += toml_rules.trusted_projects(text, str(path), is_trusted=is_trusted)
+        rules, default, groups, tables = toml_rules.parse_toml(text, path, anchors)
+        self.trusted += toml_rules.trusted_projects(text, path, is_trusted=is_trusted)
         for group, table in zip(groups, tables, strict=True):
             for example, expected in toml_rules.examples(table, group[0].source):
                 _try_example(example, expected, group, anchors)
@@ -152,29 +157,43 @@ class _Loader:
             return
         self.found.append(rule)
 
-    def _text(self, path: Path, *, is_source: bool = True) -> str | None:
+    def _text(self, path: str, *, is_source: bool = True) -> str | None:
         try:
-            text = path.read_text(encoding="utf-8")
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
         except FileNotFoundError:
             return None
         except NotADirectoryError:
             return None
         except (OSError, UnicodeDecodeError) as error:
             raise RuleFileError(
-                str(path), 1, f"cannot be read: {error}", "Make it a readable UTF-8 file"
+                path, 1, f"cannot be read: {error}", "Make it a readable UTF-8 file"
             ) from None
         if is_source:
             self.sources.append(self._shown(path))
         return text
 
-    def _anchors(self, own: Path) -> Anchors:
-        return Anchors(str(self.home), str(own), str(self.project or self.home))
+    def _anchors(self, own: str) -> Anchors:
+        return Anchors(self.home, own, self.project or self.home)
 
-    def _shown(self, path: Path) -> str:
+    def _shown(self, path: str) -> str:
         for folder, prefix in ((self.project, ""), (self.home, "~/")):
-            if folder is not None and path.is_relative_to(folder):
-                return prefix + str(path.relative_to(folder))
-        return str(path)
+            if folder is not None and is_below(path, folder):
+                return prefix + path[len(folder.rstrip("/")) + 1 :]
+        return path
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    return path == folder or is_below(path, folder)
+
+
+def _settings_in(folder: str) -> list[str]:
+    """The files of settings in a folder, in the order of their names."""
+    try:
+        names = sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return []
+    return [os.path.join(folder, name) for name in names if name.endswith(".json")]
 
 
 def _entries(text: str, path: str) -> Iterator[tuple[str, str, int]]:
@@ -227,16 +246,19 @@ def _try_example(example: str, expected: bool, group: tuple[Rule, ...], anchors:
 SCRIPT_BYTES_MAX = 64 << 10  # larger files are not read for what they would start
 
 
-def project_reader(project: Path) -> Callable[[str], str | None]:
+def project_reader(project: StrPath) -> Callable[[str], str | None]:
     """Gives `evaluate` the texts of script files that lie in a project; None for all else."""
-    root = project.resolve()
+    root = os.path.realpath(project)
 
     def read(path: str) -> str | None:
         try:
-            file = Path(path).resolve()
-            if not file.is_relative_to(root) or not file.is_file():
+            real = os.path.realpath(path)
+            if not is_below(real, root) or not os.path.isfile(real):
                 return None
-            data = file.read_bytes() if file.stat().st_size <= SCRIPT_BYTES_MAX else b"\0"
+            if os.stat(real).st_size > SCRIPT_BYTES_MAX:
+                return None
+            with open(real, "rb") as file:
+                data = file.read()
         except (OSError, ValueError):
             return None
         return None if b"\0" in data else data.decode("utf-8", "replace")
@@ -246,4 +268,4 @@ def project_reader(project: Path) -> Callable[[str], str | None]:
 
 def real_path(path: str) -> str:
     """The path behind symbolic links, for rules that must hold at both ends of one."""
-    return str(Path(re.sub("\0", "", path)).resolve())
+    return os.path.realpath(path.replace("\0", ""))

@@ -1,7 +1,5 @@
 """What a policy is asked about, and what it answers: a decision and every match behind it."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Rules as data, whatever file they came from."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple

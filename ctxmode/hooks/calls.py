@@ -1,10 +1,8 @@
 """What an agent is about to do, and what is to be said to it: the same for every host."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 CallKind = Literal["command", "read", "edit", "fetch", "tool"]
 RulingKind = Literal["pass", "advise", "ask", "deny"]
@@ -34,25 +32,3 @@ class Ruling(NamedTuple):
 
 
 PASS = Ruling("pass")
-
-
-class Adapter(Protocol):
-    """One host. A module of this folder satisfies it."""
-
-    PRE_TOOL: tuple[str, ...]
-    """Its names for the event before a tool runs."""
-
-    SESSION_START: tuple[str, ...]
-    """Its names for the event at which a conversation begins; empty if it takes no text there."""
-
-    @staticmethod
-    def call(event: Mapping[str, Any]) -> ToolCall | None:
-        """The call that an event is about; None if it is none that rules speak of."""
-
-    @staticmethod
-    def answer(ruling: Ruling, event_name: str) -> Mapping[str, Any] | None:
-        """What to print; None is silence."""
-
-    @staticmethod
-    def opening(text: str) -> Mapping[str, Any]:
-        """What to print to put a text before the conversation."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 import policy
@@ -22,8 +21,8 @@ from policy.script_texts import script_texts
 class Ground(NamedTuple):
     """Where a call is made: its project, the person's home and environment."""
 
-    project: Path
-    home: Path
+    project: str
+    home: str
     environ: Mapping[str, str]
 
 
@@ -69,12 +68,12 @@ def _verdict(
             "shell",
             value,
             call.cwd,
-            str(ground.project),
-            str(ground.home),
+            ground.project,
+            ground.home,
             ground.environ,
             "agent_shell",
         )
-        texts = script_texts(str(ground.project))
+        texts = script_texts(ground.project)
         return policy.evaluate(
             subject, rules, real_path=policy.real_path, tools=tools, read_text=texts
         )
@@ -96,7 +95,7 @@ def _read(path: str, call: ToolCall, rules: Rules, tools: frozenset[str] | None)
     return policy.evaluate_read(path, rules, real_path=policy.real_path, size_bytes=size)
 
 
-def _absolute(path: str, cwd: str, home: Path) -> str:
+def _absolute(path: str, cwd: str, home: str) -> str:
     if path == "~" or path.startswith("~/"):
         path = f"{home}{path[1:]}"
     return os.path.normpath(os.path.join(cwd, path))

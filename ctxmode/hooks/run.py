@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ctxmode.hooks.calls import PASS, Adapter, Ruling, ToolCall
+from ctxmode.hooks.calls import PASS, Ruling, ToolCall
 from ctxmode.hooks.table import adapter
+
+if TYPE_CHECKING:
+    from ctxmode.hooks.adapter import Adapter
 
 Log = Callable[[], object]
 
@@ -53,7 +54,7 @@ def _judged(
 ) -> tuple[Mapping[str, Any] | None, Log]:
     from ctxmode.hooks.rulings import Ground, ruling  # noqa: PLC0415 - loads the policy
 
-    home = Path(environ.get("HOME") or os.path.expanduser("~")).resolve()
+    home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
     project = _project(call.cwd, home, environ)
     data = data_dir(environ)
     ground = Ground(project, home, environ)
@@ -63,8 +64,8 @@ def _judged(
         from ctxmode import audit  # noqa: PLC0415 - behind the answer
 
         for value, verdict in zip(call.values, verdicts, strict=True):
-            entry = audit.entry(f"hook:{host}", call.kind, value, verdict.to_json(), str(project))
-            audit.write(data / "logs", entry)
+            entry = audit.entry(f"hook:{host}", call.kind, value, verdict.to_json(), project)
+            audit.write(os.path.join(data, "logs"), entry)
 
     return spoken.answer(said, event_name), log if verdicts else _nothing
 
@@ -77,35 +78,39 @@ def denied(host: str, event_name: str, why: str) -> Mapping[str, Any] | None:
     return spoken.answer(Ruling("deny", why), event_name)
 
 
-def _project(cwd: str, home: Path, environ: Mapping[str, str]) -> Path:
+def _project(cwd: str, home: str, environ: Mapping[str, str]) -> str:
     from ctxmode.project import find_project  # noqa: PLC0415 - not for what passes in silence
 
     given = environ.get("CONTEXT_MODE_PROJECT_DIR") or environ.get("CLAUDE_PROJECT_DIR")
-    here = Path(given or cwd or os.getcwd()).resolve()
+    here = os.path.realpath(given or cwd or os.getcwd())
     return here if given else find_project(here, home)
 
 
-def data_dir(environ: Mapping[str, str]) -> Path:
+def data_dir(environ: Mapping[str, str]) -> str:
     """Where storage is, as `ctxmode.config` says, without the library that it asks.
 
     That is the XDG Base Directory Specification's data folder.
     """
     if given := environ.get("CONTEXT_MODE_DIR"):
-        return Path(given)
+        return given
     base = environ.get("XDG_DATA_HOME", "").strip() or os.path.expanduser("~/.local/share")
-    return Path(base) / "ctxmode"
+    return os.path.join(base, "ctxmode")
 
 
-def _server_lives(data: Path) -> bool:
+def _server_lives(data: str) -> bool:
     """Whether any server of this user holds its lock: without one our tools cannot be called."""
+    folder = os.path.join(data, "state", "instances")
     try:
-        locks = list((data / "state" / "instances").glob("*-*.lock"))
+        names = os.listdir(folder)
     except OSError:
         return False
-    return any(map(_is_held, locks))
+    locks = (name for name in names if name.endswith(".lock") and "-" in name)
+    return any(_is_held(os.path.join(folder, name)) for name in locks)
 
 
-def _is_held(path: Path) -> bool:
+def _is_held(path: str) -> bool:
+    import fcntl  # noqa: PLC0415 - where no server was, there is nothing to ask
+
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

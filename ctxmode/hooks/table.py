@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from ctxmode.hooks.calls import Adapter
+if TYPE_CHECKING:
+    from ctxmode.hooks.adapter import Adapter
 
 HOSTS: Mapping[str, str] = {
     "claude-code": "claude_code",
@@ -23,4 +24,4 @@ def adapter(host: str) -> Adapter | None:
     module = HOSTS.get(host)
     if module is None:
         return None
-    return cast(Adapter, importlib.import_module(f"ctxmode.hooks.{module}"))
+    return cast("Adapter", importlib.import_module(f"ctxmode.hooks.{module}"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -76,6 +75,8 @@ def _values(kind: CallKind, name: str, given: Mapping[str, Any]) -> Iterator[str
     for key in _ARGUMENTS[kind]:
         value = given.get(key)
         if kind == "command" and isinstance(value, list) and all(map(_is_text, value)):
+            import shlex  # noqa: PLC0415 - few hosts hand over words
+
             yield shlex.join(value)  # words, as they would be started without a shell
         elif isinstance(value, str):
             yield from _urls(value) if kind == "fetch" else [value]

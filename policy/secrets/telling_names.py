@@ -19,8 +19,8 @@ KEYWORDS = tuple(
 )
 NAME_BYTES_MAX = 80
 _CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
-_TAIL = re.compile(rb"[A-Za-z0-9_.-]{0,80}+")
-_WORDS = re.compile(rb"[A-Z]{1,80}(?![a-z])|[A-Z]?[a-z]++|[0-9]++")
+_TAIL = rb"[A-Za-z0-9_.-]{0,80}+"
+_WORDS = rb"[A-Z]{1,80}(?![a-z])|[A-Z]?[a-z]++|[0-9]++"
 
 _PASSWORDS = word_set("password passwd passphrase pwd passwort passcode")
 _SECRETS = word_set("secret secrets token credential credentials apikey")
@@ -45,7 +45,7 @@ def names(data: bytes) -> Iterator[tuple[str, int, int]]:
         earliest = max(at, keyword_start - NAME_BYTES_MAX)
         before = data[earliest:keyword_start]
         start = earliest + len(before.rstrip(_CHARACTERS))
-        tail = _TAIL.match(data, keyword_end)
+        tail = re.compile(_TAIL).match(data, keyword_end)
         at = tail.end() if tail else keyword_end
         if kind := kind_of(data[start:at]):
             yield kind, start, at
@@ -71,7 +71,7 @@ def has_keyword(value: bytes) -> bool:
 def kind_of(name: bytes) -> str:
     """What a name says it holds: `password`, `secret`, `token`, `key`; empty if nothing secret."""
     last = name.rstrip(b".-").rpartition(b".")[2]
-    words = [word.decode().lower() for word in _WORDS.findall(last)]
+    words = [word.decode().lower() for word in re.findall(_WORDS, last)]
     while words and (words[-1].isdigit() or words[-1] in _SUFFIXES):
         words.pop()
     if not words:

@@ -4,8 +4,6 @@ A row's expression begins at one of its anchors, plain text that can be searched
 follows an unbounded repetition, so no expression can be made to try again and again.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterator

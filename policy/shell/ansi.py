@@ -12,8 +12,8 @@ _REST = (
     r"|x(?P<hex>[0-9a-fA-F]{1,2})|u(?P<u4>[0-9a-fA-F]{1,4})"
     r"|U(?P<u8>[0-9a-fA-F]{1,8})|c(?P<control>.)|(?P<simple>.))"
 )
-_QUOTED = re.compile(r"\\(?:(?P<octal>[0-7]{1,3})" + _REST, re.DOTALL)
-_PRINTED = re.compile(r"\\(?:0?(?P<octal>[0-7]{1,3})" + _REST, re.DOTALL)
+_QUOTED = r"(?s)\\(?:(?P<octal>[0-7]{1,3})" + _REST
+_PRINTED = r"(?s)\\(?:0?(?P<octal>[0-7]{1,3})" + _REST
 
 
 def unescape(text: str, *, printed: bool = False) -> str:
@@ -22,7 +22,7 @@ def unescape(text: str, *, printed: bool = False) -> str:
     `printed` is the dialect of `echo -e` and `printf %b`, where an octal
     escape may be written `\0nnn`. An unknown escape keeps its backslash.
     """
-    return (_PRINTED if printed else _QUOTED).sub(_decode, text)
+    return re.sub(_PRINTED if printed else _QUOTED, _decode, text)
 
 
 def _decode(match: re.Match[str]) -> str:

@@ -15,11 +15,6 @@ Atom = Part | str  # an unquoted brace or comma is a plain string
 
 def expand_braces(parts: tuple[Part, ...], budget: Budget) -> list[tuple[Part, ...]]:
     """Every word the braces make; the word itself when there is none to expand."""
-    for part in parts:
-        if type(part) is Literal and not part.quoted and "{" in part.text:
-            break
-    else:
-        return [parts]
     atoms: list[Atom] = []
     for part in parts:
         if type(part) is Literal and not part.quoted:

@@ -11,7 +11,7 @@ from policy.paths import resolve
 from policy.wordlist import word_set
 
 if TYPE_CHECKING:
-    from policy.shell.call import Call
+    from policy.shell.call import Call, Runner
 
 _TO_STDOUT = word_set("- /dev/stdout /dev/fd/1 /dev/tty")
 
@@ -63,3 +63,6 @@ def _wget_prints(call: Call) -> bool:
     """Only with `-O -`: a plain wget writes a file."""
     targets = list(call.parsed.values(("O", "output-document")))
     return any(target in _TO_STDOUT for target in targets) and not call.parsed.has("spider")
+
+
+RUNNERS: dict[str, Runner] = {"download": report_download}

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 from policy import marks
 from policy.shell import parameters
-from policy.shell.braces import expand_braces
 from policy.shell.fields import (
     FIELD_BREAK,
     FIXED,
@@ -65,6 +64,15 @@ _ALWAYS_UNKNOWN = frozenset("?$!-_") | {
 }
 
 
+def _braced(parts: tuple[Part, ...], budget: Budget) -> list[tuple[Part, ...]]:
+    """Every word that the braces in a word make."""
+    if not any(type(part) is Literal and not part.quoted and "{" in part.text for part in parts):
+        return [parts]
+    from policy.shell.braces import expand_braces  # noqa: PLC0415 - few words have any
+
+    return expand_braces(parts, budget)
+
+
 class Expander:
     """Expands words in a state; substitutions are run by the walker that owns this."""
 
@@ -109,7 +117,7 @@ class Expander:
                 self.budget.spend()
                 return [(text,)]
         lists: list[list[Fields]] = []
-        for braced in expand_braces(tuple(parts), self.budget):
+        for braced in _braced(tuple(parts), self.budget):
             pieces = self._pieces(braced, state, tilde=True)
             separators = field_separators(state)
             lists.append([split(choice, separators) for choice in pieces])

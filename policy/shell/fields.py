@@ -11,7 +11,7 @@ from policy.shell.state import State
 
 FIELD_BREAK = "\ue01e"  # between the elements of "$@" and "${array[@]}"
 NOTHING = "\ue01f"  # what "$@" is without parameters: not even an empty field
-_BRACKET = re.compile(r"\[(?:[!^]?\]?[^\]/]*)\]")
+_BRACKET = r"\[(?:[!^]?\]?[^\]/]*)\]"
 FIXED, QUOTED, SPLIT = range(3)  # how a piece of a word takes part in field splitting
 Piece = tuple[str, int]
 Fields = tuple[str, ...]
@@ -22,7 +22,7 @@ def globbed(text: str) -> str:
     """Unquoted text with its pattern characters marked as active."""
     if "*" not in text and "?" not in text and "[" not in text:
         return text
-    text = _BRACKET.sub(_bracket, text)
+    text = re.sub(_BRACKET, _bracket, text)
     return text.replace("*", marks.GLOB_STAR).replace("?", marks.GLOB_ONE)
 
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from policy.shell import trees
 from policy.shell.interpreters import interpreter
 from policy.shell.options import Parsed
-from policy.shell.scripts import awk_files
 from policy.wordlist import words
 
 if TYPE_CHECKING:
     from policy.shell.call import Call
 
 # Long options of programs we do not know whose value is likely a file it opens.
-_FILE_OPTION = re.compile(r"--?[\w-]*(file|config|env|input|from|path|key|cert|secret|vars)")
+_FILE_OPTION = r"--?[\w-]*(file|config|env|input|from|path|key|cert|secret|vars)"
 
 
 def report(call: Call) -> None:
@@ -100,12 +99,12 @@ def _likely_files(call: Call) -> Iterator[str]:
         before = given[index - 1] if index else ""
         if word[:1] == "-":
             name, has_value, value = word.partition("=")
-            if has_value and _FILE_OPTION.fullmatch(name):
+            if has_value and re.fullmatch(_FILE_OPTION, name):
                 yield value
         elif (
             before[:1] != "-"
             or "=" in before
-            or _FILE_OPTION.fullmatch(before)
+            or re.fullmatch(_FILE_OPTION, before)
             or interpreter(call.name)
         ):
             yield word
@@ -113,7 +112,7 @@ def _likely_files(call: Call) -> Iterator[str]:
 
 def _follows_option(before: str) -> bool:
     """Whether the word before may take this one as its value, and not as a file."""
-    return before[:1] == "-" and "=" not in before and not _FILE_OPTION.fullmatch(before)
+    return before[:1] == "-" and "=" not in before and not re.fullmatch(_FILE_OPTION, before)
 
 
 def _dd(call: Call) -> None:
@@ -124,6 +123,8 @@ def _dd(call: Call) -> None:
 
 
 def _awk(call: Call) -> None:
+    from policy.shell.scripts import awk_files  # noqa: PLC0415 - few commands hold one
+
     for script in (*call.parsed.values(("e", "source")), *call.operands()[:1]):
         _report(call, awk_files(script), is_write=False)
 

@@ -12,20 +12,19 @@ from policy.shell.outputs import quoted
 from policy.shell.state import State
 
 if TYPE_CHECKING:
-    from policy.shell.call import Call
+    from policy.shell.call import Call, Runner
 
 GLOBAL_VALUES = ("git-dir", "work-tree", "namespace", "exec-path", "config-env", "super-prefix",
                  "attr-source", "list-cmds")  # fmt: skip
 
 # Settings whose value git hands to a shell, or runs.
-_COMMAND_SETTING = re.compile(
-    r"(core\.(pager|editor|sshcommand|askpass|fsmonitor|gitproxy|hookspath)|pager\..+"
+_COMMAND_SETTING = (
+    r"(?i)(core\.(pager|editor|sshcommand|askpass|fsmonitor|gitproxy|hookspath)|pager\..+"
     r"|sequence\.editor|diff\.external|diff\..+\.(command|textconv)|merge\..+\.driver"
     r"|(diff|merge)tool\..+\.(cmd|path)|filter\..+\.(clean|smudge|process)|credential\.(.+\.)?helper"
     r"|gpg\.(.+\.)?program|interactive\.difffilter|remote\..+\.(uploadpack|receivepack|vcs)"
     r"|uploadpack\.packobjectshook|web\.browser|browser\..+\.cmd|man\..+\.cmd|sendemail\..*cmd"
-    r"|trailer\..+\.(command|cmd)|submodule\..+\.update|difftool\..+|instaweb\.httpd)",
-    re.IGNORECASE,
+    r"|trailer\..+\.(command|cmd)|submodule\..+\.update|difftool\..+|instaweb\.httpd)"
 )
 
 
@@ -155,7 +154,7 @@ def _run_subcommand(call: Call, subcommand: Subcommand, rest: tuple[str, ...]) -
 def _consider_setting(call: Call, name: str, value: str, aliases: dict[str, str]) -> None:
     if name.lower().startswith("alias."):
         aliases[name[6:]] = value
-    elif _COMMAND_SETTING.fullmatch(name) and value not in ("", "true", "false", "cat", "less"):
+    elif re.fullmatch(_COMMAND_SETTING, name) and value not in ("", "true", "false", "cat", "less"):
         call.run_text(value.removeprefix("!"), f"git {name}")
 
 
@@ -175,3 +174,6 @@ def _run_alias(call: Call, alias: str, arguments: tuple[str, ...]) -> None:
         call.run_text(" ".join([alias[1:], *map(quoted, arguments)]), "git alias")
     elif not alias.startswith(marks.LIST):
         call.run_text(" ".join(["git", alias, *map(quoted, arguments)]), "git alias")
+
+
+RUNNERS: dict[str, Runner] = {"git": run_git}

@@ -1,9 +1,6 @@
 """Interpreters as data: how each is told its program on the command line."""
 
-from __future__ import annotations
-
 import functools
-import re
 from typing import NamedTuple
 
 
@@ -46,13 +43,14 @@ INTERPRETERS: dict[str, Interpreter] = {
     "irb": Interpreter("ruby", values="rI"),
 }  # fmt: skip
 
-_VERSIONED = re.compile(r"(python|pypy|ruby|perl|php|lua|node|nodejs|ipython)[\d.]*")
+# Those whose names may carry a version, and the row of each.
+_VERSIONED = {"pypy": "python", "ipython": "python", "nodejs": "node"} | {
+    name: name for name in ("python", "ruby", "perl", "php", "lua", "node")
+}
 
 
 @functools.lru_cache(maxsize=1024)
 def interpreter(name: str) -> Interpreter | None:
     """The interpreter a program name stands for, whatever version it carries."""
-    if match := _VERSIONED.fullmatch(name):
-        family = {"pypy": "python", "ipython": "python", "nodejs": "node"}.get(match[1], match[1])
-        return INTERPRETERS[family]
-    return INTERPRETERS.get(name)
+    family = _VERSIONED.get(name.rstrip("0123456789."), name)
+    return INTERPRETERS.get(family)

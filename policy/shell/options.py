@@ -1,7 +1,5 @@
 """Command lines split into options and operands, by a program's own conventions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
-import shlex
 from collections.abc import Callable
 
 from policy import marks
@@ -22,7 +19,7 @@ _AS_SOURCE = str.maketrans(
         marks.WORD: marks.LIST,
     }
 )
-_FORMAT = re.compile(r"%(?:%|[-+ #0]*(\*|\d+)?(?:\.(?:\*|\d+))?(\([^)]*\)T|[a-zA-Z]))")
+_FORMAT = r"%(?:%|[-+ #0]*(\*|\d+)?(?:\.(?:\*|\d+))?(\([^)]*\)T|[a-zA-Z]))"
 
 
 def executable(text: str) -> str:
@@ -32,6 +29,8 @@ def executable(text: str) -> str:
 
 def quoted(word: str) -> str:
     """A word quoted for a shell; unknown parts stay unknown."""
+    import shlex  # noqa: PLC0415 - for aliases alone
+
     return shlex.quote(word) if marks.is_known(word) else word
 
 
@@ -113,9 +112,9 @@ def formatted(template: str, words: list[str]) -> str:
     """What `printf template words` prints; the template repeats until the words are used up."""
     template = unescape(template)
     pending, pieces = list(words), list[str]()
-    has_fields = any(match.group() != "%%" for match in _FORMAT.finditer(template))
+    has_fields = any(match.group() != "%%" for match in re.finditer(_FORMAT, template))
     while True:
-        pieces.append(_FORMAT.sub(lambda match: _conversion(match, pending), template))
+        pieces.append(re.sub(_FORMAT, lambda match: _conversion(match, pending), template))
         if not pending or not has_fields or len(pieces) > 1000:
             return "".join(pieces)
 
@@ -260,11 +259,13 @@ def _decoded(text: str, decode: Callable[[str], bytes]) -> str:
         return marks.FETCHED if marks.FETCHED in text else marks.DECODED
     try:
         return marks.scrub(decode(text).decode("utf-8", "replace")) + marks.DECODED_KNOWN
-    except (ValueError, binascii.Error):
+    except ValueError:
         return marks.DECODED
 
 
 def _base64(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
+    import base64  # noqa: PLC0415 - few programs decode
+
     text = _input(argv, stdin, read, "w")
     if not parse(argv, "w").has("d", "D", "decode", "i"):
         return (
@@ -274,6 +275,8 @@ def _base64(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
 
 
 def _base32(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
+    import base64  # noqa: PLC0415 - few programs decode
+
     return _decoded(_input(argv, stdin, read), lambda data: base64.b32decode("".join(data.split())))
 
 

@@ -4,8 +4,6 @@ To teach the policy a program, add a row. Sources: the programs' own manuals,
 and for programs that can run others, the GTFOBins catalogue.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from policy.wordlist import word_set

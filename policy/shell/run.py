@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -9,18 +11,7 @@ from typing import TYPE_CHECKING
 from policy import marks
 from policy.effects import program_name
 from policy.paths import resolve
-from policy.shell import (
-    consoles,
-    downloads,
-    elsewhere,
-    embedded,
-    files,
-    git,
-    launchers,
-    little_languages,
-    repeaters,
-    wrappers,
-)
+from policy.shell import files
 from policy.shell.call import Call, Runner
 from policy.shell.interpreters import Interpreter, interpreter
 from policy.shell.options import parse
@@ -37,7 +28,7 @@ if TYPE_CHECKING:
 
 
 # The dynamic loader runs the program it is given.
-_LOADER = re.compile(r"ld-(linux|musl)[\w.-]*\.so[.\d]*|ld\.so[.\d]*")
+_LOADER = r"ld-(linux|musl)[\w.-]*\.so[.\d]*|ld\.so[.\d]*"
 
 
 def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Frame) -> str:
@@ -65,7 +56,7 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
     elif _run_made_file(call):
         output = marks.LIST
     elif program.runs:
-        output = RUNNERS[program.runs](call)
+        output = runner(program.runs)(call)
     if output is not None:
         return output
     return output_of(name, argv, frame.stdin, lambda path: file_text(path, state, frame))
@@ -76,7 +67,7 @@ def _name_of(word: str, state: State) -> str:
     if "/" in word and state.links:
         word = resolve(word, state.cwd, state.links)
     name = (program_name(word) or "").removesuffix(".exe")
-    return "ld.so" if name[:2] == "ld" and _LOADER.fullmatch(name) else name
+    return "ld.so" if name[:2] == "ld" and re.fullmatch(_LOADER, name) else name
 
 
 def _run_made_file(call: Call) -> bool:
@@ -142,18 +133,32 @@ def _nothing(call: Call) -> str | None:
     return None
 
 
-RUNNERS: dict[str, Runner] = {
-    **wrappers.RUNNERS,
-    **elsewhere.RUNNERS,
-    **repeaters.RUNNERS,
-    **embedded.RUNNERS,
-    **consoles.RUNNERS,
-    **launchers.RUNNERS,
-    **little_languages.RUNNERS,
-    "git": git.run_git,
-    "download": downloads.report_download,
-    "none": _nothing,
-    "jq": _nothing,
+# What `Program.runs` may say, by the module of this folder whose RUNNERS knows it: loaded when a
+# command needs it, as most commands need none of them.
+RUNNERS: dict[str, str] = {
+    kind: module
+    for module, kinds in {
+        "wrappers": "argv env su shell",
+        "elsewhere": "project remote container",
+        "repeaters": "xargs parallel text texts terminal screen stdin_text crontab find fd",
+        "embedded": "sed awk make gdb ed expect tee socat tar ln dd zip",
+        "consoles": "vim emacs pager database",
+        "launchers": "verb daemon window cmake compiler chooser packages",
+        "little_languages": "language",
+        "git": "git",
+        "downloads": "download",
+    }.items()
+    for kind in kinds.split()
 }
+
+
+@functools.cache
+def runner(kind: str) -> Runner:
+    """What follows the conventions that a row's `runs` names."""
+    if kind in ("none", "jq"):
+        return _nothing
+    found: Runner = importlib.import_module(f"policy.shell.{RUNNERS[kind]}").RUNNERS[kind]
+    return found
+
 
 _STOPS_AT_OPERAND = frozenset(("argv", "env"))

@@ -1,7 +1,5 @@
 """The shell's syntax as data: parts of words, tokens, and statements."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence as SequenceOf
 from typing import NamedTuple
 
@@ -21,10 +19,10 @@ class Parameter(NamedTuple):
     """`$name`, `${name[sub]op operand}`; `prefix` is `!` (indirect), `#` (length) or empty."""
 
     name: str
-    subscript: tuple[Part, ...] | None
+    subscript: "tuple[Part, ...] | None"
     prefix: str
     operator: str
-    operand: tuple[Part, ...]
+    operand: "tuple[Part, ...]"
     quoted: bool
 
 
@@ -36,7 +34,7 @@ class Substitution(NamedTuple):
     """
 
     kind: str
-    tokens: tuple[Token, ...] | None
+    tokens: "tuple[Token, ...] | None"
     text: str
     start: int
     end: int
@@ -46,14 +44,14 @@ class Substitution(NamedTuple):
 class Arithmetic(NamedTuple):
     """`$(( ))` or `$[ ]`: the expression, with the expansions inside it."""
 
-    parts: tuple[Part, ...]
+    parts: "tuple[Part, ...]"
     quoted: bool
 
 
 class Pattern(NamedTuple):
     """An extended pattern such as `@(a|b)`; kept for the expansions inside it."""
 
-    parts: tuple[Part, ...]
+    parts: "tuple[Part, ...]"
 
 
 Part = Literal | Parameter | Substitution | Arithmetic | Pattern
@@ -66,7 +64,7 @@ class Assignment(NamedTuple):
     subscript: tuple[Part, ...] | None
     append: bool
     value: tuple[Part, ...]
-    items: tuple[Word, ...] | None
+    items: "tuple[Word, ...] | None"
 
 
 class Word(NamedTuple):
@@ -123,19 +121,19 @@ class Expression(NamedTuple):
 class Pipeline(NamedTuple):
     """Stages joined by pipes."""
 
-    stages: tuple[Statement, ...]
+    stages: "tuple[Statement, ...]"
 
 
 class Sequence(NamedTuple):
     """Statements one after another; whether each one runs is not decided."""
 
-    items: tuple[Statement, ...]
+    items: "tuple[Statement, ...]"
 
 
 class Group(NamedTuple):
     """A compound command with redirections, or a subshell, whose state does not flow back."""
 
-    body: Statement
+    body: "Statement"
     redirections: tuple[Redirection, ...]
     is_subshell: bool
 
@@ -143,9 +141,9 @@ class Group(NamedTuple):
 class Branch(NamedTuple):
     """`if` and `case`: what always runs first, then alternatives of which at most one runs."""
 
-    head: tuple[Statement, ...]
+    head: "tuple[Statement, ...]"
     words: tuple[Word, ...]
-    arms: tuple[Statement, ...]
+    arms: "tuple[Statement, ...]"
 
 
 class Loop(NamedTuple):
@@ -153,14 +151,14 @@ class Loop(NamedTuple):
 
     variable: str
     items: tuple[Word, ...] | None
-    body: Statement
+    body: "Statement"
 
 
 class Function(NamedTuple):
     """A function definition."""
 
     name: Word
-    body: Statement
+    body: "Statement"
 
 
 Statement = Simple | Expression | Pipeline | Sequence | Group | Branch | Loop | Function

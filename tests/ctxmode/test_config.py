@@ -29,7 +29,7 @@ def test_the_project_is_the_nearest_marked_folder_above(home):
 def test_a_marked_home_folder_is_no_project(home):
     (home / ".git").mkdir()
     (home / "notes").mkdir()
-    assert find_project(home / "notes", home) == home / "notes"
+    assert find_project(f"{home}/notes", str(home)) == f"{home}/notes"
 
 
 def test_an_argument_outranks_the_environment_and_that_outranks_the_folder(home):

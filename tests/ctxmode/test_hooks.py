@@ -335,10 +335,12 @@ def test_storage_is_where_the_program_itself_keeps_it(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("CONTEXT_MODE_DIR", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
-    assert run.data_dir(os.environ) == load_config(environ=os.environ, cwd=tmp_path).data_dir
+    assert Path(run.data_dir(os.environ)) == load_config(environ=os.environ, cwd=tmp_path).data_dir
     for name in ("XDG_DATA_HOME", "CONTEXT_MODE_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name))
-        assert run.data_dir(os.environ) == load_config(environ=os.environ, cwd=tmp_path).data_dir
+        assert (
+            Path(run.data_dir(os.environ)) == load_config(environ=os.environ, cwd=tmp_path).data_dir
+        )
 
 
 def test_words_of_a_command_are_joined_so_that_they_stay_words():
@@ -387,10 +389,12 @@ def test_a_hook_loads_nothing_heavy(place, environ):
     event = json.dumps(claude("Bash", {"command": "git status"}, place))
     code = (
         "import sys, io; sys.stdin = io.TextIOWrapper(io.BytesIO(sys.argv[1].encode()))\n"
+        "before = set(sys.modules)\n"
         "from ctxmode.cli import main; main(['hook', 'claude-code', 'PreToolUse'])\n"
         "heavy = {'trio', 'mcp', 'anyio', 'rich', 'argparse', 'pydantic', 'platformdirs', 'kb',\n"
-        "         'executor', 'runtimes', 'sqlite3', 'hashlib', 'difflib'}\n"
-        "print(sorted(heavy & set(sys.modules)))"
+        "         'executor', 'runtimes', 'sqlite3', 'hashlib', 'difflib', 'inspect',\n"
+        "         'dataclasses', 'pathlib', 'ipaddress', 'urllib', 'shlex', 'subprocess'}\n"
+        "print(sorted(heavy & (set(sys.modules) - before)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, event], capture_output=True, text=True, check=True,

@@ -13,7 +13,7 @@ from executor import project_search
 from executor.errors import RequestError
 from executor.project_search import SETTLED_NS, ProjectSearch
 from policy import HiddenPaths
-from policy.hidden_paths import HiddenPattern
+from policy.hiding import HiddenPattern
 from tests.executor.project_layout import lay_out
 
 
