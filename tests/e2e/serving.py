@@ -1,11 +1,14 @@
-"""A server over HTTP, in a process of its own."""
+"""A server over HTTP, in a process of its own, and the SDK's client of it."""
 
 import re
 import subprocess
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+import httpx2
 import trio
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
 
 TOKEN = "a-token-of-enough-letters"
 OTHER = "another-token-of-enough-letters"
@@ -22,6 +25,17 @@ class Served:
     def address(self):
         host, port = re.fullmatch(r"http://([\d.]+):(\d+)/mcp", self.url).groups()
         return host, int(port)
+
+
+@asynccontextmanager
+async def connected(url, token=TOKEN, mode="auto", **options):
+    """A client; `options` are those of the SDK."""
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=60) as http,
+        Client(streamable_http_client(url, http_client=http), mode=mode, **options) as client,
+    ):
+        yield client
 
 
 @asynccontextmanager

@@ -4,16 +4,13 @@ import contextlib
 import os
 import random
 import socket
-from contextlib import asynccontextmanager
 
 import httpx2
 import pytest
 import trio
-from mcp.client.client import Client
-from mcp.client.streamable_http import streamable_http_client
 
 from tests.e2e.fuzz import fuzzed
-from tests.e2e.serving import ALL_S_MAX, OTHER, TOKEN, served
+from tests.e2e.serving import ALL_S_MAX, OTHER, TOKEN, connected, served
 from tests.e2e.test_mcp_fuzz import descriptors
 
 HEADERS = {
@@ -25,16 +22,6 @@ HEADERS = {
 BODIES = int(os.environ.get("CTXMODE_FUZZED_BODIES", "1500"))
 DESCRIPTORS_SPARE = 16
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-
-
-@asynccontextmanager
-async def connected(url, token=TOKEN, mode="auto"):
-    headers = {"Authorization": f"Bearer {token}"}
-    async with (
-        httpx2.AsyncClient(headers=headers, timeout=60) as http,
-        Client(streamable_http_client(url, http_client=http), mode=mode) as client,
-    ):
-        yield client
 
 
 def text(result) -> str:
