@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -45,7 +46,7 @@ def driver_program(
     if found is None:
         raise ValueError(f"{candidate.toolchain.name} has no driver")
     text = (_DRIVERS / found.file).read_text("utf-8")
-    return prepare(
+    program = prepare(
         candidate,
         code=text,
         job_dir=job_dir,
@@ -53,3 +54,8 @@ def driver_program(
         cwd=cwd,
         args=(INTERACTIVE,) if interactive else (),
     )
+    if found.starter:
+        start = ("/bin/sh", "-c", (_DRIVERS / found.starter).read_text("utf-8"), found.starter)
+        steps = tuple(replace(step, argv=(*start, *step.argv)) for step in program.steps)
+        program = replace(program, steps=steps)
+    return replace(program, env={**program.env, **found.env})

@@ -167,12 +167,15 @@ class Driver:
 
     `file` is its name in `runtimes/drivers`, where its protocol stands; `toolchains` are the names
     of those that run it, the best one first. `rewrite` prepares a session's program for it, without
-    moving its lines.
+    moving its lines. `starter` is a program of the shell in the same folder that starts it, `env`
+    what its interpreter needs besides.
     """
 
     file: str
     toolchains: tuple[str, ...]
     rewrite: Callable[[str], str] = str
+    starter: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

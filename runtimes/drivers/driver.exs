@@ -3,24 +3,80 @@
 #
 # A request comes on descriptor 3: a line with a token and the sizes of the fields behind it
 # (folder, bound file, name, code, arguments). The answer goes to descriptor 4: the token and an
-# exit code.
+# exit code. Programs run in a process of their own, which SIGUSR2 ends (interrupt.sh makes it of
+# SIGINT, which the machine has for itself): the names that were bound by then are kept.
 defmodule CtxmodeDriver do
   def serve do
     {:ok, requests} = :file.open("/proc/self/fd/3", [:read, :raw, :binary])
     {:ok, answers} = :file.open("/proc/self/fd/4", [:write, :raw, :binary])
-    loop(requests, answers, [], Code.env_for_eval([]))
+    server = self()
+    {:ok, _} = System.trap_signal(:sigusr2, fn -> send(server, :interrupt) && :ok end)
+    loop(requests, answers, {evaluator(), [], Code.env_for_eval([])})
   end
 
-  defp loop(requests, answers, binding, env) do
+  defp loop(requests, answers, state) do
     with header when header != "" <- line(requests, "") do
       [token | sizes] = String.split(header)
       [folder, bound, name, code | arguments] = Enum.map(sizes, &field(requests, &1))
       if folder != "", do: File.cd!(folder)
       System.argv(arguments)
-      binding = bind(binding, bound)
-      {status, binding, env} = run(code, name, binding, env)
+      {status, state} = ask(state, code, name, bound)
       :ok = :file.write(answers, "#{token} #{status}\n")
-      loop(requests, answers, binding, env)
+      loop(requests, answers, state)
+    end
+  end
+
+  # The evaluator is a process that lives on, so that `self()` is the same in every program.
+  defp evaluator do
+    server = self()
+    {pid, _} = spawn_monitor(fn -> evaluate(server) end)
+    pid
+  end
+
+  defp evaluate(server) do
+    receive do
+      {^server, code, name, binding, env} -> send(server, {self(), run(code, name, binding, env)})
+    end
+
+    evaluate(server)
+  end
+
+  defp ask({pid, binding, env}, code, name, bound) do
+    forget_interrupts()
+    binding = bind(binding, bound)
+    send(pid, {self(), code, name, binding, env})
+
+    receive do
+      {^pid, {status, binding, env}} ->
+        {status, {pid, binding, env}}
+
+      :interrupt ->
+        stop(pid)
+        {130, {evaluator(), binding, env}}
+
+      {:DOWN, _, :process, ^pid, reason} ->
+        IO.puts(:stderr, "** (EXIT) " <> Exception.format_exit(reason))
+        {1, {evaluator(), binding, env}}
+    end
+  end
+
+  defp forget_interrupts do
+    receive do
+      :interrupt -> forget_interrupts()
+    after
+      0 -> :ok
+    end
+  end
+
+  # What it has started stands in process groups of its own.
+  defp stop(pid) do
+    {:links, links} = Process.info(pid, :links) || {:links, []}
+    started = for port <- links, is_port(port), do: Port.info(port, :os_pid)
+    Process.exit(pid, :kill)
+    for {:os_pid, id} <- started, do: :os.cmd('kill -INT -#{id} 2>/dev/null')
+
+    receive do
+      {:DOWN, _, :process, ^pid, _} -> :ok
     end
   end
 

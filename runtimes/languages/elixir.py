@@ -90,7 +90,12 @@ ELIXIR = Language(
         "MIX_HOME": "{scratch}/.mix",
         "HEX_HOME": "{scratch}/.hex",
     },
-    conversation=Driver("driver.exs", ("elixir",)),
+    conversation=Driver(
+        "driver.exs",
+        ("elixir",),
+        starter="interrupt.sh",
+        env={"ELIXIR_ERL_OPTIONS": "+fnu +Bi"},  # the machine leaves SIGINT alone
+    ),
     packages=Packages(
         debian=("elixir",),
         fedora=("elixir",),

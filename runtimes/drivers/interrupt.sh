@@ -1,0 +1,10 @@
+# Starts a driver whose interpreter has SIGINT for itself, and tells it of one by SIGUSR2.
+trap 'kill -USR2 "$driver" 2>/dev/null' INT
+"$@" <&0 &
+driver=$!
+exec 3<&- 4>&-
+while :; do
+  wait "$driver"
+  status=$?
+  kill -0 "$driver" 2>/dev/null || exit "$status"
+done
