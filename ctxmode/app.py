@@ -18,11 +18,10 @@ import trio
 
 import executor
 import kb
-from ctxmode import bugs, diagnosis, searching, translation
+from ctxmode import searching, translation
 from ctxmode.answers import BatchAnswer, IndexAnswer, SearchAnswer
 from ctxmode.batch import USED_UP, BatchRequest, request_of, run_commands
 from ctxmode.config import Config, prepare_storage
-from ctxmode.diagnosis import Diagnosis
 from ctxmode.engine_settings import engine_settings
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.indexing import IndexRequest
@@ -47,6 +46,7 @@ from executor.control import KeptAhead
 from executor.keep import Answer, Keep
 
 if TYPE_CHECKING:
+    from ctxmode.diagnosis import Diagnosis
     from ctxmode.fetching.answers import FetchAnswer
     from ctxmode.fetching.pages import FetchRequest
 
@@ -210,11 +210,15 @@ class App:
 
     async def kept_ahead(self) -> tuple[KeptAhead, ...]:
         """What waits ready for runs in all servers of the user."""
+        from ctxmode import diagnosis  # noqa: PLC0415 - few ask
+
         return await diagnosis.kept_ahead(self.config)
 
     async def doctor(self, *, refresh: bool = False, told: Told = told_to_nobody) -> Diagnosis:
         """What works here; `refresh` forgets what earlier probes of languages found, `told` hears
         how many of them are proven."""
+        from ctxmode import diagnosis  # noqa: PLC0415 - few ask
+
         diagnosed = await diagnosis.diagnose(self.config, self._engine, refresh=refresh, told=told)
         return replace(diagnosed, notices=self.notices)
 
@@ -285,6 +289,8 @@ async def _index_behind(keep: Keep) -> None:
     try:
         await keep.index_behind()
     except Exception as error:
+        from ctxmode import bugs  # noqa: PLC0415 - only a defect pays for it
+
         sys.stderr.write(bugs.report(error))
 
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ctxmode import __version__, exit_codes, streams
+from ctxmode import __version__, collecting, exit_codes, streams
 from ctxmode.errors import ContextModeError, UsageError, sole
 
 if TYPE_CHECKING:
@@ -53,9 +53,21 @@ examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line; returns its exit code and never lets an exception out."""
+    """Run one command line; returns its exit code and never lets an exception out.
+
+    Without `argv` this process is the command's own, and ends behind it.
+    """
     streams.open_what_is_closed()
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    if argv is not None:
+        return _main(list(argv))
+    collecting.pause()
+    try:
+        return _main(sys.argv[1:])
+    finally:
+        collecting.end()
+
+
+def _main(arguments: list[str]) -> int:
     try:
         try:
             code = _dispatch(arguments)
@@ -104,7 +116,10 @@ def _run_verb(verb: str, rest: list[str]) -> int:
     from ctxmode import parsing  # noqa: PLC0415 - verbs that have no options of their own do without
 
     parsed = parsing.parse(verb, rest)
-    code: int = parsing.verb_module(verb).run(parsed)
+    module = parsing.verb_module(verb)
+    if not getattr(module, "LOADS_MORE", False):  # which then calls it itself
+        collecting.resume()
+    code: int = module.run(parsed)
     return code
 
 

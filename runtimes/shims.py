@@ -9,7 +9,6 @@ Read off the disk the way each manager documents it; nothing is run. pyenv and i
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -185,6 +184,8 @@ def _read(file: Path) -> str:
 
 
 def _toml(file: Path) -> dict[str, object]:
+    import tomllib  # noqa: PLC0415 - few version managers write it
+
     try:
         return tomllib.loads(_read(file))
     except tomllib.TOMLDecodeError:

@@ -11,7 +11,6 @@ examples:
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -22,7 +21,6 @@ def main(arguments: Sequence[str]) -> int:
     if any(argument in ("-h", "--help") for argument in arguments):
         sys.stdout.write(__doc__ or "")
         return 0
-    gc.disable()  # the process lives for milliseconds, a tenth of which collecting would take
     host, event_name = (*arguments, "", "")[:2]
     with contextlib.suppress(OSError):  # nobody asks, or nobody reads the answer
         _answer(host, event_name, sys.stdin.buffer.read())

@@ -18,11 +18,12 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from ctxmode import exit_codes, launch
+from ctxmode import collecting, exit_codes, launch
 from ctxmode.config import Config, load_config, prepare_storage
 from ctxmode.errors import UsageError
 from ctxmode.suggestions import or_all
 
+LOADS_MORE = True  # than is needed to read the options
 HTTP_OPTIONS = (
     "host",
     "port",
@@ -66,7 +67,9 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"--{option} belongs to --http", "Add --http, or leave it out.")
     from ctxmode.mcp.server import serve_stdio  # noqa: PLC0415 - a usage error is quicker
 
-    launch.run(partial(serve_stdio, config, _chosen(args.tools)))
+    tools = _chosen(args.tools)
+    collecting.resume()
+    launch.run(partial(serve_stdio, config, tools))
     return exit_codes.OK
 
 
@@ -105,6 +108,7 @@ def _serve_http(args: argparse.Namespace, config: Config, tools: tuple[str, ...]
         _others(args.also or ()),
         tools,
     )
+    collecting.resume()
     launch.run(partial(serving.serve_http, site, address))
 
 

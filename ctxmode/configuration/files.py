@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,6 +63,8 @@ def parse(path: Path, text: str) -> ConfigFile:
     Raises:
         UsageError: it is no TOML.
     """
+    import tomllib  # noqa: PLC0415 - where there is such a file
+
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:

@@ -45,4 +45,4 @@ def test_what_only_tells_loads_none_of_the_rooms(tmp_path: Path, arguments):
 def test_a_run_loads_neither_the_protocol_nor_what_draws_tables(tmp_path: Path):
     loaded = imported(tmp_path, "run", "shell", "-c", "true")
     assert "trio" in loaded
-    assert not loaded & {"mcp", "pydantic", "rich", "pygments", "docker", "httpx", "starlette"}
+    assert not loaded & {"mcp", "pydantic", "rich", "pygments", "docker", "httpx", "h11"}
