@@ -195,8 +195,10 @@ class _Run:
         progress = self._progress
         progress.cell = cell
         async with trio.open_nursery() as outside:
-            gate = network.Gate(self.job.profile.network, connections=progress.connections)
-            open_network(cell.take_fds(), gate, outside)
+            allowed, listeners = self.job.profile.network, cell.take_fds()
+            if allowed.listen or listeners:
+                gate = network.Gate(allowed, connections=progress.connections)
+                open_network(listeners, gate, outside)
             readers = await self._start(cell, without_cgroup)
             progress.started_at = time.monotonic()
             if progress.stopped:  # while the cell was being made
