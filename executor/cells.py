@@ -76,6 +76,7 @@ class Cell:
         self.is_over = False  # nothing is left in it but its first process
         self.layers: Mapping[str, Any] = {}
         self.handed_over: Mapping[str, Any] = {}  # names behind the artifacts' descriptors
+        self.before: Mapping[str, Any] | None = None  # how a live project was, until it is put back
         self._fds: list[int] = []
         self.stdio: Stdio | None = None  # of a program that is held here for its run
 
@@ -186,10 +187,27 @@ class Cell:
         return Exit(**message["exit"])
 
     async def message(self) -> Mapping[str, Any]:
-        """What the supervisor says next; nothing if it is dead. Artifacts are put aside."""
-        while "artifacts" in (message := await self._receive()):
-            self.handed_over = message
+        """What the supervisor says next; nothing if it is dead. What goes ahead is put aside."""
+        while (message := await self._receive()).keys() & {"artifacts", "before"}:
+            if "before" in message:
+                self.before = message["before"]
+            else:
+                self.handed_over = message
+        if "run" not in message and message.keys() & {"exit", "report", "ended"}:
+            self.before = None  # the supervisor has put protected paths back
         return message
+
+    async def undo(self, before: Mapping[str, Any]) -> Sequence[str]:
+        """Put protected paths back for a cell that was lost; those that were put back.
+
+        Raises:
+            SandboxError: that failed.
+        """
+        await self.order(b"undo", description.pack_before(before))
+        message = await self.message()
+        if "undone" not in message:
+            raise SandboxError(str(message.get("error", "the cell's supervisor was killed")))
+        return list(message["undone"])
 
     def take_fds(self) -> list[int]:
         """The open files behind `handed_over`, in its order; the caller closes them."""

@@ -196,6 +196,11 @@ def pack_hold(spec: RunSpec, ahead: Ahead | None) -> bytes:
     return pack_run(started, {"waiting": waiting})
 
 
+def pack_before(before: Mapping[str, Any]) -> bytes:
+    """How a live project was before a run whose cell was lost."""
+    return _Packed().pack(before)
+
+
 def pack_guarded(guarded: Guarded) -> bytes:
     """What is to be guarded in a session's project from this call on."""
     return _Packed().pack(asdict(guarded))

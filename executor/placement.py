@@ -106,7 +106,7 @@ class Placement:
         del language, other
         return True
 
-    def cell(
+    def cell(  # noqa: PLR0913 - all that a cell depends on
         self,
         profile: Profile,
         limits: Limits,
@@ -114,8 +114,15 @@ class Placement:
         layout: Layout,
         *,
         session: bool = False,
+        guarded: bool = True,
     ) -> CellSpec:
-        """The description of a cell for this profile; one for a session serves many runs."""
+        """The description of a cell for this profile; one for a session serves many runs.
+
+        One that is not `guarded` shows secrets: no program may run there.
+
+        Raises:
+            RequestError: what to guard in the project can't be found out.
+        """
         project = str(self.project)
         access = profile.project
         if self.tier == "B" or project in self.spawner.refused:
@@ -139,7 +146,7 @@ class Placement:
             job=layout.job,
             scratch=layout.scratch,
             home=layout.home,
-            guarded=project_files.guarded(self.search, access),
+            guarded=project_files.guarded(self.search, access) if guarded else Guarded(),
             readable=self._readable(layout),
             listen=profile.network.listen,
             session=session,

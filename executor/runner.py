@@ -27,10 +27,12 @@ from executor.pipes import pipe, to_read
 from executor.placement import Layout
 from executor.profile import ANALYZE, Profile, ProjectAccess
 from executor.progress import Completed, Observe, OnOutput, Progress, status_of
+from executor.undoing import make_good
 from runtimes import Ahead, Step
 
 DRAIN_S_MAX = 0.2  # how long output may still come once the program has ended
-STOP_S_MAX = 1.0  # how long the supervisor may take to end a run and report
+STOP_S_MAX = 1.0  # how long the supervisor may take to end a run and report,
+LIVE_STOP_S_MAX = 20.0  # and to look through a live project for what it did there
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class Job:
     stand_in: str | None = None  # a folder of `temporary` that is shown in the project's place
     shown: tuple[tuple[str, str], ...] = ()  # (path on the host, path in the cell), read-only
     ahead: Ahead | None = None  # how its interpreter is started before its text is known
+    guarded: bool = True  # whether protected paths and secrets are, which nothing else waives
     warm: bool = True  # whether it may run where something has waited for it
     diagnosis: bytes = b""  # what an earlier compilation said, told again on stderr
     whole: Limits | None = None  # before compiling had its share of `limits`
@@ -162,7 +165,10 @@ class Runner:
         try:
             async with self.box(job, layout) as (cell, group):
                 progress.meter = group
-                end = await run.through(cell, without_cgroup=not (group and group.enforces))
+                try:
+                    end = await run.through(cell, without_cgroup=not (group and group.enforces))
+                finally:
+                    await self._make_good(cell, job, progress, layout)
                 progress.meter = None
                 if run.lost:
                     again = replace(job, warm=False, diagnosis=b"")
@@ -177,6 +183,12 @@ class Runner:
             progress.failure = str(error)
             return progress.result(Status.SANDBOX_ERROR)
         return result
+
+    async def _make_good(self, cell: Box, job: Job, progress: Progress, layout: Layout) -> None:
+        try:
+            progress.undone = await make_good(self.box, job, layout, cell)
+        except SandboxError as error:
+            progress.failure = f"{progress.failure}; protected paths may have changed: {error}"
 
 
 class _Run:
@@ -261,7 +273,7 @@ class _Run:
             with trio.move_on_after(self.job.limits.wall_s):
                 return await cell.exit()
             await progress.stop(Status.TIMED_OUT)
-            with trio.move_on_after(STOP_S_MAX):
+            with trio.move_on_after(self._stop_s_max):
                 return await cell.exit()
             progress.failure = "the supervisor did not report in time and was killed"
         except LostError:
@@ -274,9 +286,14 @@ class _Run:
             raise
         return None
 
+    @property
+    def _stop_s_max(self) -> float:
+        is_live = self.job.profile.project is ProjectAccess.LIVE
+        return LIVE_STOP_S_MAX if is_live else STOP_S_MAX
+
     async def _leave_in_order(self, cell: Box) -> None:
         """Let the supervisor put protected paths back, which killing it would leave as they are."""
-        with trio.CancelScope(shield=True), trio.move_on_after(STOP_S_MAX):
+        with trio.CancelScope(shield=True), trio.move_on_after(LIVE_STOP_S_MAX):
             await cell.stop()
             with contextlib.suppress(SandboxError):
                 await cell.exit()

@@ -24,8 +24,9 @@ from executor.pipes import pipe
 from executor.placement import Layout
 from executor.profile import Profile, ProjectAccess
 from executor.progress import Progress, status_of
-from executor.runner import Job, Runner
+from executor.runner import LIVE_STOP_S_MAX, Job, Runner
 from executor.turn import FAREWELL_S_MAX, Turn
+from executor.undoing import make_good
 
 CPU_S_MAX = 3600.0  # of all calls together, unless the first one says otherwise
 # The descriptors of an interpreter's process, in their order.
@@ -168,8 +169,12 @@ class Session:
         self.over = self.over or "it was closed"
         self.scope.cancel()
         with trio.CancelScope(shield=True):
-            with trio.move_on_after(FAREWELL_S_MAX):
+            is_live = self.profile.project is ProjectAccess.LIVE
+            with trio.move_on_after(LIVE_STOP_S_MAX if is_live else FAREWELL_S_MAX):
                 await self._farewell()
+            if self._cell is not None:
+                with contextlib.suppress(SandboxError):  # the session's end has no other result
+                    await make_good(self._runner.box, self._job(), self._layout, self._cell)
             for channel in (*self._channels.values(), *self._ended):
                 channel.close()
             self._channels.clear()
@@ -181,13 +186,18 @@ class Session:
         self._layout = await trio.to_thread.run_sync(placement.layout, profile)
         if placement.tier != "A":
             self._grants = await trio.to_thread.run_sync(self._granted)
-        job = Job(
-            (), "/", {}, self._limits, binds=self._binds, profile=profile, language=self._language
-        )
-        opened = self._runner.box(job, self._layout, session=True)
+        opened = self._runner.box(self._job(), self._layout, session=True)
         cell, self._group = await self._stack.enter_async_context(opened)
         self._cell = cell
         return cell.take_fds()
+
+    def _job(self) -> Job:
+        return Job(
+            *((), "/", {}, self._limits),
+            binds=self._binds,
+            profile=live(self.profile),
+            language=self._language,
+        )
 
     def _granted(self) -> object:
         """What may be read of the project, or not, and which files exactly that is."""

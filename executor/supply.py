@@ -95,7 +95,9 @@ class Supply:
 
     def _describe(self, job: Job, layout: Layout, session: bool) -> _Wanted:
         placement = self._placement
-        spec = placement.cell(job.profile, job.limits, job.binds, layout, session=session)
+        spec = placement.cell(
+            *(job.profile, job.limits, job.binds, layout), session=session, guarded=job.guarded
+        )
         if job.stand_in is not None:
             spec = placement.without_project(spec, job.stand_in)
         spec = placement.showing(spec, job.shown)

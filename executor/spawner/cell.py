@@ -20,6 +20,7 @@ from .kernel import (
     prctl,
 )
 from .supervisor import Supervisor, outcome
+from .victims import score
 from .wire import Description, send
 
 RUN_FDS = 4  # the description, stdin, stdout, stderr
@@ -49,6 +50,9 @@ def supervise(control: socket.socket, tier: str) -> None:
         session.serve(control, cell, handles)
         return
     message, fds, _, _ = socket.recv_fds(control, 64, RUN_FDS)
+    if message == b"undo":
+        send(control, {"undone": project.undo(cell.data, Description(fds[0]).data)})
+        return
     held = None
     if message == b"hold":
         held = holding.Held(Description(fds[0]), fds[1:], partial(_confinement, cell))
@@ -79,6 +83,8 @@ def _run(
     if cell.data["tier"] == "A":
         tree.make_read_only(cell.data["job"])
     before = project.look(cell.data)
+    if before.state is not None:
+        send(control, {"before": before.told()})
     if isinstance(by, holding.Held):
         by.go(run)
     phase, status = supervisor.run_steps()
@@ -115,6 +121,8 @@ def _guard_again(cell: dict[str, Any]) -> None:
 def _make(cell: Description) -> tuple[tree.Handles, list[socket.socket]]:
     """The cell's file tree, and sockets that listen inside it for the server to serve."""
     if cell.data["tier"] != "A":
+        prctl("dumpable", PR_SET_DUMPABLE, 1)  # else /proc/self would not be ours to open
+        score.open()
         prctl("dumpable", PR_SET_DUMPABLE, 0)
         prctl("subreaper", PR_SET_CHILD_SUBREAPER, 1)
         return tree.Handles(), []
@@ -139,6 +147,7 @@ def _become_user(cell: dict[str, Any]) -> None:
                 file.write(text)
         except OSError as error:
             raise StepError(f"write {name}: {error.strerror}") from error
+    score.open()
     # Closed to ptrace and /proc/1/mem: without Yama the same uid would be enough.
     prctl("dumpable", PR_SET_DUMPABLE, 0)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import fcntl
 import os
@@ -81,7 +80,6 @@ def enter_program(
         os.setsid()
         os.umask(0o022)
         end = _arrange_descriptors(stdio, end)
-        _prefer_as_oom_victim()
         os.chdir(run["cwd"])
         _set_rlimits(confinement.rlimits)
         prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
@@ -126,12 +124,6 @@ def _reset_signals() -> None:
         if signal.getsignal(number) is not signal.SIG_DFL:  # which asks no kernel
             signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
-
-
-def _prefer_as_oom_victim() -> None:
-    """When memory runs out, the kernel should end the program, not its supervisor."""
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-        file.write("700")
 
 
 def _set_rlimits(rlimits: Sequence[tuple[int, int]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,11 @@ class Before:
 
     state: changes.State | None = None
     protected: protection.State = field(default_factory=dict)
+
+    def told(self) -> dict[str, Any]:
+        """What another cell would need to `undo` a run, should this one not live to."""
+        found = sorted(self.state.repositories) if self.state else []
+        return {"protected": self.protected, "repositories": found}
 
 
 def look(cell: dict[str, Any]) -> Before:
@@ -35,10 +41,23 @@ def what_changed(cell: dict[str, Any], handles: tree.Handles, before: Before) ->
         target = cell["project"]["target"]
         undone = protection.restore(target, before.protected)
         after = changes.look(target)
-        planted = sorted(after.repositories - before.state.repositories)
+        planted = after.repositories - before.state.repositories
         if before.protected and planted:
-            protection.take_out(target, planted)
-            undone += planted
+            undone += _take_out(target, planted)
             after = changes.look(target)
         changed = changes.between(before.state.files, after.files)
     return {"changed": changed.listed, "changed_omitted": changed.omitted, "undone": undone}
+
+
+def undo(cell: dict[str, Any], before: dict[str, Any]) -> list[str]:
+    """Put back what a run made of protected paths whose own cell was lost with it."""
+    target = cell["project"]["target"]
+    undone = protection.restore(target, before["protected"])
+    planted = changes.look(target).repositories - set(before["repositories"])
+    return undone + (_take_out(target, planted) if before["protected"] else [])
+
+
+def _take_out(target: str, planted: Set[str]) -> list[str]:
+    named = sorted(planted)
+    protection.take_out(target, named)
+    return named

@@ -109,6 +109,8 @@ class _Session:
             self._cell.data["project"] |= guarded
             tree.hide("", self._cell.data["project"], tree.mount_points())
         self._before = project.look(self._cell.data)
+        if self._before.state is not None:
+            send(self._control, {"before": self._before.told()})
         self._population.peak_processes = 1
         self._cpu_before_s, _ = self._population.measure()
         self._population.signal_all(signal.SIGCONT)

@@ -14,6 +14,7 @@ from typing import Any
 from .confine import Confinement, Line, enter_program
 from .kernel import StepError
 from .population import END_S_MAX, Population
+from .victims import score
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +140,10 @@ def launch(  # noqa: PLR0913 - as `start`
     ours, theirs = socket.socketpair()
     if not last:  # a compiler reads nothing, and all it says is diagnosis
         stdio = (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), stdio[2], stdio[2])
-    pid = os.fork()
-    if pid == 0:
-        enter_program(step["argv"], run, confinement, stdio, Line(theirs.fileno(), waits))
+    with score.raised():
+        pid = os.fork()
+        if pid == 0:
+            enter_program(step["argv"], run, confinement, stdio, Line(theirs.fileno(), waits))
     theirs.close()
     if not last:
         os.close(stdio[0])

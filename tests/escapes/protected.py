@@ -11,7 +11,8 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from executor import Result
+from executor import Limits, Result
+from executor.model import MIB
 from tests.escapes import layers_off as off
 from tests.escapes.arena import Arena
 from tests.escapes.attack import (
@@ -287,6 +288,19 @@ async def _no_repository_comes_bit_by_bit(arena: Arena) -> None:
         assert _outcome_of_git(arena.project, Path(arena.words["proof"])) is bool(off_now)
 
 
+async def _supervisor_is_outlived(arena: Arena) -> None:
+    """Fill the memory with what is no process's, so that the supervisor is the largest one."""
+    plant = shell("echo evil > .envrc; dd if=/dev/zero of=$TMPDIR/x bs=64k 2>/dev/null; echo done")
+    tight = Limits(memory_bytes=64 * MIB, scratch_bytes=256 * MIB, file_bytes=256 * MIB)
+    for off_now in ((), (off.protection,)):
+        result = await arena.run(plant, off_now, profile="build", limits=tight)
+        assert (arena.project / ".envrc").exists() is bool(off_now), result.message
+        assert result.undone_paths == (() if off_now else (".envrc",))
+        if not off_now and arena.tier == "A":
+            scores = await arena.run(shell("cat /proc/self/oom_score_adj"))
+            assert int(scores.stdout.text.split()[-1]) >= 700
+
+
 GIT_CONTROL = Control(("^planted$",), (off.protection,), after=_git_runs_it, status=None)
 
 ATTACKS = (
@@ -504,5 +518,14 @@ ATTACKS = (
         LINKED_HOOKS,
         profile="build",
         setup=_with_linked_hooks,
+    ),
+    Attack(
+        "X27",
+        "have the kernel end the supervisor, so that nobody puts protected paths back",
+        Stopped(
+            "programs are ended first, and another cell puts back what a lost one left",
+            by_b="a copy is written to, which is not brought over then",
+        ),
+        scenario=_supervisor_is_outlived,
     ),
 )

@@ -15,6 +15,7 @@ import threading
 
 from executor.spawner.confine import landlock_abi
 from executor.spawner.kernel import PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, StepError, prctl
+from executor.spawner.victims import score
 from executor.spawner.wire import Description, send
 
 from .discovery import discover
@@ -31,6 +32,7 @@ def main() -> None:
     """Serve the one server that is attached; end with it."""
     if len(sys.argv) > 1:
         _work_as(*map(int, sys.argv[1:]))
+    score.open()
     prctl("dumpable", PR_SET_DUMPABLE, 0)
     prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -1,0 +1,83 @@
+"""Protected paths are put back also where the supervisor that should have done it is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import trio
+
+from executor import Executor, Request, Status
+from executor import runner as running
+
+pytestmark = pytest.mark.tier_a
+
+PLANT = """
+git init -q sub; echo evil > sub/.git/hooks/post-checkout; echo evil > .envrc; echo kept > made
+while :; do sleep 1; done
+"""
+PLANTED = {".envrc", "sub/.git"}
+DEADLINE_S = 60
+
+
+async def until_planted(project: Path) -> None:
+    while not (project / "made").exists():  # noqa: ASYNC110 - made by a program
+        await trio.sleep(0.01)
+
+
+async def kill_supervisors(executor: Executor, project: Path) -> None:
+    await until_planted(project)
+    for progress in executor._runner.running.values():
+        os.kill(progress.cell.pid, signal.SIGKILL)  # type: ignore[union-attr]
+
+
+def is_clean(project: Path) -> bool:
+    assert (project / "made").read_text() == "kept\n"
+    return not any((project / name).exists() for name in PLANTED)
+
+
+async def test_a_killed_supervisors_project_is_put_back(executor: Executor, project: Path):
+    with trio.fail_after(DEADLINE_S):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(kill_supervisors, executor, project)
+            done = await executor.run(Request("shell", PLANT, profile="build"))
+    assert done.result.status is Status.SANDBOX_ERROR
+    assert set(done.result.undone_paths) == PLANTED
+    assert done.result.changed_files_omitted
+    assert is_clean(project)
+
+
+async def test_a_supervisor_that_is_too_slow_is_stood_in_for(
+    executor: Executor, project: Path, monkeypatch
+):
+    monkeypatch.setattr(running, "LIVE_STOP_S_MAX", 0.0)
+    with trio.fail_after(DEADLINE_S):
+        done = await executor.run(Request("shell", PLANT, profile="build", timeout_s=2))
+    assert done.result.status is Status.TIMED_OUT
+    assert set(done.result.undone_paths) <= PLANTED  # it may have begun itself
+    assert is_clean(project)
+
+
+async def test_a_cancelled_runs_project_is_put_back_too(
+    executor: Executor, project: Path, monkeypatch
+):
+    monkeypatch.setattr(running, "LIVE_STOP_S_MAX", 0.0)
+    with trio.fail_after(DEADLINE_S):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(executor.run, Request("shell", PLANT, profile="build"))
+            await until_planted(project)
+            nursery.cancel_scope.cancel()
+    assert is_clean(project)
+
+
+async def test_a_session_whose_supervisor_is_killed_leaves_nothing(
+    executor: Executor, project: Path
+):
+    with trio.fail_after(DEADLINE_S):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(kill_supervisors, executor, project)
+            done = await executor.run(Request("shell", PLANT, profile="build", session="s"))
+    assert done.result.status is Status.SANDBOX_ERROR
+    assert is_clean(project)
