@@ -11,7 +11,7 @@ from pathlib import Path
 
 import platformdirs
 
-from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.project import find_project
 
 
@@ -103,7 +103,7 @@ def _existing_folder(given: str, here: Path) -> Path:
         folder = (here / given).resolve(strict=True)
     except (OSError, ValueError) as error:
         raise UsageError(
-            f"project folder {given!r} cannot be opened: {error}", "Give a folder that exists."
+            f"project folder {given!r} cannot be opened: {why(error)}", "Give a folder that exists."
         ) from error
     if not folder.is_dir():
         raise UsageError(f"project {given!r} is a file", "Give the folder that holds it.")

@@ -20,6 +20,11 @@ class ContextModeError(Exception):
         return f"{self.message}\n{self.hint}" if self.hint else self.message
 
 
+def why(error: Exception) -> str:
+    """What was wrong, in words: of a system's error without its number and its path."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
 def sole(raised: BaseException) -> BaseException:
     """The one exception inside the groups that nurseries wrap it in, or the first of several."""
     while isinstance(raised, BaseExceptionGroup):

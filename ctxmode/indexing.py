@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -66,6 +67,9 @@ def index(
     """
     if (request.content is None) == (request.path is None):
         raise UsageError("give either content or a path", "A path may be a file or a folder.")
+    for name, least in (("max_depth", 0), ("max_files", 1)):
+        if (given := getattr(request, name)) is not None and given < least:
+            raise UsageError(f"{name} is {given}", f"Give {least} or more.")
     if request.path is not None:
         path = _inside(request.path, config.project)
         if path.is_dir():
@@ -140,7 +144,12 @@ def _file(
     if reason := _refused(path, rules):
         raise ContextModeError(f"{path.name} is not indexed: {reason}")
     try:
-        status, data = path.stat(), path.read_bytes()
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise UsageError(
+                f"{path} is not a regular file", "Pipe in what it gives: index - --source LABEL"
+            )
+        data = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", "Check its mode.") from error
     label = request.source or str(path.relative_to(config.project))

@@ -16,6 +16,8 @@ from executor.profile import Profile
 
 CODE_BYTES_MAX = 4 * MIB
 SESSION_NAME_MAX = 100
+LEAST = {"memory_bytes": 4 * MIB, "processes": 2, "open_files": 8, "scratch_inodes": 8}
+"""The limits below which not even `true` was started, in trials of each in tier A."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,12 @@ def _check_session(request: Request) -> None:
 
 def _limits(request: Request, usual: Limits) -> Limits:
     limits = request.limits or usual
+    for name, least in LEAST.items():
+        if (given := getattr(limits, name)) < least:
+            raise RequestError(
+                f"limit {name} is {given:,}, and no program starts with less than {least:,}",
+                "give it more",
+            )
     if request.timeout_s is None:
         return limits
     try:

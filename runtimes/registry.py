@@ -73,11 +73,13 @@ def language_for_file(path: Path) -> Language:
     """The row for a file, by its extension, else by its `#!` line.
 
     Raises:
-        UnknownLanguage: neither tells.
+        UnknownLanguage: neither tells, or it is no file.
         OSError: a file without a known extension cannot be read.
     """
     if row := _BY_EXTENSION.get(path.suffix.lower()):
         return row
+    if path.exists() and not path.is_file():
+        raise UnknownLanguage("a program is a regular file")
     with path.open("rb") as file:
         first = file.read(_SHEBANG_BYTES).split(b"\n", 1)[0].decode("utf-8", "replace")
     for word in _shebang_names(first):

@@ -23,7 +23,7 @@ from typing import Any
 from ctxmode import exit_codes
 from ctxmode.app import App
 from ctxmode.batch import CONCURRENCY_MAX, BatchCommand, BatchRequest
-from ctxmode.errors import UsageError
+from ctxmode.errors import UsageError, why
 from ctxmode.launch import print_json, with_app
 from ctxmode.render import BY_VERB, batch_text
 from ctxmode.suggestions import or_all
@@ -53,7 +53,9 @@ def _read(name: str) -> bytes:
     try:
         return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except (OSError, ValueError) as error:
-        raise UsageError(f"{name!r} cannot be read: {error}", "Give a JSON file, or -.") from error
+        raise UsageError(
+            f"{name!r} cannot be read: {why(error)}", "Give a JSON file, or -."
+        ) from error
 
 
 def parse(content: bytes) -> BatchRequest:

@@ -22,7 +22,7 @@ from pathlib import Path
 import policy
 from ctxmode import audit, exit_codes, policy_tables
 from ctxmode.config import Config, load_config
-from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.launch import print_json
 from ctxmode.rules import load as load_rules
 from policy.model import Surface
@@ -116,7 +116,7 @@ def _test(args: argparse.Namespace, config: Config) -> int:
         report = policy.run_cases(cases, Path(args.rules))
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"{args.file} cannot be read: {error}", "Give a table of cases."
+            f"{args.file} cannot be read: {why(error)}", "Give a table of cases."
         ) from error
     if args.json:
         print_json(report.to_json())

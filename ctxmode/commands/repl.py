@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from functools import partial
 
 from ctxmode import exit_codes
@@ -51,6 +52,7 @@ async def _converse(app: App, row: Language, args: argparse.Namespace) -> None:
         timeout_s=args.timeout,
         interactive=True,
     )
+    await app.check(replace(request, code="1"), f"repl {row.name}")
     if at_terminal:
         conversation.say(f"{row.title} in the sandbox: tier {app.tier}, profile {args.profile}")
         conversation.say("Ctrl-C stops a program, Ctrl-D leaves, .help tells more")

@@ -27,7 +27,7 @@ from ctxmode.commands.run_options import environment, limits
 from ctxmode.config import load_config
 from ctxmode.configuration import load_settings
 from ctxmode.delivery import deliver
-from ctxmode.errors import UsageError
+from ctxmode.errors import UsageError, why
 from ctxmode.launch import print_json, with_app
 from ctxmode.live import LiveOutput
 from ctxmode.render import BY_VERB, answer_text, changes_text, ending, refusal_text, run_notes, size
@@ -145,7 +145,7 @@ def _program(args: argparse.Namespace) -> tuple[str, str | None, str | None]:
         return language_for_file(Path(args.target)).name, args.target, None
     except (UnknownLanguage, OSError) as error:
         hint = f"Say it: context-mode run LANGUAGE {args.target}"
-        raise UsageError(str(error), hint) from error
+        raise UsageError(f"{args.target!r} cannot be run: {why(error)}", hint) from error
 
 
 def _must_be_language(target: str) -> None:
@@ -175,7 +175,9 @@ def _read(name: str) -> bytes:
     try:
         return Path(name).read_bytes()
     except (OSError, ValueError) as error:
-        raise UsageError(f"{name!r} cannot be read: {error}", "Give a readable file.") from error
+        raise UsageError(
+            f"{name!r} cannot be read: {why(error)}", "Give a readable file."
+        ) from error
 
 
 def _text(code: bytes) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ctxmode.errors import UsageError
+from ctxmode.errors import UsageError, why
 from ctxmode.suggestions import or_all
 
 USER_FILE = Path("ctxmode") / "config.toml"  # below the user's configuration folder
@@ -53,7 +53,7 @@ def read(path: Path) -> ConfigFile:
     except (FileNotFoundError, NotADirectoryError):
         return ConfigFile(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}", "Mend it or remove it.") from error
+        raise UsageError(f"{path} cannot be read: {why(error)}", "Mend it or remove it.") from error
     return parse(path, text)
 
 

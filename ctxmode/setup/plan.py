@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.routing import ROUTING
 from ctxmode.setup import json_edits, marked_text, toml_edits
 from ctxmode.setup.hosts import Command, Hooks, Host, Scope
@@ -136,7 +136,9 @@ def read(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise ContextModeError(f"{path} cannot be read: {error}", "Nothing was changed.") from error
+        raise ContextModeError(
+            f"{path} cannot be read: {why(error)}", "Nothing was changed."
+        ) from error
 
 
 def _edited(path: Path, text: str, edit: Edit) -> str:

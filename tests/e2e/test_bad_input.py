@@ -39,6 +39,17 @@ COMMAND_LINES = {
     "missing file": (("run", "python", "nowhere.py"), 2, "nowhere.py"),
     "folder as file": (("run", "python", "docs"), 2, "folder"),
     "file of an unknown kind": (("run", "app.log"), 2, "run LANGUAGE app.log"),
+    "a folder without a language": (("run", "docs"), 2, "is a regular file"),
+    "a pipe without a language": (("run", "pipe"), 2, "is a regular file"),
+    "index of a pipe": (("index", "pipe"), 2, "not a regular file"),
+    "index of no files": (("index", ".", "--max-files", "-1"), 2, "1 or more"),
+    "index of no depth": (("index", ".", "--max-depth", "-1"), 2, "0 or more"),
+    "repl of no profile": (("repl", "shell", "--profile", "biuld"), 2, "repl shell: unknown"),
+    "too little memory": (
+        ("run", "shell", "--limit", "memory_bytes=9", "-c", "ls"),
+        2,
+        "4,194,304",
+    ),
     "cwd outside": (("run", "shell", "--cwd", "..", "-c", "ls"), 2, "outside"),
     "unknown limit": (("run", "shell", "--limit", "memory=1", "-c", "ls"), 2, "memory_bytes"),
     "malformed limit": (("run", "shell", "--limit", "wall_s=-1", "-c", "ls"), 2, "positive"),
@@ -62,6 +73,7 @@ COMMAND_LINES = {
 def odd_place(place):
     (place.project / "way-out").symlink_to("..")
     (place.project / "out.txt").symlink_to("../outside.txt")
+    os.mkfifo(place.project / "pipe")
     return place
 
 

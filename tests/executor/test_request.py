@@ -83,6 +83,7 @@ def test_a_request_is_resolved_to_real_paths(request_, differing, project: Path)
         (Request("shell", "x\udc80"), "not valid Unicode at character 1"),
         (Request("shell", "#" * (CODE_BYTES_MAX + 1)), "at most 4,194,304"),
         (Request("python", path="large.py"), "at most 4,194,304"),
+        (Request("shell", "true", limits=Limits(processes=1)), "less than 2"),
         (Request("klingon", "true"), "unknown language 'klingon'"),
         (Request("", "true"), "unknown language ''"),
         (Request("shell", "true", profile="root"), "unknown profile 'root'"),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ctxmode.errors import UsageError
+from ctxmode.errors import UsageError, why
 
 TOKEN_CHARS_MIN = 20
 """RFC 6750 leaves the length open; 20 characters of base64 are 120 bits."""
@@ -61,7 +61,9 @@ def _read(file: Path) -> dict[str, str]:
         mode = file.stat().st_mode
         text = file.read_text("utf-8")
     except (OSError, ValueError) as error:
-        raise UsageError(f"{file}: {error}", "Give a file with one token a line.") from error
+        raise UsageError(
+            f"{file} cannot be read: {why(error)}", "Give a file with one token a line."
+        ) from error
     if mode & 0o077:
         raise UsageError(f"{file} can be read by others", f"Run: chmod 600 {file}")
     return _parse(text, str(file))
