@@ -4,6 +4,7 @@
 local({
   .First.sys()
   if (Sys.getenv("R_ENABLE_JIT") == "") compiler:::checkCompilerOptions(3L)
+  Sys.unsetenv("GLIBC_TUNABLES")  # which was for the start alone
   gate <- file(file.path(dirname(Sys.getenv("R_PROFILE_USER")), "gate"), "r", raw = TRUE)
   on.exit(close(gate))
   for (line in readLines(gate)) {

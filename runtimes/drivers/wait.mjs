@@ -1,18 +1,24 @@
 // Lets a node that has started wait for its program. Placed as the prelude, and does its work. What
 // it takes to load a program of that name, which is an empty line by now, and to print is loaded
-// before the wait.
+// before the wait, and what has become garbage by then collected.
 import { Console } from "node:console";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import "node:net";
 import { Writable } from "node:stream";
 import { pathToFileURL } from "node:url";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 const program = process.argv[1];
 await import(`${pathToFileURL(program)}?ahead`);
 delete createRequire(import.meta.url).cache[program];
 const nowhere = new Writable({ write: (chunk, encoding, done) => done() });
 new Console({ stdout: nowhere, colorMode: false }).log([""].join(" "));
+
+setFlagsFromString("--expose-gc"); // to contexts that are made now: the program has no `gc`
+runInNewContext("globalThis.gc?.()");
+setFlagsFromString("--no-expose-gc");
 
 readFileSync(new URL("./.ahead/gate", import.meta.url));
 globalThis.require ??= createRequire(`${process.cwd()}/`);
