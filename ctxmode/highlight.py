@@ -9,6 +9,8 @@ from importlib import import_module
 
 # All control characters but line feed and tab: escape sequences, carriage returns, C1.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Those two as well, and the line ends of Unicode.
+_NO_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _NAMES = {"tsx": "typescript", "dockerfile": "docker", "notebook": "json", "jsonl": "json"}
 
@@ -21,6 +23,12 @@ def wanted() -> bool:
 def harmless(text: str) -> str:
     """`text` with control characters shown rather than sent; only a terminal needs it."""
     return _CONTROL.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
+
+
+def one_line(text: str) -> str:
+    """`text` such as a file's name, with control characters and line ends shown as they are
+    written: it takes one line of one column wherever it goes."""
+    return _NO_TEXT.sub(lambda found: repr(found.group())[1:-1], text)
 
 
 def heading(text: str) -> str:

@@ -24,6 +24,7 @@ from kb import (
     index_selection,
 )
 from kb import watch as watch_folder
+from kb.globs import GlobError
 from kb.walking import is_utf8
 from policy.secrets import is_secret_name
 
@@ -62,7 +63,8 @@ def index(
     """Make it searchable.
 
     Raises:
-        UsageError: neither or both are given, a label is missing, or the path cannot be used.
+        UsageError: neither or both are given, a label is missing, or the path or a glob cannot be
+            used.
         ContextModeError: a rule denies reading the file.
     """
     if (request.content is None) == (request.path is None):
@@ -94,7 +96,7 @@ def watch(
     """Index a folder, then whatever changes in it, until `stop` is set.
 
     Raises:
-        UsageError: the path is no folder of the project.
+        UsageError: the path is no folder of the project, or a glob cannot be used.
     """
     path = _inside(request.path or ".", config.project)
     if not path.is_dir():
@@ -107,15 +109,18 @@ def watch(
 
 
 def _selection(request: IndexRequest, rules: policy.Rules) -> Selection:
-    return Selection(
-        include=request.include,
-        exclude=request.exclude,
-        extensions=frozenset(suffix.lstrip(".").lower() for suffix in request.extensions),
-        max_depth=request.max_depth,
-        respect_gitignore=request.respect_gitignore,
-        follow_symlinks=request.follow_symlinks,
-        allowed=lambda path: _refused(path, rules),
-    )
+    try:
+        return Selection(
+            include=request.include,
+            exclude=request.exclude,
+            extensions=frozenset(suffix.lstrip(".").lower() for suffix in request.extensions),
+            max_depth=request.max_depth,
+            respect_gitignore=request.respect_gitignore,
+            follow_symlinks=request.follow_symlinks,
+            allowed=lambda path: _refused(path, rules),
+        )
+    except GlobError as error:
+        raise UsageError(str(error), "Globs are such as *.py, docs/** or *.{ts,tsx}.") from error
 
 
 def _inside(given: str, project: Path) -> Path:
@@ -179,6 +184,8 @@ def _added(store: Store, label: str, content: bytes, request: IndexRequest) -> I
 def _folder_answer(report: DirectoryReport, config: Config, request: IndexRequest) -> IndexAnswer:
     notes = ["the label is not used for a folder"] * bool(request.source)
     notes += [f"only the first {request.max_files} files were taken"] * report.truncated
+    if request.include and not (report.changed or report.unchanged):
+        notes.append(f"No file that may be indexed fits {' or '.join(request.include)}.")
     below = report.root.relative_to(config.project)
     return IndexAnswer(
         source=str(below) if below.parts else str(config.project),

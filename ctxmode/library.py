@@ -18,6 +18,7 @@ from ctxmode import explaining, indexing, searching
 from ctxmode.answers import IndexAnswer, SearchAnswer
 from ctxmode.config import Config, prepare_storage
 from ctxmode.errors import UsageError
+from ctxmode.highlight import one_line
 from ctxmode.indexing import IndexRequest
 from ctxmode.purging import PurgeRequest
 from ctxmode.rules import load as load_rules
@@ -168,7 +169,7 @@ def _by_part(name: str) -> Callable[[kb.Source], bool]:
 
 
 def _names(sources: list[kb.Source]) -> str:
-    shown = [f"{source.id} {source.label}" for source in sources[:NAMED]]
+    shown = [f"{source.id} {one_line(source.label)}" for source in sources[:NAMED]]
     more = len(sources) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "") or "none"
 

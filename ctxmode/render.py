@@ -223,9 +223,10 @@ def query_text(result: QueryResult, *, coloured: bool = False) -> str:
 
 def hit_heading(hit: Hit) -> str:
     """Where a passage stands: source, title and lines."""
-    title = f" | {hit.title}" if hit.title else ""
+    title = f" | {highlight.one_line(hit.title)}" if hit.title else ""
     older = ", superseded" if hit.superseded else ""
-    return f"--- {hit.source}{title} | lines {hit.start_line}-{hit.end_line}{older} ---"
+    source = highlight.one_line(hit.source)
+    return f"--- {source}{title} | lines {hit.start_line}-{hit.end_line}{older} ---"
 
 
 def index_text(answer: IndexAnswer) -> str:
@@ -238,7 +239,8 @@ def index_text(answer: IndexAnswer) -> str:
         (answer.removed, "gone from the disk, and forgotten"),
         (answer.ignored, "ignored by git by now, and forgotten"),
     )
-    named = f"as {answer.source}" if answer.labelled else f"of the folder {answer.source}"
+    source = highlight.one_line(answer.source)
+    named = f"as {source}" if answer.labelled else f"of the folder {source}"
     lines = [
         f"Indexed {counted(answer.files, 'file')}, {counted(answer.sections, 'section')}, "
         f"{size(answer.bytes)} {named}{converted}.",

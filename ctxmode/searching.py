@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from ctxmode.answers import SearchAnswer
 from ctxmode.errors import UsageError
+from ctxmode.highlight import one_line
 from executor.keep import OUTPUT_PREFIX
-from kb import Hit, QueryResult, SearchState, Store
+from kb import Hit, QueryResult, SearchState, Store, filters
 
 SOURCES_NAMED = 5
 BATCH_HITS = 3
@@ -60,10 +61,16 @@ def check(request: SearchRequest) -> None:
     """Whether it can be answered.
 
     Raises:
-        UsageError: there is no query, an empty one, or a limit or budget below 1.
+        UsageError: there is no query, an empty one, a `since:` that means no time, or a limit or
+            budget below 1.
     """
     if not request.queries or not all(query.strip() for query in request.queries):
         raise UsageError("a query is empty", "Give words that the passage contains.")
+    if unclear := [one for query in request.queries for one in filters.without_sense(query)]:
+        raise UsageError(
+            f"{unclear[0]} means no time",
+            f"Give {filters.MOMENTS}; to look for these words, put them in quotes.",
+        )
     if request.limit < 1:
         raise UsageError(f"limit is {request.limit}", "Give 1 or more.")
     if request.budget_bytes is not None and request.budget_bytes < 1:
@@ -94,7 +101,7 @@ def _notes(store: Store, request: SearchRequest, results: Sequence[QueryResult])
     empty = all(result.state is SearchState.NOTHING_INDEXED for result in results)
     if request.source is None or not empty:
         return ()
-    latest = [source.label for source in store.sources()[:SOURCES_NAMED]]
+    latest = [one_line(source.label) for source in store.sources()[:SOURCES_NAMED]]
     if not latest:
         return ()
     return (f"No source is called {request.source!r}. The latest are: {', '.join(latest)}.",)

@@ -88,6 +88,7 @@ def index_paths(  # noqa: PLR0913 - the selection is the interface
 
     Raises:
         NotADirectoryError: `root` is no folder.
+        GlobError: a pattern is malformed, or no path could match it.
         StoreError: a file could not be stored; those before it were.
     """
     wanted = frozenset(extension.lstrip(".").lower() for extension in extensions)

@@ -6,13 +6,16 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from kb import filetypes
 
 _INLINE = re.compile(r"(?<!\S)(kind|lang|language|source|path|since):(\S+)")
-_AGE = re.compile(r"(\d{1,6})([smhdw])$")
+_AGE = re.compile(r"([0-9]{1,6})([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_DAYS = {"today": 0, "yesterday": 1}
+MOMENTS = "today, yesterday, an age such as 90s, 30m, 12h, 7d or 2w, or a date such as 2026-01-31"
+"""What `since:` takes, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +64,28 @@ def _joined(filters: Filters, name: str, value: str) -> Filters | None:
 
 
 def moment(text: str) -> float | None:
-    """The time that an age (`90s`, `30m`, `12h`, `7d`, `2w`) or an ISO date means, in seconds since
-    the epoch; None where it means none."""
-    age = _AGE.match(text)
+    """The time that is meant by an age (`90s`, `30m`, `12h`, `7d`, `2w`), a day (`today`,
+    `yesterday`) or an ISO date, in seconds since the epoch; None where none is. Days begin at
+    midnight, local time."""
+    age = _AGE.fullmatch(text)
     if age:
         return time.time() - int(age.group(1)) * _SECONDS[age.group(2)]
     try:
+        if text.lower() in _DAYS:
+            day = datetime.now().date() - timedelta(days=_DAYS[text.lower()])
+            return datetime(day.year, day.month, day.day).timestamp()
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError):
         return None
+
+
+def without_sense(text: str) -> list[str]:
+    """What in a query has the look of a filter but no meaning, such as `since:forever`."""
+    return [
+        match.group()
+        for match in _INLINE.finditer(text)
+        if _joined(Filters(), match.group(1), match.group(2)) is None
+    ]
 
 
 @dataclass(frozen=True, slots=True)

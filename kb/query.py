@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from kb import words
 
-_TERM = re.compile(r"[^\W_]+")
+_TERM = re.compile(rf"[^\W_]+|[{words.EMOJI}]")
 
 MAX_TERMS = 32
 """Of longer queries the first distinct words count: more would cost time and find everything."""
@@ -45,7 +46,9 @@ class Query:
     def together(self, corrections: Corrections) -> str | None:
         """Neighbouring words near each other; None where there are not two."""
         used = [
-            corrections.get(term, (term,))[0] for term in self.terms if not words.unspaced(term)
+            corrections.get(term, (term,))[0]
+            for term in self.terms
+            if not words.unspaced(term) and not words.is_emoji(term)
         ]
         if len(used) < 2:
             return None
@@ -54,15 +57,19 @@ class Query:
 
 
 def parse(text: str) -> Query:
-    """The words that `text` asks for; none where it holds nothing but punctuation."""
-    found = dict.fromkeys(term.lower() if term.isupper() else term for term in _TERM.findall(text))
+    """The words that `text` asks for; none where it holds nothing but punctuation. An accent that
+    stands beside its letter becomes one with it."""
+    asked = _TERM.findall(unicodedata.normalize("NFC", text))
+    found = dict.fromkeys(term.lower() if term.isupper() else term for term in asked)
     terms = [term for term in found if term.lower() not in STOP_WORDS] or list(found)
     return Query(tuple(terms[:MAX_TERMS]))
 
 
 def expression(term: str) -> str:
-    """One word as full-text syntax; in scripts without spaces the pairs of characters under which
-    such text is indexed."""
+    """One word as full-text syntax; in scripts without spaces the pairs of characters, and of an
+    emoji the word, under which such text is indexed."""
+    if words.is_emoji(term):
+        return quoted(words.emoji_word(term))
     if words.unspaced(term):
         pairs = list(words.pairs(term))
         if not pairs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import stat
 from collections import defaultdict
@@ -10,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kb import globs
 from kb.ignoring import Ignores, above
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
@@ -31,7 +31,10 @@ class Selection:
     """Which files of a folder are meant.
 
     `include` and `exclude` are glob patterns over relative paths, or over names alone where they
-    have no slash. `allowed` gives the reason why a path may not be read, or None.
+    have no slash (`kb.globs`). `allowed` gives the reason why a path may not be read, or None.
+
+    Raises:
+        GlobError: a pattern is malformed, or no path could match it.
     """
 
     include: Sequence[str] = ()
@@ -42,6 +45,10 @@ class Selection:
     respect_gitignore: bool = True
     follow_symlinks: bool = False
     allowed: Callable[[Path], str | None] | None = None
+
+    def __post_init__(self) -> None:
+        for glob in (*self.include, *self.exclude):
+            globs.compiled(glob)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +164,15 @@ class Walk:
 
     def _named(self, entry: Entry) -> bool:
         include, extensions = self.selection.include, self.selection.extensions
-        if include and not any(_matches(entry.relative, pattern) for pattern in include):
+        if include and not any(globs.compiled(glob).matches(entry.relative) for glob in include):
             return False
         return not extensions or entry.path.suffix.lstrip(".").lower() in extensions
 
     def _general_reason(self, entry: Entry, ignores: Ignores) -> str | None:
         if entry.is_folder and entry.path.name in _ALWAYS_LEFT_OUT:
             return "always left out"
-        if any(_matches(entry.relative, pattern) for pattern in self.selection.exclude):
+        exclude = self.selection.exclude
+        if any(globs.compiled(glob).matches(entry.relative) for glob in exclude):
             return "excluded"
         if ignores.match(str(entry.path), is_folder=entry.is_folder):
             self.ignored.add(entry.path)
@@ -210,9 +218,3 @@ def _steps(root: Path, paths: Collection[Path]) -> dict[Path, set[str]]:
 def _names(steps: dict[Path, set[str]] | None, folder: Path) -> frozenset[str] | None:
     """The entries of a folder that are asked for; None, which is all, where no path goes on."""
     return None if steps is None or folder not in steps else frozenset(steps[folder])
-
-
-def _matches(relative: str, pattern: str) -> bool:
-    if fnmatch.fnmatchcase(relative, pattern):
-        return True
-    return "/" not in pattern and fnmatch.fnmatchcase(relative.rsplit("/", 1)[-1], pattern)

@@ -1,5 +1,5 @@
 """How text becomes words, beyond what the index's tokenizer does: parts of identifiers, scripts
-written without spaces, and the vocabulary that typing mistakes are corrected against."""
+written without spaces, emoji, and the vocabulary that typing mistakes are corrected against."""
 
 from __future__ import annotations
 
@@ -17,6 +17,14 @@ _UNSPACED = re.compile(
     "\U00020000-\U0003134f]+"
 )
 """Thai, Lao, Burmese, Khmer, Japanese, Chinese and Korean."""
+
+EMOJI = (
+    "\u231a\u231b\u23e9-\u23fa\u2600-\u27bf\u2b00-\u2bff\U0001f100-\U0001f3fa\U0001f400-\U0001faff"
+)
+"""Pictures that stand for words, as characters of a regular expression. What only changes the one
+before it (tone of skin, joiner, style) is none of them."""
+
+_EMOJI = re.compile(f"[{EMOJI}]")
 
 _WORD = re.compile(r"[^\W\d_]+")
 _WORD_LENGTHS = range(4, 33)
@@ -38,13 +46,14 @@ _LETTERS = bytes(
 
 
 def index_terms(text: str, identifiers: Iterable[str] = ()) -> str:
-    """Extra words under which `text` is to be found: the parts of its mixed-case identifiers, and
-    every pair of characters in scripts that the tokenizer cannot divide into words."""
+    """Extra words under which `text` is to be found: the parts of its mixed-case identifiers, every
+    pair of characters in scripts that the tokenizer cannot divide into words, and its emoji."""
     terms: dict[str, None] = {}
     for name in _mixed_case_names(text):
         terms.update(dict.fromkeys(_parts(name)))
     if not text.isascii():
         terms.update(dict.fromkeys(pairs(text)))
+        terms.update(dict.fromkeys(map(emoji_word, _EMOJI.findall(text))))
     terms.update(dict.fromkeys(identifiers))
     return " ".join(terms)
 
@@ -97,6 +106,16 @@ def pairs(text: str) -> Iterator[str]:
 
 def unspaced(text: str) -> bool:
     return not text.isascii() and _UNSPACED.fullmatch(text) is not None
+
+
+def is_emoji(text: str) -> bool:
+    """Whether `text` is one emoji."""
+    return not text.isascii() and _EMOJI.fullmatch(text) is not None
+
+
+def emoji_word(emoji: str) -> str:
+    """The word by which an emoji is indexed, since the tokenizer takes it for punctuation."""
+    return f"emoji{ord(emoji)}"
 
 
 def vocabulary(text: str) -> frozenset[str]:

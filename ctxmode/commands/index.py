@@ -22,6 +22,7 @@ import kb
 from ctxmode import exit_codes
 from ctxmode.answers import IndexAnswer
 from ctxmode.errors import UsageError
+from ctxmode.highlight import one_line
 from ctxmode.indexing import IndexRequest
 from ctxmode.launch import print_json, with_library
 from ctxmode.library import Library
@@ -112,4 +113,6 @@ def _watch(library: Library, args: argparse.Namespace, request: IndexRequest) ->
 def _show(answer: IndexAnswer, args: argparse.Namespace) -> None:
     sys.stdout.write(index_text(answer) + "\n")
     if args.verbose:
-        sys.stdout.writelines(f"  {one['path']}: {one['reason']}\n" for one in answer.left_out)
+        sys.stdout.writelines(
+            f"  {one_line(one['path'])}: {one['reason']}\n" for one in answer.left_out
+        )

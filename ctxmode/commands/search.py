@@ -19,16 +19,19 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from ctxmode import exit_codes, explaining, highlight
 from ctxmode.answers import SearchAnswer
+from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, with_library
-from ctxmode.library import Library, age_s
+from ctxmode.library import Library
 from ctxmode.render import query_text, search_text
 from ctxmode.searching import SearchRequest
+from kb import filters
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kind", help="only this kind, such as markdown, code, log, json")
     parser.add_argument("--lang", metavar="NAME", help="only code in this language")
     parser.add_argument("--path", metavar="PART", help="only files whose path holds this")
-    parser.add_argument("--since", metavar="AGE", help="only what was kept since: 90s, 12h, 7d")
+    parser.add_argument(
+        "--since", metavar="AGE", help="only what was kept since: 12h, 7d, yesterday"
+    )
     parser.add_argument("--budget", type=int, metavar="BYTES", help="of all passages together")
     parser.add_argument(
         "--sort", choices=("relevance", "timeline"), default="relevance", help="the order"
@@ -59,10 +64,17 @@ def run(args: argparse.Namespace) -> int:
         kind=args.kind,
         language=args.lang,
         path=args.path,
-        age_s=None if args.since is None else age_s(args.since),
+        age_s=None if args.since is None else _age_s(args.since),
     )
     with_library(args, partial(_answer, args=args, request=request))
     return exit_codes.OK
+
+
+def _age_s(since: str) -> float:
+    moment = filters.moment(since)
+    if moment is None:
+        raise UsageError(f"--since {since!r} means no time", f"Give {filters.MOMENTS}.")
+    return time.time() - moment
 
 
 def _answer(library: Library, args: argparse.Namespace, request: SearchRequest) -> None:

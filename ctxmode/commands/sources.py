@@ -66,7 +66,7 @@ def _show(sources: list[kb.Source]) -> None:
             age(time.time() - one.indexed_at),
             size(one.bytes_total),
             one.kind,
-            Text(highlight.harmless(one.label)),
+            Text(highlight.one_line(one.label)),
             Text(", ".join(_remarks(one))),
         )
     terminal.console().print(table)

@@ -34,3 +34,14 @@ def test_code_is_coloured():
 def test_what_a_terminal_would_obey_is_shown_instead(text):
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", highlight.harmless(text))
     assert highlight.harmless("tab\tand\nline") == "tab\tand\nline"
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\r\n--- b", "a\tb", "\x1b[2J", "a\u2028b", "a\x85b"])
+def test_a_name_takes_one_line(name):
+    shown = highlight.one_line(name)
+    assert len(shown.splitlines()) == 1
+    assert shown.isprintable()
+
+
+def test_a_plain_name_is_left_alone():
+    assert highlight.one_line("docs/Zürich \\ 1.md") == "docs/Zürich \\ 1.md"

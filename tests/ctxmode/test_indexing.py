@@ -36,6 +36,19 @@ def test_a_folder_is_indexed_and_says_what_it_left_out(store, config, rules):
     assert not any("password" in hit.text for hit in store.search("retry", limit=50)[0].hits)
 
 
+@pytest.mark.parametrize("patterns", [{"include": ("[*.md",)}, {"exclude": ("*.{md",)}])
+def test_a_glob_that_is_malformed_is_refused_with_what_to_write(store, config, rules, patterns):
+    with pytest.raises(UsageError, match="never closed: write"):
+        index(store, config, rules, IndexRequest(path="docs", **patterns))
+
+
+def test_a_glob_that_fits_no_file_is_told(store, config, rules):
+    answer = index(store, config, rules, IndexRequest(path="docs", include=("*.nothing", "x/*")))
+    assert answer.notes == ("No file that may be indexed fits *.nothing or x/*.",)
+    assert index(store, config, rules, IndexRequest(path="docs", include=("*.md",))).notes == ()
+    assert index(store, config, rules, IndexRequest(path="docs", include=("*.md",))).notes == ()
+
+
 def test_an_unchanged_folder_says_so(store, config, rules):
     index(store, config, rules, IndexRequest(path="docs"))
     again = index(store, config, rules, IndexRequest(path="docs"))

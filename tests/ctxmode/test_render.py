@@ -174,6 +174,12 @@ def test_a_passage_stands_under_its_source_and_lines():
     )
 
 
+def test_a_name_with_line_ends_stays_in_its_line():
+    hit = Hit(1, "a\n--- b.md", 1, "key\none > two", "text\n", "markdown", None, 0, 5, 1, 1, 1.0)
+    shown = query_text(QueryResult("text", SearchState.MATCH, (hit,))).splitlines()
+    assert shown == ["## text", r"--- a\n--- b.md | key\none > two | lines 1-1 ---", "text"]
+
+
 @pytest.mark.parametrize("state", [SearchState.NO_MATCH, SearchState.NOTHING_INDEXED])
 def test_nothing_found_says_what_to_do(state):
     assert len(query_text(QueryResult("x", state)).splitlines()) == 2

@@ -74,6 +74,13 @@ def test_an_empty_question_is_refused(store, request_):
         search(store, request_)
 
 
+@pytest.mark.parametrize("query", ["retry since:forever", "since:next-week"])
+def test_a_since_that_means_no_time_is_refused_by_name(filled, query):
+    with pytest.raises(UsageError, match=r"since:\S+ means no time\nGive today, yesterday"):
+        search(filled, SearchRequest(("guide", query)))
+    assert sources(search(filled, SearchRequest(("retry since:yesterday",))))
+
+
 def test_queries_can_be_kept_to_some_sources(filled):
     wanted = [source.id for source in filled.sources() if source.label == "guide.md"]
     (result,) = in_sources(filled, ["retry"], wanted)

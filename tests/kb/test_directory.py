@@ -9,6 +9,7 @@ import pytest
 
 from kb import Store, index_paths
 from kb.directory import index_file, index_selection
+from kb.globs import GlobError
 from kb.walking import Selection
 
 
@@ -88,6 +89,7 @@ def test_links_out_of_the_root_are_never_followed(store: Store, root: Path) -> N
         ({"extensions": [".md"]}, {"readme.md"}),
         ({"include": ["src/*"]}, {"src/main.py", "src/.gitignore", "src/keep.log"}),
         ({"include": ["*.py"], "exclude": ["main*"]}, set()),
+        ({"include": ["**/*.{py,nothing}"]}, {"src/main.py"}),
         ({"include": ["*.txt"], "max_depth": 2}, set()),
         ({"include": ["*.txt"], "respect_gitignore": False}, {"a/b/c/deep.txt", "build/out.txt"}),
         ({"include": ["*.py"], "max_file_bytes": 10}, set()),
@@ -124,6 +126,16 @@ def write(root: Path, **files: str) -> None:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+
+
+def test_globs_that_cannot_mean_a_path_are_refused_before_anything_is_read(
+    store: Store, tmp_path: Path
+) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    for patterns in ({"include": ["[*.py"]}, {"exclude": ["*.md", "/a.py"]}):
+        with pytest.raises(GlobError, match="the glob"):
+            index_paths(store, tmp_path, **patterns)
+    assert store.sources() == []
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+import unicodedata
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -58,6 +60,36 @@ def test_scripts_without_spaces_are_found_by_any_part(store: Store, query: str) 
     assert labels(store, query) == ["cjk.txt"]
 
 
+@pytest.mark.parametrize(
+    "query", ["\U0001f680", "\U0001f680\U0001f680", "\U0001f680 launch", "\U0001f680\ufe0f"]
+)
+def test_an_emoji_is_found(store: Store, query: str) -> None:
+    assert labels(store, query)[0] == "emoji.txt"
+
+
+def test_an_emoji_that_is_nowhere_finds_nothing(store: Store) -> None:
+    assert store.search("\U0001f9ed")[0].state is SearchState.NO_MATCH
+
+
+def test_a_snippet_shows_the_emoji_that_was_asked_for(store: Store) -> None:
+    text = "".join(f"line {n} filler\n" for n in range(60)).replace("40 filler", "40 \U0001f9ea")
+    store.add("lab.txt", text.encode())
+    (hit,) = store.search("\U0001f9ea", budget_bytes=200)[0].hits
+    assert "\U0001f9ea" in hit.text
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize("query", ["Zürich", "Zurich", "zürich", "ZÜRICH", "Résumé", "resume"])
+def test_accents_matter_neither_in_text_nor_in_a_query(
+    tmp_path: Path, form: Literal["NFC", "NFD"], query: str
+) -> None:
+    with Store.open(tmp_path / "kb.db") as fresh:
+        for n, text in enumerate(("Büro in Zürich, mit Résumé", "Zurich office, with resume")):
+            fresh.add(f"{n}", unicodedata.normalize(form, text).encode())
+        for asked in (query, unicodedata.normalize("NFD", query)):
+            assert sorted(labels(fresh, asked)) == ["0", "1"]
+
+
 @pytest.mark.parametrize("query", ["getHTTPResponse", "get http response", "fetch_all_pages"])
 def test_identifiers_are_found_whole_and_by_their_parts(store: Store, query: str) -> None:
     assert labels(store, query)[0] == "api.py"
@@ -104,6 +136,7 @@ def test_arbitrary_text_is_a_legal_query(store: Store, query: str) -> None:
         ("walrus since:1h kind:text", []),
         ("rocket since:1h", ["emoji.txt"]),
         ("rocket since:2999-01-01", []),
+        ("rocket since:yesterday", ["emoji.txt"]),
         ("rocket since:never", ["emoji.txt"]),
     ],
 )
