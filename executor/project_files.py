@@ -82,12 +82,15 @@ def guarded(search: ProjectSearch, access: ProjectAccess) -> Guarded:
     if access is not ProjectAccess.LIVE:
         return Guarded(secrets)
     paths = protected_paths(search)
-    covered = [path for path in paths if _can_be_covered(project / path)]
+    covered = {path for path in paths if _can_be_covered(project / path)}
+    real = {os.path.relpath(os.path.realpath(project / path), project) for path in covered}
+    protected = {path for path in real if not path.startswith("..")} - set(secrets)
     folders = {str(f) for path in (*paths, *secrets) for f in PurePath(path).parents} - {"."}
+    folders |= {str(f) for path in protected for f in PurePath(path).parents} - {"."}
     return Guarded(
         secrets=secrets,
-        pinned=tuple(sorted(f for f in folders if _can_be_covered(project / f))),
-        protected=tuple(path for path in covered if path not in secrets),
+        pinned=tuple(sorted(f for f in folders if _is_plain(project / f))),
+        protected=tuple(sorted(protected)),
         watched=tuple(path for path in paths if path not in covered),
     )
 
@@ -121,6 +124,11 @@ def _linked_to(project: Path, paths: list[str]) -> Iterator[str]:
             real = os.path.realpath(project / path)
             if real.startswith(f"{project}/"):
                 yield os.path.relpath(real, project)
+
+
+def _is_plain(path: Path) -> bool:
+    """Whether it is there, and no link on the way to it."""
+    return path.exists() and os.path.realpath(path) == str(path)
 
 
 def _can_be_covered(path: Path) -> bool:

@@ -24,7 +24,8 @@ CLONE_ALL_NEW = (
 )
 MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 0x2, 0x4, 0x8, 0x4000, 1 << 18
 MNT_DETACH = 2
-OPEN_TREE_CLONE, AT_RECURSIVE, AT_EMPTY_PATH, MOVE_MOUNT_F_EMPTY_PATH = 1, 0x8000, 0x1000, 4
+OPEN_TREE_CLONE, AT_RECURSIVE, AT_EMPTY_PATH = 1, 0x8000, 0x1000
+MOVE_MOUNT_F_EMPTY_PATH, MOVE_MOUNT_T_EMPTY_PATH = 0x4, 0x40
 ATTR_RDONLY, ATTR_NOSUID, ATTR_NODEV, ATTR_IDMAP = 0x1, 0x2, 0x4, 0x00100000
 READ_ONLY = ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV
 AT_FDCWD = -100
@@ -95,6 +96,20 @@ def attach(tree: int, target: str) -> None:
     flags = MOVE_MOUNT_F_EMPTY_PATH
     syscall(f"move_mount {target}", SYS_MOVE_MOUNT, tree, b"", AT_FDCWD, path, flags)
     os.close(tree)
+
+
+def open_tree_at(place: int) -> int:
+    """A detached copy of the mount with all below it, at a place that is open already."""
+    flags = OPEN_TREE_CLONE | os.O_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH
+    return syscall("open_tree", SYS_OPEN_TREE, place, b"", flags)
+
+
+def attach_at(tree: int, place: int) -> None:
+    """Put a detached mount on a place that is open already, and close both."""
+    flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH
+    syscall("move_mount", SYS_MOVE_MOUNT, tree, b"", place, b"", flags)
+    os.close(tree)
+    os.close(place)
 
 
 def open_beneath(folder: int, path: str, flags: int) -> int:

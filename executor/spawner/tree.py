@@ -23,9 +23,12 @@ from .kernel import (
     SYS_PIVOT_ROOT,
     StepError,
     attach,
+    attach_at,
     detach,
     mount,
+    open_beneath,
     open_tree,
+    open_tree_at,
     set_attributes,
     syscall,
 )
@@ -236,20 +239,35 @@ def hide(root: str, project: dict[str, Any], covered: Container[str]) -> None:
     A mount point can be neither renamed nor removed, so the folders on the way to a protected
     path are made mount points too: `mv .git elsewhere` must not uncover a writable name. What is
     in `covered` is left as it is.
+
+    Another run of the same project may be at work: no link is followed, which it could put in
+    place meanwhile to have a folder of the host shown, and what is found is what is covered.
+
+    Raises:
+        StepError: a path leads through a link by now.
     """
     target = root + project["target"]
+    top = os.open(target, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
 
-    def bare(names: Sequence[str]) -> Iterator[str]:
-        paths = (f"{target}/{name}" for name in names)
-        return (path for path in paths if path not in covered and os.path.exists(path))
+    def bare(names: Sequence[str]) -> Iterator[int]:
+        for name in names:
+            path = f"{target}/{name}"
+            if path not in covered and os.path.lexists(path):
+                yield open_beneath(top, name, os.O_PATH)
 
-    for path in bare(project["secrets"]):
-        empty = f"{root}/.empty-{'folder' if os.path.isdir(path) else 'file'}"
-        _bind(open_tree(empty), path, READ_ONLY)
-    for path in bare(project["pinned"]):
-        _bind(open_tree(path), path, LIVE)
-    for path in bare(project["protected"]):
-        _bind(open_tree(path), path, READ_ONLY)
+    for place in bare(project["secrets"]):
+        kind = "folder" if stat.S_ISDIR(os.fstat(place).st_mode) else "file"
+        _cover(place, open_tree(f"{root}/.empty-{kind}"), READ_ONLY)
+    for place in bare(project["pinned"]):
+        _cover(place, open_tree_at(place), LIVE)
+    for place in bare(project["protected"]):
+        _cover(place, open_tree_at(place), READ_ONLY)
+    os.close(top)
+
+
+def _cover(place: int, tree: int, attributes: int) -> None:
+    set_attributes(tree, attributes)
+    attach_at(tree, place)
 
 
 def mount_points() -> frozenset[str]:

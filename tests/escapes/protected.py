@@ -11,19 +11,21 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from executor import Limits, Result
+from executor import Limits, Result, Status
 from executor.model import MIB
 from tests.escapes import layers_off as off
 from tests.escapes.arena import Arena
 from tests.escapes.attack import (
     Attack,
     Control,
+    NotApplicable,
     Stopped,
     Words,
     python,
     shell,
 )
 from tests.escapes.secrets import _repository, _state
+from tests.escapes.layers_off import Packed
 from tests.escapes.server import in_a_server
 
 READ_ONLY_PROJECT = "the project is read-only (Landlock)"
@@ -301,6 +303,27 @@ async def _supervisor_is_outlived(arena: Arena) -> None:
             assert int(scores.stdout.text.split()[-1]) >= 700
 
 
+def _claude_protected(packed: Packed, kind: str) -> None:
+    """As if the search for what to protect had found a folder of this name."""
+    if kind == "cell":
+        packed.data["project"] |= {"protected": [".claude"], "watched": []}
+
+
+async def _no_link_is_followed_by_mounts(arena: Arena) -> None:
+    """A run that is going on exchanges a folder for a link while the next one's cell is made."""
+    program = shell("cat .claude/secret; true")
+    claude = arena.project / ".claude"
+    claude.symlink_to(arena.home)
+    result = await arena.run(program, (_claude_protected,), profile="build")
+    assert result.status is Status.SANDBOX_ERROR
+    assert "symbolic links" in result.message
+    claude.unlink()
+    claude.mkdir()
+    (claude / "secret").write_text("its own")
+    result = await arena.run(program, (_claude_protected,), profile="build")
+    assert result.stdout.text.endswith("its own")
+
+
 GIT_CONTROL = Control(("^planted$",), (off.protection,), after=_git_runs_it, status=None)
 
 ATTACKS = (
@@ -527,5 +550,13 @@ ATTACKS = (
             by_b="a copy is written to, which is not brought over then",
         ),
         scenario=_supervisor_is_outlived,
+    ),
+    Attack(
+        "X28",
+        "exchange a folder for a link while the next run's cell is made",
+        Stopped("mounts follow no link; a cell that meets one is not made"),
+        scenario=_no_link_is_followed_by_mounts,
+        b=NotApplicable("nothing is mounted", lambda arena: arena.tier == "B"),
+        c=NotApplicable("the engine does the mounting", lambda arena: arena.tier == "C"),
     ),
 )
