@@ -24,8 +24,8 @@ from tests.escapes.attack import (
     python,
     shell,
 )
-from tests.escapes.secrets import _repository, _state
 from tests.escapes.layers_off import Packed
+from tests.escapes.secrets import _repository, _state
 from tests.escapes.server import in_a_server
 
 READ_ONLY_PROJECT = "the project is read-only (Landlock)"
@@ -312,6 +312,7 @@ def _claude_protected(packed: Packed, kind: str) -> None:
 async def _no_link_is_followed_by_mounts(arena: Arena) -> None:
     """A run that is going on exchanges a folder for a link while the next one's cell is made."""
     program = shell("cat .claude/secret; true")
+    await arena.run(program)  # so that the shell is proven to run
     claude = arena.project / ".claude"
     claude.symlink_to(arena.home)
     result = await arena.run(program, (_claude_protected,), profile="build")
