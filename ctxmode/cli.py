@@ -61,8 +61,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is not None:
         return _main(list(argv))
     collecting.pause()
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["run"] and "--help" not in arguments and "-h" not in arguments:
+        from executor import starting  # noqa: PLC0415 - runs side by side with the loading
+
+        starting.start_ahead()
     try:
-        return _main(sys.argv[1:])
+        return _main(arguments)
     finally:
         collecting.end()
 

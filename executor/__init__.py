@@ -1,14 +1,44 @@
 """One request becomes one result: guard, place in a sandbox, run, collect, keep."""
 
-from executor.background import Background, Backgrounds, open_backgrounds
-from executor.caller import Caller
-from executor.errors import RequestError, SandboxError, SandboxUnavailableError
-from executor.model import Isolation, Layer, Limits, Request, Result, Status, Stream, Usage
-from executor.progress import Completed
-from executor.service import Executor, open_executor
-from executor.sessions import SessionLimits
-from executor.settings import Settings
-from executor.toolchains import LanguageReport
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from executor.background import Background, Backgrounds, open_backgrounds
+    from executor.caller import Caller
+    from executor.errors import RequestError, SandboxError, SandboxUnavailableError
+    from executor.model import Isolation, Layer, Limits, Request, Result, Status, Stream, Usage
+    from executor.progress import Completed
+    from executor.service import Executor, open_executor
+    from executor.sessions import SessionLimits
+    from executor.settings import Settings
+    from executor.toolchains import LanguageReport
+
+# Each name is loaded at its first use: the spawner is started before all the rest is there.
+_MODULES = {
+    name: module
+    for module, names in {
+        "background": "Background Backgrounds open_backgrounds",
+        "caller": "Caller",
+        "errors": "RequestError SandboxError SandboxUnavailableError",
+        "model": "Isolation Layer Limits Request Result Status Stream Usage",
+        "progress": "Completed",
+        "service": "Executor open_executor",
+        "sessions": "SessionLimits",
+        "settings": "Settings",
+        "toolchains": "LanguageReport",
+    }.items()
+    for name in names.split()
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"executor.{_MODULES[name]}"), name)
+
 
 __all__ = [
     "Background",

@@ -12,15 +12,14 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import trio
 
 from executor import description
 from executor.errors import SandboxError
+from executor.starting import started
 
-SPAWNER = Path(__file__).parent / "spawner" / "__main__.py"
 # An uid and gid that Debian's policy reserves and no package or person gets: what real root's
 # cells run as on the host.
 UNPRIVILEGED_ID = 65_432
@@ -311,17 +310,16 @@ async def open_spawner(stage: Sequence[str], *, as_root: bool) -> AsyncIterator[
     Raises:
         SandboxError: it did not start.
     """
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with theirs:
-        process = _start(theirs.fileno())
+    process, ours = started()
     requests = trio.socket.from_stdlib_socket(ours)
     try:
         identity = (UNPRIVILEGED_ID, UNPRIVILEGED_ID) if as_root else None
         setup = {"leave_root": identity, "stage": list(stage) if as_root else []}
-        with trio.move_on_after(START_S_MAX) as deadline:
+        data = b""
+        with trio.move_on_after(START_S_MAX), contextlib.suppress(BrokenPipeError):
             await requests.send(json.dumps(setup).encode())
             data = await requests.recv(MESSAGE_BYTES_MAX)
-        answer = json.loads(data) if not deadline.cancelled_caught and data else {}
+        answer = json.loads(data) if data else {}
         if "uid" not in answer:
             raise SandboxError(str(answer.get("error", "the spawner did not start")))
         yield Spawner(requests, answer)
@@ -329,19 +327,6 @@ async def open_spawner(stage: Sequence[str], *, as_root: bool) -> AsyncIterator[
         requests.close()
         with trio.CancelScope(shield=True):
             await trio.to_thread.run_sync(_bury, process)
-
-
-def _start(requests: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-I", "-S", str(SPAWNER), str(requests)],
-        pass_fds=[requests],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd="/",
-        env={},
-        start_new_session=True,  # a Ctrl-C at the terminal is for the server to handle
-    )
 
 
 def _bury(process: subprocess.Popen[bytes]) -> None:
