@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import threading
 from collections import Counter
@@ -25,10 +26,13 @@ from kb import (
 )
 from kb import watch as watch_folder
 from kb.globs import GlobError
+from kb.plain_files import open_plain
 from kb.walking import is_utf8
 from policy.secrets import is_secret_name
 
 TERMS_SHOWN = 12
+FILE_BYTES_MAX = 256 << 20
+"""Of one file that is named: it is read as a whole. Folders have a lower limit a file."""
 LIKE_SECRETS = "named like a file of secrets"
 
 
@@ -149,14 +153,20 @@ def _file(
     if reason := _refused(path, rules):
         raise ContextModeError(f"{path.name} is not indexed: {reason}")
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(path.stat().st_mode):
             raise UsageError(
                 f"{path} is not a regular file", "Pipe in what it gives: index - --source LABEL"
             )
-        data = path.read_bytes()
+        with open_plain(path, config.project) as file:
+            status = os.fstat(file.fileno())
+            data = b"" if status.st_size > FILE_BYTES_MAX else file.read(FILE_BYTES_MAX)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", "Check its mode.") from error
+    if status.st_size > FILE_BYTES_MAX:
+        raise UsageError(
+            f"{path} is too large: {status.st_size:,} bytes, over {FILE_BYTES_MAX:,}",
+            "Have a program print the part that matters: what it prints is kept.",
+        )
     label = request.source or str(path.relative_to(config.project))
     indexed = store.add(
         label,

@@ -34,6 +34,7 @@ from executor.removal import remove
 from executor.request import Checked
 from executor.runner import Job, Runner
 from executor.toolchain_caches import ToolchainCaches
+from kb.plain_files import open_plain
 from runtimes.model import CompileInputs
 
 KEY_VERSION = 1
@@ -154,7 +155,7 @@ class Compiler:
             scratch_dir=layout.scratch,
             cwd=checked.cwd,
         )
-        script = Path(checked.script).read_bytes() if checked.script else None
+        script = _text(checked.script, self._project) if checked.script else None
         key = _key(program, candidate, version, script)
         return None if key in self._impure else _Plan(key, program, script)
 
@@ -296,6 +297,11 @@ def _folders_above(checked: Checked, project: Path) -> list[Path]:
     starts = [Path(checked.cwd), *([Path(checked.script).parent] if checked.script else [])]
     found = {f for start in starts for f in (start, *start.parents) if f.is_relative_to(project)}
     return sorted(found)
+
+
+def _text(script: str, project: Path) -> bytes:
+    with open_plain(Path(script), project) as file:
+        return file.read()
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import runtimes
 from executor.errors import RequestError
 from executor.model import MIB, Limits, Request
 from executor.profile import Profile
+from kb.plain_files import open_plain
 
 CODE_BYTES_MAX = 4 * MIB
 SESSION_NAME_MAX = 100
@@ -51,7 +52,7 @@ def check(
     if (request.code is None) == (request.path is None):
         raise RequestError("give either code or a path, not both or neither")
     script = None if request.path is None else _file(request.path, cwd, project)
-    text = _script_text(script) if script else _code_text(request.code or "")
+    text = _script_text(script, project) if script else _code_text(request.code or "")
     try:
         row = runtimes.language(request.language)
     except runtimes.UnknownLanguage as error:
@@ -170,10 +171,11 @@ def _code_text(code: str) -> str:
     return code
 
 
-def _script_text(path: str) -> str:
+def _script_text(path: str, project: Path) -> str:
     try:
-        _check_size(os.path.getsize(path))
-        content = Path(path).read_bytes()
+        with open_plain(Path(path), project) as file:
+            _check_size(os.fstat(file.fileno()).st_size)
+            content = file.read(CODE_BYTES_MAX)
     except OSError as error:
         raise RequestError(f"{path} can't be read: {error.strerror}") from error
     return content.decode(errors="replace")

@@ -13,6 +13,7 @@ from kb.decoding import is_binary
 from kb.files import FileState
 from kb.indexing import About
 from kb.model import Indexed
+from kb.plain_files import open_plain
 from kb.store import Store
 from kb.walking import MAX_FILE_BYTES, Entry, Selection, Skipped, Walk, is_utf8
 
@@ -210,10 +211,9 @@ class _Pass:
     def _read(self, entry: Entry) -> tuple[bytes | None, os.stat_result]:
         """The file's bytes and status as of one moment; None where it is passed over."""
         selection = self.walk.selection
-        follow = 0 if selection.follow_symlinks else os.O_NOFOLLOW
-        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | follow
+        follow = selection.follow_symlinks
         try:
-            with open(os.open(entry.path, flags), "rb") as file:
+            with open_plain(entry.path, self.walk.root, follow=follow) as file:
                 status = os.fstat(file.fileno())
                 data = file.read(selection.max_file_bytes + 1)
         except OSError as error:

@@ -28,6 +28,13 @@ def test_a_file_goes_by_its_path_or_its_label(store, config, rules):
     assert index(store, config, rules, IndexRequest(path="app.py", source="x")).source == "x"
 
 
+def test_a_sparse_file_that_no_memory_holds_is_refused(store, config, rules):
+    with (config.project / "vast.txt").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(UsageError, match="too large: 1,099,511,627,776 bytes"):
+        index(store, config, rules, IndexRequest(path="vast.txt"))
+
+
 def test_a_folder_is_indexed_and_says_what_it_left_out(store, config, rules):
     answer = index(store, config, rules, IndexRequest(path="."))
     assert answer.files >= 2
