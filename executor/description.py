@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import resource
@@ -83,6 +84,12 @@ class _Packed:
 
 def pack_cell(spec: CellSpec) -> bytes:
     """The description of a cell."""
+    devices = tuple(path for path in rootfs.DEVICES if os.path.exists(path))
+    return _packed_cell(spec, rootfs.system_entries(), devices)
+
+
+@functools.lru_cache(maxsize=16)
+def _packed_cell(spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[str, ...]) -> bytes:
     packed = _Packed()
     description: dict[str, Any] = {
         "tier": spec.tier,
@@ -97,17 +104,18 @@ def pack_cell(spec: CellSpec) -> bytes:
         "seccomp": packed.blob(spec.seccomp),
     }
     if spec.tier == "A":
-        description |= _namespaced(spec, packed)
+        description |= _namespaced(spec, system, devices, packed)
     else:
         description |= {"access": _tier_b_access(spec), "deny_tcp": True}
     return packed.pack(description)
 
 
-def _namespaced(spec: CellSpec, packed: _Packed) -> dict[str, Any]:
+def _namespaced(
+    spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[str, ...], packed: _Packed
+) -> dict[str, Any]:
     read_only = READ_ONLY | NOSUID | NODEV
     accounts = rootfs.account_files(spec.uid, spec.gid)
-    devices = [(path, path, NOSUID) for path in rootfs.DEVICES if os.path.exists(path)]
-    binds = [(path, path, read_only) for path in rootfs.system_binds()]
+    binds = [(path, path, read_only) for path in system.binds]
     binds += [(source, target, read_only) for source, target in spec.binds]
     writable: tuple[str, ...] = (spec.scratch, spec.home, rootfs.SHARED_MEMORY, *rootfs.DEVICES)
     if spec.access is not ProjectAccess.READ_ONLY:
@@ -115,8 +123,8 @@ def _namespaced(spec: CellSpec, packed: _Packed) -> dict[str, Any]:
     return {
         "root_bytes": ROOT_BYTES,
         "job_bytes": JOB_BYTES,
-        "binds": binds + devices,
-        "symlinks": list(rootfs.system_links()),
+        "binds": [*binds, *((path, path, NOSUID) for path in devices)],
+        "symlinks": list(system.links),
         "files": [packed.file(path, content) for path, content in accounts.items()],
         "scratch": {
             "bytes": spec.limits.scratch_bytes,

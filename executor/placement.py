@@ -193,7 +193,8 @@ class Placement:
 
 def not_of_the_system(paths: Iterable[str]) -> Iterator[str]:
     """Those paths that the system folders of a cell don't show anyway."""
-    shown = rootfs.system_binds()
+    paths = tuple(paths)
+    shown = rootfs.system_entries().binds if paths else ()
     for path in paths:
         if not any(path == folder or path.startswith(f"{folder}/") for folder in shown):
             yield path

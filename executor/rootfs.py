@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from typing import NamedTuple
 
 # Folders that hold programs and libraries and nothing of any user.
 SYSTEM_FOLDERS = (
@@ -70,30 +71,32 @@ SCRATCH = "/tmp"
 SHARED_MEMORY = "/dev/shm"
 
 
-def system_binds() -> tuple[str, ...]:
-    """The system folders and files that exist here as themselves, not as symbolic links."""
-    return _shown(_folders_changed())[0]
+class SystemEntries(NamedTuple):
+    """What of the host's system a cell shows."""
+
+    binds: tuple[str, ...]  # folders and files that exist here as themselves
+    links: tuple[tuple[str, str], ...]  # (target, link) of symbolic ones, as on a merged /usr
 
 
-def system_links() -> tuple[tuple[str, str], ...]:
-    """(target, link) of the system folders that are symbolic links, as on a merged /usr."""
-    return _shown(_folders_changed())[1]
+def system_entries() -> SystemEntries:
+    """Those of this moment, looked up once for every state of the folders that they are in."""
+    return _looked_up(tuple(map(_changed, _LED_THROUGH)))
 
 
-def _folders_changed() -> tuple[int, ...]:
-    """When an entry was last added to, or removed from, the folders that the names lead through."""
-    return tuple(os.stat(path).st_mtime_ns if os.path.isdir(path) else 0 for path in _LED_THROUGH)
+def _changed(folder: str) -> int:
+    """When an entry was last added to a folder, or removed from it; 0 if there is none."""
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0
 
 
 @functools.lru_cache(maxsize=1)
-def _shown(
-    changed: tuple[int, ...],
-) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """Binds and links, looked up once for every state of the folders that they are in."""
+def _looked_up(changed: tuple[int, ...]) -> SystemEntries:
     paths = (*SYSTEM_FOLDERS, *(f"/etc/{name}" for name in ETC_ENTRIES))
     links = tuple((os.readlink(path), path) for path in paths if os.path.islink(path))
     binds = (path for path in paths if os.path.exists(path) and not os.path.islink(path))
-    return tuple(binds), (*links, *LINKS)
+    return SystemEntries(tuple(binds), (*links, *LINKS))
 
 
 def account_files(uid: int, gid: int) -> dict[str, bytes]:

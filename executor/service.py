@@ -19,6 +19,7 @@ from executor.back_end import open_back_end, open_ground
 from executor.caller import Caller, refusal
 from executor.compiled import CompiledStore
 from executor.compiling import Compiler
+from executor.disk_call import DiskCall
 from executor.errors import RequestError
 from executor.jobs import session_call
 from executor.model import Isolation, Limits, Request, Result, Status
@@ -34,6 +35,7 @@ from executor.toolchain_caches import ToolchainCaches
 from executor.toolchains import LanguageReport, Toolchains
 from policy.script_texts import script_texts
 
+SHORT_CODE = 2_000  # characters: rules judge these in well below a hundredth of a second
 # Asked before every run, so that a rule written while a server runs holds from then on.
 LoadRules = Callable[[], policy.Rules]
 
@@ -71,6 +73,7 @@ class Executor:
         self._toolchains = parts.toolchains
         self._sessions = parts.sessions
         self._compiler = parts.compiler
+        self._screening = DiskCall()
 
     @property
     def isolation(self) -> Isolation:
@@ -107,13 +110,12 @@ class Executor:
             policy.RuleFileError: a file of rules can't be read: nothing is run unguarded.
             OSError: the output can't be spooled.
         """
-        checked = await trio.to_thread.run_sync(
-            check, request, self.project, self._terms.profiles, self._terms.limits
-        )
-        if unmet := self._unmet(checked):
-            return Completed(self._refused(request, Status.SANDBOX_UNAVAILABLE, unmet))
         caller = caller or Caller()
-        verdict = await self._verdict(checked, caller)
+        screen = partial(self._screen, request, caller.tools)
+        checked, unmet, judged = await self._screening(screen, is_small=_is_short(request))
+        if unmet:
+            return Completed(self._refused(request, Status.SANDBOX_UNAVAILABLE, unmet))
+        verdict = await caller.settle(judged.to_json()) if judged else None
         if verdict and (status := refusal(verdict)):
             return Completed(self._refused(request, status, str(verdict["message"]), verdict))
         chosen = await self._toolchains.choose(
@@ -192,13 +194,15 @@ class Executor:
         """One language, as `languages` reports it."""
         return await self._toolchains.report(runtimes.language(name))
 
-    async def _verdict(self, checked: Checked, caller: Caller) -> Mapping[str, Any] | None:
-        """What the rules and, where they say to ask, a person say; None without rules."""
-        if self._terms.rules is None:
-            return None
-        guard = partial(self._guard, checked, self._terms.rules, caller.tools)
-        verdict = await trio.to_thread.run_sync(guard)
-        return await caller.settle(verdict.to_json())
+    def _screen(
+        self, request: Request, tools: frozenset[str]
+    ) -> tuple[Checked, str, policy.Verdict | None]:
+        """A request that can be run as asked, what it demands in vain, and what the rules say."""
+        checked = check(request, self.project, self._terms.profiles, self._terms.limits)
+        if unmet := self._unmet(checked):
+            return checked, unmet, None
+        rules = self._terms.rules
+        return checked, "", self._guard(checked, rules, tools) if rules else None
 
     def _guard(self, checked: Checked, load: LoadRules, tools: frozenset[str]) -> policy.Verdict:
         subject = policy.Subject(
@@ -291,6 +295,10 @@ class Executor:
             isolation=self.isolation,
             profile=request.profile,
         )
+
+
+def _is_short(request: Request) -> bool:
+    return request.path is None and len(request.code or "") <= SHORT_CODE
 
 
 def _session_name(session: str, owner: str) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Hashable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import trio
@@ -14,6 +15,7 @@ from executor import cgroup
 from executor.budget import Budget
 from executor.cells import Cell
 from executor.description import pack_cell
+from executor.disk_call import DiskCall
 from executor.errors import SandboxError
 from executor.making import Maker, Remains, bury
 from executor.placement import Layout, Placement
@@ -55,6 +57,7 @@ class Supply:
         self._tending = trio.CancelScope(shield=True)
         self._opened: dict[object, float] = {}  # when what is in use was asked for
         self._calm = trio.Event()
+        self._describing = DiskCall()
         self.pool: Pool[Kind, Waiting] | None = None
         if budget is not None and placement.tier == "A":
             self.pool = Pool(self._make, self._discard, self._is_busy, budget)
@@ -73,7 +76,7 @@ class Supply:
         self._opened[use] = trio.current_time()
         try:
             # The project is searched for what is to be hidden, and its disk may be slow.
-            wanted = await trio.to_thread.run_sync(self._describe, job, layout, session)
+            wanted = await self._describing(partial(self._describe, job, layout, session))
             async with self._waiting(wanted) as waiting:
                 if waiting is not None:
                     remains = waiting.remains

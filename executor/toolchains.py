@@ -70,6 +70,7 @@ class Toolchains:
         self._cwd = cwd
         self._answers = _load(cache)
         self._busy: dict[str, trio.Lock] = {name: trio.Lock() for name in found}
+        self._chosen: dict[tuple[str, bool], runtimes.Candidate] = {}
 
     async def choose(
         self,
@@ -83,13 +84,17 @@ class Toolchains:
         For `interactive` use it is one that converses well, where there is any. `preparing` tells
         what has to be proven first.
         """
+        if settled := self._chosen.get((language.name, interactive)):
+            return settled
         results = await self._probe_all(language, preparing)
         chosen = runtimes.choose(results, runtimes.conversing(language) if interactive else ())
         if chosen is None:
             return self._missing(language, results)
         async with self._busy[language.name]:
             await self._caches.fill(chosen.candidate)
-        return self._caches.equipped(chosen.candidate)
+        equipped = self._caches.equipped(chosen.candidate)
+        self._chosen[language.name, interactive] = equipped
+        return equipped
 
     async def report(self, language: runtimes.Language) -> LanguageReport:
         results = await self._probe_all(language)
@@ -112,6 +117,7 @@ class Toolchains:
     def forget(self) -> None:
         """Let every probe run again."""
         self._answers.clear()
+        self._chosen.clear()
 
     def _missing(
         self, language: runtimes.Language, results: Sequence[runtimes.ProbeResult]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import PurePath
 
 import trio
@@ -70,16 +71,22 @@ def _shown(spec: CellSpec, run: RunSpec) -> Iterator[str]:
     A mount goes on showing the old file where a host program puts a new one in its place, and a
     copy-on-write view what it has looked up before.
     """
-    yield from rootfs.system_binds()
+    yield from rootfs.system_entries().binds
     for _, path in spec.binds:
         yield path
     for step in run.steps:
         yield step.argv[0]
     yield spec.project
-    looked_into = [run.cwd, *(f"{spec.project}/{path}" for path in spec.guarded.secrets)]
-    folders = {folder for path in looked_into for folder in PurePath(path).parents}
     yield run.cwd
-    yield from sorted(str(f) for f in folders if f.is_relative_to(spec.project))
+    yield from _on_the_way(spec.project, run.cwd, spec.guarded.secrets)
+
+
+@lru_cache(maxsize=16)
+def _on_the_way(project: str, cwd: str, secrets: tuple[str, ...]) -> tuple[str, ...]:
+    """The project's folders that lead to these."""
+    looked_into = [cwd, *(f"{project}/{path}" for path in secrets)]
+    folders = {folder for path in looked_into for folder in PurePath(path).parents}
+    return tuple(sorted(str(f) for f in folders if f.is_relative_to(project)))
 
 
 def _identity(path: str) -> Hashable:

@@ -40,6 +40,7 @@ class Held:
         self._confine = confine
         self._waiting: dict[str, Any] | None = run.data["waiting"]
         self._population = Population()
+        self._settled = False
         tree.place_files(run)
         if self._waiting:
             os.makedirs(os.path.dirname(self._waiting["gate"]), exist_ok=True)
@@ -55,15 +56,31 @@ class Held:
             self._launched.arrive()
             self._gate = self._opened(self._waiting["gate"])
 
-    def release(self, control: socket.socket, run: Description) -> Supervisor:
-        """Put the run's files in place; the supervisor of what it is from now on."""
+    def settle(self) -> None:
+        """Take away what only the start needed, now that the program waits: its run gains that."""
+        self._settled = True
         if self._waiting:
             for path in (self._waiting["gate"], *self._waiting["only_ahead"]):
                 _remove(path)
             self._population.count_anew()
+
+    def release(self, control: socket.socket, run: Description) -> Supervisor:
+        """Put the run's files in place; the supervisor of what it is from now on."""
+        if not self._settled:
+            self.settle()
         tree.place_files(run)
         ahead = Ahead(self._population, self._launched.pid)
         return Supervisor(control, run.data, self._confine(run.data), self.stdio, ahead)
+
+    def rehearse(self, control: socket.socket, run: Description, path: str) -> None:
+        """What `release` does, with an empty file at this path in place of a run's."""
+        run.data["files"], run.data["links"] = [(path, 0o600, 0, 0)], []
+        tree.place_files(run)
+        _remove(path)
+        self._population.count_anew()
+        ahead = Ahead(self._population, self._launched.pid)
+        Supervisor(control, run.data, self._confine(run.data), self.stdio, ahead)
+        list(self._population.reap())
 
     def go(self, run: Description) -> None:
         """Let it go: everything else is done.
