@@ -182,22 +182,15 @@ class Toolchains:
         return None, f"{how}: {said[-300:]}" if said else how
 
     def _hello_job(self, candidate: runtimes.Candidate, layout: Layout) -> Job:
+        inside = self._cwd if candidate.project_specific else layout.job
         program = runtimes.prepare(
             candidate,
             code=candidate.language.hello,
             job_dir=layout.job,
             scratch_dir=layout.scratch,
-            cwd=self._cwd,
+            cwd=inside,
         )
-        return job_of(
-            program,
-            candidate,
-            layout,
-            cwd=self._cwd,
-            limits=PROBE_LIMITS,
-            shown=self._caches.shown(candidate),
-            warm=False,
-        )
+        return self._job(program, candidate, layout, shown=self._caches.shown(candidate))
 
     async def _version(self, candidate: runtimes.Candidate) -> str | None:
         """What the toolchain says of itself; a hang or nonsense is no version."""
@@ -205,12 +198,29 @@ class Toolchains:
 
         def make_job(layout: Layout) -> Job:
             program = runtimes.Program({}, (runtimes.Step(argv, "run"),), dict(candidate.env))
-            return job_of(
-                program, candidate, layout, cwd=self._cwd, limits=PROBE_LIMITS, warm=False
-            )
+            return self._job(program, candidate, layout)
 
         result = (await self._runner.run(make_job)).result
         return runtimes.parse_version(result.stdout.text + result.stderr.text)
+
+    def _job(
+        self,
+        program: runtimes.Program,
+        candidate: runtimes.Candidate,
+        layout: Layout,
+        shown: tuple[tuple[str, str], ...] = (),
+    ) -> Job:
+        """In an empty folder: what a project's files do to an interpreter that starts beside them
+        says nothing of the next project, for which the answer is kept, too."""
+        return job_of(
+            program,
+            candidate,
+            layout,
+            cwd=self._cwd if candidate.project_specific else layout.scratch,
+            limits=PROBE_LIMITS,
+            shown=shown,
+            warm=False,
+        )
 
 
 def _key(candidate: runtimes.Candidate) -> str:

@@ -21,8 +21,26 @@ defmodule CtxmodeDriver do
       if folder != "", do: File.cd!(folder)
       System.argv(arguments)
       {status, state} = ask(state, code, name, bound)
+      Enum.each([:user, :standard_error], &flush/1)
       :ok = :file.write(answers, "#{token} #{status}\n")
       loop(requests, answers, state)
+    end
+  end
+
+  # Ports write behind the answer to whoever printed: all is to be written before a program ends.
+  defp flush(name) do
+    {:links, links} = Process.info(Process.whereis(name), :links)
+    for port <- links, is_port(port), do: await(port)
+  end
+
+  defp await(port) do
+    case Port.info(port, :queue_size) do
+      {:queue_size, size} when size > 0 ->
+        Process.sleep(1)
+        await(port)
+
+      _ ->
+        :ok
     end
   end
 

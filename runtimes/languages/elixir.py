@@ -85,8 +85,8 @@ ELIXIR = Language(
     binding=FileBinding({"file_content.exs": _BIND}),
     from_project=mix_code_paths,
     env={
-        # File names and standard streams are UTF-8.
-        "ELIXIR_ERL_OPTIONS": "+fnu",
+        # File names and standard streams are UTF-8; other names are not told of on stdout.
+        "ELIXIR_ERL_OPTIONS": "+fnui",
         "MIX_HOME": "{scratch}/.mix",
         "HEX_HOME": "{scratch}/.hex",
     },
@@ -94,7 +94,7 @@ ELIXIR = Language(
         "driver.exs",
         ("elixir",),
         starter="interrupt.sh",
-        env={"ELIXIR_ERL_OPTIONS": "+fnu +Bi"},  # the machine leaves SIGINT alone
+        env={"ELIXIR_ERL_OPTIONS": "+fnui +Bi"},  # the machine leaves SIGINT alone
     ),
     packages=Packages(
         debian=("elixir",),

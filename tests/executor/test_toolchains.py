@@ -69,6 +69,22 @@ async def test_present_is_not_runnable_and_the_reason_is_its_own(opened, toolcha
     assert "ruby" in ruby.hint
 
 
+async def test_what_a_project_does_to_interpreters_is_not_told_of_them(
+    opened, toolchains: Path, project: Path
+):
+    hello = runtimes.language("ruby").hello_output
+    (toolchains / "ruby").write_text(f"#!/bin/sh\ntest ! -e broken && echo '{hello.strip()}'\n")
+    (project / "broken").touch()
+    assert (await reports(opened))["ruby"].runnable
+
+
+async def test_a_name_that_is_no_text_is_nothing_that_elixir_tells_of(run_or_skip, project: Path):
+    with open(os.fsencode(project) + b"/na\xefve", "xb"):
+        pass
+    result = await run_or_skip("elixir", 'IO.puts(length(File.ls!(".")))')
+    assert result.stdout.text.strip().isdigit()
+
+
 async def test_what_is_not_there_has_a_reason_and_a_hint(opened, toolchains: Path):
     for name, report in (await reports(opened)).items():
         if name not in ("shell", "ruby"):
