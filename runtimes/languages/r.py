@@ -16,6 +16,8 @@ FILE_CONTENT <- local({
 })
 """
 
+_PAGES = ("enabled", "hpage_pmd_size")
+
 _RSCRIPT = Toolchain(
     name="rscript",
     executables={"rscript": ("Rscript",)},
@@ -26,7 +28,8 @@ _RSCRIPT = Toolchain(
     # An empty profile instead of the project's, which may want the network.
     env={"R_PROFILE_USER": "/dev/null"},
     bind_env={"R_PROFILE_USER": "{job}/file_content.R"},
-    reads=("/etc/R",),
+    # malloc looks there whether it may ask for large pages.
+    reads=("/etc/R", *(f"/sys/kernel/mm/transparent_hugepage/{f}" for f in _PAGES)),
     # A heap of few large pages is gone from the kernel in half the time when the process ends.
     waiting=Waiting(
         "wait.R",
