@@ -27,6 +27,7 @@ from ctxmode.indexing import IndexRequest
 from ctxmode.launch import print_json, with_library
 from ctxmode.library import Library
 from ctxmode.render import index_text, size
+from ctxmode.waiting_line import waiting
 
 PROGRESS_EVERY = 25
 """Files between two updates of the line that shows progress."""
@@ -71,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     if args.watch:
         with_library(args, partial(_watch, args=args, request=request))
         return exit_codes.OK
-    answer = with_library(args, partial(_index, request=request))
+    answer = with_library(args, partial(_index, request=request, as_json=args.json))
     if args.json:
         print_json(answer.to_json())
     else:
@@ -83,9 +84,12 @@ def run(args: argparse.Namespace) -> int:
     return exit_codes.OK
 
 
-def _index(library: Library, request: IndexRequest) -> IndexAnswer:
-    if not sys.stderr.isatty():
+def _index(library: Library, request: IndexRequest, *, as_json: bool) -> IndexAnswer:
+    if as_json or not sys.stderr.isatty():
         return library.index(request)
+    if request.path is None or not Path(request.path).is_dir():
+        with waiting("indexing"):
+            return library.index(request)
     try:
         return library.index(request, _progress)
     finally:

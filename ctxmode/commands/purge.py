@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import nullcontext
 from functools import partial
 
 from ctxmode import exit_codes
@@ -20,6 +21,7 @@ from ctxmode.launch import print_json, with_library
 from ctxmode.library import Library, age_s
 from ctxmode.purging import PurgeRequest
 from ctxmode.render import purged_text
+from ctxmode.waiting_line import waiting
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +55,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _purge(library: Library, args: argparse.Namespace, request: PurgeRequest) -> None:
-    purged = library.purge(request)
+    with nullcontext() if args.json else waiting("forgetting"):
+        purged = library.purge(request)
     if args.json:
         counts = {"sources": purged.sources, "chunks": purged.chunks, "bytes": purged.text_bytes}
         print_json(counts)

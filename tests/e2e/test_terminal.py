@@ -161,6 +161,19 @@ def test_indexing_shows_how_far_it_is_and_then_what_came_of_it(tmp_path, environ
         assert process.wait(DEADLINE_S) == 0
 
 
+def test_one_large_file_and_forgetting_it_tell_that_they_go_on(tmp_path, environment):
+    project = tmp_path / "project"
+    (project / "large.log").write_text("request ok\n" * 200_000)
+    for arguments, told, done in (
+        (("index", "large.log"), "indexing", "Indexed 1 file"),
+        (("purge", "--all", "--yes"), "forgetting", "Forgot 1 source with"),
+    ):
+        with terminal(project, environment, *arguments) as (screen, process):
+            screen.wait_for(told)
+            screen.wait_for(done)
+            assert process.wait(DEADLINE_S) == 0
+
+
 @pytest.mark.parametrize("columns", [20, 80])
 def test_top_fits_a_narrow_screen(tmp_path, environment, columns):
     with terminal(tmp_path / "project", environment, "top", columns=columns) as (screen, process):
