@@ -57,6 +57,7 @@ def analyse(subject: Subject, read_text: Callable[[str], str | None] | None = No
         walker.report_unparsed("it is nested too deep to follow", Frame(code, text=code[:120]))
         complete = False
     effects = tuple(walker.effects)
+    del walker.expander  # it refers back: so all that the walk made is freed here, not collected
     return Analysis(effects, _coverage(effects, complete), min(budget.spent, budget.limit))
 
 

@@ -102,7 +102,8 @@ def match_command(spec: str, seen: Spellings) -> Found | None:
             return "compat"
     if seen.name is None:
         return "possible" if _may_be(pattern, seen.words[0]) else None
-    if matches(seen.before_operands if pattern.has_options else seen.line):
+    line = seen.before_operands if pattern.has_options else seen.line
+    if line not in seen.texts and matches(line):
         return "normalised"
     if pattern.program == seen.name:
         return _match_structure(pattern, seen.words)

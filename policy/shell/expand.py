@@ -85,16 +85,18 @@ class Expander:
         """Every argument list the words may make."""
         choices: list[list[Fields]] = []
         only: list[str] = []  # the one argument list there is, as long as there is one
+        is_one = True
         for word in words:
             part = word.parts[0] if len(word.parts) == 1 else None
             if type(part) is Literal and part.quoted and word.assignment is None:
                 choice: list[Fields] = [(part.text,)]  # most words; fields() would say the same
             else:
                 choice = self.fields(word, state)
+                is_one = is_one and len(choice) == 1
             choices.append(choice)
             only += choice[0]
         self.budget.spend(len(words))
-        if max(map(len, choices), default=1) == 1:
+        if is_one:
             return [tuple(only)]
         count = 1
         for index, choice in enumerate(choices):

@@ -34,6 +34,7 @@ _PLAIN_WORD = re.compile(
 _VARIABLE = 5  # its group
 _BEGINS_WORD = frozenset("'\"$\\`")  # neither a redirection nor an operator
 _LOOP_WORDS = ("in", "do")
+_BEGINS_BLANK = " \t\\#"
 _QUOTING = re.compile(r"['\"\\]")
 
 
@@ -65,7 +66,8 @@ class _ListReader:
         size = len(text)
         while True:
             self._read_plain_words()
-            skip_blanks(cursor)
+            if cursor.pos < size and text[cursor.pos] in _BEGINS_BLANK:
+                skip_blanks(cursor)
             if cursor.pos >= size:
                 if self.closer:
                     raise ShellSyntaxError("no closing parenthesis")
@@ -87,7 +89,12 @@ class _ListReader:
             else:
                 parts = _plain_parts(plain[plain.lastindex or 0])
             word = Word(parts, start, cursor.pos)
-            if self.at_command or self.cases or raw in _LOOP_WORDS or _names_function(tokens):
+            if (
+                self.at_command
+                or self.cases
+                or raw in _LOOP_WORDS
+                or (tokens and tokens[-1].text == "function")
+            ):
                 self._add_word(raw, word)
             else:
                 tokens.append(Token("word", raw, start, cursor.pos, word))

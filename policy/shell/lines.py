@@ -11,12 +11,13 @@ from policy.shell.syntax import Pipeline, Sequence, Simple, Statement, Token
 _PIPES = frozenset(("|", "|&"))
 _MAY_END = frozenset((";", "&", "\n"))
 _NEEDS_MORE = frozenset(("&&", "||"))
+_BETWEEN = _PIPES | _MAY_END | _NEEDS_MORE
 
 
 def simple(tokens: list[Token]) -> Simple:
     """The simple command that words and redirections form."""
-    words = tuple(token.word for token in tokens if token.word)
-    redirections = tuple(token.redirection for token in tokens if token.redirection)
+    words = tuple([token.word for token in tokens if token.word])
+    redirections = tuple([token.redirection for token in tokens if token.redirection])
     return Simple(words, redirections, tokens[0].start, tokens[-1].end)
 
 
@@ -30,7 +31,7 @@ def read_line(tokens: tuple[Token, ...]) -> Statement | None:
         if token.kind in ("word", "redirect"):
             current.append(token)
             continue
-        if not current or token.text not in _PIPES | _MAY_END | _NEEDS_MORE:
+        if not current or token.text not in _BETWEEN:
             return None
         stages.append(simple(current))
         current, last = [], token.text

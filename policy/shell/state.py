@@ -55,6 +55,11 @@ class Budget:
 class State:
     """The shell's state at one point of the walk; copied where a subshell begins."""
 
+    __slots__ = (
+        *("env", "home", "cwd", "variables", "functions", "aliases", "hashed"),
+        *("parameters", "name", "files", "links", "exported", "integers"),
+    )
+
     def __init__(self, env: Mapping[str, str], home: str, cwd: str) -> None:
         self.env = env
         self.home = home
@@ -73,11 +78,14 @@ class State:
     def copy(self) -> State:
         """An independent copy, for a subshell or one arm of a branch; files are shared."""
         twin = State.__new__(State)
-        vars(twin).update(vars(self))
+        twin.env, twin.home, twin.cwd = self.env, self.home, self.cwd
         twin.variables = dict(self.variables)
         twin.functions = dict(self.functions)
         twin.aliases = dict(self.aliases)
         twin.hashed = dict(self.hashed)
+        twin.parameters, twin.name = self.parameters, self.name
+        twin.files, twin.links = self.files, self.links
+        twin.exported, twin.integers = self.exported, self.integers
         return twin
 
     def take(self, other: State) -> None:
