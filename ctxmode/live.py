@@ -8,18 +8,21 @@ from typing import BinaryIO
 
 import trio
 
+from ctxmode.terminal_output import Screened
+
 Chunk = tuple[str, bytes]
 
 
 class LiveOutput:
     """Takes chunks at once and writes them in a thread, so that a slow reader delays no deadline.
 
-    What waits is bounded by the run's own output limit.
+    What waits is bounded by the run's own output limit. A terminal gets text and colours only.
     """
 
     def __init__(self, sinks: dict[str, BinaryIO], send: trio.MemorySendChannel[Chunk]) -> None:
         self._sinks = sinks
         self._send = send
+        self._screens = {name: Screened() for name, sink in sinks.items() if sink.isatty()}
 
     @classmethod
     @asynccontextmanager
@@ -43,9 +46,16 @@ class LiveOutput:
     async def _write(self, receive: trio.MemoryReceiveChannel[Chunk]) -> None:
         async with receive:
             async for stream, chunk in receive:
-                await trio.to_thread.run_sync(
-                    _write_all, self._sinks[stream], chunk, abandon_on_cancel=True
-                )
+                screen = self._screens.get(stream)
+                await self._put(stream, screen.feed(chunk) if screen else chunk)
+        for stream, screen in self._screens.items():
+            await self._put(stream, screen.feed(b"", final=True))
+
+    async def _put(self, stream: str, chunk: bytes) -> None:
+        if chunk:
+            await trio.to_thread.run_sync(
+                _write_all, self._sinks[stream], chunk, abandon_on_cancel=True
+            )
 
 
 def _write_all(sink: BinaryIO, chunk: bytes) -> None:

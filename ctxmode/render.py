@@ -76,7 +76,7 @@ def footer(answer: Answer, find: str = BY_TOOL) -> str:
         facts.append(_kept_text(answer, find))
     if answer.note:
         facts.append(answer.note)
-    return f"[{' | '.join(facts)}]"
+    return f"[{' | '.join(map(highlight.one_line, facts))}]"
 
 
 def ending(result: Result) -> str:

@@ -27,6 +27,7 @@ from ctxmode.errors import UsageError, why
 from ctxmode.launch import print_json, with_app
 from ctxmode.render import BY_VERB, batch_text
 from ctxmode.suggestions import or_all
+from ctxmode.terminal_output import for_stdout
 from ctxmode.waiting_line import told_to_nobody, waiting
 
 KEYS = ("commands", "queries", "timeout_s", "concurrency", "cwd", "scope", "profile")
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(answer.to_json())
     else:
-        sys.stdout.write(batch_text(answer, BY_VERB) + "\n")
+        sys.stdout.write(for_stdout(batch_text(answer, BY_VERB)) + "\n")
     return exit_codes.OK if answer.ok else exit_codes.ERROR
 
 

@@ -27,6 +27,7 @@ from ctxmode.launch import print_json, with_library
 from ctxmode.library import Library
 from ctxmode.render import age, size
 from ctxmode.suggestions import did_you_mean
+from ctxmode.terminal_output import for_stdout
 
 _LABEL = re.compile(r"(out-[0-9a-z]+)/(stdout|stderr) \((.*)\)", re.DOTALL)
 ACTIONS = {"show": 1, "diff": 2}
@@ -121,7 +122,7 @@ def page(text: str) -> None:
     if sys.stdout.isatty():
         import pydoc  # noqa: PLC0415 - for people only
 
-        pydoc.pager(text)
+        pydoc.pager(for_stdout(text))
     else:
         sys.stdout.write(text)
 

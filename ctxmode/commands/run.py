@@ -28,10 +28,12 @@ from ctxmode.config import load_config
 from ctxmode.configuration import load_settings
 from ctxmode.delivery import deliver
 from ctxmode.errors import UsageError, why
+from ctxmode.highlight import harmless, one_line
 from ctxmode.launch import print_json, with_app
 from ctxmode.live import LiveOutput
 from ctxmode.render import BY_VERB, answer_text, changes_text, ending, refusal_text, run_notes, size
 from ctxmode.suggestions import or_all
+from ctxmode.terminal_output import for_stdout
 from ctxmode.waiting_line import waiting
 from executor import Caller
 from executor.jobs import first_line
@@ -227,7 +229,7 @@ def _show(answer: Answer, args: argparse.Namespace) -> None:
     if args.json:
         print_json(answer.to_json())
     elif args.intent is not None:
-        sys.stdout.write(answer_text(answer, BY_VERB) + "\n")
+        sys.stdout.write(for_stdout(answer_text(answer, BY_VERB)) + "\n")
     else:
         _tell(answer)
 
@@ -236,13 +238,13 @@ def _tell(answer: Answer) -> None:
     """What the program's own output does not say, on stderr and only where it is news."""
     result = answer.result
     if result.status in (Status.DENIED, Status.REDIRECTED):
-        sys.stderr.write(f"context-mode: {refusal_text(result)}\n")
+        sys.stderr.write(f"context-mode: {harmless(refusal_text(result))}\n")
     elif result.status not in (Status.OK, Status.NONZERO_EXIT):
-        sys.stderr.write(f"context-mode: {ending(result)}\n")
+        sys.stderr.write(f"context-mode: {one_line(ending(result))}\n")
     for note in (*run_notes(result), *filter(None, [answer.note])):
-        sys.stderr.write(f"context-mode: {note}\n")
+        sys.stderr.write(f"context-mode: {one_line(note)}\n")
     if sys.stderr.isatty() and result.changed_files:
-        sys.stderr.write(f"context-mode: {changes_text(result)}\n")
+        sys.stderr.write(f"context-mode: {one_line(changes_text(result))}\n")
     if sys.stderr.isatty() and answer.kept is not None:
         kept = f"{size(answer.kept.bytes_total)} are kept"
         sys.stderr.write(f"context-mode: {kept}: {BY_VERB.format(answer.kept.output_id)}\n")

@@ -31,6 +31,7 @@ from ctxmode.launch import print_json, with_library
 from ctxmode.library import Library
 from ctxmode.render import query_text, search_text
 from ctxmode.searching import SearchRequest
+from ctxmode.terminal_output import for_stdout
 from kb import filters
 
 
@@ -93,7 +94,7 @@ def _answer(library: Library, args: argparse.Namespace, request: SearchRequest) 
         parts = [*map(partial(query_text, coloured=True), answer.queries), *answer.notes]
         sys.stdout.write("\n\n".join(parts) + "\n")
     else:
-        sys.stdout.write(search_text(answer) + "\n")
+        sys.stdout.write(for_stdout(search_text(answer)) + "\n")
 
 
 def to_json(answer: SearchAnswer, paths: Mapping[int, str | None]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from ctxmode import exit_codes, launch
 from ctxmode.config import load_config
 from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.highlight import one_line
 from ctxmode.launch import print_json
 from executor import control
 
@@ -32,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"id": stopped.id, "label": stopped.label})
     else:
-        sys.stdout.write(f"stopped {stopped.id} ({stopped.label})\n")
+        sys.stdout.write(f"stopped {stopped.id} ({one_line(stopped.label)})\n")
     return exit_codes.OK
 
 

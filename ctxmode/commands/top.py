@@ -31,6 +31,7 @@ from ctxmode import exit_codes, launch
 from ctxmode.commands.stop import stop
 from ctxmode.config import load_config
 from ctxmode.errors import UsageError
+from ctxmode.highlight import one_line
 from ctxmode.launch import print_json
 from ctxmode.render import size
 from ctxmode.terminal import console
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     instances = load_config(args.project).state_dir / "instances"
     if args.stop is not None:
         stopped = launch.run(partial(stop, instances, args.stop))
-        sys.stdout.write(f"stopped {stopped.id} ({stopped.label})\n")
+        sys.stdout.write(f"stopped {stopped.id} ({one_line(stopped.label)})\n")
         return exit_codes.OK
     if args.json and not args.once:
         raise UsageError("--json is for --once", "context-mode top --once --json")
@@ -82,7 +83,7 @@ def screen(running: Sequence[control.RunningProgram]) -> Table | str:
             _used(one.output_bytes, one.output_bytes_max),
             one.profile,
             one.tier,
-            Text(one.label),
+            Text(one_line(one.label)),
         )
     return table
 

@@ -71,6 +71,11 @@ KEPT = Kept("out-1", (KeptStream("stdout", 7, "out-1/stdout (shell)", 231_072, 2
             "changed, not kept: +a -b and 5 more]",
         ),
         (
+            Answer(result(changed_files=(ChangedFile("a]\n[ok\x1b[2J", "created", 1),))),
+            "[ok, exit 0 in 0.12 s (cpu 0.05 s, 12.0 MB) | sandbox A, analyze | "
+            "changed, not kept: +a]\\n[ok\\x1b[2J]",
+        ),
+        (
             Answer(result(stdout=LARGE), KEPT),
             "first\n[… 226992 bytes, 4990 lines left out …]\nlast\n"
             "[ok, exit 0 in 0.12 s (cpu 0.05 s, 12.0 MB) | sandbox A, analyze | "

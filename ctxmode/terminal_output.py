@@ -1,0 +1,41 @@
+"""What programs print, for a terminal: text and colours, and nothing else that it would obey.
+
+Sequences can set the clipboard and the window's title, or have the terminal type an answer as if a
+person had. Programs run without a terminal, so honest ones print colours at most.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import sys
+
+# All control characters but line feed, tab, carriage return and backspace, which progress bars use;
+# escape sequences but Select Graphic Rendition (ECMA-48, 8.3.117).
+_OBEYED = re.compile(r"\x1b(?!\[[0-9;:]*m)|[\x00-\x07\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
+_BEGUN = re.compile(r"\x1b(?:\[[0-9;:]{0,64})?\Z")
+
+
+class Screened:
+    """One stream, cut into chunks anywhere."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._held = ""
+
+    def feed(self, chunk: bytes, *, final: bool = False) -> bytes:
+        """What may be shown by now; at the `final` call all that is left."""
+        text = self._held + self._decoder.decode(chunk, final)
+        begun = None if final else _BEGUN.search(text)
+        self._held = begun.group() if begun else ""
+        return screened(text[: begun.start()] if begun else text).encode()
+
+
+def screened(text: str) -> str:
+    """`text` with what a terminal would obey shown rather than sent."""
+    return _OBEYED.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
+
+
+def for_stdout(text: str) -> str:
+    """`text` as standard output may have it: screened only for a terminal."""
+    return screened(text) if sys.stdout.isatty() else text
