@@ -17,6 +17,8 @@ def remove(folder: Path) -> None:
 
     By `rm`, which walks any depth; a program can nest deeper than Python can recurse.
     """
+    with contextlib.suppress(OSError):  # an empty one, as most are, needs no process
+        os.rmdir(folder)
     if not os.path.lexists(folder):
         return
     rm, chmod = (shutil.which(name, path=SYSTEM_PATH) for name in ("rm", "chmod"))

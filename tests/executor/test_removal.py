@@ -33,7 +33,11 @@ def strange(folder: Path) -> None:
     (folder / "link").symlink_to("/etc")
 
 
-@pytest.mark.parametrize("fill", [nest, lock, strange])
+def nothing(folder: Path) -> None:
+    assert folder.is_dir()
+
+
+@pytest.mark.parametrize("fill", [nest, lock, strange, nothing])
 def test_a_folder_is_removed_whatever_is_in_it(fill, tmp_path: Path):
     folder, beside = tmp_path / "folder", tmp_path / "beside"
     folder.mkdir()
