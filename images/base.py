@@ -6,10 +6,10 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import docker
@@ -20,6 +20,7 @@ from requests.exceptions import RequestException
 from images.errors import ImageError
 from images.naming import LABEL, PREFIX
 from images.settings import Settings
+from images.workplace import workplace
 
 DEFAULT_BASE: Final = "debian:bookworm-slim"
 OWN_REPOSITORY: Final = f"{PREFIX}/base"
@@ -135,10 +136,10 @@ async def _make(
     mirror = settings.sources[0].url
     report(f"base: making {reference} with debootstrap")
     distribution = "ubuntu" if "ubuntu" in mirror else "debian"
-    with tempfile.TemporaryDirectory(prefix="context-mode-base-", dir="/var/tmp") as folder:
+    with workplace(Path("/var/tmp")) as (folder, lock):
         archive = f"{folder}/base.tar"
         public = _PUBLIC[distribution].format(settings.codename)
-        await _debootstrap((f"{folder}/root", settings.codename, mirror, public, archive))
+        await _debootstrap((f"{folder}/root", settings.codename, mirror, public, archive), lock)
         made = await trio.to_thread.run_sync(_import, api, archive, reference)
     return Base(reference, made, is_own=True)
 
@@ -158,8 +159,11 @@ def lacking(settings: Settings, engine: dict[str, str]) -> tuple[str, str] | Non
     return None
 
 
-async def _debootstrap(arguments: tuple[str, ...]) -> None:
-    """In namespaces of its own, so that what it mounts and starts goes when it goes."""
+async def _debootstrap(arguments: tuple[str, ...], lock: int) -> None:
+    """In namespaces of its own, so that what it mounts and starts goes when it goes.
+
+    It holds the lock of the folder, too, should it outlive this process.
+    """
     isolated = ("unshare", "--mount", "--pid", "--fork", "--kill-child")
     command = [*isolated, "sh", "-c", _SCRIPT, "base", *arguments]
     environment = {**os.environ, "LC_ALL": "C"}
@@ -172,6 +176,7 @@ async def _debootstrap(arguments: tuple[str, ...]) -> None:
                 check=False,
                 env=environment,
                 deliver_cancel=_kill,
+                pass_fds=(lock,),
             )
     except trio.TooSlowError as error:
         hint = "See whether the mirror in apt's sources answers"
