@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sysconfig
 from collections.abc import Callable, Iterator
@@ -14,6 +15,13 @@ from ctxmode.errors import ContextModeError
 BYTES_MIN = 1_000_000
 BYTES_MAX_EACH = 1_500_000
 GIT_DEADLINE_S = 15.0
+# The repository's configuration may name programs for signatures, change watching, and for fetching
+# what a partial clone lacks; none of them may run here.
+QUIET = (
+    *("-c", "log.showSignature=false"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "protocol.allow=never"),
+)
 PACKAGE_LOGS = ("/var/lib/dpkg/status", "/var/log/dpkg.log", "/lib/apk/db/installed")
 SOURCE_SUFFIXES = frozenset(
     (".py", ".md", ".toml", ".js", ".ts", ".rs", ".go", ".java", ".c", ".rb")
@@ -68,9 +76,6 @@ def _up_to(limit: int, pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _history(project: Path) -> Iterator[bytes]:
-    # The repository's configuration may name programs for diffs, signatures and change
-    # watching; none of them may run here.
-    quiet = ("-c", "log.showSignature=false", "-c", "core.fsmonitor=false")
     show = (
         "--no-pager",
         "log",
@@ -81,11 +86,11 @@ def _history(project: Path) -> Iterator[bytes]:
         "--no-textconv",
         "-200",
     )
-    yield _git(project, *quiet, *show)
+    yield _git(project, *show)
 
 
 def _sources(project: Path) -> Iterator[bytes]:
-    listed = _git(project, "-c", "core.fsmonitor=false", "ls-files", "-z")
+    listed = _git(project, "ls-files", "-z")
     for name in sorted(filter(None, listed.split(b"\0"))):
         path = project / name.decode("utf-8", "surrogateescape")
         if path.suffix in SOURCE_SUFFIXES and path.is_file() and not path.is_symlink():
@@ -97,7 +102,8 @@ def _git(project: Path, *arguments: str) -> bytes:
         return b""
     try:
         done = subprocess.run(
-            ["git", "-C", str(project), *arguments],  # noqa: S607 - the user's own git
+            ["git", "-C", str(project), *QUIET, *arguments],  # noqa: S607 - the user's own git
+            env=os.environ | {"GIT_NO_LAZY_FETCH": "1"},
             capture_output=True,
             stdin=subprocess.DEVNULL,
             timeout=GIT_DEADLINE_S,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import select
@@ -24,6 +25,9 @@ from .supervisor import Supervisor, outcome
 from .victims import score
 from .wire import Description, send
 
+# What the kernel counts by user, in each user namespace and in those above it (namespaces(7)): one
+# run must not use up what its user has.
+COUNTS = {"max_inotify_instances": 32, "max_inotify_watches": 16_384}
 RUN_FDS = 4  # the description, stdin, stdout, stderr
 SETTLED_S = 0.05  # after which a program that came to wait does nothing any more
 
@@ -171,6 +175,9 @@ def _become_user(cell: dict[str, Any]) -> None:
         except OSError as error:
             raise StepError(f"write {name}: {error.strerror}") from error
     score.open()
+    for name, most in COUNTS.items():
+        with contextlib.suppress(OSError), open(f"/proc/sys/user/{name}", "w") as file:
+            file.write(str(most))
     # Closed to ptrace and /proc/1/mem: without Yama the same uid would be enough.
     prctl("dumpable", PR_SET_DUMPABLE, 0)
 

@@ -1,5 +1,6 @@
 """The trial's questions, programs and searches."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,30 @@ def test_a_checkout_brings_its_own_history_and_sources():
         pytest.skip("the tests do not run in a checkout")
     names = [part.name for part in corpus.gather(project).parts]
     assert names[:2] == ["git history", "project sources"]
+
+
+def test_no_program_that_a_repository_names_is_run(tmp_path):
+    source, project, proof = tmp_path / "source", tmp_path / "project", tmp_path / "proof"
+    by_me = ("-c", "user.name=t", "-c", "user.email=t@example.com")
+
+    def git(folder, *arguments):
+        subprocess.run(["git", *by_me, *arguments], cwd=folder, check=True, capture_output=True)
+
+    source.mkdir()
+    git(source, "init", "-q")
+    git(source, "config", "uploadpack.allowFilter", "true")
+    for text in ("one", "two"):
+        (source / "file.py").write_text(text)
+        git(source, "add", "file.py")
+        git(source, "commit", "-qm", text)
+    partial = ("--filter=blob:none", "--no-checkout", f"file://{source}", str(project))
+    git(tmp_path, "clone", "-q", *partial)
+    git(project, "config", "remote.origin.uploadpack", f"touch {proof}; git-upload-pack")
+    git(project, "config", "core.fsmonitor", f"touch {proof}; false")
+    corpus.gather(project)
+    assert not proof.exists()
+    subprocess.run(["git", "log", "-p"], cwd=project, check=False, capture_output=True)
+    assert proof.exists()
 
 
 def test_too_little_input_is_an_error_that_says_what_helps(monkeypatch, tmp_path):
