@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ctxmode import highlight
 from ctxmode.answers import BatchAnswer, CommandAnswer, IndexAnswer, SearchAnswer
-from ctxmode.diagnosis import Diagnosis
 from executor import Background, LanguageReport
 from executor.control import KeptAhead
 from executor.keep import Answer
 from executor.model import ChangedFile, Layer, Result, Status, Stream
 from kb.model import Hit, Purged, QueryResult, SearchState
+
+if TYPE_CHECKING:
+    from ctxmode.diagnosis import Diagnosis
 
 CHANGED_FILES_SHOWN = 8
 NOTHING_FOUND = {
