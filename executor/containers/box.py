@@ -133,7 +133,7 @@ class ContainerBox:
                 self.handed_over, self._fds = said, fds
             elif "changes" in said:
                 (self._changes,) = fds
-            elif "ready" not in said:
+            elif not said.keys() & {"ready", "before"}:  # nobody could put it back for it
                 return said
 
     async def _lost(self) -> Mapping[str, Any]:

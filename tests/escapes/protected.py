@@ -19,6 +19,7 @@ from tests.escapes.attack import (
     Attack,
     Control,
     NotApplicable,
+    NotStopped,
     Stopped,
     Words,
     python,
@@ -290,12 +291,16 @@ async def _no_repository_comes_bit_by_bit(arena: Arena) -> None:
         assert _outcome_of_git(arena.project, Path(arena.words["proof"])) is bool(off_now)
 
 
+PLANT_AND_FILL = shell("""
+echo evil > .envrc; dd if=/dev/zero of=$TMPDIR/x bs=64k 2>/dev/null; echo done
+""")
+TIGHT = Limits(memory_bytes=64 * MIB, scratch_bytes=256 * MIB, file_bytes=256 * MIB)
+
+
 async def _supervisor_is_outlived(arena: Arena) -> None:
     """Fill the memory with what is no process's, so that the supervisor is the largest one."""
-    plant = shell("echo evil > .envrc; dd if=/dev/zero of=$TMPDIR/x bs=64k 2>/dev/null; echo done")
-    tight = Limits(memory_bytes=64 * MIB, scratch_bytes=256 * MIB, file_bytes=256 * MIB)
     for off_now in ((), (off.protection,)):
-        result = await arena.run(plant, off_now, profile="build", limits=tight)
+        result = await arena.run(PLANT_AND_FILL, off_now, profile="build", limits=TIGHT)
         assert (arena.project / ".envrc").exists() is bool(off_now), result.message
         assert result.undone_paths == (() if off_now else (".envrc",))
         if not off_now and arena.tier == "A":
@@ -550,7 +555,15 @@ ATTACKS = (
             "programs are ended first, and another cell puts back what a lost one left",
             by_b="a copy is written to, which is not brought over then",
         ),
+        PLANT_AND_FILL,
         scenario=_supervisor_is_outlived,
+        limits=TIGHT,
+        profile="build",
+        c=NotStopped(
+            "where the container is killed with its run, what that made of protected paths stays",
+            (),
+            tuple(Status),
+        ),
     ),
     Attack(
         "X28",
