@@ -94,7 +94,8 @@ def prepare_storage(config: Config) -> None:
     except OSError as error:
         raise ContextModeError(
             f"storage {config.data_dir} cannot be written: {error.strerror}",
-            "Make that folder writable, or set CONTEXT_MODE_DIR to an absolute path that is.",
+            f"Make {config.data_dir} a folder that can be written, or set CONTEXT_MODE_DIR to an "
+            "absolute path that can.",
         ) from error
 
 

@@ -44,7 +44,7 @@ JAVA = {
     "hard exit": 'System.out.print("kept");\nSystem.out.flush();\nRuntime.getRuntime().halt(4);',
     "at exit": 'Runtime.getRuntime().addShutdownHook(new Thread(() -> System.out.println("last")));\nthrow new Exception("first");',
     "threads that go on": "var d = new Thread(() -> { while (true); });\nd.setDaemon(true);\nd.start();\n"
-    'new Thread(() -> { try { Thread.sleep(50); } catch (InterruptedException e) { } System.out.println("late"); }).start();\nSystem.out.println("main");',
+    'var said = new java.util.concurrent.CountDownLatch(1);\nnew Thread(() -> { try { said.await(); Thread.sleep(50); } catch (InterruptedException e) { } System.out.println("late"); }).start();\nSystem.out.println("main");\nsaid.countDown();',
     "signal": 'System.out.println("now");\nnew ProcessBuilder("sh", "-c", "kill -TERM " + ProcessHandle.current().pid()).inheritIO().start();\nThread.sleep(5000);',
     "order": "for (int n = 0; n < 3; n++) {\n  System.out.println(n);\n  System.err.println(n);\n}",
     "processes": 'System.out.print(new String(new ProcessBuilder("sh", "-c", "env | sort | grep -v ^_=; ulimit -n; pwd").start().getInputStream().readAllBytes()));',
@@ -71,7 +71,7 @@ CSHARP = {
     "exit code": 'Console.WriteLine("bye");\nEnvironment.Exit(3);',
     "result": "return args.Length + 4;",
     "at exit": 'AppDomain.CurrentDomain.ProcessExit += (s, e) => Console.WriteLine("last");\nthrow new Exception("first");',
-    "threads that go on": 'new Thread(() => { Thread.Sleep(50); Console.WriteLine("late"); }).Start();\nnew Thread(() => { while (true) Thread.Sleep(9); }) { IsBackground = true }.Start();\nConsole.WriteLine("main");',
+    "threads that go on": 'var said = new ManualResetEvent(false);\nnew Thread(() => { said.WaitOne(); Thread.Sleep(50); Console.WriteLine("late"); }).Start();\nnew Thread(() => { while (true) Thread.Sleep(9); }) { IsBackground = true }.Start();\nConsole.WriteLine("main");\nsaid.Set();',
     "tasks": "async Task<int> F() { await Task.Delay(1); return 5; }\nConsole.WriteLine(await F());\nConsole.WriteLine(Enumerable.Range(0, 100).AsParallel().Sum());",
     "order": "for (int n = 0; n < 3; n++) { Console.WriteLine(n); Console.Error.WriteLine(n); }",
     "whole program": 'namespace Deep { class Named { static int Main(string[] args) { Console.WriteLine(typeof(Named) + string.Join("|", Environment.GetCommandLineArgs())); return 2; } } }',
