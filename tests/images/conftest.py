@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import subprocess
 import uuid
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,9 +24,14 @@ NO_IMAGES = "not applicable: no image is current here; context-mode images build
 def api():
     """The client of an engine that answers."""
     docker = pytest.importorskip("docker")
-    try:
-        client = docker.APIClient(version="auto", timeout=600)
-    except docker.errors.DockerException:
+    with warnings.catch_warnings():
+        # The SDK leaves a connection that has failed to the garbage collector.
+        warnings.simplefilter("ignore", ResourceWarning)
+        client = None
+        with contextlib.suppress(docker.errors.DockerException):
+            client = docker.APIClient(version="auto", timeout=600)
+        gc.collect()
+    if client is None:
         pytest.skip(ABSENT)
     yield client
     client.close()

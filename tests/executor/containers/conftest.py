@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
+import warnings
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -21,6 +23,15 @@ def why_not(*languages: str) -> str:
     """Why containers of these languages can't be had here; empty if they can."""
     if "DOCKER_HOST" not in os.environ and SOCKET.exists() and not os.access(SOCKET, os.W_OK):
         return "not applicable: this user may not use the engine"
+    with warnings.catch_warnings():
+        # The SDK leaves a connection that has failed to the garbage collector.
+        warnings.simplefilter("ignore", ResourceWarning)
+        reason = _asked(*languages)
+        gc.collect()
+    return reason
+
+
+def _asked(*languages: str) -> str:
     try:
         wanted = {images.reference(images.group_for(language)) for language in languages}
         with contextlib.closing(docker.from_env(timeout=30).api) as api:
