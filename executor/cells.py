@@ -92,7 +92,9 @@ class Cell:
 
     def is_alive(self) -> bool:
         """Whether its first process is there still."""
-        return not select.select([self._pidfd], [], [], 0)[0]
+        poller = select.poll()
+        poller.register(self._pidfd, select.POLLIN)
+        return not poller.poll(0)
 
     async def make(self, packed: bytes) -> None:
         """Let the first process become the cell that is described; `ready` says when it has.

@@ -23,6 +23,7 @@ AGE_S_MAX = 600.0  # of what waits, and of a use that still counts
 PEAK_S = 60.0  # as many are kept as were wanted at once within such a time
 BURST_S = 0.5  # uses that begin within such a time are one burst, as of a batch of commands
 MAKING_S_MIN = 0.005
+BURST_MAX = 64  # of one burst: what waits has descriptors open
 REFILL_S = 1.0  # of a burst as many are kept as can be made in such a time, one by one
 AT_ONCE_S = 0.05  # what takes no longer to make, together, is made at once: much of it is waiting
 USES_MIN = 2  # what is used once may never be used again
@@ -112,7 +113,8 @@ class _Stock(Generic[K, M]):
         peak = [use for use in recent if use.at > now - PEAK_S]
         if not peak:
             return 1
-        in_burst = min(max(use.in_burst for use in peak), int(REFILL_S / self.making_s))
+        makeable = min(BURST_MAX, int(REFILL_S / self.making_s))
+        in_burst = min(makeable, max(use.in_burst for use in peak))
         return max(in_burst, *(use.at_once for use in peak))
 
 

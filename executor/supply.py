@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 BURIAL_S_MAX = 10.0
 RUSH_S = 2.0
-LINGERING_MAX = 64  # ended cells that wait for the end of a rush,
+LINGERING_MAX = 32  # ended cells that wait for the end of a rush,
 LINGERING_BYTES_MAX = 8 << 20  # each of them holding less than this
 
 

@@ -18,6 +18,7 @@ import kb
 from ctxmode.errors import ContextModeError
 from ctxmode.profiles import PROJECT_FILE, USER_FILE, load_profiles
 from executor import Limits, Request, Result, Settings, Status
+from executor.pool import BURST_MAX
 from executor.supply import LINGERING_MAX
 from tests.escapes.arena import Arena, alive, end_survivors, gone
 from tests.escapes.attack import Attack, Control, Program, Stopped, perl, python, shell
@@ -190,7 +191,7 @@ async def _two_hundred_calls_are_answered(arena: Arena) -> None:
     assert (0 if arena.tier == "C" else 2) <= most <= 1 + slots + 8 + LINGERING_MAX
     await trio.testing.wait_all_tasks_blocked(0.05)
     # What waits ahead of a run has some, too: a container its connection, a cell its pipes.
-    waiting = 8 if arena.tier == "C" else 50
+    waiting = 8 if arena.tier == "C" else 50 + 5 * BURST_MAX
     with trio.move_on_after(60):  # containers are buried behind the answers
         while len(os.listdir("/proc/self/fd")) > before + 2 + waiting:  # noqa: ASYNC110
             await trio.sleep(0.05)

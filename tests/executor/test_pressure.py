@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
+from executor import pressure
 from executor.pressure import is_short
 
 PLENTY = "MemTotal: 1000 kB\nMemAvailable: 500 kB\n"
@@ -26,3 +29,11 @@ def test_little_that_is_available_or_long_stalls_are_a_shortage(memory, stalls, 
 
 def test_what_cannot_be_read_is_no_shortage(tmp_path):
     assert not is_short(tmp_path / "none", tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("limit", "short"), [(len(os.listdir("/proc/self/fd")), True), (10**6, False)]
+)
+def test_few_descriptors_that_are_left_are_a_shortage(limit, short, tmp_path, monkeypatch):
+    monkeypatch.setattr(pressure.resource, "getrlimit", lambda _: (limit, limit))
+    assert is_short(tmp_path / "none", tmp_path / "none") is short
