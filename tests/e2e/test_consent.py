@@ -176,7 +176,7 @@ def at_a_terminal(place, answer: bytes) -> tuple[int, bytes]:
 )
 def test_who_sits_at_a_terminal_is_asked(asking, answer, code, ran):
     exit_code, shown = at_a_terminal(asking, answer)
-    assert (exit_code, b"\nran" in shown) == (code, ran), shown
+    assert (exit_code, b"ran\r\n" in shown) == (code, ran), shown
 
 
 def test_without_a_terminal_nobody_is_asked_and_nothing_runs(asking):

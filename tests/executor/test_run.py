@@ -64,6 +64,13 @@ async def test_a_grandchild_that_holds_the_output_does_not_delay_the_answer(run)
     assert (result.status, result.stdout.text) == (Status.OK, "hi\n")
 
 
+@pytest.mark.parametrize("size", [0, 70_000, MIB + 1, 3 * MIB])
+async def test_what_a_quick_program_wrote_is_there_whole(run, size):
+    result = await run("shell", f"head -c {size} /dev/zero | tr '\\0' x; printf done >&2")
+    assert result.stdout.bytes_total == size
+    assert result.stderr.text == "done"
+
+
 async def test_an_output_flood_is_ended_at_its_cap_and_counted(run):
     result = await run("shell", "yes", limits=Limits(output_bytes=MIB))
     assert result.status is Status.OUTPUT_LIMIT

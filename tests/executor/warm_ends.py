@@ -31,7 +31,7 @@ PYTHON_ENDS = {
     "weakref.finalize(Holds, print, 'not told').atexit = False",
     "tracing": "import sys\nsys.settrace(lambda frame, event, arg: print(frame.f_code.co_name))",
     "profiling": "import atexit, sys\natexit.register(print, 'at exit')\n"
-    "sys.setprofile(lambda frame, event, arg: print(event, frame.f_code.co_name, arg))",
+    "sys.setprofile(lambda frame, event, arg: print(event, frame.f_code.co_name))",
     "auditing": "import sys\nsys.addaudithook(lambda event, args: print(event, file=sys.stderr))",
     "collector": "import gc\nprint(gc.get_freeze_count(), gc.isenabled(), gc.get_threshold(), "
     "gc.garbage, gc.callbacks, gc.get_debug(), len(gc.get_objects()) > 3000, "
