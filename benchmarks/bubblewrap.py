@@ -26,9 +26,9 @@ def command(project: Path, argv: Sequence[str]) -> tuple[str, ...] | None:
         *("--unshare-cgroup-try", "--die-with-parent", "--new-session", "--cap-drop", "ALL"),
         *("--uid", "65432", "--gid", "65432", "--hostname", rootfs.HOSTNAME, "--clearenv"),
     ]
-    for path in rootfs.system_binds():
+    for path in rootfs.system_entries().binds:
         options += ["--ro-bind", path, path]
-    for target, link in rootfs.system_links():
+    for target, link in rootfs.system_entries().links:
         if not link.startswith("/dev/"):
             options += ["--symlink", target, link]
     options += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", rootfs.SCRATCH]

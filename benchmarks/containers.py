@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import trio
@@ -24,6 +25,7 @@ from benchmarks.report import Report, Row, argument_parser, show, summary
 from ctxmode.container_engine import examine
 from executor import Executor, Limits, Request, Result, Settings, Status, open_executor
 from executor.containers import leftovers
+from executor.containers.place import ContainerPlace
 
 CODE = "echo hello"
 COMMAND = ("/bin/bash", "-c", CODE)
@@ -72,27 +74,29 @@ async def measure(rounds: int, parallel: int, many: int) -> Report:
     return report
 
 
-def _opened(project: Path, state: Path):  # noqa: ANN202 - an async context manager
+def _opened(project: Path, state: Path) -> AbstractAsyncContextManager[Executor]:
     settings = Settings(isolation="container")
     return open_executor(
         project=project, state_dir=state, rules=None, home=Path.home(), settings=settings
     )
 
 
-async def _run(executor: Executor, **more: object) -> Result:
-    return (await executor.run(Request("shell", CODE, **more))).result
+async def _run(executor: Executor, limits: Limits | None = None) -> Result:
+    return (await executor.run(Request("shell", CODE, limits=limits))).result
 
 
-async def _timed(executor: Executor, **more: object) -> float:
+async def _timed(executor: Executor, limits: Limits | None = None) -> float:
     started = time.perf_counter()
-    result = await _run(executor, **more)
+    result = await _run(executor, limits)
     assert result.status is Status.OK, result.message
     return time.perf_counter() - started
 
 
 async def _warmed(executor: Executor) -> None:
     """Until a container waits that the next plain run can have, and none is being made."""
-    pool = executor._runner.placement.pool
+    place = executor._runner.placement
+    assert isinstance(place, ContainerPlace)
+    pool = place.pool
     with trio.move_on_after(WARM_S_MAX):
         while not any(spec.limits.scratch_inodes == 65_536 for spec in pool.waiting):
             if not pool.waiting:

@@ -29,7 +29,7 @@ _STEP = 100
 def fill(store: Store, folder: Path, wanted: int) -> int:
     """Index copies of the corpus until there are so many chunks; returns the bytes of text."""
     documents = []
-    size = chunks = 0
+    size, chunks = 0, 0.0
     for document in mixed_documents(folder):
         documents.append(document)
         chunks += len(document.data) / 1100  # as large as chunks are on average

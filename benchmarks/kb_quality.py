@@ -126,8 +126,11 @@ def evaluate(targets: Sequence[Target], search: Searcher, evidence: Searcher) ->
         evident.append(_evident(evidence(target.query), target))
     times.sort()
     count = len(targets)
+    at_1, at_3, at_10 = (sum(0 < rank <= at for rank in file_ranks) / count for at in (1, 3, 10))
     return Scores(
-        *(sum(0 < rank <= at for rank in file_ranks) / count for at in (1, 3, 10)),
+        at_1,
+        at_3,
+        at_10,
         file_mrr=statistics.fmean(1 / rank if rank else 0.0 for rank in file_ranks),
         section_mrr=statistics.fmean(1 / rank if rank else 0.0 for rank in section_ranks),
         evidence=sum(evident) / count,
