@@ -270,7 +270,10 @@ async def test_what_died_while_it_waited_costs_nothing(warm, waits):
     for supervisor in held:
         children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
         for child in children:
+            pidfd = os.pidfd_open(int(child))
             os.kill(int(child), signal.SIGKILL)
+            await trio.lowlevel.wait_readable(pidfd)  # its memory is given back first
+            os.close(pidfd)
     assert (await run(warm, request)).stdout.text == "alive\n"
 
 
