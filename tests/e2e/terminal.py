@@ -53,11 +53,16 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self._master, text.encode())
 
-    def wait_for(self, text: str) -> str:
-        """What has been shown since the last wait, once `text` is among it."""
+    def wait_for(self, *texts: str) -> str:
+        """What has been shown since the last wait, once these texts are in it one after another.
+
+        Texts that follow without anything typed in between belong into one call: both may
+        arrive at once, and nothing is left for a second wait.
+        """
+        awaited = re.compile(b".*".join(re.escape(text.encode()) for text in texts), re.DOTALL)
         deadline = time.monotonic() + DEADLINE_S
-        while text.encode() not in CONTROL.sub(b"", self.shown):
-            assert time.monotonic() < deadline, (text, self.shown)
+        while not awaited.search(CONTROL.sub(b"", self.shown)):
+            assert time.monotonic() < deadline, (texts, self.shown)
             self._read()
         plain, self.shown = CONTROL.sub(b"", self.shown).decode(errors="replace"), b""
         return plain

@@ -60,19 +60,15 @@ def test_a_repl_keeps_variables_through_blocks_and_interrupts(tmp_path, environm
         screen.type("word=kept\r")
         screen.wait_for("shell>")
         screen.type("echo it is $word\r")
-        assert "it is kept" in screen.wait_for("it is kept")
-        screen.wait_for("shell>")
+        screen.wait_for("it is kept", "shell>")
         screen.type("for n in 1 2; do\recho number-$((n + 5))\rdone\r")
-        screen.wait_for("number-7")
-        screen.wait_for("shell>")
+        screen.wait_for("number-7", "shell>")
         screen.type("echo be''gun; sleep 1000\r")  # not as it is echoed
         screen.wait_for("begun")
         screen.type("\x03")
-        screen.wait_for("interrupted")
-        screen.wait_for("shell>")
+        screen.wait_for("interrupted", "shell>")
         screen.type("echo $word still\r")
-        screen.wait_for("kept still")
-        screen.wait_for("shell>")
+        screen.wait_for("kept still", "shell>")
         screen.type("\x04")
         assert process.wait(DEADLINE_S) == 0
     history = tmp_path / "data" / "state" / "history" / "shell"
@@ -169,8 +165,7 @@ def test_one_large_file_and_forgetting_it_tell_that_they_go_on(tmp_path, environ
         (("purge", "--all", "--yes"), "forgetting", "Forgot 1 source with"),
     ):
         with terminal(project, environment, *arguments) as (screen, process):
-            screen.wait_for(told)
-            screen.wait_for(done)
+            screen.wait_for(told, done)
             assert process.wait(DEADLINE_S) == 0
 
 
@@ -210,8 +205,7 @@ def test_kept_outputs_are_listed_shown_and_compared(tmp_path, environment):
 def test_the_first_run_of_a_language_tells_what_it_waits_for(tmp_path, environment):
     once = ("run", "shell", "-c", "echo do''ne")
     with terminal(tmp_path / "project", environment, *once) as (screen, process):
-        screen.wait_for("first use of Shell: trying bash")
-        screen.wait_for("done")
+        screen.wait_for("first use of Shell: trying bash", "done")
         assert process.wait(DEADLINE_S) == 0
     with terminal(tmp_path / "project", environment, *once) as (screen, _):
         assert "first use" not in screen.wait_for("done")
@@ -226,6 +220,5 @@ def test_the_first_run_tells_nothing_besides_json(tmp_path, environment):
 def test_a_batch_tells_how_many_commands_are_done(tmp_path, environment):
     (tmp_path / "project" / "batch.json").write_text('["echo a", "sleep 1"]')
     with terminal(tmp_path / "project", environment, "batch", "batch.json") as (screen, process):
-        screen.wait_for("running commands: 1 of 2")
-        screen.wait_for("# cmd_2")
+        screen.wait_for("running commands: 1 of 2", "# cmd_2")
         assert process.wait(DEADLINE_S) == 0

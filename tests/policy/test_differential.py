@@ -23,10 +23,10 @@ from policy.model import Subject
 
 BASH = shutil.which("bash")
 TABLE = Path(__file__).with_name("cases") / "shell.tsv"
+# It may be killed at any moment: what it writes is whole once its last byte is there.
 STAND_IN = """#!{bash}
-printf '%s' "${{0##*/}}" >> "$LOG"
-printf '\\037%s' "$@" >> "$LOG"
-printf '\\036' >> "$LOG"
+printf -v words '\\037%s' "$@"
+printf '%s\\036' "${{0##*/}}$words" >> "$LOG"
 """
 STAND_INS = ("mark", "rm", "sudo", "git", "curl", "docker", "ssh")
 # Harmless programs that the shell text may really use, where the machine has them.
@@ -63,8 +63,8 @@ class Machine:
             ["/usr/bin/timeout", "-k", "1", "5", str(BASH), "-c", code],
             env=env, cwd=self.work, capture_output=True, stdin=subprocess.DEVNULL, check=False,
         )  # fmt: skip
-        entries = self.log.read_text(errors="replace").split("\x1e")
-        return [tuple(entry.split("\x1f")) for entry in entries if entry]
+        *whole, _cut_short = self.log.read_text(errors="replace").split("\x1e")
+        return [tuple(entry.split("\x1f")) for entry in whole]
 
     def unseen(self, code: str) -> list[tuple[str, ...]]:
         """What bash started and the policy neither saw nor called unknown."""
