@@ -11,7 +11,7 @@ from pathlib import Path
 import trio
 
 import runtimes
-from executor import cgroup, instance, repositories
+from executor import cgroup, instance, repositories, temporary
 from executor.box import Place
 from executor.budget import Budget
 from executor.errors import SandboxUnavailableError
@@ -146,7 +146,7 @@ def open_ground(here: instance.Instance, state_dir: Path) -> Iterator[Ground]:
     finally:
         if hierarchy:
             cgroup.remove_hierarchy(hierarchy)
-        for folder in (spools, here.temporary):
+        for folder in filter(temporary.is_own, (spools, here.temporary)):
             remove(folder)
 
 

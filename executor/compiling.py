@@ -22,6 +22,7 @@ from pathlib import Path
 import trio
 
 import runtimes
+from executor import temporary
 from executor.compiled import Compiled, CompiledStore
 from executor.jobs import job, label
 from executor.layers import for_run
@@ -305,19 +306,19 @@ def _text(script: str, project: Path) -> bytes:
 
 
 @contextmanager
-def _stand_in(temporary: Path, project: Path, checked: Checked, plan: _Plan) -> Iterator[Path]:
+def _stand_in(above: Path, project: Path, checked: Checked, plan: _Plan) -> Iterator[Path]:
     """A folder with nothing of the project but its working folder's name, and the script.
 
     Without a script it is always the same one, as what waits for it shows.
     """
-    temporary.mkdir(mode=0o711, exist_ok=True)
+    temporary.own(above)
     within = Path(checked.cwd).relative_to(project)
     if checked.script is None:
-        folder = temporary / f"empty-{_digest(str(within).encode(errors='surrogateescape'))[:32]}"
+        folder = above / f"empty-{_digest(str(within).encode(errors='surrogateescape'))[:32]}"
         _make_readable(folder, within)
         yield folder
         return
-    folder = Path(tempfile.mkdtemp(dir=temporary))
+    folder = Path(tempfile.mkdtemp(dir=above))
     try:
         _make_readable(folder, within)
         if checked.script is not None and plan.script is not None:

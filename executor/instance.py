@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from executor import temporary
 from executor.removal import remove
 
 # Held only while an instance is being made or others are being swept: between making a lock file
@@ -127,5 +128,5 @@ def _remove(folder: Path) -> None:
         for inner, _, _ in os.walk(folder, topdown=False):
             with contextlib.suppress(OSError):
                 os.rmdir(inner)
-    else:
+    elif temporary.is_own(folder):
         remove(folder)

@@ -13,7 +13,7 @@ from typing import Any
 
 import trio
 
-from executor import cgroup, project_files, rootfs, seccomp, work_copy
+from executor import cgroup, project_files, rootfs, seccomp, temporary, work_copy
 from executor.cells import UNPRIVILEGED_ID, Cell, Spawner, open_spawner
 from executor.description import CellSpec, RunSpec, pack_cell, pack_run
 from executor.errors import SandboxError, SandboxUnavailableError
@@ -81,11 +81,11 @@ class Placement:
 
         Raises:
             RequestError: the profile needs a copy of the project, which is too large.
+            SandboxUnavailableError: see `temporary.own`.
         """
         if self.tier == "A":
             return Layout(project=str(self.project))
-        self.temporary.mkdir(mode=0o711, exist_ok=True)
-        base = tempfile.mkdtemp(dir=self.temporary)
+        base = tempfile.mkdtemp(dir=temporary.own(self.temporary))
         layout = Layout(f"{base}/job", f"{base}/tmp", f"{base}/tmp/home", str(self.project), base)
         owner = (self.spawner.uid, self.spawner.gid)
         copy = Path(base, self.project.name or "project")

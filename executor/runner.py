@@ -114,6 +114,7 @@ class Runner:
 
         Raises:
             RequestError: the profile can't be given for this project here.
+            SandboxUnavailableError: the server's temporary folder is no longer its own.
             OSError: its output can't be spooled.
         """
         async with self.slots if waits else contextlib.nullcontext():

@@ -14,7 +14,7 @@ import trio
 
 import policy
 import runtimes
-from executor import control, instance
+from executor import control, instance, temporary
 from executor.back_end import open_back_end, open_ground
 from executor.caller import Caller, refusal
 from executor.compiled import CompiledStore
@@ -107,6 +107,7 @@ class Executor:
 
         Raises:
             RequestError: the request can't be run as asked; its hint says what to do.
+            SandboxUnavailableError: the server's temporary folder is no longer its own.
             policy.RuleFileError: a file of rules can't be read: nothing is run unguarded.
             OSError: the output can't be spooled.
         """
@@ -323,7 +324,7 @@ async def open_executor(
     settings = settings or Settings()
     project = await trio.to_thread.run_sync(Path.resolve, project)
     with instance.join(state_dir / "instances") as here, open_ground(here, state_dir) as ground:
-        here.temporary.mkdir(mode=0o711)
+        temporary.own(here.temporary)
         filled = state_dir / "caches"
         filled.mkdir(mode=0o700, exist_ok=True)
         concurrency = settings.concurrency or 2 * (os.cpu_count() or 1)

@@ -21,6 +21,7 @@ from pathlib import Path
 import trio
 
 import runtimes
+from executor import temporary
 from executor.errors import SandboxError
 from executor.model import GIB, Limits, Status
 from executor.placement import Layout
@@ -147,8 +148,8 @@ class ToolchainCaches:
 
 
 @contextlib.contextmanager
-def _empty_folder(temporary: Path) -> Iterator[str]:
-    folder = Path(tempfile.mkdtemp(dir=temporary))
+def _empty_folder(above: Path) -> Iterator[str]:
+    folder = Path(tempfile.mkdtemp(dir=temporary.own(above)))
     os.chmod(folder, 0o755)  # noqa: S103 - it is empty
     try:
         yield folder.name

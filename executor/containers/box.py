@@ -19,6 +19,7 @@ from typing import Any
 
 import trio
 
+from executor import temporary
 from executor.cells import Exit
 from executor.cgroup import Consumption
 from executor.containers.container import Container
@@ -179,7 +180,8 @@ class ContainerBox:
 
     def _listen(self, port: int) -> socket.socket:
         """A socket whose connections are those made to `port` in the container."""
-        self._folder.mkdir(mode=0o700, exist_ok=True)
+        temporary.own(self._folder.parent)
+        temporary.own(self._folder)
         path = self._folder / f"{port}-{secrets.token_hex(4)}"
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(str(path))

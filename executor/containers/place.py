@@ -14,7 +14,7 @@ from pathlib import Path
 
 import trio
 
-from executor import project_files, rootfs, seccomp, work_copy
+from executor import project_files, rootfs, seccomp, temporary, work_copy
 from executor.box import Box, Meter
 from executor.cells import Exit
 from executor.containers import shipping
@@ -61,11 +61,11 @@ class ContainerPlace:
 
         Raises:
             RequestError: it is too large for that.
+            SandboxUnavailableError: see `temporary.own`.
         """
         if self.host is not None:
             return Layout(project=str(self.project))
-        self.temporary.mkdir(mode=0o700, exist_ok=True)
-        base = Path(tempfile.mkdtemp(dir=self.temporary))
+        base = Path(tempfile.mkdtemp(dir=temporary.own(self.temporary)))
         layout = Layout(project=str(self.project), host_folder=str(base))
         try:
             if profile.project is ProjectAccess.LIVE:

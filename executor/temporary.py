@@ -1,0 +1,48 @@
+"""The server's folder in the temporary directory, where every user of the machine may write."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+
+from executor.errors import SandboxUnavailableError
+
+MODE = 0o711  # cells of a server that is root are another user's, and reach what they are shown
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+REMEDY = "Set TMPDIR to a folder that only you can write to, and start again"
+
+
+def own(folder: Path) -> Path:
+    """`folder`, made if it is missing: it goes with what empties the temporary directory at times.
+
+    Whoever has seen its name could have made it since, or a link of that name.
+
+    Raises:
+        SandboxUnavailableError: it is another user's, no folder, or open to others.
+        OSError: it can't be made.
+    """
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=MODE)
+    found = folder.lstat()
+    around = folder.parent.stat()
+    if not stat.S_ISDIR(found.st_mode):
+        what = "it is no folder"
+    elif found.st_uid != os.geteuid():
+        what = f"the user with id {found.st_uid} made it"
+    elif found.st_mode & OTHERS_WRITE:
+        what = "others may write to it"
+    elif around.st_mode & stat.S_IWOTH and not around.st_mode & stat.S_ISVTX:
+        what = f"everybody may exchange what lies in {folder.parent}, which is not sticky"
+    else:
+        return folder
+    raise SandboxUnavailableError(f"{folder} can't be trusted: {what}", REMEDY)
+
+
+def is_own(folder: Path) -> bool:
+    """Whether this user made what lies there."""
+    try:
+        return folder.lstat().st_uid == os.geteuid()
+    except OSError:
+        return False
