@@ -7,19 +7,28 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import AnyStr, Generic, NamedTuple
 
-from policy.secrets.telling_names import KEYWORDS
+from policy.secrets.telling_names import any_keyword
 
 Finder = Callable[[bytes], Iterator[tuple[str, int, int]]]
+
+
+def _any_of(*marks: bytes) -> Callable[[bytes], bool]:
+    return lambda lowered: any(mark in lowered for mark in marks)
+
 
 # In order of how much they know: where two find the same text, the first names it. Each is loaded
 # when a text holds one of its marks (in lower case): most texts hold none, and compiling all
 # expressions takes longer than reading such a text. Tokens compile theirs one by one.
-FINDERS: tuple[tuple[str, str, tuple[bytes, ...]], ...] = (
-    ("blocks", "find_private_keys", (b"-----begin ",)),
-    ("tokens", "find_tokens", (b"",)),
-    ("blocks", "find_url_passwords", (b"://",)),
-    ("blocks", "find_header_credentials", (b"bearer", b"authorization", b"x-a", b"private-token")),
-    ("assignments", "find_assignments", KEYWORDS),
+FINDERS: tuple[tuple[str, str, Callable[[bytes], bool]], ...] = (
+    ("blocks", "find_private_keys", _any_of(b"-----begin ")),
+    ("tokens", "find_tokens", _any_of(b"")),
+    ("blocks", "find_url_passwords", _any_of(b"://")),
+    (
+        "blocks",
+        "find_header_credentials",
+        _any_of(b"bearer", b"authorization", b"x-a", b"private-token"),
+    ),
+    ("assignments", "find_assignments", any_keyword),
 )
 
 
@@ -91,8 +100,8 @@ def _found(data: bytes) -> tuple[Secret, ...]:
 
 
 def _finders(lowered: bytes) -> Iterator[Finder]:
-    for module, name, marks in FINDERS:
-        if any(mark in lowered for mark in marks):
+    for module, name, may_find in FINDERS:
+        if may_find(lowered):
             yield getattr(importlib.import_module(f"policy.secrets.{module}"), name)
 
 

@@ -17,6 +17,9 @@ KEYWORDS = tuple(
     )
     for word in {stem, stem.replace("_", "-"), stem.replace("_", "")}
 )
+_KEYS = tuple(word for word in KEYWORDS if word.endswith(b"key"))
+_APART = tuple(word for word in KEYWORDS if word not in _KEYS)
+_BEFORE_KEY = frozenset(word[:-3].rstrip(b"_-")[-3:] for word in _KEYS)
 NAME_BYTES_MAX = 80
 _CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 _TAIL = rb"[A-Za-z0-9_.-]{0,80}+"
@@ -52,14 +55,34 @@ def names(data: bytes) -> Iterator[tuple[str, int, int]]:
 
 
 def _keywords(lowered: bytes) -> list[tuple[int, int]]:
-    """Where each keyword stands, in order. Plain searches are many times faster than one regex."""
+    """Where each keyword stands, in order. Plain searches are many times faster than one regex,
+    and those that end with `key` are found by it together."""
     found = []
-    for word in KEYWORDS:
+    for word in _APART:
         at = lowered.find(word)
         while at >= 0:
             found.append((at, at + len(word)))
             at = lowered.find(word, at + len(word))
+    for end in _ends_of_key(lowered):
+        found += [(end - len(word), end) for word in _KEYS if lowered.endswith(word, 0, end)]
     return sorted(found)
+
+
+def _ends_of_key(lowered: bytes) -> Iterator[int]:
+    """Where `key` ends behind what may be a keyword's other half."""
+    end = lowered.find(b"key") + 3
+    while end >= 3:
+        half = end - 3 - (lowered[end - 4 : end - 3] in (b"_", b"-"))
+        if lowered[half - 3 : half] in _BEFORE_KEY:
+            yield end
+        end = lowered.find(b"key", end) + 3
+
+
+def any_keyword(lowered: bytes) -> bool:
+    """Whether a text, in lower case, holds any keyword."""
+    if any(word in lowered for word in _APART):
+        return True
+    return any(lowered.endswith(_KEYS, 0, end) for end in _ends_of_key(lowered))
 
 
 def has_keyword(value: bytes) -> bool:

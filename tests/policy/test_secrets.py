@@ -21,6 +21,7 @@ from policy.secrets import (
     placeholders,
     redact,
     telling_names,
+    tokens,
 )
 from policy.secrets.tokens import TOKEN_FORMS
 from tests.policy.secret_corpus import NEGATIVES, POSITIVES, PRIVATE_KEYS
@@ -156,6 +157,29 @@ def test_no_expression_gives_back_what_an_unbounded_repetition_took(name, expres
     repetitions = re.findall(r"(?:[*+?]|\{[\d,]+\})[+?]?", without_sets)
     unbounded = [r for r in repetitions if re.match(r"[*+]|\{\d+,\}", r)]
     assert all(repetition.endswith("+") and len(repetition) > 1 for repetition in unbounded)
+
+
+@pytest.mark.parametrize("before", range(-44, 4))
+def test_a_token_is_found_across_the_blocks_that_a_long_text_is_read_in(before):
+    token = b"ghp_" + b"a1B2c3D4e5" * 4
+    text = b"# " * (tokens._BLOCK_BYTES // 2 + before)
+    assert find_secrets(text + token + b" # end") == (
+        Secret("github-token", len(text), len(text) + len(token)),
+    )
+
+
+@pytest.mark.parametrize("keyword", telling_names.KEYWORDS)
+def test_every_keyword_is_seen_wherever_it_stands(keyword):
+    for text in (keyword, b"key " + keyword, b"a_key=" + keyword + b"key", b"x" + keyword + b"=1"):
+        assert telling_names.any_keyword(text)
+        start = text.index(keyword)
+        assert (start, start + len(keyword)) in telling_names._keywords(text)
+
+
+@pytest.mark.parametrize("text", [b"", b"key", b"ey", b"monkey", b"a key", b"-key", b"keyboard"])
+def test_a_key_alone_is_no_keyword(text):
+    assert not telling_names.any_keyword(text)
+    assert telling_names._keywords(text) == []
 
 
 def test_each_form_of_token_names_its_source():
