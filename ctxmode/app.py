@@ -6,49 +6,41 @@ The command line and the MCP server are two skins over `App`; neither knows the 
 from __future__ import annotations
 
 import logging
-import sqlite3
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
 import executor
-import kb
-from ctxmode import searching, translation
-from ctxmode.answers import BatchAnswer, IndexAnswer, SearchAnswer
-from ctxmode.batch import USED_UP, BatchRequest, request_of, run_commands
+from ctxmode import translation
 from ctxmode.config import Config, prepare_storage
 from ctxmode.engine_settings import engine_settings
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.indexing import IndexRequest
-from ctxmode.library import Library, open_store
 from ctxmode.logged import logged
-from ctxmode.purging import PurgeRequest
 from ctxmode.rules import load as load_rules
-from ctxmode.searching import SearchRequest
-from ctxmode.usage import Answered, Recorder, Usage, record
-from ctxmode.usage_table import read_usage
 from ctxmode.waiting_line import Told, told_to_nobody
-from executor import (
-    Background,
-    Backgrounds,
-    Caller,
-    Completed,
-    Executor,
-    Request,
-    open_backgrounds,
-)
-from executor.control import KeptAhead
 from executor.keep import Answer, Keep
 
+# What only some operations need is loaded by these: a person waits for one run.
 if TYPE_CHECKING:
+    import kb
+    import policy
+    from ctxmode.answers import BatchAnswer, IndexAnswer, SearchAnswer
+    from ctxmode.batch import BatchRequest
     from ctxmode.diagnosis import Diagnosis
     from ctxmode.fetching.answers import FetchAnswer
     from ctxmode.fetching.pages import FetchRequest
+    from ctxmode.indexing import IndexRequest
+    from ctxmode.library import Library
+    from ctxmode.purging import PurgeRequest
+    from ctxmode.searching import SearchRequest
+    from ctxmode.usage import Answered, Recorder, Usage
+    from executor import Background, Backgrounds, Caller, Completed, Executor, Request
+    from executor.control import KeptAhead
 
 T = TypeVar("T")
 
@@ -65,20 +57,41 @@ class App:
 
     def __init__(
         self,
-        library: Library,
+        config: Config,
         engine: Executor,
         keep: Keep,
         backgrounds: Backgrounds[Answer],
-        notices: tuple[str, ...] = (),
+        refused: tuple[str, ...] = (),
     ) -> None:
-        self.config = library.config
-        self.library = library
-        self.notices = notices
+        self.config = config
         self._engine = engine
         self._keep = keep
-        self._store = keep.store
-        self.recorder = Recorder(self.config.usage_file)
         self._backgrounds = backgrounds
+        self._refused = refused
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know, as far as it has come up: of the store, of the settings."""
+        return (*self._keep.notices, *self._refused)
+
+    @cached_property
+    def library(self) -> Library:
+        """What is kept of the project."""
+        from ctxmode.library import Library  # noqa: PLC0415
+
+        return Library(self.config, self._keep.store, _rules(self.config))
+
+    @cached_property
+    def recorder(self) -> Recorder:
+        """What counts the project's calls."""
+        from ctxmode.usage import Recorder  # noqa: PLC0415
+
+        return Recorder(self.config.usage_file)
+
+    def close(self) -> None:
+        """Let go of what was opened besides the sandbox and the store."""
+        if "recorder" in self.__dict__:
+            self.recorder.close()
 
     @property
     def tier(self) -> str:
@@ -148,15 +161,18 @@ class App:
         Raises:
             UsageError: one of them can't be run as asked; then none was.
         """
+        from ctxmode import batch, searching  # noqa: PLC0415
+        from ctxmode.answers import BatchAnswer  # noqa: PLC0415
+
         for command in request.commands:
-            await self.check(request_of(command, request, request.timeout_s), command.label)
+            await self.check(batch.request_of(command, request, request.timeout_s), command.label)
         ask = bool(request.queries)
 
         async def execute(one: Request, label: str) -> Answer:
             return await self.execute(one, name=label, always_keep=ask, caller=caller)
 
         deadline = trio.current_time() + request.total_s
-        commands = await run_commands(request, execute, deadline, told)
+        commands = await batch.run_commands(request, execute, deadline, told)
         if not ask:
             return BatchAnswer(commands)
         ids = [
@@ -166,10 +182,10 @@ class App:
             for kept in command.answer.kept.streams
         ]
         scope = None if request.scope == "global" else ids
-        look = partial(searching.in_sources, self._store, request.queries, scope)
+        look = partial(searching.in_sources, self._keep.store, request.queries, scope)
         with trio.move_on_at(deadline):
             return BatchAnswer(commands, await self._reading(look))
-        return BatchAnswer(commands, note=f"{USED_UP} before its queries were answered")
+        return BatchAnswer(commands, note=f"{batch.USED_UP} before its queries were answered")
 
     async def index(self, request: IndexRequest) -> IndexAnswer:
         """Make content, a file or a folder of the project searchable."""
@@ -181,7 +197,7 @@ class App:
 
     async def text(self, source_id: int) -> bytes:
         """The exact bytes of a source, as far as they are indexed."""
-        return await self._reading(partial(self._store.text, source_id))
+        return await self._reading(partial(self._keep.store.text, source_id))
 
     async def fetch(self, request: FetchRequest) -> FetchAnswer:
         """Fetch pages into what is kept; one that fails is a value."""
@@ -198,14 +214,18 @@ class App:
 
     async def count(self, call: Answered) -> None:
         """Add one call to the project's counts. Where they cannot be written the call stands."""
+        from ctxmode import usage  # noqa: PLC0415
+
         try:
             if not self.recorder.add(call):
-                await trio.to_thread.run_sync(record, self.config.usage_file, call)
-        except (sqlite3.Error, OSError) as error:
+                await trio.to_thread.run_sync(usage.record, self.config.usage_file, call)
+        except usage.UNWRITTEN as error:
             logging.getLogger(__name__).warning("a call was not counted: %s", error)
 
     async def usage(self) -> Usage:
         """What tools produced, returned and kept in this project."""
+        from ctxmode.usage_table import read_usage  # noqa: PLC0415 - few ask
+
         return await self._reading(partial(read_usage, self.config))
 
     async def kept_ahead(self) -> tuple[KeptAhead, ...]:
@@ -239,8 +259,11 @@ class App:
 
 
 @asynccontextmanager
-async def open_app(config: Config) -> AsyncIterator[App]:
+async def open_app(config: Config, *, once: bool = False) -> AsyncIterator[App]:
     """Open a project: its storage, its rules, its sandbox. Closing ends every run.
+
+    `once` is for a single run: nothing is made ahead for a next one, and the store is opened when
+    something is to be kept.
 
     Raises:
         ContextModeError: the storage cannot be written, a rule file cannot be read, or no
@@ -248,11 +271,13 @@ async def open_app(config: Config) -> AsyncIterator[App]:
     """
     with translated():
         await trio.to_thread.run_sync(prepare_storage, config)
-        rules = partial(load_rules, config.project, config.home)
+        rules = _rules(config)
         await trio.to_thread.run_sync(rules)  # a broken rule file is told at once
         settings, refused = await trio.to_thread.run_sync(engine_settings, config)
-        store = await trio.to_thread.run_sync(open_store, config)
-    keep = Keep(store, config.database.with_suffix(".queue"))
+        settings = replace(settings, once=once)
+        keep = Keep(partial(_open_store, config), config.database.with_suffix(".queue"))
+        if not once:
+            await trio.to_thread.run_sync(lambda: keep.store)
     try:
         with translated():
             async with (
@@ -263,20 +288,27 @@ async def open_app(config: Config) -> AsyncIterator[App]:
                     home=config.home,
                     settings=settings,
                 ) as engine,
-                open_backgrounds(engine, partial(_kept, config, keep)) as backgrounds,
+                executor.open_backgrounds(engine, partial(_kept, config, keep)) as backgrounds,
                 trio.open_nursery() as nursery,
             ):
                 nursery.start_soon(_index_behind, keep)
-                library = Library(config, store, rules)
-                notices = (*store.notices, *refused)
-                app = App(library, engine, keep, backgrounds, notices)
-                with closing(app.recorder):
+                with closing(App(config, engine, keep, backgrounds, refused)) as app:
                     yield app
                 nursery.cancel_scope.cancel()
         with trio.move_on_after(DRAIN_S_MAX):
             await keep.index_queued()
     finally:
-        store.close()
+        keep.close()
+
+
+def _rules(config: Config) -> Callable[[], policy.Rules]:
+    return partial(load_rules, config.project, config.home)
+
+
+def _open_store(config: Config) -> kb.Store:
+    from ctxmode.library import open_store  # noqa: PLC0415 - with all that keeping needs
+
+    return open_store(config)
 
 
 async def _kept(config: Config, keep: Keep, request: Request, completed: Completed) -> Answer:

@@ -9,20 +9,27 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
 from ctxmode.app import App, open_app
 from ctxmode.config import load_config
 from ctxmode.errors import sole
-from ctxmode.library import Library, open_library
+
+if TYPE_CHECKING:
+    from ctxmode.library import Library
 
 T = TypeVar("T")
 
 
-def with_app(args: argparse.Namespace, action: Callable[[App], Awaitable[T]]) -> T:
-    """Open the App of the project that the arguments name, do one thing with it, and close it."""
+def with_app(
+    args: argparse.Namespace, action: Callable[[App], Awaitable[T]], *, once: bool = False
+) -> T:
+    """Open the App of the project that the arguments name, do one thing with it, and close it.
+
+    `once` is for a single run, see `open_app`.
+    """
     config = replace(
         load_config(args.project),
         isolation=getattr(args, "isolation", None) or "",
@@ -30,15 +37,19 @@ def with_app(args: argparse.Namespace, action: Callable[[App], Awaitable[T]]) ->
     )
 
     async def opened() -> T:
-        async with open_app(config) as app:
-            tell(app.notices)
-            return await action(app)
+        async with open_app(config, once=once) as app:
+            tell(told := app.notices)
+            done = await action(app)
+            tell(notice for notice in app.notices if notice not in told)
+            return done
 
     return run(opened)
 
 
 def with_library(args: argparse.Namespace, action: Callable[[Library], T]) -> T:
     """Open what is kept of the project that the arguments name, and nothing else of it."""
+    from ctxmode.library import open_library  # noqa: PLC0415 - a run does without
+
     with open_library(load_config(args.project)) as library:
         tell(library.store.notices)
         return action(library)

@@ -6,20 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ctxmode import highlight
-from ctxmode.answers import BatchAnswer, CommandAnswer, IndexAnswer, SearchAnswer
-from executor import Background, LanguageReport
-from executor.control import KeptAhead
-from executor.keep import Answer
 from executor.model import ChangedFile, Layer, Result, Status, Stream
-from kb.model import Hit, Purged, QueryResult, SearchState
 
 if TYPE_CHECKING:
+    from ctxmode.answers import BatchAnswer, CommandAnswer, IndexAnswer, SearchAnswer
     from ctxmode.diagnosis import Diagnosis
+    from executor import Background, LanguageReport
+    from executor.control import KeptAhead
+    from executor.keep import Answer
+    from kb.model import Hit, Purged, QueryResult
 
 CHANGED_FILES_SHOWN = 8
+# By `kb.SearchState`, of which a run's answer has no need.
 NOTHING_FOUND = {
-    SearchState.NO_MATCH: "No passage matches. Try other or fewer words, or leave out source.",
-    SearchState.NOTHING_INDEXED: "Nothing is indexed that could hold it: index a path, or run "
+    "no_match": "No passage matches. Try other or fewer words, or leave out source.",
+    "nothing_indexed": "Nothing is indexed that could hold it: index a path, or run "
     "something, or leave out source and kind.",
 }
 # How what was kept is found again: by an agent, and by a person.
@@ -214,8 +215,8 @@ def query_text(result: QueryResult, *, coloured: bool = False) -> str:
             lines += [highlight.heading(hit_heading(hit)), highlight.coloured(text, hit.language)]
         else:
             lines += [hit_heading(hit), text]
-    if result.state is not SearchState.MATCH:
-        lines.append(NOTHING_FOUND[result.state])
+    if nothing := NOTHING_FOUND.get(result.state):
+        lines.append(nothing)
     if result.omitted:
         lines.append(f"[{result.omitted} more did not fit: ask for a source, or fewer queries]")
     if result.incomplete_sources:

@@ -26,6 +26,9 @@ ESTIMATOR = f"UTF-8 bytes / {BYTES_PER_TOKEN}"
 FORMULA = "kept = produced - returned"
 BUSY_TIMEOUT_S = 5.0
 DAY_S = 86_400
+UNWRITTEN = (sqlite3.Error, OSError)
+"""What is raised where a call could not be counted."""
+
 SHARE_OF_PATIENT_ONES = 256
 """One of so many counts goes through a connection of its own, which tidies up the file's log."""
 

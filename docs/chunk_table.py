@@ -9,9 +9,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from kb.chunk import CAP_BYTES, MERGE_BYTES, TARGET_BYTES, Chunk
 from kb.chunkers import CHUNKERS
 from kb.chunking import chunk_part
+from kb.chunks import CAP_BYTES, MERGE_BYTES, TARGET_BYTES, Chunk
 from kb.conversion import Converted, convert
 
 HERE = Path(__file__).parent

@@ -93,13 +93,14 @@ async def _cells(
     stage = dict.fromkeys([str(project), *filter(os.path.exists, binds), *existing(sorted(shown))])
     # Staged as a whole: cells are shown what is put there later.
     stage |= dict.fromkeys((str(here.temporary), str(ground.state_dir / "caches")))
-    budget = Budget(here.folder, here.id, settings.warm_bytes) if settings.warm else None
+    warm = settings.warm and not settings.once
+    budget = Budget(here.folder, here.id, settings.warm_bytes) if warm else None
     machine = Machine(
         ProjectSearch(project), ground.hierarchy, ground.why_no_cgroup, here.temporary, repository
     )
     async with (
         placed(machine, list(stage), as_root=is_real_root()) as placement,
-        open_supply(placement, ground.hierarchy, budget) as supply,
+        open_supply(placement, ground.hierarchy, budget, once=settings.once) as supply,
     ):
         yield BackEnd(
             placement,

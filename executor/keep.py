@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
 from executor.model import Request, Result, Stream
-from executor.progress import Completed
-from kb import Hit, Indexed, Origin, Store, StoreError
+
+if TYPE_CHECKING:
+    from executor.progress import Completed
+    from kb import Hit, Indexed, Progress, Store
 
 T = TypeVar("T")
 
@@ -118,11 +121,35 @@ class Keep:
     `spool_dir` is where a stream waits for its indexing, beyond the life of this process.
     """
 
-    def __init__(self, store: Store, spool_dir: Path) -> None:
-        self.store = store
+    def __init__(self, open_store: Callable[[], Store], spool_dir: Path) -> None:
         self.writing = trio.CapacityLimiter(1)
+        self._open_store = open_store
+        self._opened: Store | None = None
+        self._opening = threading.Lock()
         self._spool_dir = spool_dir
         self._queued = trio.Event()
+
+    @property
+    def store(self) -> Store:
+        """The store, opened when it is first asked for.
+
+        Raises:
+            StoreError: it can't be opened.
+        """
+        with self._opening:
+            if self._opened is None:
+                self._opened = self._open_store()
+            return self._opened
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know about the store, as far as it is open."""
+        return self._opened.notices if self._opened else ()
+
+    def close(self) -> None:
+        """Close the store, if it was opened."""
+        if self._opened is not None:
+            self._opened.close()
 
     async def answer(
         self, completed: Completed, request: Request, *, name: str = "", always: bool = False
@@ -144,6 +171,8 @@ class Keep:
         }
         if not wanted:
             return Answer(result)
+        from kb import StoreError  # noqa: PLC0415 - most runs keep nothing, and do without the store
+
         output_id = f"{OUTPUT_PREFIX}{secrets.token_hex(4)}"
         about = f"{request.language} {name}".strip()
         command = _identity(request)
@@ -173,24 +202,43 @@ class Keep:
 
     async def index_queued(self) -> None:
         """Index until nothing is queued, or nothing more can be stored."""
+        if self._opened is None and not self._spooled():
+            return  # the store need not be opened for that
+        from kb import StoreError  # noqa: PLC0415 - as of here the store is loaded anyway
+
         while True:
             try:
-                progress = await self._in_thread(self.store.index_pending, INDEX_STEP_BYTES)
+                progress = await self._in_thread(self._index_step)
             except StoreError:
                 return  # what is queued stays queued: the next output, or process, tries again
             if progress.complete:
                 return
 
+    def _spooled(self) -> bool:
+        """Whether a process has left something to index."""
+        try:
+            return any(self._spool_dir.iterdir())
+        except FileNotFoundError:
+            return False
+
+    def _index_step(self) -> Progress:
+        return self.store.index_pending(INDEX_STEP_BYTES)
+
     async def _add(self, label: str, shown: Stream, spool: Path | None, series: str) -> Indexed:
         if spool is None:
-            data = shown.head.encode()
-            add = partial(self.store.add, label, data, origin=Origin.RUN, series=series)
-            return await self._in_thread(add)
+            return await self._in_thread(self._add_text, label, shown.head.encode(), series)
         return await self._in_thread(self._add_spool, label, spool, series)
+
+    def _add_text(self, label: str, data: bytes, series: str) -> Indexed:
+        from kb import Origin  # noqa: PLC0415
+
+        return self.store.add(label, data, origin=Origin.RUN, series=series)
 
     def _add_spool(self, label: str, spool: Path, series: str) -> Indexed:
         self._spool_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         waiting = spool.rename(self._spool_dir / secrets.token_hex(8))
+        from kb import Origin, StoreError  # noqa: PLC0415
+
         try:
             return self.store.add_spool(label, waiting, origin=Origin.RUN, series=series)
         except (StoreError, OSError):

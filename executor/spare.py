@@ -22,13 +22,17 @@ class Spare:
         self._discard = discard
         self._there: Remains | None = None
         self._wanted = trio.Event()
+        self._coming: trio.Event | None = None
 
     async def take(self) -> Remains:
-        """A begun cell: this one, or a new one if it is not there.
+        """A begun cell: this one, or a new one if it neither is there nor comes.
 
         Raises:
             SandboxError, OSError: that could not be made.
         """
+        coming, self._coming = self._coming, None  # nobody else waits for it
+        if coming is not None:
+            await coming.wait()
         remains, self._there = self._there, None
         if remains is not None and remains.cell is not None and remains.cell.is_alive():
             return remains
@@ -53,10 +57,14 @@ class Spare:
                 self._discard(self._there)
 
     async def _try(self) -> None:
+        self._coming = here = trio.Event()
         try:
             self._there = await self._begun()
         except (SandboxError, OSError):
             return  # who takes one next is told why
+        finally:
+            self._coming = None
+            here.set()
 
     async def _begun(self) -> Remains:
         remains = Remains()

@@ -45,12 +45,20 @@ class Supply:
     """The cells of one server. Without a budget nothing waits ahead of its use."""
 
     def __init__(
-        self, placement: Placement, hierarchy: cgroup.Hierarchy | None, budget: Budget | None
+        self,
+        placement: Placement,
+        hierarchy: cgroup.Hierarchy | None,
+        budget: Budget | None,
+        *,
+        once: bool = False,
     ) -> None:
         self._placement = placement
+        self._once = once
         self._maker = Maker(placement.spawner, placement.tier, hierarchy)
         self._room = WaitingRoom(self._maker)
         self._spare = Spare(self._maker, self._end)
+        if once:
+            self._spare.want()
         self._dead, self._to_bury = trio.open_memory_channel[Remains](1 << 16)
         # Whatever is cancelled around them, tending and clean-up go on until `close`: sessions end
         # on the way out, and hand over what they leave.
@@ -85,7 +93,8 @@ class Supply:
                     begun = await self._spare.take()
                     remains.cell, remains.group = begun.cell, begun.group
                     cell = await self._maker.finish(wanted.packed, job.limits, remains)
-                    self._spare.want()
+                    if not self._once:
+                        self._spare.want()
                     yield cell, remains.group
         except OSError as error:
             raise SandboxError(f"control group: {error}") from error
@@ -187,10 +196,17 @@ class Supply:
 
 @contextlib.asynccontextmanager
 async def open_supply(
-    placement: Placement, hierarchy: cgroup.Hierarchy | None, budget: Budget | None
+    placement: Placement,
+    hierarchy: cgroup.Hierarchy | None,
+    budget: Budget | None,
+    *,
+    once: bool = False,
 ) -> AsyncIterator[Supply]:
-    """A server's cells; on the way out everything they have left is gone."""
-    supply = Supply(placement, hierarchy, budget)
+    """A server's cells; on the way out everything they have left is gone.
+
+    `once`: there is one run, for which a cell is begun at once, and none for another.
+    """
+    supply = Supply(placement, hierarchy, budget, once=once)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(supply.clean_up)
         nursery.start_soon(supply.tend)

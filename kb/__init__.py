@@ -2,49 +2,84 @@
 
 from __future__ import annotations
 
-from kb.chunk import CAP_BYTES, TARGET_BYTES, Chunk, ChunkedDocument
-from kb.chunkers import CHUNKERS
-from kb.chunking import chunk
-from kb.connection import fts5_available
-from kb.directory import (
-    DirectoryProgress,
-    DirectoryReport,
-    OnProgress,
-    index_file,
-    index_paths,
-    index_selection,
-)
-from kb.errors import (
-    StoreBusyError,
-    StoreCorruptError,
-    StoreError,
-    StoreFullError,
-    StoreReadOnlyError,
-    StoreUnavailableError,
-    UnknownSourceError,
-)
-from kb.explaining import explain
-from kb.filters import Filters
-from kb.model import (
-    Check,
-    Correction,
-    ExplainedHit,
-    Explanation,
-    Expression,
-    Hit,
-    Indexed,
-    Origin,
-    Progress,
-    Purged,
-    QueryResult,
-    SearchState,
-    Source,
-    Stats,
-)
-from kb.store import Store
-from kb.tokens import estimate_tokens
-from kb.walking import Selection, Skipped
-from kb.watching import watch
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kb.chunkers import CHUNKERS
+    from kb.chunking import chunk
+    from kb.chunks import CAP_BYTES, TARGET_BYTES, Chunk, ChunkedDocument
+    from kb.connection import fts5_available
+    from kb.directory import (
+        DirectoryProgress,
+        DirectoryReport,
+        OnProgress,
+        index_file,
+        index_paths,
+        index_selection,
+    )
+    from kb.errors import (
+        StoreBusyError,
+        StoreCorruptError,
+        StoreError,
+        StoreFullError,
+        StoreReadOnlyError,
+        StoreUnavailableError,
+        UnknownSourceError,
+    )
+    from kb.explaining import explain
+    from kb.filters import Filters
+    from kb.model import (
+        Check,
+        Correction,
+        ExplainedHit,
+        Explanation,
+        Expression,
+        Hit,
+        Indexed,
+        Origin,
+        Progress,
+        Purged,
+        QueryResult,
+        SearchState,
+        Source,
+        Stats,
+    )
+    from kb.store import Store
+    from kb.tokens import estimate_tokens
+    from kb.walking import Selection, Skipped
+    from kb.watching import watch
+
+# Each name is loaded at its first use: a search needs nothing of what cuts documents into chunks.
+_MODULES = {
+    name: module
+    for module, names in {
+        "chunks": "CAP_BYTES TARGET_BYTES Chunk ChunkedDocument",
+        "chunkers": "CHUNKERS",
+        "chunking": "chunk",
+        "connection": "fts5_available",
+        "directory": "DirectoryProgress DirectoryReport OnProgress index_file index_paths "
+        "index_selection",
+        "errors": "StoreBusyError StoreCorruptError StoreError StoreFullError StoreReadOnlyError "
+        "StoreUnavailableError UnknownSourceError",
+        "explaining": "explain",
+        "filters": "Filters",
+        "model": "Check Correction ExplainedHit Explanation Expression Hit Indexed Origin Progress "
+        "Purged QueryResult SearchState Source Stats",
+        "store": "Store",
+        "tokens": "estimate_tokens",
+        "walking": "Selection Skipped",
+        "watching": "watch",
+    }.items()
+    for name in names.split()
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"kb.{_MODULES[name]}"), name)
+
 
 __all__ = [
     "CAP_BYTES",

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from kb import workers
-from kb.chunk import ChunkedDocument, Mark
 from kb.chunkers import CARRIED, CHUNKERS, CONTINUED, RESUMED, Chunker, code, text
+from kb.chunks import ChunkedDocument, Mark
 from kb.detect import Detected, detect
 from kb.packing import pack
 

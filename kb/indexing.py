@@ -11,8 +11,8 @@ from pathlib import Path
 
 from kb import pending, reading, redaction, words, writing
 from kb.access import Access
-from kb.chunk import Chunk, ChunkedDocument
 from kb.chunking import chunk_in_worker, chunk_next, chunk_part
+from kb.chunks import Chunk, ChunkedDocument
 from kb.conversion import Converted, convert
 from kb.detect import Detected, detect
 from kb.errors import UnknownSourceError

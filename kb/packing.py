@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import NamedTuple
 
-from kb.chunk import CAP_BYTES, MERGE_BYTES, TARGET_BYTES, Chunk, Mark
+from kb.chunks import CAP_BYTES, MERGE_BYTES, TARGET_BYTES, Chunk, Mark
 
 TITLE_BYTES = 200
 """A title is a signpost: longer path elements are cut, however long the source's line was."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb.chunk import CAP_BYTES
+from kb.chunks import CAP_BYTES
 from kb.packing import code_point_boundary
 
 HEAD_BYTES = 4 * 1024 * 1024

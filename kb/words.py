@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from kb.chunk import ChunkedDocument
+from kb.chunks import ChunkedDocument
 
 _MIXED_CASE = re.compile(r"(?:(?:[a-z0-9]++|[A-Z][a-z0-9]++)[A-Z]|[A-Z]{2,}+[a-z])[A-Za-z0-9]*+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from kb.chunk import Chunk
+from kb.chunks import Chunk
 from kb.compression import compressed
 
 _INDEXES = (("chunk_fts", "current_chunk"), ("history_fts", "superseded_chunk"))

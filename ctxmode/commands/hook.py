@@ -1,7 +1,8 @@
 """Answer one event of an agent's host: JSON on stdin, JSON or nothing on stdout.
 
 Called by the host, as `context-mode setup HOST` registers it. Exits 0 and prints nothing for
-whatever it does not understand.
+an event or a call that it does not understand. Without a host that it knows, or without an event,
+it is registered wrongly: it says so and exits 1, which hosts show and take for no decision.
 
 examples:
   context-mode hook claude-code PreToolUse
@@ -15,6 +16,9 @@ import os
 import sys
 from collections.abc import Sequence
 
+from ctxmode import exit_codes
+from ctxmode.hooks.table import HOSTS
+
 
 def main(arguments: Sequence[str]) -> int:
     """Answer the event. Loads no parser of arguments: this runs at every tool call of a host."""
@@ -22,9 +26,25 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.write(__doc__ or "")
         return 0
     host, event_name = (*arguments, "", "")[:2]
+    if host not in HOSTS or not event_name:
+        return _misregistered(host)
     with contextlib.suppress(OSError):  # nobody asks, or nobody reads the answer
         _answer(host, event_name, sys.stdin.buffer.read())
     return 0
+
+
+def _misregistered(host: str) -> int:
+    """Tell who registered it. The exit code is not that of other malformed requests, 2: by that
+    hosts take a hook to refuse the call."""
+    if host in HOSTS:
+        problem = f"no event of {host} is named"
+    else:
+        problem = f"unknown host {host!r}" if host else "no host is named"
+    sys.stderr.write(
+        f"context-mode: hook: {problem}; nothing was decided\n"
+        f"  Hosts: {', '.join(HOSTS)}. `context-mode setup HOST` registers its hooks.\n"
+    )
+    return exit_codes.ERROR
 
 
 def _answer(host: str, event_name: str, text: bytes) -> None:

@@ -83,9 +83,8 @@ def run(args: argparse.Namespace) -> int:
     live = not args.json and args.intent is None
     folder = Path.cwd() / args.artifacts_dir
     caller = Caller(consent=_consent) if args.json else Caller(consent=_consent, preparing=waiting)
-    answer = with_app(
-        args, partial(_execute, request=request, caller=caller, live=live, folder=folder)
-    )
+    execute = partial(_execute, request=request, caller=caller, live=live, folder=folder)
+    answer = with_app(args, execute, once=True)
     _show(answer, args)
     result = answer.result
     return exit_codes.for_run(result.status.value, result.exit_code, result.signal)

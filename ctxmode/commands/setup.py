@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -28,6 +29,7 @@ from ctxmode.setup.plan import Change, Target, plan, write
 from ctxmode.suggestions import or_all
 
 HAS_OWN_PROJECT_OPTION = True
+NAME = "context-mode"
 SAID = {"new": "wrote", "changed": "changed", "removed": "removed"}
 
 
@@ -98,12 +100,28 @@ def _target(args: argparse.Namespace) -> Target:
 
 
 def _command(given: str | None, scope: Scope) -> Sequence[str]:
-    """How hosts call this program: by its name alone, where that finds it or others share it."""
+    """How hosts call this program: by its name alone, where that finds it or others share it.
+
+    A host that is started from a desktop, or before a virtual environment is entered, has another
+    PATH than whoever sets it up.
+    """
     if given is not None:
         return [given]
-    if scope == "project" or shutil.which("context-mode"):
-        return ["context-mode"]
-    return [str(Path(sys.argv[0]).resolve())]
+    found = shutil.which(NAME)
+    if scope == "project" or (found and os.path.dirname(found) in _everybodys_folders()):
+        return [NAME]
+    if found:
+        return [os.path.abspath(found)]
+    started = Path(sys.argv[0]).resolve()
+    if started.name != "__main__.py":
+        return [str(started)]
+    beside = Path(sys.executable).with_name(NAME)
+    return [str(beside)] if beside.exists() else [sys.executable, "-m", "ctxmode"]
+
+
+def _everybodys_folders() -> tuple[str, ...]:
+    """What is on the PATH of every program that a person starts, however it is started."""
+    return ("/usr/local/bin", "/usr/bin", "/bin", os.path.expanduser("~/.local/bin"))
 
 
 def _difference(change: Change) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from kb.chunk import Mark
 from kb.chunkers import (
     asciidoc,
     code,
@@ -26,6 +25,7 @@ from kb.chunkers import (
     xml,
     yaml,
 )
+from kb.chunks import Mark
 
 Chunker = Callable[[bytes, str | None], Iterable[Mark]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kb.chunk import Mark
+from kb.chunks import Mark
 
 _HEADING = re.compile(rb"(={1,6}|#{1,6})[ \t]+(\S[^\n]*?)[ \t]*(?:\1)?\r?\n?$")
 _DELIMITER = re.compile(

@@ -8,7 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb import grammars
-from kb.chunk import Mark
+from kb.chunks import Mark
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kb.chunk import Mark
+from kb.chunks import Mark
 
 _HEADER = re.compile(
     rb"^(?:diff --git a/[^\n]* b/(?P<git>[^\n]*)|Index: (?P<svn>[^\n]*)"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from html import unescape
 
-from kb.chunk import Mark
+from kb.chunks import Mark
 
 _TAG = re.compile(
     rb"<!--.*?(?:-->|\Z)|<(script|style|svg|template)\b.*?(?:</\1\s*>|\Z)"

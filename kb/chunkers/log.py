@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
-from kb.chunk import CAP_BYTES, TARGET_BYTES, Mark
+from kb.chunks import CAP_BYTES, TARGET_BYTES, Mark
 
 _TIMESTAMP = re.compile(
     rb"\W{0,3}(?P<iso>\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?)"

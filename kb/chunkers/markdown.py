@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kb.chunk import Mark
+from kb.chunks import Mark
 
 _LINE = re.compile(rb"[^\n]*\n?")
 _ATX = re.compile(rb" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\r?\n?$")

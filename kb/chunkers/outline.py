@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kb.chunk import MERGE_BYTES, TARGET_BYTES, Mark
+from kb.chunks import MERGE_BYTES, TARGET_BYTES, Mark
 
 _NAMES_IN_TITLE = 12
 _PATH_ENDS = 6

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kb.chunk import Mark
+from kb.chunks import Mark
 
 _TEST = re.compile(
     rb"^(?:"

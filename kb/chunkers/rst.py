@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kb.chunk import Mark
+from kb.chunks import Mark
 
 _ADORNMENT = re.compile(rb"([!-/:-@\[-`{-~])\1{2,}[ \t]*\r?\n?$")
 _CODE = re.compile(rb"([ \t]*)\.\. (?:code-block|code|sourcecode|highlight)::[ \t]*([\w+#.-]*)")

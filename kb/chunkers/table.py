@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kb.chunk import TARGET_BYTES, Mark
+from kb.chunks import TARGET_BYTES, Mark
 
 _ROW = re.compile(rb"(?:[^\"\n]++|\"(?:[^\"]|\"\"){0,3000}+\"|\")*+\n?")
 _FIELD = re.compile(rb"\"([^\"\n]{0,60})|([^,;\t\r\n]{0,60})")

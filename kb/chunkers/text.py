@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kb.chunk import Mark
+from kb.chunks import Mark
 
 
 def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kb.chunk import Mark
 from kb.chunkers import outline
+from kb.chunks import Mark
 
 _TABLE = re.compile(rb"[ \t]*\[{1,2}[ \t]*([^\]\n]{1,200}?)[ \t]*\]{1,2}[ \t]*(?:[#;].*)?\r?\n?$")
 _KEY = re.compile(rb"[ \t]{0,8}([\w.\"'-][\w. \"'/-]{0,120}?)[ \t]*[=:]")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kb.chunk import Mark
 from kb.chunkers import outline
+from kb.chunks import Mark
 
 _LINE = re.compile(
     rb"^(?P<indent>[ ]*)(?P<dashes>(?:-[ ]+)*)"

@@ -12,7 +12,7 @@ import sys
 import threading
 from pathlib import Path
 
-from kb.chunk import ChunkedDocument
+from kb.chunks import ChunkedDocument
 from kb.detect import Detected
 from kb.html_markdown import bare_text
 from kb.workers.wire import Job, Page, Part, decode_document, encode_job, receive, send

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kb.chunk import Chunk, ChunkedDocument
+from kb.chunks import Chunk, ChunkedDocument
 from kb.detect import Detected
 from kb.packing import text_and_raw
 

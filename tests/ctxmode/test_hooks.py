@@ -366,12 +366,27 @@ def test_the_process_answers_in_json_and_exits_with_zero(place, environ):
     assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
-@pytest.mark.parametrize(
-    "arguments", [(), ("x",), ("claude-code",), ("claude-code", "Stop"), ("--no-such", "option")]
-)
-def test_the_process_is_silent_and_exits_with_zero_on_what_it_does_not_know(arguments, environ):
-    done = hook(*arguments, stdin=b"{", environ=environ)
+@pytest.mark.parametrize("event_name", ["Stop", "PreToolUse"])
+def test_the_process_is_silent_on_an_event_that_it_does_not_understand(event_name, environ):
+    done = hook("claude-code", event_name, stdin=b"{", environ=environ)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((), b"no host is named"),
+        (("x",), b"unknown host 'x'"),
+        (("cluade-code", "PreToolUse"), b"unknown host 'cluade-code'"),
+        (("--no-such", "option"), b"unknown host '--no-such'"),
+        (("claude-code",), b"no event of claude-code is named"),
+    ],
+)
+def test_a_hook_that_is_registered_wrongly_says_so_and_refuses_nothing(arguments, problem, environ):
+    done = hook(*arguments, stdin=b"{", environ=environ)
+    assert (done.returncode, done.stdout) == (1, b"")  # by 2, hosts would refuse the call
+    assert problem in done.stderr
+    assert b"Hosts: claude-code, " in done.stderr
 
 
 def test_a_defect_denies_and_names_its_log(place, environ, monkeypatch, capsys):

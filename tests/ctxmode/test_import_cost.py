@@ -47,3 +47,16 @@ def test_a_run_loads_neither_the_protocol_nor_what_draws_tables(tmp_path: Path):
     assert not loaded & {"mcp", "pydantic", "rich", "pygments", "docker", "httpx", "h11"}
     unused = {"ctxmode.bugs", "ctxmode.diagnosis", "executor.network.proxy", "executor.containers"}
     assert not loaded & unused
+
+
+KEEPING = {"sqlite3", "kb.store", "kb.chunkers", "ctxmode.library", "ctxmode.usage"}
+
+
+def test_a_run_that_prints_little_loads_nothing_of_what_keeps_and_searches(tmp_path: Path):
+    loaded = imported(tmp_path, "run", "shell", "-c", "true")
+    assert not loaded & {*KEEPING, "ctxmode.answers", "ctxmode.searching", "ctxmode.batch"}
+
+
+def test_a_run_that_prints_much_loads_the_store_and_keeps_it(tmp_path: Path):
+    loaded = imported(tmp_path, "run", "shell", "-c", "seq 10000")
+    assert {"sqlite3", "kb.store"} <= loaded

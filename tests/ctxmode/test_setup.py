@@ -240,6 +240,22 @@ def test_what_a_person_has_to_do_besides_is_told(place, capsys):
     assert "type /hooks" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("folder", "bare"), [("venv/bin", False), ("home/.local/bin", True)], ids=str
+)
+def test_a_persons_files_name_the_path_unless_every_host_finds_the_program(
+    folder, bare, place, monkeypatch
+):
+    program = place.parent / folder / "context-mode"
+    program.parent.mkdir(parents=True)
+    program.touch(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    assert cli.main(["setup", "claude-code"]) == 0
+    made = json.loads((place / ".claude.json").read_text())
+    command = made["mcpServers"]["context-mode"]["command"]
+    assert command == ("context-mode" if bare else str(program))
+
+
 def test_a_projects_files_name_no_path_of_this_machine(place, capsys):
     assert cli.main(["setup", "claude-code", "--project"]) == 0
     capsys.readouterr()

@@ -26,7 +26,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def keep(store, tmp_path):
-    return Keep(store, tmp_path / "queue")
+    return Keep(lambda: store, tmp_path / "queue")
 
 
 def completed(
@@ -141,7 +141,7 @@ async def test_the_middle_of_a_huge_output_is_indexed_behind_the_answer(keep, st
 
 async def test_indexing_behind_starts_with_what_an_earlier_process_left(keep, store, tmp_path):
     answer = await keep.answer(completed(tmp_path, HUGE), REQUEST)
-    later = Keep(store, tmp_path / "queue")
+    later = Keep(lambda: store, tmp_path / "queue")
     async with trio.open_nursery() as nursery:
         nursery.start_soon(later.index_behind)
         with trio.fail_after(30):

@@ -15,7 +15,7 @@ import pytest
 
 import kb
 from kb import CAP_BYTES, Store
-from kb.chunk import TARGET_BYTES
+from kb.chunks import TARGET_BYTES
 from kb.indexing import About
 
 LARGE = {

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kb.chunk import CAP_BYTES
 from kb.chunkers import CARRIED, CHUNKERS, RESUMED
 from kb.chunking import chunk_next
+from kb.chunks import CAP_BYTES
 from kb.detect import Detected
 
 PIECES = st.sampled_from(
