@@ -19,6 +19,7 @@ class Box(Protocol):
     """One sandbox, from its making until everything in it is gone. See `executor.cells.Cell`."""
 
     handed_over: Mapping[str, Any]
+    before: Mapping[str, Any] | None  # how a live project was, until it is put back
 
     @property
     def owner(self) -> tuple[int, int]:
@@ -35,6 +36,10 @@ class Box(Protocol):
     async def message(self) -> Mapping[str, Any]: ...
 
     def take_fds(self) -> list[int]: ...
+
+    def end(self) -> None: ...
+
+    async def ended(self) -> None: ...
 
 
 class Meter(Protocol):

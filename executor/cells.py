@@ -198,18 +198,6 @@ class Cell:
             self.before = None  # the supervisor has put protected paths back
         return message
 
-    async def undo(self, before: Mapping[str, Any]) -> Sequence[str]:
-        """Put protected paths back for a cell that was lost; those that were put back.
-
-        Raises:
-            SandboxError: that failed.
-        """
-        await self.order(b"undo", description.pack_before(before))
-        message = await self.message()
-        if "undone" not in message:
-            raise SandboxError(str(message.get("error", "the cell's supervisor was killed")))
-        return list(message["undone"])
-
     def take_fds(self) -> list[int]:
         """The open files behind `handed_over`, in its order; the caller closes them."""
         fds, self._fds = self._fds, []

@@ -6,14 +6,14 @@ supervisor does not live to, or not in time: by memory, or by how much there is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import trio
 
 from executor.box import Box
-from executor.cells import Cell
+from executor.description import pack_before
 from executor.errors import SandboxError
 from executor.model import Limits
 from executor.placement import Layout
@@ -30,14 +30,21 @@ async def make_good(open_box: OpenBox, job: Job, layout: Layout, lost: Box) -> S
     Raises:
         SandboxError: they could not be put back.
     """
-    before = lost.before if isinstance(lost, Cell) else None
-    if not isinstance(lost, Cell) or before is None:
+    before = lost.before
+    if before is None:
         return ()
     with trio.CancelScope(shield=True, deadline=trio.current_time() + UNDO_S_MAX):
         lost.end()
         await lost.ended()  # and all that ran in it
         unguarded = replace(job, limits=Limits(), warm=False, guarded=False)
-        async with open_box(unguarded, layout) as (cell, _):
-            assert isinstance(cell, Cell)
-            return await cell.undo(before)
+        async with open_box(unguarded, layout) as (other, _):
+            return await _undo(other, before)
     raise SandboxError("what the run made of protected paths could not be put back in time")
+
+
+async def _undo(box: Box, before: Mapping[str, Any]) -> Sequence[str]:
+    await box.order(b"undo", pack_before(before))
+    message = await box.message()
+    if "undone" not in message:
+        raise SandboxError(str(message.get("error", "its supervisor was killed")))
+    return list(message["undone"])

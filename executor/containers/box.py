@@ -39,6 +39,7 @@ class ContainerBox:
     def __init__(self, container: Container, folder: Path) -> None:
         self.owner = (os.geteuid(), os.getegid())
         self.handed_over: Mapping[str, Any] = {}
+        self.before: Mapping[str, Any] | None = None
         self.container = container
         self._link = container.link
         self._folder = folder  # for the sockets that stand for the container's
@@ -134,7 +135,12 @@ class ContainerBox:
                 self.handed_over, self._fds = said, fds
             elif "changes" in said:
                 (self._changes,) = fds
-            elif not said.keys() & {"ready", "before"}:  # nobody could put it back for it
+            elif "before" in said:
+                if not self.container.spec.shipped:  # a copy is lost with its container
+                    self.before = said["before"]
+            elif "ready" not in said:
+                if "run" not in said and said.keys() & {"exit", "report", "ended"}:
+                    self.before = None
                 return said
 
     async def _lost(self) -> Mapping[str, Any]:
@@ -168,6 +174,13 @@ class ContainerBox:
             os.close(fd)
         for path in self._listening.values():
             path.unlink(missing_ok=True)
+
+    async def ended(self) -> None:
+        """See `Cell.ended`."""
+        with contextlib.suppress(SandboxError):  # one that has ended can't be killed
+            await self.container.engine.call("kill", self.container.id)
+        with contextlib.suppress(SandboxError):
+            await self.container.engine.call("wait", self.container.id)
 
     async def _order(
         self, name: str, packed: bytes, described: Sequence[bytes | str], **more: object

@@ -130,10 +130,9 @@ class ContainerPlace:
             shipped=self.host is None,
             limits=of_box(job.limits),
         )
+        guarded = project_files.guarded(self.search, access) if job.guarded else Guarded()
         if self.host is None:
-            watched = project_files.guarded(self.search, access)
-            return spec, Guarded(watched=(*watched.protected, *watched.watched))
-        guarded = project_files.guarded(self.search, access)
+            return spec, Guarded(watched=(*guarded.protected, *guarded.watched))
         return self._mounted(spec, guarded, job.profile, self.host), guarded
 
     def _mounted(

@@ -255,7 +255,7 @@ ATTACKS = (
         "A32",
         "take over core_pattern, modprobe, uevent_helper, binfmt_misc",
         Stopped(
-            "Landlock, no /sys",
+            "Landlock, of /sys no more than two files to read (R)",
             (
                 "^/proc/sys/kernel/core_pattern E",
                 "^/proc/sys/kernel/modprobe E",
@@ -278,7 +278,7 @@ ATTACKS = (
         "A33",
         "loosen one's own control group, release_agent, mount a cgroup file system",
         Stopped(
-            "cgroup namespace, no /sys, seccomp",
+            "cgroup namespace, of /sys no more than two files to read (R), seccomp",
             (
                 "^list (ENOENT|EACCES)$",
                 "^files found: False$",

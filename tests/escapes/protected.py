@@ -19,7 +19,6 @@ from tests.escapes.attack import (
     Attack,
     Control,
     NotApplicable,
-    NotStopped,
     Stopped,
     Words,
     python,
@@ -251,7 +250,7 @@ put() { printf '#!/bin/sh\\ntouch @proof@\\n' > $1 && chmod +x $1 && echo "$1 wr
 put .git/hooks/post-index-change; put tools/hooks/post-index-change; put own/hooks/post-index-change
 mv tools t && mkdir -p tools/hooks && put tools/hooks/post-index-change
 mv own/hooks own/h && mkdir own/hooks && put own/hooks/post-index-change
-touch main.txt
+cp main.txt m && mv m main.txt
 echo planted
 """)
 
@@ -554,16 +553,9 @@ ATTACKS = (
         Stopped(
             "programs are ended first, and another cell puts back what a lost one left",
             by_b="a copy is written to, which is not brought over then",
+            by_c="programs are ended first, and another container puts back what a lost one left",
         ),
-        PLANT_AND_FILL,
         scenario=_supervisor_is_outlived,
-        limits=TIGHT,
-        profile="build",
-        c=NotStopped(
-            "where the container is killed with its run, what that made of protected paths stays",
-            (),
-            tuple(Status),
-        ),
     ),
     Attack(
         "X28",

@@ -137,3 +137,13 @@ async def test_a_bound_file_is_there_as_file_content(language, run_or_skip, proj
     (project / "data.txt").write_text("".join(f"line {n} — ü\n" for n in range(500)))
     result = await run_or_skip(language, COUNT_LINES[language], bind_file="data.txt")
     assert result.stdout.text.split() == ["500"], result.stderr.text
+
+
+async def test_of_sys_r_sees_where_malloc_looks_and_nothing_else(run_or_skip):
+    """Two files, to read."""
+    code = 'for (f in list.files("/sys", recursive = TRUE)) cat(f, file.access(f, 2), "\\n")'
+    result = await run_or_skip("r", code)
+    assert result.status is Status.OK, result.stderr.text
+    pages = "kernel/mm/transparent_hugepage"
+    allowed = {f"{pages}/{name} -1 " for name in ("enabled", "hpage_pmd_size")}
+    assert set(result.stdout.text.splitlines()) <= allowed

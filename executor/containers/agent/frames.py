@@ -6,11 +6,11 @@ raw bytes. What programs read and write, and what they say to the proxy, goes by
 DATA with their bytes, END when no more come. Of each channel at most WINDOW_BYTES may be under way
 unacknowledged (ACK says how many were delivered), so that one that nobody reads blocks no other.
 
-Orders: `discover`; `cell` with its description, then `run`, `begin`, `interrupt`, `report`, `stop`
-as in `spawner.wire`. `channels` of an order lists its descriptors behind the description: what the
-program reads is (number, "read"), what it writes (number, "written"), and (0, size) is input of
-which all follows the description. Messages: {"hello": …} once, then what the supervisor says.
-{"artifacts": …} comes with the numbers of channels on which their contents follow;
+Orders: `discover`; `cell` with its description, then `run`, `begin`, `interrupt`, `report`, `stop`,
+`undo` as in `spawner.wire`. `channels` of an order lists its descriptors behind the description:
+what the program reads is (number, "read"), what it writes (number, "written"), and (0, size) is
+input of which all follows the description. Messages: {"hello": …} once, then what the supervisor
+says. {"artifacts": …} comes with the numbers of channels on which their contents follow;
 {"connected": port} opens one.
 """
 

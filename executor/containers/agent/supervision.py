@@ -38,11 +38,16 @@ def supervise(control: socket.socket, cell: Description, files: int = -1) -> Non
         session.serve(control, cell, tree.Handles(scratch[0]))
         return
     message, fds, _, _ = socket.recv_fds(control, 64, RUN_FDS)
+    if message == b"undo":
+        send(control, {"undone": project.undo(given, Description(fds[0]).data)})
+        return
     if message != b"run" or len(fds) != RUN_FDS:
         return  # the server is gone or has changed its mind
     run = Description(fds[0])
     tree.place_files(run)
     before = project.look(given)
+    if before.state is not None:
+        send(control, {"before": before.told()})
     confinement = Confinement(
         given["access"], False, run.data["rlimits"], cell.blob(given["seccomp"])
     )
