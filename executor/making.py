@@ -66,8 +66,9 @@ class Maker:
 
 
 async def bury(remains: Remains) -> None:
-    """Take it away once everything in the cell is dead."""
+    """End the cell if it still lives, and take all away once everything in it is dead."""
     if remains.cell:
+        remains.cell.end()
         await remains.cell.ended()
     while remains.group and not remains.group.remove():  # noqa: ASYNC110 - the kernel tells nobody
         await trio.sleep(0.01)

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import trio
@@ -22,15 +23,15 @@ from executor.errors import SandboxError
 AGE_S_MAX = 600.0  # of what waits, and of a use that still counts
 PEAK_S = 60.0  # as many are kept as were wanted at once within such a time
 BURST_S = 0.5  # uses that begin within such a time are one burst, as of a batch of commands
-MAKING_S_MIN = 0.005
 BURST_MAX = 64  # of one burst: what waits has descriptors open
+MAKING_S_MIN = 0.005  # no making counts as shorter: that bounds how many are made at once
 REFILL_S = 1.0  # of a burst as many are kept as can be made in such a time, one by one
 AT_ONCE_S = 0.05  # what takes no longer to make, together, is made at once: much of it is waiting
 USES_MIN = 2  # what is used once may never be used again
 USES_MAX = 256
 KINDS_MAX = 64
 LOOK_S = 5.0  # between two looks at age and memory
-MEMORY_S = 0.25  # so long holds what was seen of the machine's memory
+PRESSURE_S = 0.25  # so long holds what was seen of the machine's memory and our descriptors
 RETRY_S = 60.0  # after one could not be made
 ROUNDS = 24  # of the scheduler, in which an answer comes from the end of its run to its client
 GUESS_BYTES = 24 << 20  # what one takes before the first of its kind is measured
@@ -83,7 +84,6 @@ class _Stock(Generic[K, M]):
     kind: K
     members: list[M] = field(default_factory=list)
     uses: deque[_Use] = field(default_factory=lambda: deque(maxlen=USES_MAX))
-    burst: deque[float] = field(default_factory=lambda: deque(maxlen=USES_MAX))
     in_use: int = 0
     making: int = 0
     awaited: int = 0  # how many of those being made somebody waits for
@@ -100,10 +100,8 @@ class _Stock(Generic[K, M]):
 
     def begin_use(self, now: float) -> None:
         self.in_use += 1
-        while self.burst and self.burst[0] <= now - BURST_S:
-            self.burst.popleft()
-        self.burst.append(now)
-        self.uses.append(_Use(now, self.in_use, len(self.burst)))
+        before = takewhile(lambda use: use.at > now - BURST_S, reversed(self.uses))
+        self.uses.append(_Use(now, self.in_use, 1 + sum(1 for _ in before)))
 
     def wanted(self, now: float) -> int:
         """How many should wait."""
@@ -134,7 +132,7 @@ class Pool(Generic[K, M]):
         self._budget = budget
         self._stocks: dict[Hashable, _Stock[K, M]] = {}
         self._stir = trio.Event()
-        self._memory_seen = (float("-inf"), False)  # when, and whether it was short
+        self._pressure_seen = (float("-inf"), False)  # when, and whether something was short
 
     @property
     def state(self) -> tuple[PoolState, ...]:
@@ -203,9 +201,9 @@ class Pool(Generic[K, M]):
     def _to_fill(self) -> Iterator[_Stock[K, M]]:
         """What to make now: the kind used last comes first."""
         now = trio.current_time()
-        being_made_s = sum(stock.making * stock.making_s for stock in self._stocks.values())
         if self._is_busy():
             return
+        being_made_s = sum(stock.making * stock.making_s for stock in self._stocks.values())
         for stock in sorted(self._stocks.values(), key=_Stock.used_at, reverse=True):
             for _ in range(len(stock.members) + stock.making, stock.wanted(now)):
                 if being_made_s and being_made_s + stock.making_s > AT_ONCE_S:
@@ -216,8 +214,8 @@ class Pool(Generic[K, M]):
                 yield stock
 
     def _afford(self, wanted: _Stock[K, M]) -> bool:
-        """Whether there is memory for one more, if need be in place of what was used before it."""
-        if self._memory_is_short():
+        """Whether there is room for one more, if need be in place of what was used before it."""
+        if self._is_short():
             return False
         others = sorted(self._stocks.values(), key=_Stock.used_at)
         coming = sum(stock.making * stock.bytes_each for stock in self._stocks.values())
@@ -248,9 +246,9 @@ class Pool(Generic[K, M]):
             self._stir.set()
 
     def _give_up(self) -> None:
-        """What is old, what nobody wants any more, and all when memory is short."""
+        """What is old, what nobody wants any more, and all when memory or descriptors are short."""
         now = trio.current_time()
-        short = any(stock.members for stock in self._stocks.values()) and self._memory_is_short()
+        short = any(stock.members for stock in self._stocks.values()) and self._is_short()
         for key, stock in list(self._stocks.items()):
             wanted = 0 if short else stock.wanted(now)
             old = [member for member in stock.members if member.made_at < now - AGE_S_MAX]
@@ -267,11 +265,12 @@ class Pool(Generic[K, M]):
                 for member in stock.members:
                     self._bury(member)
 
-    def _memory_is_short(self) -> bool:
-        at, short = self._memory_seen
-        if trio.current_time() >= at + MEMORY_S:
+    def _is_short(self) -> bool:
+        """Whether the machine's memory is, or this process's descriptors."""
+        at, short = self._pressure_seen
+        if trio.current_time() >= at + PRESSURE_S:
             short = pressure.is_short()
-            self._memory_seen = (trio.current_time(), short)
+            self._pressure_seen = (trio.current_time(), short)
         return short
 
     def _empty(self) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 MEMORY = Path("/proc/meminfo")
 # See Documentation/accounting/psi.rst of the kernel; not every kernel has it.
 STALLS = Path("/proc/pressure/memory")
-AVAILABLE_MIN = 0.08  # of all memory
 DESCRIPTORS = Path("/proc/self/fd")
-DESCRIPTORS_MAX = 0.6  # of what this process may have open: the others are for runs
+AVAILABLE_MIN = 0.08  # of all memory
 STALLED_MAX = 10.0  # per cent of the last ten seconds in which some process waited for memory
+DESCRIPTORS_MAX = 0.6  # of what this process may have open: the others are for runs
 
 
 def is_short(memory: Path = MEMORY, stalls: Path = STALLS) -> bool:
@@ -20,11 +20,12 @@ def is_short(memory: Path = MEMORY, stalls: Path = STALLS) -> bool:
     return (
         _available(memory) < AVAILABLE_MIN
         or _stalled(stalls) > STALLED_MAX
-        or _open(DESCRIPTORS) > DESCRIPTORS_MAX
+        or _descriptors_used(DESCRIPTORS) > DESCRIPTORS_MAX
     )
 
 
 def _available(file: Path) -> float:
+    """The share of all memory that can still be had."""
     try:
         rows = (line.split() for line in file.read_text().splitlines())
         sizes = {row[0]: int(row[1]) for row in rows if len(row) > 1}
@@ -34,6 +35,7 @@ def _available(file: Path) -> float:
 
 
 def _stalled(file: Path) -> float:
+    """Per cent of the last ten seconds."""
     try:
         words = file.read_text().split()
         return float(next(word for word in words if word.startswith("avg10=")).partition("=")[2])
@@ -41,7 +43,8 @@ def _stalled(file: Path) -> float:
         return 0.0
 
 
-def _open(folder: Path) -> float:
+def _descriptors_used(folder: Path) -> float:
+    """The share of the descriptors that this process may have."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit == resource.RLIM_INFINITY:
         return 0.0

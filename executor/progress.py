@@ -143,7 +143,8 @@ class Progress:
             artifacts=self.artifacts,
             changed_files=_changed(end) if end else (),
             connections=tuple(self.connections),
-            changed_files_omitted=end.changed_omitted if end else bool(self.undone),
+            # What a lost supervisor did not tell counts as one change, as an unknown state does.
+            changed_files_omitted=end.changed_omitted if end else int(bool(self.undone)),
             undone_paths=tuple(map(readable, end.undone if end else self.undone)),
             phase=end.phase if end else "run",
             message=self.failure or (outcome.meaning_of(end) if end else "") or self.note,

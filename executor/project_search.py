@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from executor import repositories
 from executor.errors import RequestError
 from policy import HiddenPaths
 from policy.secrets import is_secret_name
@@ -17,9 +18,6 @@ from policy.secrets import is_secret_name
 # Installed packages and version control: large, and what lies there is not the project's own.
 NOT_SEARCHED = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
 ENTRIES_MAX = 2_000_000
-# Below a bare repository's own folder; the second stands for the first where that lies elsewhere.
-BARE_PARTS = frozenset({"objects", "commondir"})
-REPOSITORY_MARKS = BARE_PARTS | {".git", "HEAD"}
 # The coarsest time stamps of folders in use: FAT's, of 2 s.
 SETTLED_NS = 2_000_000_000
 
@@ -131,11 +129,11 @@ class ProjectSearch:
 
     def _listed(self, path: str, state: tuple[int, int, int]) -> _Folder:
         folders, named, denied, entries = [], [], [], 0
-        marks = set()
+        marks: set[str] = set()
         with os.scandir(path) as listing:
             for entry in listing:
                 entries += 1
-                if entry.name in REPOSITORY_MARKS:
+                if entry.name in repositories.MARKS:
                     marks.add(entry.name)
                 is_folder = entry.is_dir(follow_symlinks=False)
                 if self._denied.covers(entry.path):
@@ -144,12 +142,10 @@ class ProjectSearch:
                     named.append(entry.path)
                 elif is_folder and entry.name not in NOT_SEARCHED:
                     folders.append(entry.path)
-        repositories = [f"{path}/.git"] if ".git" in marks else []
-        if "HEAD" in marks and len(marks & BARE_PARTS) > 0:
-            repositories.append(path)
-        return _Folder(
-            *(state, tuple(folders), tuple(named), tuple(denied), tuple(repositories), entries)
-        )
+        found = [f"{path}/.git"] if ".git" in marks else []
+        if "HEAD" in marks and marks & repositories.BARE_PARTS:
+            found.append(path)
+        return _Folder(state, tuple(folders), tuple(named), tuple(denied), tuple(found), entries)
 
 
 def _is_there(path: str, is_kind: Callable[[int], bool] = lambda mode: True) -> bool:

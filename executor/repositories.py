@@ -17,6 +17,10 @@ PROTECTED_IN_GIT = (
     "info/attributes",
 )
 PROTECTED_IN_WORKTREE = ("commondir", "config.worktree")
+# A bare repository's own folder has a HEAD, and one of these: where `objects` lies elsewhere,
+# `commondir` says where.
+BARE_PARTS = frozenset({"objects", "commondir"})
+MARKS = BARE_PARTS | {".git", "HEAD"}
 CONFIGURATIONS = ("config", "config.worktree")
 CONFIGURATION_BYTES_MAX = 1 << 20
 # git-config(1): core.hooksPath, include.path, includeIf.*.path; a program's `path` no less.
@@ -92,8 +96,7 @@ def is_made_dangerous(path: str, existed: Container[str], exists: Container[str]
 
 def _is_bare(beside: str, paths: Container[str]) -> bool:
     """Whether git takes a folder for a repository: its configuration may come later."""
-    parts = (f"{beside}objects", f"{beside}commondir")
-    return f"{beside}HEAD" in paths and any(part in paths for part in parts)
+    return f"{beside}HEAD" in paths and any(f"{beside}{part}" in paths for part in BARE_PARTS)
 
 
 def linked(project: Path) -> tuple[str, ...]:

@@ -181,8 +181,6 @@ class Supply:
                 if self._is_busy() and self._unburied() < LINGERING_MAX:
                     with trio.move_on_after(RUSH_S):
                         await self._calm.wait()
-                if remains.cell:
-                    remains.cell.end()
                 with trio.move_on_after(BURIAL_S_MAX):
                     await bury(remains)
 

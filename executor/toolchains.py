@@ -182,13 +182,12 @@ class Toolchains:
         return None, f"{how}: {said[-300:]}" if said else how
 
     def _hello_job(self, candidate: runtimes.Candidate, layout: Layout) -> Job:
-        inside = self._cwd if candidate.project_specific else layout.job
         program = runtimes.prepare(
             candidate,
             code=candidate.language.hello,
             job_dir=layout.job,
             scratch_dir=layout.scratch,
-            cwd=inside,
+            cwd=self._folder(candidate, layout),
         )
         return self._job(program, candidate, layout, shown=self._caches.shown(candidate))
 
@@ -210,17 +209,23 @@ class Toolchains:
         layout: Layout,
         shown: tuple[tuple[str, str], ...] = (),
     ) -> Job:
-        """In an empty folder: what a project's files do to an interpreter that starts beside them
-        says nothing of the next project, for which the answer is kept, too."""
         return job_of(
             program,
             candidate,
             layout,
-            cwd=self._cwd if candidate.project_specific else layout.scratch,
+            cwd=self._folder(candidate, layout),
             limits=PROBE_LIMITS,
             shown=shown,
             warm=False,
         )
+
+    def _folder(self, candidate: runtimes.Candidate, layout: Layout) -> str:
+        """Where a probe runs: where no files are but its own, which no host has in its place.
+
+        What a project's files do to an interpreter that starts beside them says nothing of the next
+        project, for which the answer is kept, too.
+        """
+        return self._cwd if candidate.project_specific else layout.job
 
 
 def _key(candidate: runtimes.Candidate) -> str:

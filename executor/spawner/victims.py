@@ -34,8 +34,10 @@ class _Score:
             yield
             return
         os.pwrite(self._fd, SCORE, 0)
-        yield
-        os.pwrite(self._fd, self._own, 0)
+        try:
+            yield
+        finally:  # a forked process never comes here: it becomes a program, or ends
+            os.pwrite(self._fd, self._own, 0)
 
 
 score = _Score()

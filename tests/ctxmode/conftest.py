@@ -1,4 +1,9 @@
-"""A store and a project on disk."""
+"""A store, a project on disk, and another process of the same interpreter."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -18,6 +23,24 @@ def config(tmp_path):
     (tmp_path / "outside.txt").write_text("outside\n")
     (project / "way-out").symlink_to(tmp_path / "outside.txt")
     return Config(project.resolve(), (tmp_path / "home").resolve(), tmp_path / "data")
+
+
+@pytest.fixture
+def started(tmp_path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs a program in an interpreter and with data of its own, and nothing to read."""
+
+    def start(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", program, *arguments],
+            check=False,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "CONTEXT_MODE_DIR": str(tmp_path / "data")},
+            stdin=subprocess.DEVNULL,
+        )
+
+    return start
 
 
 @pytest.fixture

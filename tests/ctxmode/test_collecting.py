@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 PROGRAM = """
@@ -19,15 +15,7 @@ print(gc.get_freeze_count() > len(sys.modules))
 
 
 @pytest.mark.parametrize("arguments", [["serve"], ["serve", "--http"], ["doctor"]], ids=" ".join)
-def test_a_verb_works_with_the_collector_on_and_ends_without_it(tmp_path, arguments):
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *arguments],
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "CONTEXT_MODE_DIR": str(tmp_path / "data")},
-        stdin=subprocess.DEVNULL,
-    )
+def test_a_verb_works_with_the_collector_on_and_ends_without_it(started, arguments):
+    done = started(PROGRAM, *arguments)
     assert done.stdout.split()[:2] == ["True", "True"], done.stderr
     assert done.stdout.split()[-1] == "True"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -20,29 +17,25 @@ sys.exit(code)
 HEAVY = {"trio", "mcp", "pydantic", "rich", "sqlite3", "tree_sitter", "pygments", "docker", "httpx"}
 
 
-def imported(tmp_path: Path, *arguments: str) -> set[str]:
+@pytest.fixture
+def imported(started) -> Callable[..., set[str]]:
     """The modules that one use of the command loads."""
-    environment = {**os.environ, "CONTEXT_MODE_DIR": str(tmp_path / "data")}
-    done = subprocess.run(
-        [sys.executable, "-c", PROBE, *arguments],
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-    )
-    assert done.returncode == 0, done.stderr
-    return set(done.stderr.split())
+
+    def load(*arguments: str) -> set[str]:
+        done = started(PROBE, *arguments)
+        assert done.returncode == 0, done.stderr
+        return set(done.stderr.split())
+
+    return load
 
 
 @pytest.mark.parametrize("arguments", [("--version",), ("--help",)], ids=str)
-def test_what_only_tells_loads_none_of_the_rooms(tmp_path: Path, arguments):
-    assert not imported(tmp_path, *arguments) & {*HEAVY, "executor", "policy", "kb", "runtimes"}
+def test_what_only_tells_loads_none_of_the_rooms(imported, arguments):
+    assert not imported(*arguments) & {*HEAVY, "executor", "policy", "kb", "runtimes"}
 
 
-def test_a_run_loads_neither_the_protocol_nor_what_draws_tables(tmp_path: Path):
-    loaded = imported(tmp_path, "run", "shell", "-c", "true")
+def test_a_run_loads_neither_the_protocol_nor_what_draws_tables(imported):
+    loaded = imported("run", "shell", "-c", "true")
     assert "trio" in loaded
     assert not loaded & {"mcp", "pydantic", "rich", "pygments", "docker", "httpx", "h11"}
     unused = {"ctxmode.bugs", "ctxmode.diagnosis", "executor.network.proxy", "executor.containers"}

@@ -1,0 +1,23 @@
+"""Whom the kernel ends first when memory runs out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from executor.spawner import victims
+
+OWN = Path("/proc/self/oom_score_adj")
+
+
+def test_what_forks_is_exposed_only_meanwhile_also_if_that_fails():
+    before = int(OWN.read_text())
+    score = victims._Score()
+    score.open()
+    with pytest.raises(BlockingIOError), score.raised():
+        assert int(OWN.read_text()) == max(before, int(victims.SCORE))
+        raise BlockingIOError  # as a fork does where there are too many processes
+    os.close(score._fd)
+    assert int(OWN.read_text()) == before
