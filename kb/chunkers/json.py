@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from kb.chunkers import json_containers
+from kb.chunkers.json_containers import IDENTITY, IDENTITY_BYTES
 from kb.chunks import MERGE_BYTES, TARGET_BYTES, Mark
 
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)|[{}\[\],]', re.DOTALL)
 _REST_OF_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+("?)', re.DOTALL)
 _SPACE = re.compile(rb"[\s,]*")
-
-_IDENTITY = (b"name", b"title", b"label", b"path", b"key", b"slug", b"id")
-"""Fields whose value names the record they stand in, the most telling first."""
 
 _PATH_ENDS = 6
 """Of a deeper path the outermost and the innermost so many elements are told."""
@@ -44,7 +43,7 @@ class _Container:
     value: str | None = None
     told: bool = False
     identity: bytes = b""
-    identity_rank: int = len(_IDENTITY)
+    identity_rank: int = len(IDENTITY)
     items: list[tuple[int, int, str]] = field(default_factory=list)
 
     @property
@@ -94,27 +93,53 @@ class Scan:
 
     def marks(self) -> Iterator[Mark]:
         """To be exhausted before `state` is asked for."""
-        data, stack = self._data, self._stack
-        token: re.Match[bytes] | None = None
-        for token in _TOKEN.finditer(data, self._after_string()):
-            at, end = token.span()
-            char, top = data[at], stack[-1]
-            if char == 0x22:
-                if top.is_object and top.key is None:
-                    top.key = data[at + 1 : min(end - 1, at + 200)]
-            elif char == 0x2C:
-                yield from self._end_item(top, at, at + 1)
-            elif char in b"{[":
-                stack.append(_Container(at, char == 0x7B, self._name(top), end))
-            elif len(stack) > 1:
-                yield from self._close(at, end)
-            while len(stack) > self._spread and end - stack[self._spread].start > TARGET_BYTES:
-                yield from self._spread_out()
-        if token is not None and data[token.start()] == 0x22 and not token.group(1):
-            self._in_string, self._in_escape = True, token.end() < len(data)
-        if len(stack) > 1:
+        position: int | None = self._after_string()
+        while position is not None:
+            position = yield from self._marks_from(position)
+        if len(self._stack) > 1:
             yield from self._cut_off()
         yield from self._flush()
+
+    def _marks_from(self, position: int) -> Generator[Mark, None, int | None]:
+        """The marks up to a container that is passed over, or to the end; where to go on."""
+        data, stack = self._data, self._stack
+        token: re.Match[bytes] | None = None
+        for token in _TOKEN.finditer(data, position):
+            at, end = token.span()
+            char, top = data[at], stack[-1]
+            passed = None
+            if char == 0x22:
+                if top.is_object and top.key is None:
+                    top.key = data[at + 1 : min(end - 1, at + IDENTITY_BYTES)]
+            elif char == 0x2C:
+                yield from self._end_item(top, at, at + 1)
+            elif char not in b"{[":
+                yield from self._close(at, end)
+            elif passed := self._small_end(at):
+                yield from self._pass_over(top, at, passed)
+            else:
+                stack.append(_Container(at, char == 0x7B, self._name(top), end))
+            end = passed or end
+            while len(stack) > self._spread and end - stack[self._spread].start > TARGET_BYTES:
+                yield from self._spread_out()
+            if passed:
+                return passed
+        if token is not None and data[token.start()] == 0x22 and not token.group(1):
+            self._in_string, self._in_escape = True, token.end() < len(data)
+        return None
+
+    def _small_end(self, at: int) -> int | None:
+        """Where a container ends that begins here, if it is sure to be no more than one chunk."""
+        if len(self._stack) == 1 and not self._lines:
+            return None  # the items of the only value are told
+        return json_containers.end(self._data, at, TARGET_BYTES)
+
+    def _pass_over(self, top: _Container, at: int, end: int) -> Iterator[Mark]:
+        """What opening and closing a container comes to that is never spread."""
+        identity = json_containers.identity(self._data[at:end])
+        top.value = f"{self._name(top)} {_decoded(identity)}".strip()
+        if len(self._stack) == 1:
+            yield from self._end_item(top, end, end)
 
     def _after_string(self) -> int:
         """Where the tokens begin, behind a string that an earlier part began."""
@@ -176,6 +201,8 @@ class Scan:
         return f"[{container.count}]"
 
     def _close(self, at: int, end: int) -> Iterator[Mark]:
+        if len(self._stack) == 1:
+            return  # it was never opened
         yield from self._end_item(self._stack[-1], at, at)
         closed = self._stack.pop()
         parent = self._stack[-1]
@@ -203,7 +230,7 @@ class Scan:
         top.count += 1
         if told:
             return
-        if key in _IDENTITY and value is None and end - start < 200:
+        if key in IDENTITY and value is None and end - start < IDENTITY_BYTES:
             self._identify(top, key, self._data[start:end])
         if len(self._stack) <= self._spread:
             yield from self._add(start, end, name)
@@ -211,10 +238,10 @@ class Scan:
             top.items.append((start, end, name))
 
     def _identify(self, record: _Container, key: bytes, item: bytes) -> None:
-        rank = _IDENTITY.index(key)
+        rank = IDENTITY.index(key)
         if rank < record.identity_rank:
             record.identity_rank = rank
-            record.identity = item.partition(b":")[2].strip().strip(b'"')
+            record.identity = json_containers.value(item)
 
     def _spread_out(self) -> Iterator[Mark]:
         """The outermost container that might have fitted in one chunk has outgrown it."""
