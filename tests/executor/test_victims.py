@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -12,12 +13,17 @@ from executor.spawner import victims
 OWN = Path("/proc/self/oom_score_adj")
 
 
+def fork_in_vain(exposed: int) -> NoReturn:
+    """As where there are too many processes."""
+    assert int(OWN.read_text()) == exposed
+    raise BlockingIOError
+
+
 def test_what_forks_is_exposed_only_meanwhile_also_if_that_fails():
     before = int(OWN.read_text())
     score = victims._Score()
     score.open()
     with pytest.raises(BlockingIOError), score.raised():
-        assert int(OWN.read_text()) == max(before, int(victims.SCORE))
-        raise BlockingIOError  # as a fork does where there are too many processes
+        fork_in_vain(max(before, int(victims.SCORE)))
     os.close(score._fd)
     assert int(OWN.read_text()) == before
