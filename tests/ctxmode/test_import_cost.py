@@ -45,11 +45,11 @@ def test_a_run_loads_neither_the_protocol_nor_what_draws_tables(imported):
 KEEPING = {"sqlite3", "kb.store", "kb.chunkers", "ctxmode.library", "ctxmode.usage"}
 
 
-def test_a_run_that_prints_little_loads_nothing_of_what_keeps_and_searches(tmp_path: Path):
-    loaded = imported(tmp_path, "run", "shell", "-c", "true")
+def test_a_run_that_prints_little_loads_nothing_of_what_keeps_and_searches(imported):
+    loaded = imported("run", "shell", "-c", "true")
     assert not loaded & {*KEEPING, "ctxmode.answers", "ctxmode.searching", "ctxmode.batch"}
 
 
-def test_a_run_that_prints_much_loads_the_store_and_keeps_it(tmp_path: Path):
-    loaded = imported(tmp_path, "run", "shell", "-c", "seq 10000")
+def test_a_run_that_prints_much_loads_the_store_and_keeps_it(imported):
+    loaded = imported("run", "shell", "-c", "seq 10000")
     assert {"sqlite3", "kb.store"} <= loaded
