@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,26 +34,45 @@ def purge(db: sqlite3.Connection, wanted: Wanted) -> Purged:
 
 
 def _delete(db: sqlite3.Connection, chosen: list[int]) -> Purged:
-    chunks = text_bytes = 0
+    sizes = dict(db.execute("SELECT id, bytes_indexed FROM source"))
+    chunks = 0
     spools: dict[Path, None] = {}
-    vocabulary: set[str] = set()
     for source_id in chosen:
-        vocabulary |= _vocabulary(db, source_id)
-        count, size = db.execute(
-            "SELECT count(*), coalesce(sum(end_byte - start_byte), 0) FROM chunk"
-            " WHERE source_id = ?",
-            (source_id,),
-        ).fetchone()
-        chunks, text_bytes = chunks + count, text_bytes + size
+        counted = "SELECT count(*) FROM chunk WHERE source_id = ?"
+        chunks += db.execute(counted, (source_id,)).fetchone()[0]
         rows = db.execute("SELECT spool FROM pending WHERE source_id = ?", (source_id,))
         spools.update((Path(spool), None) for (spool,) in rows)
-        writing.delete_source(db, source_id)
-    writing.delete_words(db, vocabulary)
+    text_bytes = sum(sizes.pop(source_id) for source_id in chosen)
+    if chosen and sum(sizes.values()) <= text_bytes:
+        _keep_only(db, list(sizes), chosen)
+    else:
+        _take_out(db, chosen)
     return Purged(len(chosen), chunks, text_bytes, tuple(spools))
 
 
+def _take_out(db: sqlite3.Connection, chosen: Iterable[int]) -> None:
+    """Remove sources one by one from the indexes."""
+    vocabulary: set[str] = set()
+    for source_id in chosen:
+        vocabulary |= _vocabulary(db, source_id)
+        writing.delete_source(db, source_id)
+    writing.delete_words(db, vocabulary)
+
+
+def _keep_only(db: sqlite3.Connection, kept: Iterable[int], chosen: Iterable[int]) -> None:
+    """The same where it is most of the store: to empty the indexes and put back what stays takes
+    as long as that is large, and to take entries out as long as what goes is."""
+    writing.empty_indexes(db)
+    db.executemany("DELETE FROM source WHERE id = ?", ((source_id,) for source_id in chosen))
+    vocabulary: set[str] = set()
+    for source_id in kept:
+        writing.index_whole(db, source_id)
+        vocabulary |= _vocabulary(db, source_id)
+    writing.insert_words(db, frozenset(vocabulary), set())
+
+
 def _vocabulary(db: sqlite3.Connection, source_id: int) -> set[str]:
-    """The words that the source may be the last to have."""
+    """The words of a source."""
     rows = db.execute("SELECT body FROM chunk WHERE source_id = ?", (source_id,))
     return set().union(*(words.vocabulary(restored(body)) for (body,) in rows))
 

@@ -219,6 +219,13 @@ def rebuild_indexes(db: sqlite3.Connection) -> None:
         db.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
 
 
+def empty_indexes(db: sqlite3.Connection) -> None:
+    """Take every chunk out of both full-text indexes, and every word out of the vocabulary."""
+    for table in ("chunk_fts", "history_fts", "word_fts"):
+        db.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
+    db.execute("DELETE FROM word")
+
+
 def unindex(db: sqlite3.Connection, source_id: int) -> None:
     """Take a source's chunks out of the full-text index that has them; the text stays."""
     for table, view in _INDEXES:
