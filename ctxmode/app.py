@@ -259,11 +259,11 @@ class App:
 
 
 @asynccontextmanager
-async def open_app(config: Config, *, once: bool = False) -> AsyncIterator[App]:
+async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[App]:
     """Open a project: its storage, its rules, its sandbox. Closing ends every run.
 
-    `once` is for a single run: nothing is made ahead for a next one, and the store is opened when
-    something is to be kept.
+    With `sole_language` it is for a single run, of that language: nothing is made ahead for a next
+    one, and the store is opened when something is to be kept.
 
     Raises:
         ContextModeError: the storage cannot be written, a rule file cannot be read, or no
@@ -274,9 +274,9 @@ async def open_app(config: Config, *, once: bool = False) -> AsyncIterator[App]:
         rules = _rules(config)
         await trio.to_thread.run_sync(rules)  # a broken rule file is told at once
         settings, refused = await trio.to_thread.run_sync(engine_settings, config)
-        settings = replace(settings, once=once)
+        settings = replace(settings, sole_language=sole_language)
         keep = Keep(partial(_open_store, config), config.database.with_suffix(".queue"))
-        if not once:
+        if not sole_language:
             await trio.to_thread.run_sync(lambda: keep.store)
     try:
         with translated():

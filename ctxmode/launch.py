@@ -24,11 +24,11 @@ T = TypeVar("T")
 
 
 def with_app(
-    args: argparse.Namespace, action: Callable[[App], Awaitable[T]], *, once: bool = False
+    args: argparse.Namespace, action: Callable[[App], Awaitable[T]], *, sole_language: str = ""
 ) -> T:
     """Open the App of the project that the arguments name, do one thing with it, and close it.
 
-    `once` is for a single run, see `open_app`.
+    `sole_language` is that of a single run, see `open_app`.
     """
     config = replace(
         load_config(args.project),
@@ -37,7 +37,7 @@ def with_app(
     )
 
     async def opened() -> T:
-        async with open_app(config, once=once) as app:
+        async with open_app(config, sole_language=sole_language) as app:
             tell(told := app.notices)
             done = await action(app)
             tell(notice for notice in app.notices if notice not in told)

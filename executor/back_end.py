@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import trio
 
 import runtimes
 from executor import cgroup, instance, repositories, temporary
 from executor.box import Place
-from executor.budget import Budget
 from executor.errors import SandboxUnavailableError
 from executor.placement import Machine, placed
 from executor.project_search import ProjectSearch
@@ -21,6 +22,9 @@ from executor.removal import remove
 from executor.runner import OpenBox
 from executor.settings import Settings
 from executor.supply import Supply, open_supply
+
+if TYPE_CHECKING:
+    from executor.budget import Budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,8 @@ async def _cells(
     """
     here = ground.instance
     search_path = os.environ.get("PATH", os.defpath).split(":")
-    found = await trio.to_thread.run_sync(_discover, search_path, project, home)
+    rows = _languages(settings.sole_language)
+    found = await trio.to_thread.run_sync(_discover, rows, search_path, project, home)
     binds = {bind for d in found.values() for c in d.candidates for bind in c.binds}
     shown = {path for profile in settings.profiles.values() for path in profile.read}
     repository = await trio.to_thread.run_sync(repositories.linked, project)
@@ -93,15 +98,15 @@ async def _cells(
     stage = dict.fromkeys([str(project), *filter(os.path.exists, binds), *existing(sorted(shown))])
     # Staged as a whole: cells are shown what is put there later.
     stage |= dict.fromkeys((str(here.temporary), str(ground.state_dir / "caches")))
-    warm = settings.warm and not settings.once
-    budget = Budget(here.folder, here.id, settings.warm_bytes) if warm else None
+    warm = settings.warm and not settings.sole_language
+    budget = _budget(here, settings.warm_bytes) if warm else None
     machine = Machine(
         ProjectSearch(project), ground.hierarchy, ground.why_no_cgroup, here.temporary, repository
     )
-    async with (
-        placed(machine, list(stage), as_root=is_real_root()) as placement,
-        open_supply(placement, ground.hierarchy, budget, once=settings.once) as supply,
-    ):
+    once = bool(settings.sole_language)
+    supplied = partial(open_supply, hierarchy=ground.hierarchy, budget=budget, once=once)
+    as_root = is_real_root()
+    async with placed(machine, list(stage), supplied, as_root=as_root) as (placement, supply):
         yield BackEnd(
             placement,
             supply.open,
@@ -151,10 +156,26 @@ def open_ground(here: instance.Instance, state_dir: Path) -> Iterator[Ground]:
             remove(folder)
 
 
-def _discover(search_path: list[str], project: Path, home: Path) -> dict[str, runtimes.Discovery]:
+def _budget(here: instance.Instance, limit_bytes: int) -> Budget:
+    from executor.budget import Budget  # noqa: PLC0415 - where something waits for runs
+
+    return Budget(here.folder, here.id, limit_bytes)
+
+
+def _languages(sole: str) -> Sequence[runtimes.Language]:
+    """Those whose programs may be run; none where the only one is unknown, which its request's
+    check says."""
+    try:
+        return [runtimes.language(sole)] if sole else runtimes.LANGUAGES
+    except runtimes.UnknownLanguage:
+        return ()
+
+
+def _discover(
+    rows: Iterable[runtimes.Language], search_path: list[str], project: Path, home: Path
+) -> dict[str, runtimes.Discovery]:
     return {
-        row.name: runtimes.discover(row, search_path, project, home, os.environ)
-        for row in runtimes.LANGUAGES
+        row.name: runtimes.discover(row, search_path, project, home, os.environ) for row in rows
     }
 
 

@@ -15,13 +15,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
-from executor.pool import PoolState
-from executor.progress import Progress
-from executor.runner import Runner
+if TYPE_CHECKING:
+    from executor.pool import PoolState
+    from executor.progress import Progress
+    from executor.runner import Runner
 
 LINE_BYTES_MAX = 4096
 ANSWER_BYTES_MAX = 1 << 20

@@ -6,10 +6,10 @@ import contextlib
 import errno
 import os
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import trio
 
@@ -25,6 +25,8 @@ from executor.project_search import ProjectSearch
 from executor.removal import remove
 from executor.work_copy import WorkCopy
 from runtimes import Step
+
+T = TypeVar("T")
 
 LET_IN = (
     "as root put the project where others may read it (not below /root), or start as its owner: "
@@ -213,11 +215,16 @@ class Machine:
 
 @contextlib.asynccontextmanager
 async def placed(
-    machine: Machine, stage: Sequence[str], *, as_root: bool
-) -> AsyncIterator[Placement]:
-    """The strongest tier in which a program really ran, with its spawner.
+    machine: Machine,
+    stage: Sequence[str],
+    supplied: Callable[[Placement], contextlib.AbstractAsyncContextManager[T]],
+    *,
+    as_root: bool,
+) -> AsyncIterator[tuple[Placement, T]]:
+    """The strongest tier in which a program really ran, with its spawner, and what supplies cells.
 
-    `stage` are the paths besides the system's that cells may be given.
+    `stage` are the paths besides the system's that cells may be given. `supplied` is opened before
+    the trial, beside which it may begin cells; it is closed where the tier turns out not to work.
 
     Raises:
         SandboxUnavailableError: there is none; its remedy says what would help.
@@ -242,6 +249,7 @@ async def placed(
                     machine.temporary,
                     machine.repository,
                 )
+                supply = await stack.enter_async_context(supplied(placement))
                 supervisor = await _try(placement)
             except SandboxError as error:
                 reasons[tier] = str(error)
@@ -256,7 +264,7 @@ async def placed(
                 mapped_uid=spawner.uid if spawner.staged else None,
                 why_not_mapped=spawner.refused.get(str(machine.search.project), ""),
             )
-            yield replace(placement, isolation=Isolation(tier, layers(found)))
+            yield replace(placement, isolation=Isolation(tier, layers(found))), supply
             return
     text = "; ".join(f"tier {tier}: {reason}" for tier, reason in reasons.items())
     barred = as_root and os.strerror(errno.EACCES) in reasons.get("B", "")

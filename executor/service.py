@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
@@ -21,9 +21,7 @@ from executor.compiled import CompiledStore
 from executor.compiling import Compiler
 from executor.disk_call import DiskCall
 from executor.errors import RequestError
-from executor.jobs import session_call
 from executor.model import Isolation, Limits, Request, Result, Status
-from executor.pool import PoolState
 from executor.profile import Profile, ProjectAccess
 from executor.progress import Completed, Observe, OnOutput
 from executor.request import Checked, check
@@ -34,6 +32,9 @@ from executor.supply import Supply
 from executor.toolchain_caches import ToolchainCaches
 from executor.toolchains import LanguageReport, Toolchains
 from policy.script_texts import script_texts
+
+if TYPE_CHECKING:
+    from executor.pool import PoolState
 
 SHORT_CODE = 2_000  # characters: rules judge these in well below a hundredth of a second
 # Asked before every run, so that a rule written while a server runs holds from then on.
@@ -164,6 +165,8 @@ class Executor:
         if script is not None and await trio.to_thread.run_sync(self._is_hidden, script):
             # A session's scripts are read here, on the outside.
             raise RequestError(f"{script} is kept from programs", "name another script")
+        from executor.session_call import session_call  # noqa: PLC0415 - most runs have none
+
         call = session_call(checked, candidate)
         return await self._sessions.call(name, call, on_output, fresh=checked.request.fresh)
 

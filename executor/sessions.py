@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import trio
 
 from executor.errors import RequestError
 from executor.progress import Completed, OnOutput
 from executor.runner import Runner, open_network
-from executor.session import Call, Session
 
-Attended = tuple[Session, list[int]]
+if TYPE_CHECKING:
+    from executor.session import Call, Session
+
+    Attended = tuple[Session, list[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Sessions:
         self._open: dict[str, Session] = {}
         self._endings: dict[str, str] = {}  # why sessions ended, until their names are used again
         self._used = trio.Event()
-        self._attend, self._to_attend = trio.open_memory_channel[Attended](limits.count)
+        self._attend, self._to_attend = trio.open_memory_channel["Attended"](limits.count)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -57,6 +60,8 @@ class Sessions:
             await self._end(name, "")
         while True:
             await self._make_room(name)
+            from executor.session import Session  # noqa: PLC0415 - most servers have none
+
             session = self._open.setdefault(name, Session(self._runner, self._binds, call))
             async with session.lock, self._runner.slots:
                 if not session.over and await session.is_outdated():

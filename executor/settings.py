@@ -20,8 +20,8 @@ class Settings:
     runs, which may take `warm_bytes` of memory in all servers of the user together. `limits` are
     those of a request that gives none. `isolation` is
     "auto", for cells and only where none works containers, or "container"; their `runtime` is the
-    engine's own unless it is named. `once` is no user's to set: the executor is for a single run,
-    and makes nothing ahead for a next one.
+    engine's own unless it is named. `sole_language` is no user's to set: the executor is for
+    a single run, of that language, and makes nothing ahead for a next one.
     """
 
     inline_bytes: int = 4096
@@ -33,4 +33,4 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     isolation: str = "auto"
     runtime: str = ""
-    once: bool = False
+    sole_language: str = ""

@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING
 import trio
 
 from executor import cgroup
-from executor.budget import Budget
 from executor.cells import Cell
 from executor.description import pack_cell
 from executor.disk_call import DiskCall
 from executor.errors import SandboxError
 from executor.making import Maker, Remains, bury
 from executor.placement import Layout, Placement
-from executor.pool import Pool
 from executor.spare import Spare
-from executor.warmth import Kind, Waiting, WaitingRoom, kind_of
 
+# What waits ahead of its use is loaded where a server makes any.
 if TYPE_CHECKING:
+    from executor.budget import Budget
+    from executor.pool import Pool
     from executor.runner import Job
+    from executor.warmth import Kind, Waiting, WaitingRoom
 
 BURIAL_S_MAX = 10.0
 RUSH_S = 2.0
@@ -55,7 +56,6 @@ class Supply:
         self._placement = placement
         self._once = once
         self._maker = Maker(placement.spawner, placement.tier, hierarchy)
-        self._room = WaitingRoom(self._maker)
         self._spare = Spare(self._maker, self._end)
         if once:
             self._spare.want()
@@ -68,7 +68,11 @@ class Supply:
         self._describing = DiskCall()
         self.pool: Pool[Kind, Waiting] | None = None
         if budget is not None and placement.tier == "A":
-            self.pool = Pool(self._make, self._discard, self._is_busy, budget)
+            from executor.pool import Pool  # noqa: PLC0415
+            from executor.warmth import WaitingRoom  # noqa: PLC0415
+
+            make = partial(self._make, WaitingRoom(self._maker))
+            self.pool = Pool(make, self._discard, self._is_busy, budget)
 
     @contextlib.asynccontextmanager
     async def open(
@@ -116,6 +120,8 @@ class Supply:
         packed = pack_cell(spec)
         if self.pool is None or not job.warm or session:
             return _Wanted(packed)
+        from executor.warmth import kind_of  # noqa: PLC0415 - loaded with the pool
+
         run = job.spec(without_cgroup=self._maker.hierarchy is None)
         run = replace(run, limits=job.whole or job.limits)  # what is left is told with the run
         kind = kind_of(packed, spec, run, job.ahead, has_stdin=job.stdin is not None)
@@ -130,10 +136,10 @@ class Supply:
         with self.pool.use(wanted.kind):
             yield await self.pool.take(wanted.kind, wanted.fresh)
 
-    async def _make(self, kind: Kind) -> Waiting:
+    async def _make(self, room: WaitingRoom, kind: Kind) -> Waiting:
         remains = Remains(Layout(project=str(self._placement.project)))
         try:
-            return await self._room.make(kind, remains)
+            return await room.make(kind, remains)
         except BaseException:
             self._end(remains)
             raise

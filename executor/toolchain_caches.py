@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import json
 import os
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,7 +28,6 @@ from executor.profile import Profile, ProjectAccess
 from executor.program_job import job_of
 from executor.removal import remove
 from executor.runner import Job, Runner
-from executor.unpacking import unpack
 
 KEPT_MAX = 4  # toolchains come and go; this many of them keep their folders
 BUNDLE = ".caches.tar"
@@ -128,6 +126,10 @@ class ToolchainCaches:
         )
 
     def _unpack(self, key: str, bundles: list[Path]) -> None:
+        import tarfile  # noqa: PLC0415 - once in a toolchain's life
+
+        from executor.unpacking import unpack  # noqa: PLC0415
+
         """Put the folders in their place as a whole; none stands for "tried, to no avail"."""
         with contextlib.suppress(OSError, tarfile.TarError, SandboxError):
             partial = Path(tempfile.mkdtemp(dir=self._folder, prefix=".partial-"))

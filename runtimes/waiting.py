@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -79,6 +78,8 @@ def _text(file: str) -> bytes:
 @cache
 def _archive(manifest: str, compiled: tuple[tuple[str, bytes], ...]) -> bytes:
     """The same bytes for the same files, as what waits is known by what it was given."""
+    import zipfile  # noqa: PLC0415 - for a JVM's archive alone
+
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr(zipfile.ZipInfo("META-INF/MANIFEST.MF"), manifest)

@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     folder = Path.cwd() / args.artifacts_dir
     caller = Caller(consent=_consent) if args.json else Caller(consent=_consent, preparing=waiting)
     execute = partial(_execute, request=request, caller=caller, live=live, folder=folder)
-    answer = with_app(args, execute, once=True)
+    answer = with_app(args, execute, sole_language=request.language)
     _show(answer, args)
     result = answer.result
     return exit_codes.for_run(result.status.value, result.exit_code, result.signal)

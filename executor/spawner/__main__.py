@@ -1,5 +1,6 @@
 """Entry of the spawner's process: `python -I -S …/spawner/__main__.py FD`."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -10,3 +11,4 @@ from spawner.requests import serve
 
 if __name__ == "__main__":
     serve(int(sys.argv[1]))
+    os._exit(0)  # whoever closed the socket waits, and there is nothing to put in order

@@ -50,6 +50,13 @@ def test_a_run_that_prints_little_loads_nothing_of_what_keeps_and_searches(impor
     assert not loaded & {*KEEPING, "ctxmode.answers", "ctxmode.searching", "ctxmode.batch"}
 
 
+def test_a_run_loads_nothing_of_what_serves_others_after_it(imported):
+    loaded = imported("run", "shell", "-c", "true")
+    ahead = {"executor.pool", "executor.warmth", "executor.budget", "executor.pressure"}
+    sessions = {"executor.session", "executor.session_call", "executor.interpreter"}
+    assert not loaded & {*ahead, *sessions, "executor.unpacking", "tarfile", "zipfile", "difflib"}
+
+
 def test_a_run_that_prints_much_loads_the_store_and_keeps_it(imported):
     loaded = imported("run", "shell", "-c", "seq 10000")
     assert {"sqlite3", "kb.store"} <= loaded
