@@ -134,17 +134,3 @@ async def test_a_client_that_waits_for_its_answer_is_not_hurried(autojump_clock)
         {"type": "http", "path": "/mcp", "method": "POST", "headers": raw}, receive, None
     )
     assert waited == [pytest.approx(10 * BODY_S_MAX)]
-
-
-async def test_start_and_end_of_the_server_are_agreed_to():
-    asked = iter([{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}])
-    sent = []
-
-    async def receive():
-        return next(asked)
-
-    async def send(message):
-        sent.append(message["type"])
-
-    await Gate(None, ADMISSION)({"type": "lifespan"}, receive, send)
-    assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]

@@ -56,9 +56,6 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
-        if scope["type"] == "lifespan":
-            await _agree(receive, send)
-            return
         if scope["type"] != "http":
             return  # websockets are not served
         headers = Headers(scope=scope)
@@ -84,13 +81,6 @@ class Gate:
         access = AccessToken(token="", client_id=name, scopes=[])
         scope["user"] = AuthenticatedUser(access)
         return None
-
-
-async def _agree(receive: Receive, send: Send) -> None:
-    """What lives as long as the server is opened around it, so start and end need nothing."""
-    for stage in ("startup", "shutdown"):
-        await receive()
-        await send({"type": f"lifespan.{stage}.complete"})
 
 
 def _refused(status: int, reason: str) -> JSONResponse:

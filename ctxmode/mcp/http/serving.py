@@ -1,4 +1,4 @@
-"""Streamable HTTP on hypercorn's trio worker: one endpoint a project, health, and metrics."""
+"""Streamable HTTP on trio: one endpoint a project, health, and metrics."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import hypercorn.trio
+import trio
 from hypercorn.config import Config as Hypercorn
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.responses import JSONResponse, Response
@@ -19,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 from ctxmode.config import Config, prepare_storage
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.mcp import log_messages
+from ctxmode.mcp.http.connections import Connections
 from ctxmode.mcp.http.gate import LOOPBACK, Admission, Gate
 from ctxmode.mcp.http.metrics import Metrics
 from ctxmode.mcp.http.tokens import Tokens
@@ -65,7 +65,7 @@ async def serve_http(site: Site, address: Address) -> None:
     listener = _listen(address)
     port = listener.getsockname()[1]
     settings = Hypercorn()
-    settings.bind = [f"fd://{listener.detach()}"]
+    settings.alpn_protocols = ["http/1.1"]
     if address.certificate and address.key:
         settings.certfile, settings.keyfile = str(address.certificate), str(address.key)
     settings.errorlog = logging.getLogger("hypercorn.error")
@@ -78,8 +78,8 @@ async def serve_http(site: Site, address: Address) -> None:
     endpoints = Endpoints(site)
     _announce(site, address, port)
     async with endpoints.conversations.run():
-        gate: Any = Gate(endpoints, admission)  # starlette and hypercorn type ASGI differently
-        await hypercorn.trio.serve(gate, settings, mode="asgi")
+        connections = Connections(Gate(endpoints, admission), settings)
+        await connections.serve(trio.SocketListener(trio.socket.from_stdlib_socket(listener)))
 
 
 class Endpoints:
