@@ -25,9 +25,11 @@ def workplace(parent: Path) -> Iterator[tuple[str, int]]:
     """
     sweep(parent)
     with tempfile.TemporaryDirectory(prefix=PREFIX, dir=parent) as folder:
-        lock = os.open(f"{folder}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        made = f"{folder}/{LOCK}.new"
+        lock = os.open(made, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
+            os.rename(made, f"{folder}/{LOCK}")  # nobody finds it before it is held
             yield folder, lock
         finally:
             os.close(lock)

@@ -31,6 +31,11 @@ def alive(mark: str) -> list[int]:
     return found
 
 
+def descriptors(pid: int | None = None) -> int:
+    """How many a process has open: by default this one, and then the listing itself, too."""
+    return len(os.listdir(f"/proc/{pid or 'self'}/fd"))
+
+
 async def until_alive(mark: str, count: int) -> None:
     """Wait until there are so many of them."""
     with trio.fail_after(DEADLINE_S):

@@ -55,6 +55,6 @@ async def served(place, *options, all_s_max=ALL_S_MAX):
             yield Served(re.search(r" at (http://\S+)$", line)[1], process.pid)
     finally:
         process.terminate()
-        _, rest = process.communicate(timeout=30)
+        _, rest = process.communicate(timeout=60)
     assert process.returncode == 128 + 15, rest
     assert "Traceback" not in rest

@@ -115,7 +115,7 @@ def exchange(place, lines: list[bytes], answers: int) -> list[dict]:
         line = server.stdout.readline()
         assert line, server.stderr.read().decode()
         received.append(json.loads(line))
-    out, err = server.communicate(timeout=30)
+    out, err = server.communicate(timeout=60)
     assert (server.returncode, out) == (0, b""), err.decode()
     assert b"Traceback" not in err
     return received
@@ -220,6 +220,6 @@ def test_a_signal_ends_the_server_in_good_order(place, said, number, code):
     server.stdin.flush()
     assert server.stdout.readline()
     server.send_signal(number)
-    _, err = server.communicate(timeout=30)
+    _, err = server.communicate(timeout=60)
     assert (server.returncode, err) == (code, b"")
     assert list(place.data.glob("state/spool/*")) == []

@@ -114,7 +114,7 @@ def test_output_comes_as_it_is_printed_and_a_signal_ends_the_program(place, numb
     )
     assert program.stdout.readline() == b"started\n"
     program.send_signal(number)
-    out, err = program.communicate(timeout=20)
+    out, err = program.communicate(timeout=60)
     assert (program.returncode, out, err) == (code, b"", b"")
     assert not [p for p in Path("/proc").glob("[0-9]*/cmdline") if marker in command_line(p)]
     assert list((place.data / "state" / "spool").iterdir()) == []
@@ -263,7 +263,7 @@ def test_a_folder_is_watched_until_a_signal_ends_it(place):
     (place.project / "more.md").rename(place.project / "docs" / "more.md")
     assert json.loads(program.stdout.readline())["files"] == 1
     program.send_signal(signal.SIGINT)
-    _, err = program.communicate(timeout=20)
+    _, err = program.communicate(timeout=60)
     watchdog.cancel()
     assert (program.returncode, err) == (130, b"")
     assert b"about penguins" in place.run("search", "penguins").stdout

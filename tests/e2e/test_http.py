@@ -11,7 +11,7 @@ import trio
 
 from tests.e2e.fuzz import fuzzed
 from tests.e2e.serving import ALL_S_MAX, OTHER, TOKEN, connected, served
-from tests.e2e.test_mcp_fuzz import descriptors
+from tests.processes import DEADLINE_S, descriptors
 
 HEADERS = {
     "Authorization": f"Bearer {TOKEN}",
@@ -167,6 +167,9 @@ async def test_no_body_brings_it_down_and_none_is_left_unanswered(place):
         async with connected(server.url) as client:
             assert (await client.list_tools()).tools
         # What opened at the first use may stay; what each body opened may not.
+        with trio.move_on_after(DEADLINE_S):
+            while descriptors(server.pid) > before + DESCRIPTORS_SPARE:  # noqa: ASYNC110
+                await trio.sleep(0.01)
         assert descriptors(server.pid) <= before + DESCRIPTORS_SPARE
     assert len(statuses) == len(bodies)
     assert {answer.status_code for answer in statuses} <= {200, 202, 400, 404, 406}

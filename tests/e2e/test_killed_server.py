@@ -7,13 +7,13 @@ import sqlite3
 import subprocess
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
+from tests.processes import DEADLINE_S, alive, unique_s
+
 # Fifty by hand (about three minutes): CTXMODE_KILLS=50 pytest tests/e2e/test_killed_server.py
 KILLS = int(os.environ.get("CTXMODE_KILLS", "5"))
-GONE_S_MAX = 20
 HELLO = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
@@ -77,20 +77,9 @@ class Talk:
         self.process.stdout.close()
 
 
-def survivors(mark):
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and mark.encode() in (entry / "cmdline").read_bytes():
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
-
-
 def until_gone(mark):
-    deadline = time.monotonic() + GONE_S_MAX
-    while (left := survivors(mark)) and time.monotonic() < deadline:
+    deadline = time.monotonic() + DEADLINE_S
+    while (left := alive(mark)) and time.monotonic() < deadline:
         time.sleep(0.02)
     return left
 
@@ -98,7 +87,7 @@ def until_gone(mark):
 @pytest.mark.parametrize("seed", range(KILLS))
 def test_nothing_acknowledged_is_lost_and_nothing_is_left(place, seed):
     moments = random.Random(seed)
-    mark = f"600.{os.getpid():07}{seed:03}"
+    mark = unique_s()
     talk = Talk(place, mark)
     try:
         for number in range(12):

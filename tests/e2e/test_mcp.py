@@ -51,7 +51,7 @@ async def test_no_match_of_grep_is_an_answer_and_not_an_error(place):
 
 
 async def test_a_timeout_is_in_milliseconds_and_what_was_printed_comes_back(place):
-    arguments = {"language": "shell", "code": "echo begun; sleep 60", "timeout": "400"}
+    arguments = {"language": "shell", "code": "echo begun; sleep 60", "timeout": "2500"}
     async with connected(place) as client:
         result = await client.call_tool("ctx_execute", arguments)
     assert result.is_error

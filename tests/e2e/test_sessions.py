@@ -1,9 +1,10 @@
 """Sessions and runs in the background, as an MCP client uses them."""
 
 import subprocess
-from pathlib import Path
 
 import trio
+
+from tests.processes import unique_s, until_alive
 
 from .test_mcp import connected, text
 from .test_mcp_fuzz import HELLO, line, until_answered
@@ -59,22 +60,11 @@ async def test_a_program_in_the_background_is_read_waited_for_and_stopped(place)
 
 async def test_a_server_that_ends_takes_its_background_along(place):
     async with connected(place) as client:
-        arguments = {"language": "shell", "code": "echo $$ > pid; sleep 98763", "background": True}
+        mark = unique_s()
+        arguments = {"language": "shell", "code": f"sleep {mark}; true", "background": True}
         await client.call_tool("ctx_execute", arguments)
-    with trio.fail_after(20):
-        while _running("sleep\x0098763"):  # noqa: ASYNC110 - other processes tell nobody
-            await trio.sleep(0.05)
-
-
-def _running(command):
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if command in (entry / "cmdline").read_text():
-                    return True
-            except OSError:
-                continue
-    return False
+        await until_alive(f"sleep\0{mark}\0", 1)
+    await until_alive(f"sleep\0{mark}\0", 0)
 
 
 def test_a_server_that_ends_with_a_session_open_ends_in_good_order(place):

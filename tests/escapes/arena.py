@@ -23,6 +23,7 @@ from executor import Executor, Request, Result, Settings, open_executor
 from executor.containers.place import ContainerPlace
 from tests.escapes.attack import Program
 from tests.escapes.layers_off import Edit, weakened
+from tests.processes import DEADLINE_S, alive
 
 OUTSIDE_S_MAX = 60
 COMPILER = {"c": ("cc", "-o")}
@@ -208,37 +209,24 @@ async def open_arena(
         os.environ.update(kept)
 
 
-def alive(mark: str) -> list[int]:
-    """Processes of this machine with `mark` in their command line."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
-            if entry.name.isdigit() and mark.encode() in (entry / "cmdline").read_bytes():
-                found.append(int(entry.name))
-    return found
-
-
 def end(pids: list[int]) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
 
-def end_survivors(mark: str, within_s: float = 20) -> None:
-    """End the processes with `mark`, of which there is at least one.
-
-    One that is in the middle of an exec has no command line, so the first look may miss it.
-    """
-    deadline = time.monotonic() + within_s
+def end_survivors(mark: str) -> None:
+    """End the processes with `mark`, of which there is at least one: the first look may miss it."""
+    deadline = time.monotonic() + DEADLINE_S
     while not (survivors := alive(mark)):
         assert time.monotonic() < deadline, f"nothing called {mark} survived"
         time.sleep(0.01)
     end(survivors)
 
 
-async def gone(mark: str, within_s: float = 5) -> bool:
+async def gone(mark: str) -> bool:
     """Whether no process with `mark` is left soon: the kernel takes a moment to bury one."""
-    with trio.move_on_after(within_s):
+    with trio.move_on_after(DEADLINE_S):
         while alive(mark):  # noqa: ASYNC110 - the kernel tells nobody
             await trio.sleep(0.01)
         return True

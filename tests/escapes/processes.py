@@ -15,7 +15,7 @@ import trio
 
 from executor import Limits, Result, Status
 from tests.escapes import layers_off as off
-from tests.escapes.arena import Arena, alive, end, end_survivors, gone
+from tests.escapes.arena import Arena, end, end_survivors, gone
 from tests.escapes.attack import (
     Attack,
     Control,
@@ -27,6 +27,7 @@ from tests.escapes.attack import (
     shell,
 )
 from tests.escapes.inherited import NO_FILTER
+from tests.processes import DEADLINE_S, alive
 
 
 @contextlib.contextmanager
@@ -185,8 +186,8 @@ def _ended_with_77(_: Arena, result: Result) -> None:
 async def _stubborn_programs_end_in_time(arena: Arena) -> None:
     from tests.escapes.resources import STUBBORN
 
-    with trio.fail_after(20):
-        result = await arena.run(STUBBORN, limits=Limits(wall_s=0.5))
+    with trio.fail_after(DEADLINE_S):
+        result = await arena.run(STUBBORN, limits=Limits(wall_s=2))
     assert "attack started" in result.stdout.text
     assert result.status is Status.TIMED_OUT
     assert await gone(arena.words["mark"])
@@ -197,7 +198,7 @@ async def _stubborn_programs_end_in_time(arena: Arena) -> None:
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"attack started\n"
-        with trio.fail_after(10):
+        with trio.fail_after(DEADLINE_S):
             while _state(process.pid) != "T":  # noqa: ASYNC110 - nobody tells
                 await trio.sleep(0.01)
         os.killpg(process.pid, signal.SIGTERM)
@@ -211,7 +212,7 @@ def _state(pid: int) -> str:
 
 async def _a_held_output_delays_nothing(arena: Arena) -> None:
     hold = shell("setsid sleep @mark@ & setsid sleep @mark@ >/dev/null & echo hi")
-    with trio.fail_after(20):
+    with trio.fail_after(DEADLINE_S):
         result = await arena.run(hold, limits=Limits(wall_s=60))
     assert (result.status, result.stdout.text) == (Status.OK, "attack started\nhi\n")
     assert await gone(arena.words["mark"])
@@ -431,7 +432,7 @@ ATTACKS = (
             controls=(Control(("^ended of itself$",), program=shell("echo ended of itself")),),
         ),
         DEADLINE,
-        limits=Limits(wall_s=0.5),
+        limits=Limits(wall_s=2),
     ),
     Attack(
         "A48",
@@ -507,7 +508,7 @@ ATTACKS = (
             controls=(Control(("^ended of itself$",), program=shell("echo ended of itself")),),
         ),
         HIDDEN,
-        limits=Limits(wall_s=0.5),
+        limits=Limits(wall_s=2),
     ),
     Attack(
         "X07",

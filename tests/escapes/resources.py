@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from executor import Limits, Result, Status
 from tests.escapes import layers_off as off
-from tests.escapes.arena import Arena, alive
+from tests.escapes.arena import Arena
 from tests.escapes.attack import (
     Attack,
     Control,
@@ -18,6 +18,7 @@ from tests.escapes.attack import (
     shell,
 )
 from tests.escapes.space import MEMORY, MIB, ROOMY
+from tests.processes import alive
 
 LIMITED = (Status.PROCESS_LIMIT, Status.NONZERO_EXIT)
 
@@ -123,7 +124,7 @@ for pid in children:
 print("spun")
 """)
 
-SLEEP = shell("sleep 1; echo awake")
+SLEEP = shell("sleep 4; echo awake")
 
 STUBBORN = shell("trap '' TERM INT HUP QUIT; kill -STOP 0; sleep @mark@")
 
@@ -333,7 +334,7 @@ ATTACKS = (
             controls=(Control(("^awake$",), limits=Limits(wall_s=30)),),
         ),
         SLEEP,
-        limits=Limits(wall_s=0.4),
+        limits=Limits(wall_s=2),
     ),
     Attack(
         "A21",

@@ -125,7 +125,7 @@ async def _no_trace_of_deep_folders(arena: Arena) -> None:
     assert result.status is Status.OK, result.stderr.text
     assert "deep 6000" in result.stdout.text
     assert (await arena.run(shell("echo next"))).stdout.text.endswith("next\n")
-    with trio.move_on_after(10):
+    with trio.move_on_after(60):
         while _host_folders(arena):  # noqa: ASYNC110 - nobody tells
             await trio.sleep(0.05)
     assert not _host_folders(arena)
@@ -145,7 +145,7 @@ async def _locked_folders_are_cleaned_up(arena: Arena) -> None:
     await arena.executor.run(request, on_output=lambda *_: seen.append(bool(_host_folders(arena))))
     assert seen == [arena.tier == "B"]
     assert (await arena.run(shell("echo next"))).stdout.text.endswith("next\n")
-    with trio.move_on_after(10):
+    with trio.move_on_after(60):
         while _host_folders(arena):  # noqa: ASYNC110 - nobody tells
             await trio.sleep(0.05)
     assert not _host_folders(arena)

@@ -55,6 +55,8 @@ VALUES = {
         ("map([x], &to_string/1)", '["42"]\n'),
     ],
 }
+# After so long a program is told again: a second word may hit the next, or its interpreter.
+AGAIN_S = 10
 # A program that says when it is under way and never ends.
 ENDLESS = {
     "python": ["print('begun')\nwhile True: pass", "import time; print('begun'); time.sleep(600)"],
@@ -115,7 +117,7 @@ async def interrupted(executor: Executor, language: str, code: str) -> Result:
         await begun.wait()
         while not ended.is_set():  # a process that is just being forked may miss it, as anywhere
             await executor.interrupt("s")
-            with trio.move_on_after(1):
+            with trio.move_on_after(AGAIN_S):
                 await ended.wait()
     return results[0]
 

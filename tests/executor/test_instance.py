@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-import trio
 
 from executor import Request, instance, open_executor
+from tests.processes import unique_s, until_alive
 
 SERVER = """
 import sys, trio
@@ -44,22 +42,6 @@ def start_server(project: Path, state_dir: Path, mark: str) -> subprocess.Popen[
     return process
 
 
-def sleepers(mark: str) -> int:
-    """How many processes there are that only a run with this mark starts."""
-    found = 0
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                found += (entry / "cmdline").read_bytes() == f"sleep\0{mark}\0".encode()
-    return found
-
-
-async def until_sleepers(mark: str, count: int) -> None:
-    with trio.fail_after(10):
-        while sleepers(mark) != count:  # noqa: ASYNC110 - other processes tell nobody
-            await trio.sleep(0.01)
-
-
 def leftovers(state_dir: Path) -> set[str]:
     return {path.name for path in (state_dir / "spool").iterdir()} if state_dir.exists() else set()
 
@@ -68,10 +50,10 @@ async def test_what_a_killed_server_left_is_swept_and_the_living_is_spared(
     project: Path, tmp_path: Path
 ):
     state = tmp_path / "state"
-    mark = f"9{time.time_ns() % 10**9}"
+    mark = unique_s()
     living, doomed = (start_server(project, state, mark) for _ in range(2))
     try:
-        await until_sleepers(mark, 2)
+        await until_alive(f"sleep\0{mark}\0", 2)
         locks = {path.stem: path for path in (state / "instances").glob("*-*.lock")}
         names = {name.split("-")[0]: name for name in locks}
         doomed.send_signal(signal.SIGKILL)
@@ -86,7 +68,7 @@ async def test_what_a_killed_server_left_is_swept_and_the_living_is_spared(
             assert names[str(living.pid)] in leftovers(state)
             assert locks[names[str(living.pid)]].exists()
             assert living.poll() is None
-        await until_sleepers(mark, 1)
+        await until_alive(f"sleep\0{mark}\0", 1)
     finally:
         for process in (living, doomed):
             process.kill()

@@ -144,7 +144,7 @@ async def test_indexing_behind_starts_with_what_an_earlier_process_left(keep, st
     later = Keep(lambda: store, tmp_path / "queue")
     async with trio.open_nursery() as nursery:
         nursery.start_soon(later.index_behind)
-        with trio.fail_after(30):
+        with trio.fail_after(60):
             while not store.source(answer.kept.streams[0].source_id).complete:
                 await trio.lowlevel.checkpoint()
         nursery.cancel_scope.cancel()

@@ -141,7 +141,7 @@ async def proxy(nursery, world) -> AsyncIterator[tuple[int, network.Gate]]:
 
 
 async def ask(port: int, sent: bytes, then: bytes = b"") -> bytes:
-    with trio.fail_after(10):
+    with trio.fail_after(60):
         async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
             await stream.send_all(sent)
             answer = await stream.receive_some()

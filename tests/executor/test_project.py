@@ -173,7 +173,7 @@ async def test_a_cancelled_build_leaves_nothing_at_protected_paths(executor, pro
     program = "mkdir .vscode && echo x > .vscode/tasks.json && echo done > seen; sleep 99"
     async with trio.open_nursery() as nursery:
         nursery.start_soon(executor.run, Request("shell", program, profile="build"))
-        with trio.fail_after(20):
+        with trio.fail_after(60):
             while not (project / "seen").exists():  # noqa: ASYNC110 - a file tells nobody
                 await trio.sleep(0.01)
         nursery.cancel_scope.cancel()

@@ -20,6 +20,7 @@ from executor import (
     Status,
     open_executor,
 )
+from tests.processes import DEADLINE_S, descriptors, unique_s, until_alive
 
 Call = Callable[..., Awaitable[Result]]
 ENDED = "ended: "
@@ -197,7 +198,8 @@ async def test_protected_paths_are_put_back_after_every_call(call, project: Path
     await call("shell", later, profile="build")
     await trio.sleep(0.5)  # what a call leaves running stands still, so nothing can come of it
     assert sorted(os.listdir(project)) == []
-    result = await call("shell", "sleep 0.5", profile="build")
+    made = "until test -e .husky; do sleep 0.05; done"
+    result = await call("shell", made, profile="build")
     assert result.undone_paths == (".husky",)
     assert sorted(os.listdir(project)) == []
 
@@ -350,26 +352,17 @@ async def test_a_closed_channel_ends_the_session(call):
 
 
 async def test_cancelling_a_call_ends_everything_of_the_session(executor: Executor):
-    await executor.run(Request("shell", "sleep 98765 & x=1", session="s"))
-    with trio.move_on_after(0.5) as scope:
-        await executor.run(Request("shell", "sleep 98765", session="s"))
+    mark = unique_s()
+    await executor.run(Request("shell", f"sleep {mark} & x=1", session="s"))
+    with trio.CancelScope() as scope:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(executor.run, Request("shell", f"sleep {mark}", session="s"))
+            await until_alive(f"sleep\0{mark}\0", 2)
+            scope.cancel()
     assert scope.cancelled_caught
-    with trio.fail_after(10):
-        while _running("sleep\x0098765"):  # noqa: ASYNC110 - other processes tell nobody
-            await trio.sleep(0.01)
+    await until_alive(f"sleep\0{mark}\0", 0)
     completed = await executor.run(Request("shell", "echo x$x", session="s"))
     assert (completed.result.session, completed.result.stdout.text) == ("started", "x\n")
-
-
-def _running(command: str) -> bool:
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if command in (entry / "cmdline").read_text():
-                    return True
-            except OSError:
-                continue
-    return False
 
 
 async def test_calls_of_one_session_take_turns(executor: Executor):
@@ -434,7 +427,7 @@ async def small(project: Path, state_dir: Path) -> AsyncIterator[Executor]:
 
 async def test_idle_sessions_are_ended_and_the_next_call_is_told(small: Executor):
     await small.run(Request("shell", "x=1", session="s"))
-    with trio.fail_after(20):
+    with trio.fail_after(DEADLINE_S):
         while small.sessions:  # noqa: ASYNC110 - nothing tells of an expiry
             await trio.sleep(0.05)
     result = (await small.run(Request("shell", "echo x$x", session="s"))).result
@@ -463,11 +456,13 @@ async def test_sessions_leave_no_descriptor_open(executor: Executor):
 
     await rounds(1)
     await trio.testing.wait_all_tasks_blocked()
-    before = len(os.listdir("/proc/self/fd"))
+    before = descriptors()
     await rounds(5)
-    await trio.testing.wait_all_tasks_blocked()
     # One session's own are open; of another one the burial may be under way.
-    assert len(os.listdir("/proc/self/fd")) <= before + 2
+    with trio.move_on_after(DEADLINE_S):
+        while descriptors() > before + 2:  # noqa: ASYNC110 - burials tell nobody
+            await trio.sleep(0.01)
+    assert descriptors() <= before + 2
 
 
 async def test_artifacts_come_back_from_a_session(executor: Executor):

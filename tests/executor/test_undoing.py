@@ -11,36 +11,17 @@ import trio
 
 from executor import Executor, Request, Status
 from executor import runner as running
+from tests.executor.planting import PLANT, PLANTED, is_clean, is_planted, until_planted
 
 pytestmark = pytest.mark.tier_a
 
-PLANT = """
-git init -q sub; echo evil > sub/.git/hooks/post-checkout; echo evil > .envrc; echo kept > made
-while :; do sleep 1; done
-"""
-PLANTED = {".envrc", "sub/.git"}
 DEADLINE_S = 60
-
-
-def is_planted(project: Path) -> bool:
-    """Whether the program has done all of it, down to the last line's content."""
-    return (project / "made").exists() and (project / "made").read_text() == "kept\n"
-
-
-async def until_planted(project: Path) -> None:
-    while not is_planted(project):  # noqa: ASYNC110 - by a program
-        await trio.sleep(0.01)
 
 
 async def kill_supervisors(executor: Executor, project: Path) -> None:
     await until_planted(project)
     for progress in executor._runner.running.values():
         os.kill(progress.cell.pid, signal.SIGKILL)  # type: ignore[union-attr]
-
-
-def is_clean(project: Path) -> bool:
-    assert (project / "made").read_text() == "kept\n"
-    return not any((project / name).exists() for name in PLANTED)
 
 
 async def test_a_killed_supervisors_project_is_put_back(executor: Executor, project: Path):

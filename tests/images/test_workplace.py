@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,19 @@ def test_it_is_gone_at_the_end(tmp_path: Path):
         sweep(tmp_path)  # as another build does at its start
         assert Path(folder, "root").is_dir()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_one_that_is_just_being_made_is_not_taken_for_a_dead_ones(tmp_path: Path, monkeypatch):
+    flock = fcntl.flock
+
+    def late(lock: int, operation: int) -> None:
+        if not operation & fcntl.LOCK_NB:
+            sweep(tmp_path)  # as another build does just before
+        flock(lock, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with workplace(tmp_path) as (folder, _):
+        assert Path(folder, LOCK).is_file()
 
 
 def test_what_a_killed_build_left_goes_before_the_next(tmp_path: Path):

@@ -41,7 +41,7 @@ def gone(process_id: int) -> bool:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
-            if status.read_text().rpartition(")")[2].split()[0] == "Z":
+            if status.read_bytes().rpartition(b")")[2].split()[0] == b"Z":
                 return True
         except OSError:
             return True

@@ -11,20 +11,15 @@ import trio
 
 from executor import Executor, Request, Status
 from executor.containers.box import ContainerBox
+from tests.executor.planting import PLANT, PLANTED, is_clean, until_planted
 
 pytestmark = pytest.mark.xdist_group("containers")
 
-PLANT = """
-git init -q sub; echo evil > sub/.git/hooks/post-checkout; echo evil > .envrc; echo kept > made
-while :; do sleep 1; done
-"""
-PLANTED = {".envrc", "sub/.git"}
 DEADLINE_S = 120
 
 
 async def kill_when_planted(executor: Executor, project: Path, engine: docker.APIClient) -> None:
-    while not (project / "made").exists():  # noqa: ASYNC110 - made by a program
-        await trio.sleep(0.01)
+    await until_planted(project)
     (progress,) = executor._runner.running.values()
     assert isinstance(progress.cell, ContainerBox)
     await trio.to_thread.run_sync(engine.kill, progress.cell.container.id)
@@ -39,7 +34,6 @@ async def test_a_killed_containers_project_is_put_back(
             nursery.start_soon(kill_when_planted, executor, project, engine)
             done = await executor.run(Request("shell", PLANT, profile="build", **more))
     assert done.result.status is Status.SANDBOX_ERROR
-    assert (project / "made").read_text() == "kept\n"  # the control: the run did write here
-    assert not any((project / name).exists() for name in PLANTED)
+    assert is_clean(project)
     if not more:
         assert set(done.result.undone_paths) == PLANTED
