@@ -8,9 +8,11 @@ addresses after resolution, and it is a checked address that is dialled.
 from __future__ import annotations
 
 import contextlib
+import errno
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import h11
 import trio
@@ -18,16 +20,19 @@ import trio
 from executor.model import Connection
 from executor.network import tls
 from executor.network.allowlist import Allowlist
+from executor.network.exchange import CHUNK_BYTES, Exchange
 from policy.addresses import is_public_address
 
 HEAD_S_MAX = 10.0
 CONNECT_S_MAX = 10.0
 IDLE_S_MAX = 60.0
-CHUNK_BYTES = 64 * 1024
-CONNECTIONS_MAX = 64
+RETRY_S = 0.1
+CONNECTIONS_MAX = 64  # at once, of one run
+OUT_OF_DESCRIPTORS = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 REPORTED_MAX = 100
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+Receive = Callable[[], Awaitable[bytes | bytearray]]
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
@@ -69,12 +74,7 @@ class RefusedError(Exception):
 
 async def serve(listener: trio.socket.SocketType, gate: Gate) -> None:
     """Answer the cell's requests until cancelled, then close the listener."""
-    slots = trio.CapacityLimiter(CONNECTIONS_MAX)
-    with listener:
-        async with trio.open_nursery() as nursery:
-            while True:
-                client, _ = await listener.accept()
-                nursery.start_soon(_answer, trio.SocketStream(client), gate, slots)
+    await _each(listener, partial(_answer, gate=gate))
 
 
 async def forward(listener: trio.socket.SocketType, port: int, gate: Gate) -> None:
@@ -83,23 +83,51 @@ async def forward(listener: trio.socket.SocketType, port: int, gate: Gate) -> No
     async def one(client: trio.SocketStream) -> None:
         async with client:
             try:
-                server = await trio.open_tcp_stream("127.0.0.1", port)
-            except OSError as error:
-                gate.record(Connection("localhost", port, True, str(error)))
+                with trio.fail_after(CONNECT_S_MAX):
+                    server = await trio.open_tcp_stream("127.0.0.1", port)
+            except (OSError, trio.TooSlowError) as error:
+                gate.record(Connection("localhost", port, True, str(error) or "no answer in time"))
                 return
             gate.record(Connection("localhost", port, True))
             async with server:
                 await _tunnel(client, server)
 
+    await _each(listener, one)
+
+
+async def _each(
+    listener: trio.socket.SocketType, serve_one: Callable[[trio.SocketStream], Awaitable[None]]
+) -> None:
+    """Serve what connects, so many at once: the others wait in the kernel, at no cost of ours."""
+    slots = trio.Semaphore(CONNECTIONS_MAX)
+
+    async def one(client: trio.SocketStream) -> None:
+        try:
+            await serve_one(client)
+        finally:
+            slots.release()
+
+    accepting = trio.SocketListener(listener)
     with listener:
         async with trio.open_nursery() as nursery:
             while True:
-                client, _ = await listener.accept()
-                nursery.start_soon(one, trio.SocketStream(client))
+                await slots.acquire()
+                client = await _accepted(accepting)
+                nursery.start_soon(one, client)
 
 
-async def _answer(client: trio.SocketStream, gate: Gate, slots: trio.CapacityLimiter) -> None:
-    async with slots, client:
+async def _accepted(listener: trio.SocketListener) -> trio.SocketStream:
+    while True:
+        try:
+            return await listener.accept()
+        except OSError as error:
+            if error.errno not in OUT_OF_DESCRIPTORS:
+                raise
+            await trio.sleep(RETRY_S)
+
+
+async def _answer(client: trio.SocketStream, gate: Gate) -> None:
+    async with client:
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             try:
                 await _pass_on(client, gate)
@@ -121,8 +149,8 @@ async def _pass_on(client: trio.SocketStream, gate: Gate) -> None:
         request = await _read_head(client, connection)
     if deadline.cancelled_caught or request is None:
         return
-    early = connection.trailing_data[0]
     if request.method == b"CONNECT":
+        early = connection.trailing_data[0]
         host, port = _split(request.target, default_port=None)
         async with await _dial(host, port, gate) as server:
             await client.send_all(b"HTTP/1.1 200 Connected\r\n\r\n")
@@ -133,8 +161,9 @@ async def _pass_on(client: trio.SocketStream, gate: Gate) -> None:
     host, port, target = _plain_target(request)
     async with await _dial(host, port, gate) as server:
         gate.record(Connection(host, port, True))
-        await server.send_all(_rewritten(request, target, host, port) + early)
-        await _tunnel(client, server)
+        exchange = Exchange(client, connection, request)
+        await server.send_all(exchange.head(target))
+        await _tunnel(client, server, exchange.receive)
 
 
 async def _read_head(client: trio.SocketStream, connection: h11.Connection) -> h11.Request | None:
@@ -172,14 +201,6 @@ def _plain_target(request: h11.Request) -> tuple[str, int, bytes]:
     if named != [authority]:
         raise RefusedError(host[:100], port, "the Host header names another host")
     return host, port, slash + path or b"/"
-
-
-def _rewritten(request: h11.Request, target: bytes, host: str, port: int) -> bytes:
-    """The head as an origin server expects it; the connection serves this one request."""
-    dropped = (b"proxy-connection", b"proxy-authorization", b"connection", b"keep-alive")
-    lines = [request.method + b" " + target + b" HTTP/1.1"]
-    lines += [name + b": " + value for name, value in request.headers if name not in dropped]
-    return b"\r\n".join([*lines, b"connection: close", b"", b""])
 
 
 async def _dial(host: str, port: int, gate: Gate) -> trio.SocketStream:
@@ -237,18 +258,23 @@ async def _fill(client: trio.SocketStream, data: bytearray, size: int) -> None:
         data += chunk
 
 
-async def _tunnel(client: trio.SocketStream, server: trio.SocketStream) -> None:
-    """Both directions until both have ended, or nothing moves any more."""
+async def _tunnel(
+    client: trio.SocketStream, server: trio.SocketStream, receive: Receive | None = None
+) -> None:
+    """Both directions until both have ended, or nothing moves any more.
+
+    `receive` gives what is sent to the server, if that is not all that the client sends.
+    """
     async with trio.open_nursery() as nursery:
         scope = nursery.cancel_scope
         scope.deadline = trio.current_time() + IDLE_S_MAX
 
-        async def pump(source: trio.SocketStream, target: trio.SocketStream) -> None:
+        async def pump(receive: Receive, target: trio.SocketStream) -> None:
             with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-                while chunk := await source.receive_some(CHUNK_BYTES):
+                while chunk := await receive():
                     scope.deadline = trio.current_time() + IDLE_S_MAX
                     await target.send_all(chunk)
                 await target.send_eof()
 
-        nursery.start_soon(pump, client, server)
-        nursery.start_soon(pump, server, client)
+        nursery.start_soon(pump, receive or partial(client.receive_some, CHUNK_BYTES), server)
+        nursery.start_soon(pump, partial(server.receive_some, CHUNK_BYTES), client)

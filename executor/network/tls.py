@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 RECORD_HEADER_BYTES = 5
 RECORD_BYTES_MAX = 16_384
 HANDSHAKE, CLIENT_HELLO, SERVER_NAME, HOST_NAME = 22, 1, 0, 0
@@ -57,12 +59,19 @@ def server_name(record: bytes) -> str | None:
     if not hello.rest:
         return None
     extensions = _Reader(hello.field(2))
+    found: list[str] = []
     while extensions.rest:
         kind = extensions.number(2)
         body = extensions.field(2)
         if kind == SERVER_NAME:
-            names = _Reader(_Reader(body).field(2))
-            if names.number(1) != HOST_NAME:
-                raise ValueError("the server name is of an unknown type")
-            return names.field(2).decode("ascii")
-    return None
+            found += _names(_Reader(_Reader(body).field(2)))
+    if len(found) > 1:  # which one counts would be up to the server
+        raise ValueError("the ClientHello names more than one server")
+    return found[0] if found else None
+
+
+def _names(names: _Reader) -> Iterator[str]:
+    while names.rest:
+        if names.number(1) != HOST_NAME:
+            raise ValueError("the server name is of an unknown type")
+        yield names.field(2).decode("ascii")

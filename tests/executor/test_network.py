@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import functools
+import os
 import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 
 from executor import Request, Settings, Status, network, open_executor
 from executor.network import tls
+from executor.network.proxy import CONNECTIONS_MAX
 from executor.profile import ANALYZE, Profile, ProjectAccess
 
 ENTRIES = ("api.example.com", "*.example.org", "db.example.net:5432", "localhost:8080")
@@ -133,11 +136,19 @@ async def proxy(nursery, world) -> AsyncIterator[tuple[int, network.Gate]]:
 
     entries = (f"api.example.com:{world}", f"*.example.org:{world}")
     gate = network.Gate(network.parse(entries), resolver, lambda address: True)
+    return await proxied(gate, nursery), gate
+
+
+async def proxied(gate: network.Gate, nursery: trio.Nursery, forwarded: int | None = None) -> int:
+    """The port on which the proxy listens, or what forwards to a port of this machine."""
     listener = trio.socket.socket()
     await listener.bind(("127.0.0.1", 0))
-    listener.listen()
-    nursery.start_soon(network.serve, listener, gate)
-    return listener.getsockname()[1], gate
+    listener.listen(4096)
+    if forwarded is None:
+        nursery.start_soon(network.serve, listener, gate)
+    else:
+        nursery.start_soon(network.forward, listener, forwarded, gate)
+    return listener.getsockname()[1]
 
 
 async def ask(port: int, sent: bytes, then: bytes = b"") -> bytes:
@@ -216,13 +227,151 @@ async def test_an_allowed_name_that_leads_inside_is_refused(answer, nursery):
         return answer
 
     gate = network.Gate(network.parse(("api.example.com",)), resolver)
-    listener = trio.socket.socket()
-    await listener.bind(("127.0.0.1", 0))
-    listener.listen()
-    nursery.start_soon(network.serve, listener, gate)
-    port = listener.getsockname()[1]
+    port = await proxied(gate, nursery)
     assert (await ask(port, connect("api.example.com", 443))).startswith(b"HTTP/1.1 403")
     assert "not public" in gate.connections[0].reason
+
+
+ADMITTED = "POST http://a.example.org:{port}/x HTTP/1.1\r\nHost: a.example.org:{port}\r\n"
+HIDDEN = "GET /secret HTTP/1.1\r\nHost: evil.net\r\n\r\n"
+# What follows the one request that was checked, and what the server is to see of the body.
+SMUGGLED = {
+    "behind a body": (ADMITTED + "Content-Length: 2\r\n\r\nhi" + HIDDEN, b"hi"),
+    "behind no body": (ADMITTED + "\r\n" + HIDDEN, b""),
+    "behind the last chunk": (
+        ADMITTED + "Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n" + HIDDEN,
+        b"2\r\nhi\r\n0\r\n\r\n",
+    ),
+    "behind a chunked body that claims a length, too": (
+        ADMITTED
+        + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"
+        + HIDDEN,
+        b"2\r\nhi\r\n0\r\n\r\n",
+    ),
+    "behind an upgrade": (ADMITTED + "Upgrade: h2c\r\n\r\n" + HIDDEN, b""),
+}
+
+
+async def recorded(stream: trio.SocketStream, said: bytearray) -> None:
+    """A server that takes every byte, whatever it was told of the connection's end."""
+    async with stream:
+        async for chunk in stream:
+            said += chunk
+
+
+@pytest.mark.parametrize(("sent", "body"), SMUGGLED.values(), ids=SMUGGLED)
+async def test_behind_the_checked_request_no_other_passes(sent, body, nursery):
+    """Another host could be asked in it: many a server answers for many names."""
+    said = bytearray()
+    listeners = await nursery.start(
+        functools.partial(
+            trio.serve_tcp, functools.partial(recorded, said=said), 0, host="127.0.0.1"
+        )
+    )
+    port = listeners[0].socket.getsockname()[1]
+
+    async def resolver(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    gate = network.Gate(network.parse((f"a.example.org:{port}",)), resolver, lambda address: True)
+    with trio.fail_after(20):
+        async with await trio.open_tcp_stream("127.0.0.1", await proxied(gate, nursery)) as stream:
+            await stream.send_all(sent.format(port=port).encode())
+            await stream.send_eof()
+            assert await stream.receive_some() == b""  # both have ended
+    head, _, rest = bytes(said).partition(b"\r\n\r\n")
+    assert rest == body
+    assert head.startswith(b"POST /x HTTP/1.1\r\n")
+    assert not (b"content-length: 5" in head.lower() and b"chunked" in head)
+
+
+AMBIGUOUS = {
+    "two lengths": "Content-Length: 2\r\nContent-Length: 5\r\n\r\nhi",
+    "a list of lengths": "Content-Length: 2, 5\r\n\r\nhi",
+    "another encoding": "Transfer-Encoding: xchunked\r\n\r\nhi",
+    "two encodings": "Transfer-Encoding: gzip, chunked\r\n\r\nhi",
+    "a space before the colon": "Content-Length : 2\r\n\r\nhi",
+    "two hosts": "Host: evil.net\r\n\r\n",
+    "a folded host": " evil.net\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("rest", AMBIGUOUS.values(), ids=AMBIGUOUS)
+async def test_what_two_servers_could_read_in_two_ways_is_refused(rest, proxy, world):
+    port, gate = proxy
+    answer = await ask(port, (ADMITTED.format(port=world) + rest).encode())
+    assert answer.startswith((b"HTTP/1.1 400", b"HTTP/1.1 403"))
+    assert not gate.connections[0].allowed
+
+
+async def test_a_name_that_leads_elsewhere_the_second_time_gains_nothing(nursery, world):
+    """Each connection is made to the address that was checked for it; no name is asked twice."""
+    answers = [["127.0.0.1"], ["169.254.169.254"]]
+    asked: list[str] = []
+
+    async def resolver(host: str, port: int) -> list[str]:
+        asked.append(host)
+        return answers[len(asked) - 1]
+
+    checked = {"127.0.0.1"}  # as if it were public
+    entries = network.parse((f"api.example.com:{world}",))
+    port = await proxied(network.Gate(entries, resolver, checked.__contains__), nursery)
+    hello = client_hello("api.example.com")
+    assert (await ask(port, connect("api.example.com", world), hello)).startswith(b"ECHO:")
+    assert len(asked) == 1
+    assert (await ask(port, connect("api.example.com", world), hello)).startswith(b"HTTP/1.1 403")
+
+
+def with_names(hello: bytes, *names: bytes, twice: bool = False) -> bytes:
+    """A ClientHello in whose place of `api.example.com` these names stand, or two extensions."""
+    old = _extension(b"api.example.com")
+    assert old in hello
+    new = _extension(*names) if not twice else b"".join(map(_extension, names))
+    record = hello[5:]
+    body = record[4:].replace(old, new)
+    at = body.index(new)
+    start = 34 + 1 + body[34]
+    start += 2 + int.from_bytes(body[start : start + 2], "big")
+    start += 1 + body[start]
+    assert start < at
+    extensions = body[start + 2 :]
+    body = body[:start] + len(extensions).to_bytes(2, "big") + extensions
+    record = record[:1] + len(body).to_bytes(3, "big") + body
+    return hello[:3] + len(record).to_bytes(2, "big") + record
+
+
+def _extension(*names: bytes) -> bytes:
+    listed = b"".join(b"\0" + len(name).to_bytes(2, "big") + name for name in names)
+    listed = len(listed).to_bytes(2, "big") + listed
+    return b"\0\0" + len(listed).to_bytes(2, "big") + listed
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_a_hello_with_two_server_names_has_none(twice):
+    hello = client_hello("api.example.com")
+    assert with_names(hello, b"api.example.com") == hello  # the control
+    assert tls.server_name(with_names(hello, b"evil.net")[5:]) == "evil.net"
+    with pytest.raises(ValueError, match="more than one"):
+        tls.server_name(with_names(hello, b"api.example.com", b"evil.net", twice=twice)[5:])
+
+
+@pytest.mark.parametrize("way", ["proxy", "forward"])
+async def test_a_program_can_not_use_up_the_servers_descriptors(way, nursery, world):
+    """Connections beyond so many at once are not even accepted, and are served in their turn."""
+    gate = network.Gate(network.parse(("api.example.com",)))
+    port = await proxied(gate, nursery, None if way == "proxy" else world)
+    before = len(os.listdir("/proc/self/fd"))
+    count = CONNECTIONS_MAX + 40
+    with trio.fail_after(30):
+        clients = [await trio.open_tcp_stream("127.0.0.1", port) for _ in range(count)]
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        ends = len(os.listdir("/proc/self/fd")) - before - count
+        assert ends <= CONNECTIONS_MAX * (1 if way == "proxy" else 3)
+        for client in clients[:-1]:
+            await client.aclose()
+        await clients[-1].send_all(b"nonsense\r\n\r\n")
+        assert await clients[-1].receive_some()  # the last has its turn
+        await clients[-1].aclose()
 
 
 def profile(*entries: str) -> Profile:
