@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from kb import pending, reading, redaction, words, writing
 from kb.access import Access
 from kb.chunking import chunk_in_worker, chunk_next, chunk_part
 from kb.chunks import Chunk, ChunkedDocument
+from kb.compression import compressed
 from kb.conversion import Converted, convert
 from kb.detect import Detected, detect
 from kb.errors import UnknownSourceError
@@ -89,6 +90,8 @@ class _Cut:
     """One part of a source, ready to be stored: secrets are out, and counted where they begin."""
 
     chunks: tuple[Chunk, ...]
+    bodies: tuple[str | bytes, ...]
+    """Their texts as they are stored: made before the database is held, for it takes a while."""
     vocabulary: frozenset[str]
     notes: tuple[str, ...]
     redactions: int
@@ -191,6 +194,7 @@ def _cut(
     document = words.with_search_words(document)
     return _Cut(
         document.chunks,
+        tuple(compressed(chunk.text) for chunk in document.chunks),
         document.vocabulary or frozenset(),
         document.notes,
         sum(part.start <= secret.start < part.end for secret in secrets),
@@ -200,7 +204,7 @@ def _cut(
 
 def _store(access: Access, db: sqlite3.Connection, parts: Sequence[tuple[int, _Cut]]) -> None:
     """Store parts of sources, whose words together."""
-    writing.insert_chunks(db, ((source_id, cut.chunks) for source_id, cut in parts))
+    writing.insert_chunks(db, ((source_id, cut.chunks, cut.bodies) for source_id, cut in parts))
     vocabulary = frozenset().union(*(cut.vocabulary for _, cut in parts))
     writing.insert_words(db, vocabulary, access.known_words)
     for source_id, cut in parts:
@@ -226,32 +230,47 @@ def _indexed(new: writing.NewSource, source_id: int, version: int, cuts: list[_C
 
 
 def index_next(access: Access, limit: int) -> int | None:
-    """Index one slice of the queue, of about `limit` bytes at most; how many bytes of work that
-    was, or None when nothing is queued."""
+    """Index as much of the queue as goes into one transaction, of about `limit` bytes at most; how
+    many bytes of work that was, or None when nothing is queued."""
     with access.reading() as db:
         queued = pending.next_queued(db)
     if queued is None:
         return None
-    limit = max(limit, MIN_SLICE_BYTES)
-    try:
-        part = pending.read_slice(queued, limit)
-        secrets = _secrets_of(access, part, queued.spool)
-    except OSError:
-        with access.writing() as db:
-            pending.drop(db, queued)
-        return limit
     try:
         with access.reading() as db:
             source = reading.source(db, queued.source_id)
     except UnknownSourceError:  # purged meanwhile, and its row of the queue with it
         return limit
     detected = Detected(source.kind, source.language, "stored")
-    cut = _cut(part, detected, secrets, partial(chunk_next, state=queued.state))
+    slices = list(_next_slices(access, queued, detected, limit))
     with access.writing() as db:
         if pending.next_queued(db) != queued:  # another process was faster
             return limit
-        _store(access, db, [(queued.source_id, cut)])
-        last = pending.advance(db, queued, part, cut.state)
-    if last:
+        if not slices:
+            pending.drop(db, queued)
+            return limit
+        _store(access, db, [(queued.source_id, cut) for _, cut in slices])
+        last, cut = slices[-1]
+        done = pending.advance(db, queued, last, cut.state)
+    if done:
         queued.spool.unlink(missing_ok=True)
-    return len(part.data)
+    return sum(len(part.data) for part, _ in slices)
+
+
+def _next_slices(
+    access: Access, queued: pending.Queued, detected: Detected, limit: int
+) -> Iterator[tuple[pending.Part, _Cut]]:
+    """What is to be stored next of a spool file; nothing where it cannot be read."""
+    at: pending.Queued | None = queued
+    for _ in range(pending.TRANSACTION_SLICES):
+        if at is None or limit <= 0:
+            return
+        try:
+            part = pending.read_slice(at, max(min(limit, pending.SLICE_BYTES), MIN_SLICE_BYTES))
+            secrets = _secrets_of(access, part, at.spool)
+        except OSError:
+            return
+        cut = _cut(part, detected, secrets, partial(chunk_next, state=at.state))
+        yield part, cut
+        limit -= len(part.data)
+        at = at.behind(part, cut.state)

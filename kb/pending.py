@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kb.chunks import CAP_BYTES
@@ -14,7 +14,9 @@ from kb.packing import code_point_boundary
 HEAD_BYTES = 4 * 1024 * 1024
 TAIL_BYTES = 1024 * 1024
 SLICE_BYTES = 256 * 1024
-"""How much is indexed in one transaction: short enough that other writers hardly wait."""
+TRANSACTION_SLICES = 2
+"""How much is chunked at once, and stored in one transaction: short enough that other writers
+hardly wait."""
 
 _READ_BYTES = 1024 * 1024
 
@@ -49,6 +51,12 @@ class Queued:
     end_byte: int
     next_line: int
     state: str | None
+
+    def behind(self, done: Part, state: str | None) -> Queued | None:
+        """The same when a slice is indexed, which left `state`; None when that was the last."""
+        if done.end >= self.end_byte:
+            return None
+        return replace(self, next_byte=done.end, next_line=done.end_line, state=state)
 
 
 def head_and_tail(spool: Path, head_bytes: int, tail_bytes: int) -> tuple[Part, Part | None]:
@@ -134,10 +142,10 @@ def read_slice(queued: Queued, limit: int) -> Part:
 def advance(db: sqlite3.Connection, queued: Queued, done: Part, state: str | None) -> bool:
     """Note that a slice is indexed, which left `state`; True when that was the last of its spool
     file."""
-    if done.end < queued.end_byte:
+    if rest := queued.behind(done, state):
         db.execute(
             "UPDATE pending SET next_byte = ?, next_line = ?, state = ? WHERE id = ?",
-            (done.end, done.end_line, state, queued.id),
+            (rest.next_byte, rest.next_line, rest.state, rest.id),
         )
         return False
     db.execute("DELETE FROM pending WHERE id = ?", (queued.id,))

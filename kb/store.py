@@ -180,7 +180,7 @@ class Store:
         """
         budget: int = limit_bytes
         while budget > 0:
-            done = indexing.index_next(self._access, min(budget, pending.SLICE_BYTES))
+            done = indexing.index_next(self._access, budget)
             if done is None:
                 break
             budget -= done

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 
 from kb.chunks import ChunkedDocument
 
@@ -45,12 +46,14 @@ _LETTERS = bytes(
 """Each ASCII letter in lower case, the bytes of other characters, and a blank for the rest."""
 
 
+_BLOCK = 200
+"""Chunks whose words are looked for at once: taken apart, a text takes ten times its memory."""
+
+
 def index_terms(text: str, identifiers: Iterable[str] = ()) -> str:
     """Extra words under which `text` is to be found: the parts of its mixed-case identifiers, every
     pair of characters in scripts that the tokenizer cannot divide into words, and its emoji."""
-    terms: dict[str, None] = {}
-    for name in _mixed_case_names(text):
-        terms.update(dict.fromkeys(_parts(name)))
+    terms = dict.fromkeys(chain.from_iterable(map(_parts, _mixed_case_names(text))))
     if not text.isascii():
         terms.update(dict.fromkeys(pairs(text)))
         terms.update(dict.fromkeys(map(emoji_word, _EMOJI.findall(text))))
@@ -58,18 +61,20 @@ def index_terms(text: str, identifiers: Iterable[str] = ()) -> str:
     return " ".join(terms)
 
 
-def _mixed_case_names(text: str) -> Iterator[bytes]:
+def _mixed_case_names(text: str) -> list[bytes]:
     """The words in which case changes, and some others. The change is looked for in the cases
     alone, as plain bytes, for that is ten times as fast as an expression over the text."""
     data = text.encode("utf-8", "replace")
     cases = data.translate(_CASES)
+    names = []
     for change in (b"aA", b"0A", b"AAa"):
         at = cases.find(change)
         while at >= 0:
             end = cases.find(b" ", at)
             end = len(cases) if end < 0 else end
-            yield data[cases.rfind(b" ", 0, at) + 1 : end]
+            names.append(data[cases.rfind(b" ", 0, at) + 1 : end])
             at = cases.find(change, end)
+    return names
 
 
 @lru_cache(8192)
@@ -88,7 +93,9 @@ def with_search_words(document: ChunkedDocument) -> ChunkedDocument:
     )
     words = document.vocabulary
     if words is None:
-        words = vocabulary("\n".join([chunk.text for chunk in document.chunks]))
+        texts = [chunk.text for chunk in chunks]
+        blocks = (texts[at : at + _BLOCK] for at in range(0, len(texts), _BLOCK))
+        words = frozenset().union(*(vocabulary("\n".join(block)) for block in blocks))
     return replace(document, chunks=chunks, vocabulary=words)
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from itertools import count
 
 from kb.chunks import Chunk
-from kb.compression import compressed
 
 _INDEXES = (("chunk_fts", "current_chunk"), ("history_fts", "superseded_chunk"))
 _COLUMNS = "leaf, crumb, body, ident, label"
@@ -97,21 +96,23 @@ def insert_source(db: sqlite3.Connection, new: NewSource) -> tuple[int, int]:
     return source_id, version
 
 
-def insert_chunks(db: sqlite3.Connection, parts: Iterable[tuple[int, Sequence[Chunk]]]) -> None:
-    """Store chunks, which have their search terms, as parts of sources; index them and count their
-    bytes."""
+def insert_chunks(
+    db: sqlite3.Connection, parts: Iterable[tuple[int, Sequence[Chunk], Sequence[str | bytes]]]
+) -> None:
+    """Store chunks, which have their search terms, and their texts as `compression.compressed` has
+    them, as parts of sources; index them and count their bytes."""
     ids = count(_next_chunk_id(db))
     rows: list[tuple[object, ...]] = []
     entries: dict[str, list[tuple[object, ...]]] = {table: [] for table, _ in _INDEXES}
-    for source_id, chunks in parts:
+    for source_id, chunks, bodies in parts:
         label, superseded = db.execute(
             "SELECT label, superseded_by IS NOT NULL FROM source WHERE id = ?", (source_id,)
         ).fetchone()
         # It may have been superseded while some of it was queued. What is at hand goes into the
         # index: reading it back through the view would restore every text.
         table, _ = _INDEXES[superseded]
-        for chunk, at in zip(chunks, ids, strict=False):
-            rows.append(_row(at, source_id, chunk))
+        for chunk, body, at in zip(chunks, bodies, ids, strict=False):
+            rows.append(_row(at, source_id, chunk, body))
             entries[table].append((at, *_title(chunk), chunk.text, chunk.search_terms, label))
         db.execute(
             "UPDATE source SET bytes_indexed = bytes_indexed + ? WHERE id = ?",
@@ -173,7 +174,7 @@ def _occurs(db: sqlite3.Connection, table: str, word: str) -> bool:
     return found.fetchone() is not None
 
 
-def _row(chunk_id: int, source_id: int, chunk: Chunk) -> tuple[object, ...]:
+def _row(chunk_id: int, source_id: int, chunk: Chunk, body: str | bytes) -> tuple[object, ...]:
     return (
         chunk_id,
         source_id,
@@ -184,7 +185,7 @@ def _row(chunk_id: int, source_id: int, chunk: Chunk) -> tuple[object, ...]:
         chunk.start_line,
         chunk.end_line,
         *_title(chunk),
-        compressed(chunk.text),
+        body,
         chunk.search_terms,
         chunk.raw,
     )

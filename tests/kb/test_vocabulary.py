@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kb import Store, vocabulary
+from kb import Store, chunk, vocabulary, words
 from kb.vocabulary import edit_distance
 
 WORDS = ("configuration", "authentication", "walrus", "parser", "socket", "index")
@@ -53,3 +53,13 @@ def test_two_edits_of_a_long_word_are_undone(store: Store, typed: str, meant: st
 def test_distance_counts_edits_and_stops_at_the_limit(a: str, b: str, distance: int) -> None:
     assert edit_distance(a, b, 2) == min(distance, 3)
     assert edit_distance(b, a, 2) == min(distance, 3)
+
+
+def test_the_words_of_many_chunks_are_those_of_the_whole_text() -> None:
+    lines = [f"plain{n:05} Über-word{n % 7} naïve{n} ǅungla" if n % 400 == 0 else "common words"
+             for n in range(60_000)]  # fmt: skip
+    lines += [f"letters{chr(97 + n % 26)}{chr(97 + n // 26)} end" for n in range(600)]
+    text = "\n".join(lines) + "\n"
+    document = chunk(text.encode(), kind="text")
+    assert len(document) > 400
+    assert words.with_search_words(document).vocabulary == words.vocabulary(text)
