@@ -96,6 +96,7 @@ def measure(rounds: int) -> Report:
                 nothing,
             ),
             "run shell -c true": (partial(command, (*module, *program)), nothing),
+            "search": (partial(command, (*module, "search", "word")), nothing),
             "initialize": (
                 partial(until_initialized, environment),
                 partial(command, ("-c", "import mcp.server")),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from executor.keep import Answer
-from kb.model import QueryResult
+if TYPE_CHECKING:
+    from executor.keep import Answer
+    from kb.model import QueryResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from ctxmode.render import hit_heading
+from ctxmode.render_passages import hit_heading
 from ctxmode.searching import SearchRequest
 from kb import ExplainedHit, Explanation, Store
 from kb import explain as explain_query

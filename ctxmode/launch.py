@@ -11,13 +11,14 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import trio
-
-from ctxmode.app import App, open_app
 from ctxmode.config import load_config
 from ctxmode.errors import sole
 
+# Verbs that run nothing do without trio and the executor, and a run without what is kept.
 if TYPE_CHECKING:
+    import trio
+
+    from ctxmode.app import App
     from ctxmode.library import Library
 
 T = TypeVar("T")
@@ -30,6 +31,8 @@ def with_app(
 
     `sole_language` is that of a single run, see `open_app`.
     """
+    from ctxmode.app import open_app  # noqa: PLC0415
+
     config = replace(
         load_config(args.project),
         isolation=getattr(args, "isolation", None) or "",
@@ -48,7 +51,7 @@ def with_app(
 
 def with_library(args: argparse.Namespace, action: Callable[[Library], T]) -> T:
     """Open what is kept of the project that the arguments name, and nothing else of it."""
-    from ctxmode.library import open_library  # noqa: PLC0415 - a run does without
+    from ctxmode.library import open_library  # noqa: PLC0415
 
     with open_library(load_config(args.project)) as library:
         tell(library.store.notices)
@@ -67,6 +70,7 @@ def run(action: Callable[[], Awaitable[T]]) -> T:
     Raises:
         SystemExit: a signal asked to end; the code is 128 plus its number.
     """
+    import trio  # noqa: PLC0415
 
     async def until_asked_to_end() -> T:
         async with _ended_by_signals():
@@ -80,6 +84,8 @@ def run(action: Callable[[], Awaitable[T]]) -> T:
 
 @asynccontextmanager
 async def _ended_by_signals() -> AsyncIterator[None]:
+    import trio  # noqa: PLC0415
+
     async with trio.open_nursery() as nursery:
         await nursery.start(_watch)
         yield
@@ -87,6 +93,8 @@ async def _ended_by_signals() -> AsyncIterator[None]:
 
 
 async def _watch(task_status: trio.TaskStatus[None]) -> None:
+    import trio  # noqa: PLC0415
+
     # One that is ignored was meant to be: that is what nohup does.
     wanted = [
         number

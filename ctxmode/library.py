@@ -7,25 +7,28 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import kb
-import policy
-from ctxmode import explaining, indexing, searching
-from ctxmode.answers import IndexAnswer, SearchAnswer
+from ctxmode import searching
 from ctxmode.config import Config, prepare_storage
 from ctxmode.errors import UsageError
 from ctxmode.highlight import one_line
-from ctxmode.indexing import IndexRequest
-from ctxmode.purging import PurgeRequest
-from ctxmode.rules import load as load_rules
 from ctxmode.searching import SearchRequest
 from ctxmode.translation import translated
-from kb.contents import Section, contents
-from policy.secrets import find_secrets
+
+# A search needs nothing of what indexes, explains or judges: a person waits for it.
+if TYPE_CHECKING:
+    import policy
+    from ctxmode.answers import IndexAnswer, SearchAnswer
+    from ctxmode.indexing import IndexRequest
+    from ctxmode.purging import PurgeRequest
+    from kb.contents import Section
+    from policy.secrets import Secret
 
 NAMED = 5
 """How many sources a message names, where several or none are meant."""
@@ -45,6 +48,8 @@ class Library:
         Raises:
             ContextModeError: the request is malformed, a rule denies it, or nothing can be stored.
         """
+        from ctxmode import indexing  # noqa: PLC0415
+
         with translated():
             return indexing.index(self.store, self.config, self.rules(), request, on_progress)
 
@@ -54,6 +59,8 @@ class Library:
         Raises:
             ContextModeError: the path is no folder of the project, or nothing can be stored.
         """
+        from ctxmode import indexing  # noqa: PLC0415
+
         with translated():
             yield from indexing.watch(self.store, self.config, self.rules(), request, stop)
 
@@ -68,6 +75,8 @@ class Library:
         Raises:
             UsageError: the request is malformed.
         """
+        from ctxmode import explaining  # noqa: PLC0415
+
         searching.check(request)
         with translated():
             return explaining.explain(self.store, request)
@@ -117,6 +126,8 @@ class Library:
 
     def contents(self, source: kb.Source) -> list[Section]:
         """A source's table of contents."""
+        from kb.contents import contents  # noqa: PLC0415
+
         with translated():
             return contents(self.store, source.id)
 
@@ -185,12 +196,24 @@ def open_library(config: Config) -> Iterator[Library]:
         prepare_storage(config)
         store = open_store(config)
     with store:
-        yield Library(config, store, partial(load_rules, config.project, config.home))
+        yield Library(config, store, partial(_rules, config))
+
+
+def _rules(config: Config) -> policy.Rules:
+    from ctxmode import rules  # noqa: PLC0415
+
+    return rules.load(config.project, config.home)
 
 
 def open_store(config: Config) -> kb.Store:
     """The project's store, which keeps no secret."""
-    return kb.Store.open(config.database, redact=find_secrets)
+    return kb.Store.open(config.database, redact=_secrets)
+
+
+def _secrets(data: bytes) -> Sequence[Secret]:
+    from policy.secrets import find_secrets  # noqa: PLC0415 - where something is added
+
+    return find_secrets(data)
 
 
 def age_s(text: str) -> float:

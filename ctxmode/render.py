@@ -6,23 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ctxmode import highlight
+from ctxmode.render_passages import query_text
 from executor.model import ChangedFile, Layer, Result, Status, Stream
 
 if TYPE_CHECKING:
-    from ctxmode.answers import BatchAnswer, CommandAnswer, IndexAnswer, SearchAnswer
+    from ctxmode.answers import BatchAnswer, CommandAnswer, IndexAnswer
     from ctxmode.diagnosis import Diagnosis
     from executor import Background, LanguageReport
     from executor.control import KeptAhead
     from executor.keep import Answer
-    from kb.model import Hit, Purged, QueryResult
+    from kb.model import Purged
 
 CHANGED_FILES_SHOWN = 8
-# By `kb.SearchState`, of which a run's answer has no need.
-NOTHING_FOUND = {
-    "no_match": "No passage matches. Try other or fewer words, or leave out source.",
-    "nothing_indexed": "Nothing is indexed that could hold it: index a path, or run "
-    "something, or leave out source and kind.",
-}
 # How what was kept is found again: by an agent, and by a person.
 BY_TOOL = 'ctx_search(queries=["…"], source="{}")'
 BY_VERB = "context-mode outputs show {}"
@@ -196,40 +191,6 @@ def backgrounds_text(backgrounds: Sequence[Background[Answer]]) -> str:
         for one in backgrounds
     ]
     return "\n".join(lines) or "Nothing runs in the background."
-
-
-def search_text(answer: SearchAnswer) -> str:
-    """All queries' passages, each under its query and its source."""
-    return "\n\n".join([*map(query_text, answer.queries), *answer.notes])
-
-
-def query_text(result: QueryResult, *, coloured: bool = False) -> str:
-    """One query's passages, exactly as their sources have them; `coloured` is for a terminal."""
-    lines = [f"## {result.query}"]
-    if result.corrections:
-        used = ", ".join(f"{c.typed} as {c.used}" for c in result.corrections)
-        lines.append(f"[also read {used}]")
-    for hit in result.hits:
-        text = hit.text.strip("\n")
-        if coloured:
-            lines += [highlight.heading(hit_heading(hit)), highlight.coloured(text, hit.language)]
-        else:
-            lines += [hit_heading(hit), text]
-    if nothing := NOTHING_FOUND.get(result.state):
-        lines.append(nothing)
-    if result.omitted:
-        lines.append(f"[{result.omitted} more did not fit: ask for a source, or fewer queries]")
-    if result.incomplete_sources:
-        lines.append(f"[{result.incomplete_sources} sources are still being indexed: ask again]")
-    return "\n".join(lines)
-
-
-def hit_heading(hit: Hit) -> str:
-    """Where a passage stands: source, title and lines."""
-    title = f" | {highlight.one_line(hit.title)}" if hit.title else ""
-    older = ", superseded" if hit.superseded else ""
-    source = highlight.one_line(hit.source)
-    return f"--- {source}{title} | lines {hit.start_line}-{hit.end_line}{older} ---"
 
 
 def index_text(answer: IndexAnswer) -> str:

@@ -6,8 +6,6 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import kb
-import policy
 from ctxmode.errors import ContextModeError
 
 OUT_OF_ROOM_OR_RIGHTS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
@@ -22,16 +20,23 @@ def translated() -> Iterator[None]:
     """
     try:
         yield
-    except policy.RuleFileError as error:
-        raise ContextModeError(
-            f"{error.path}:{error.line}: {error.problem}", error.remedy
-        ) from error
-    except kb.StoreError as error:
-        raise ContextModeError(str(error)) from error
-    except OSError as error:
-        if error.errno not in OUT_OF_ROOM_OR_RIGHTS:
+    except Exception as error:
+        if (said := _said(error)) is None:
             raise
+        raise said from error
+
+
+def _said(error: Exception) -> ContextModeError | None:
+    """The error in the front door's words, if it has any."""
+    from kb import StoreError  # noqa: PLC0415 - only what goes wrong pays for the rooms
+    from policy import RuleFileError  # noqa: PLC0415
+
+    if isinstance(error, RuleFileError):
+        return ContextModeError(f"{error.path}:{error.line}: {error.problem}", error.remedy)
+    if isinstance(error, StoreError):
+        return ContextModeError(str(error))
+    if isinstance(error, OSError) and error.errno in OUT_OF_ROOM_OR_RIGHTS:
         place = f": {error.filename}" if error.filename else ""
-        raise ContextModeError(
-            f"{error.strerror}{place}", "Free some space there, or check its owner and mode."
-        ) from error
+        hint = "Free some space there, or check its owner and mode."
+        return ContextModeError(f"{error.strerror}{place}", hint)
+    return None

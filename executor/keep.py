@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
+from executor import output_ids
 from executor.model import Request, Result, Stream
 
 if TYPE_CHECKING:
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from kb import Hit, Indexed, Progress, Store
 
 T = TypeVar("T")
-
-OUTPUT_PREFIX = "out-"
-"""What the id of every kept output begins with."""
 
 SECTIONS_MAX = 5
 SECTIONS_COUNTED = 100
@@ -173,7 +171,7 @@ class Keep:
             return Answer(result)
         from kb import StoreError  # noqa: PLC0415 - most runs keep nothing, and do without the store
 
-        output_id = f"{OUTPUT_PREFIX}{secrets.token_hex(4)}"
+        output_id = output_ids.new()
         about = f"{request.language} {name}".strip()
         command = _identity(request)
         added: list[KeptStream] = []

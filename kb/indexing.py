@@ -229,7 +229,20 @@ def _indexed(new: writing.NewSource, source_id: int, version: int, cuts: list[_C
     )
 
 
-def index_next(access: Access, limit: int) -> int | None:
+def index_queued(access: Access, limit_bytes: int) -> None:
+    """Index up to about `limit_bytes` of what is queued.
+
+    Raises:
+        StoreError: a slice could not be stored; it stays queued.
+    """
+    while limit_bytes > 0:
+        done = _index_next(access, limit_bytes)
+        if done is None:
+            return
+        limit_bytes -= done
+
+
+def _index_next(access: Access, limit: int) -> int | None:
     """Index as much of the queue as goes into one transaction, of about `limit` bytes at most; how
     many bytes of work that was, or None when nothing is queued."""
     with access.reading() as db:

@@ -7,10 +7,10 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from kb import files, indexing, pending, purging, reading, terms, writing
+from kb import files, pending, purging, reading, terms, writing
 from kb.access import Access
-from kb.bulk import Bulk
 from kb.errors import translated
 from kb.files import FileState
 from kb.filetypes import canonical_language
@@ -18,6 +18,10 @@ from kb.filters import Filters
 from kb.model import Check, Hit, Indexed, Progress, Purged, QueryResult, Source, Stats
 from kb.redaction import FindSecrets
 from kb.search import search
+
+# What cuts documents into chunks is loaded by who adds one.
+if TYPE_CHECKING:
+    from kb.bulk import Bulk
 
 
 class Store:
@@ -105,6 +109,8 @@ class Store:
             ValueError: an unknown `kind`.
             StoreError: it could not be stored; nothing of it was.
         """
+        from kb import indexing  # noqa: PLC0415
+
         about = indexing.About(
             label=label,
             origin=origin,
@@ -150,6 +156,8 @@ class Store:
             ValueError: an unknown `kind`.
             StoreError: it could not be stored; nothing of it was, and the file is left alone.
         """
+        from kb import indexing  # noqa: PLC0415
+
         about = indexing.About(
             label=label,
             origin=origin,
@@ -167,6 +175,8 @@ class Store:
     def bulk(self) -> Bulk:
         """An addition of many sources, to be used in a `with` statement: several are prepared at
         once, in workers, and several are stored in one transaction."""
+        from kb.bulk import Bulk  # noqa: PLC0415
+
         return Bulk(self._access)
 
     def index_pending(self, limit_bytes: int = pending.HEAD_BYTES) -> Progress:
@@ -178,12 +188,9 @@ class Store:
         Raises:
             StoreError: a slice could not be stored; it stays queued.
         """
-        budget: int = limit_bytes
-        while budget > 0:
-            done = indexing.index_next(self._access, budget)
-            if done is None:
-                break
-            budget -= done
+        from kb import indexing  # noqa: PLC0415
+
+        indexing.index_queued(self._access, limit_bytes)
         return self.progress()
 
     def files(self, path: Path) -> dict[str, FileState]:

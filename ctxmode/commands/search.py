@@ -24,12 +24,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from ctxmode import exit_codes, explaining, highlight
+from ctxmode import exit_codes, highlight
 from ctxmode.answers import SearchAnswer
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, with_library
 from ctxmode.library import Library
-from ctxmode.render import query_text, search_text
+from ctxmode.render_passages import query_text, search_text
 from ctxmode.searching import SearchRequest
 from ctxmode.terminal_output import for_stdout
 from kb import filters
@@ -80,6 +80,8 @@ def _age_s(since: str) -> float:
 
 def _answer(library: Library, args: argparse.Namespace, request: SearchRequest) -> None:
     if args.explain:
+        from ctxmode import explaining  # noqa: PLC0415 - few ask why
+
         explanations = library.explain(request)
         if args.json:
             print_json(explaining.to_json(explanations))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ctxmode import render
+from ctxmode import render, render_passages
 from ctxmode.errors import UsageError
 from ctxmode.fetching.answers import fetch_text
 from ctxmode.fetching.pages import DAY_S, FetchRequest, Wanted
@@ -56,7 +56,7 @@ async def search(call: Call, given: arguments.Search) -> Reply:
         budget_bytes=SEARCH_BYTES_MAX,
     )
     answer = await call.app.search(request)
-    return Reply(render.search_text(answer), structured.search(answer))
+    return Reply(render_passages.search_text(answer), structured.search(answer))
 
 
 async def fetch(call: Call, given: arguments.Fetch) -> Reply:

@@ -60,3 +60,10 @@ def test_a_run_loads_nothing_of_what_serves_others_after_it(imported):
 def test_a_run_that_prints_much_loads_the_store_and_keeps_it(imported):
     loaded = imported("run", "shell", "-c", "seq 10000")
     assert {"sqlite3", "kb.store"} <= loaded
+
+
+def test_a_search_loads_nothing_of_what_runs_indexes_or_judges(imported):
+    loaded = imported("search", "word")
+    assert {"sqlite3", "kb.store"} <= loaded
+    assert not loaded & {*(HEAVY - {"sqlite3"}), "kb.chunking", "kb.walking", "executor.model"}
+    assert not loaded & {"runtimes", "policy", "ctxmode.app", "ctxmode.indexing"}

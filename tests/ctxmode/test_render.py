@@ -4,7 +4,8 @@ import pytest
 
 from ctxmode.answers import BatchAnswer, CommandAnswer, IndexAnswer
 from ctxmode.mcp.structured import is_error
-from ctxmode.render import answer_text, batch_text, index_text, query_text, size
+from ctxmode.render import answer_text, batch_text, index_text, size
+from ctxmode.render_passages import query_text
 from executor.keep import Answer, Kept, KeptStream, Section
 from executor.model import ChangedFile, Isolation, Result, Status, Stream, Usage
 from kb import Correction, Hit, QueryResult, SearchState
