@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from kb import words
+from kb.folding import folded
 
 _TERM = re.compile(rf"[^\W_]+|[{words.EMOJI}]")
 
@@ -37,9 +38,10 @@ class Query:
     terms: tuple[str, ...]
 
     def groups(self, corrections: Corrections) -> list[str]:
-        """An expression a word: the word, or beside a corrected one what it may have meant."""
+        """An expression a word: the word, and beside it how it is spelt without letters such as
+        ł, and of a corrected one what it may have meant."""
         return [
-            " OR ".join((expression(term), *map(quoted, corrections.get(term, ()))))
+            " OR ".join((expression(term), *map(quoted, _others(term, corrections))))
             for term in self.terms
         ]
 
@@ -54,6 +56,11 @@ class Query:
             return None
         pairs = pairwise(used)
         return " OR ".join(f"NEAR({quoted(a)} {quoted(b)}, {NEAR_TOKENS})" for a, b in pairs)
+
+
+def _others(term: str, corrections: Corrections) -> list[str]:
+    plain = folded(term)
+    return [*([plain] if plain != term else []), *corrections.get(term, ())]
 
 
 def parse(text: str) -> Query:

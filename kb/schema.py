@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 
 from kb.compression import SQL_NAME
+from kb.folding import foldable, folded_words
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 
@@ -152,6 +153,40 @@ def add_how_files_were_met(db: sqlite3.Connection) -> None:
     db.execute("UPDATE source SET met = 1 WHERE inode IS NOT NULL")
 
 
+def find_letters_by_what_is_typed(db: sqlite3.Connection) -> None:
+    """Words with letters such as ł are found without them, in what was stored before, too."""
+    for table, view in (("chunk_fts", "current_chunk"), ("history_fts", "superseded_chunk")):
+        columns = "leaf, crumb, body, ident, label"
+        for chunk_id in _chunks_with_folded_words(db, table):
+            row = db.execute(f"SELECT {columns} FROM {view} WHERE id = ?", (chunk_id,)).fetchone()
+            leaf, crumb, body, ident, label = row
+            terms = " ".join([ident, *dict.fromkeys(folded_words(body))]).strip()
+            db.execute(
+                f"INSERT INTO {table} ({table}, rowid, {columns})"
+                " VALUES ('delete', ?, ?, ?, ?, ?, ?)",
+                (chunk_id, *row),
+            )
+            db.execute("UPDATE chunk SET ident = ? WHERE id = ?", (terms, chunk_id))
+            db.execute(
+                f"INSERT INTO {table} (rowid, {columns}) VALUES (?, ?, ?, ?, ?, ?)",
+                (chunk_id, leaf, crumb, body, terms, label),
+            )
+
+
+def _chunks_with_folded_words(db: sqlite3.Connection, table: str) -> list[int]:
+    """The chunks in whose text a word with such a letter stands, told by the index's terms."""
+    found: set[int] = set()
+    for name, form in (("term_now", "row"), ("place_now", "instance")):
+        db.execute(f"CREATE VIRTUAL TABLE {name} USING fts5vocab({table}, '{form}')")
+    terms = [term for (term,) in db.execute("SELECT term FROM term_now") if foldable(term)]
+    for term in terms:
+        places = "SELECT DISTINCT doc FROM place_now WHERE term = ? AND col = 'body'"
+        found.update(doc for (doc,) in db.execute(places, (term,)))
+    for name in ("term_now", "place_now"):
+        db.execute(f"DROP TABLE {name}")
+    return sorted(found)
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_sources_and_chunks,
     create_full_text_index,
@@ -162,6 +197,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     add_state_of_queued_parts,
     compress_texts,
     add_how_files_were_met,
+    find_letters_by_what_is_typed,
 )
 
 

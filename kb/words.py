@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import chain
 
 from kb.chunks import ChunkedDocument
+from kb.folding import folded_words
 
 _MIXED_CASE = re.compile(r"(?:(?:[a-z0-9]++|[A-Z][a-z0-9]++)[A-Z]|[A-Z]{2,}+[a-z])[A-Za-z0-9]*+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -52,11 +53,13 @@ _BLOCK = 200
 
 def index_terms(text: str, identifiers: Iterable[str] = ()) -> str:
     """Extra words under which `text` is to be found: the parts of its mixed-case identifiers, every
-    pair of characters in scripts that the tokenizer cannot divide into words, and its emoji."""
+    pair of characters in scripts that the tokenizer cannot divide into words, its emoji, and words
+    with letters such as ł as they are typed without."""
     terms = dict.fromkeys(chain.from_iterable(map(_parts, _mixed_case_names(text))))
     if not text.isascii():
         terms.update(dict.fromkeys(pairs(text)))
         terms.update(dict.fromkeys(map(emoji_word, _EMOJI.findall(text))))
+        terms.update(dict.fromkeys(folded_words(text)))
     terms.update(dict.fromkeys(identifiers))
     return " ".join(terms)
 
