@@ -45,6 +45,7 @@ class Exit:
     changed: Sequence[tuple[str, str, int | None]]
     changed_omitted: int
     undone: Sequence[str]  # protected paths that the run had made, and that were taken out again
+    leaves_open: bool = False  # its ends of the pipes, though it writes nothing there any more
 
 
 class LostError(SandboxError):
@@ -72,7 +73,7 @@ class Cell:
         self._tier = tier
         self._pidfd = -1
         self.pid = -1
-        self.is_over = False  # nothing is left in it but its first process
+        self.is_over = False  # nothing in it does anything any more
         self.layers: Mapping[str, Any] = {}
         self.handed_over: Mapping[str, Any] = {}  # names behind the artifacts' descriptors
         self.before: Mapping[str, Any] | None = None  # how a live project was, until it is put back

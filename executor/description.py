@@ -37,6 +37,7 @@ class CellSpec:
     project_source: str
     access: ProjectAccess
     seccomp: bytes
+    exit_notice: bytes = b""  # the filter by which heavy programs tell of their exit
     binds: tuple[tuple[str, str], ...] = ()  # (source, path in the cell), read-only
     limits: Limits = field(default_factory=Limits)
     scratch: str = rootfs.SCRATCH
@@ -102,6 +103,7 @@ def _packed_cell(spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[st
         "scratch_folder": spec.scratch,
         "session": spec.session,
         "seccomp": packed.blob(spec.seccomp),
+        "exit_notice": packed.blob(spec.exit_notice),
     }
     if spec.tier == "A":
         description |= _namespaced(spec, system, devices, packed)
@@ -163,7 +165,7 @@ def pack_run(spec: RunSpec, more: Mapping[str, Any] = NOTHING) -> bytes:
     packed = _Packed()
     return packed.pack(
         {
-            "steps": [{"argv": step.argv, "phase": step.phase} for step in spec.steps],
+            "steps": [_step(step) for step in spec.steps],
             "env": dict(spec.env),
             "cwd": spec.cwd,
             "files": [packed.file(path, content, 0o755) for path, content in spec.files.items()],
@@ -176,6 +178,10 @@ def pack_run(spec: RunSpec, more: Mapping[str, Any] = NOTHING) -> bytes:
             **more,
         }
     )
+
+
+def _step(step: Step) -> Mapping[str, Any]:
+    return {"argv": step.argv, "phase": step.phase, "heavy": step.heavy}
 
 
 def pack_hold(spec: RunSpec, ahead: Ahead | None) -> bytes:

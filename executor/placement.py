@@ -129,6 +129,8 @@ class Placement:
         access = profile.project
         if self.tier == "B" or project in self.spawner.refused:
             access = ProjectAccess.READ_ONLY
+        # Of a live project nothing may still be written (as by io_submit) when it is looked at.
+        tells_exits = self.tier == "A" and not session and access is not ProjectAccess.LIVE
         return CellSpec(
             tier=self.tier,
             uid=self.spawner.uid or UNPRIVILEGED_ID,
@@ -139,6 +141,7 @@ class Placement:
             project_source=self.spawner.source(project),
             access=access,
             seccomp=seccomp.program(seccomp.Filter(sockets=self.tier == "A")),
+            exit_notice=seccomp.exit_notice() if tells_exits else b"",
             binds=(
                 *((self.spawner.source(path), path) for path in not_of_the_system(binds)),
                 *((self.spawner.source(path), path) for path in self.repository),

@@ -88,11 +88,19 @@ class Progress:
         if self.on_output and not capture.discarding:
             self.on_output(name, chunk)
 
-    def take_rest(self, name: str, reader: int, bytes_max: int) -> None:
-        """What is in a pipe at this moment, without waiting for more."""
+    def take_rest(self, name: str, reader: int, bytes_max: int, *, drain: bool = False) -> None:
+        """What is in a pipe at this moment, without waiting for more.
+
+        Beyond a run's `bytes_max` it is left there, or counted and discarded, to `drain` it.
+        """
         with contextlib.suppress(BlockingIOError):
-            while self.output_bytes <= bytes_max and (chunk := os.read(reader, READ_BYTES)):
+            while self.output_bytes <= bytes_max or drain:
+                chunk = os.read(reader, READ_BYTES)
+                if not chunk:
+                    return
                 self.take(name, chunk)
+                if drain and self.output_bytes > bytes_max:
+                    self.discard(bytes_max)
 
     def discard(self, bytes_max: int) -> None:
         """From here on output is only counted."""

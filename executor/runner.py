@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -222,7 +221,8 @@ class _Run:
                 end = await self._end(cell)
                 progress.wall_s = time.monotonic() - progress.started_at
                 # Every process of the run is dead: what is still in the pipes comes at once.
-                nursery.cancel_scope.deadline = trio.current_time() + DRAIN_S_MAX
+                drain_s_max = 0 if end and end.leaves_open else DRAIN_S_MAX
+                nursery.cancel_scope.deadline = trio.current_time() + drain_s_max
             outside.cancel_scope.cancel()
         return end
 
@@ -262,9 +262,8 @@ class _Run:
                     else:
                         await progress.stop(Status.OUTPUT_LIMIT)
             except trio.Cancelled:
-                # A busy server may be late, but what the program wrote is never lost.
-                most = sys.maxsize if self.job.drain else output_bytes
-                progress.take_rest(name, reader, most)
+                # What the program wrote is never lost.
+                progress.take_rest(name, reader, output_bytes, drain=self.job.drain)
                 raise
 
     async def _end(self, cell: Box) -> Exit | None:

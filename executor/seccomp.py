@@ -65,6 +65,7 @@ CLONE_NEW_FLAGS = (
     0x00000080,  # time
 )
 UNKNOWN = -1  # __NR_SCMP_ERROR
+NOTIFY_API = 5  # seccomp_api_get(3): the kernel and the library know of notifications
 # Terminal ioctls that put keystrokes into someone's terminal (TIOCSTI, TIOCLINUX, TIOCSETD).
 DENIED_IOCTLS = (0x5412, 0x541C, 0x5423)
 DEVICE_KINDS = 0o170000  # S_IFMT
@@ -105,6 +106,20 @@ def program(spec: Filter) -> bytes:
     _deny_sockets(rules, spec)
     if spec.own_kernel:
         _deny_device_nodes(rules)
+    return _export(rules)
+
+
+@functools.cache
+def exit_notice() -> bytes:
+    """A filter that has every exit told before it takes effect; empty where that is unknown.
+
+    Raises:
+        OSError: libseccomp refused it or is missing.
+    """
+    if pyseccomp.get_api() < NOTIFY_API:
+        return b""
+    rules = pyseccomp.SyscallFilter(defaction=pyseccomp.ALLOW)
+    _add(rules, pyseccomp.NOTIFY, "exit_group")
     return _export(rules)
 
 

@@ -135,7 +135,8 @@ class Toolchain:
     `inputs` says when its products may be kept for the next run of the same source; None is never.
     `caches` are the folders below the scratch directory that it fills as it works and that another
     run may be shown, read-only, at the same path.
-    An interpreter with `waiting` can be started ahead of its program.
+    An interpreter with `waiting` can be started ahead of its program. One that is `heavy` fills
+    memory that it takes the kernel milliseconds to take apart, behind the program's end.
     `version` are the arguments that make the first executable say its version. A row is itself
     and nothing else, so it compares by identity.
     """
@@ -158,6 +159,7 @@ class Toolchain:
     caches: tuple[str, ...] = ()
     project_environment: bool = False
     waiting: Waiting | None = None
+    heavy: bool = False
     version: tuple[str, ...] = ("--version",)
 
 
@@ -274,6 +276,7 @@ class Step:
 
     argv: tuple[str, ...]
     phase: Literal["compile", "run"]
+    heavy: bool = False  # see `Toolchain`
 
 
 @dataclass(frozen=True, slots=True)

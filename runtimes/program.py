@@ -84,7 +84,7 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
         "{project}": project.args,
     }
     waits = partial(_ahead, candidate, source, values, groups, in_place=in_place)
-    steps = [Step(_expand(toolchain.run, values, groups), "run")]
+    steps = [Step(_expand(toolchain.run, values, groups), "run", heavy=toolchain.heavy)]
     if toolchain.compile:
         steps.insert(0, Step(_expand(toolchain.compile, values, groups), "compile"))
     return Program(
@@ -129,7 +129,7 @@ def _ahead(  # noqa: PLR0913 - keyword-only how the source is given
         return None
     return ahead(
         waiting,
-        Step(_expand(template, values, groups), phase),
+        Step(_expand(template, values, groups), phase, heavy=toolchain.heavy and phase == "run"),
         job_dir=values["job"],
         source=source.name if source else "",
         env={name: _fill(text, values) for name, text in waiting.env.items()},

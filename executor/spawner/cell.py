@@ -99,7 +99,7 @@ def _run(
     phase, status = supervisor.run_steps()
     for fd in stdio:
         os.close(fd)  # when the program's copies are gone too, the server sees end of file
-    supervisor.population.end_all()
+    supervisor.end_all()
     report = _report(supervisor, phase, status)
     report |= project.what_changed(cell.data, handles, before)
     report["scratch_full"] = tree.is_full(handles.scratch)
@@ -133,6 +133,7 @@ def _confinement(cell: Description, run: dict[str, Any]) -> Confinement:
         cell.data["deny_tcp"],
         run["rlimits"],
         cell.blob(cell.data["seccomp"]),
+        cell.blob(cell.data["exit_notice"]),
     )
 
 
@@ -192,6 +193,7 @@ def _loopback_up() -> None:
 def _report(supervisor: Supervisor, phase: str, status: int) -> dict[str, Any]:
     return outcome(phase, status) | {
         "reason": supervisor.reason,
+        "leaves_open": supervisor.is_still,
         "cpu_s": max(0.0, supervisor.population.cpu_s),  # it was counted from a tick of the clock
         "peak_memory_bytes": supervisor.population.peak_memory_bytes,
         "peak_processes": supervisor.population.peak_processes,

@@ -7,6 +7,7 @@ import fcntl
 import os
 import resource
 import signal
+import socket
 import stat
 import struct
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from .kernel import (
     SYS_LANDLOCK_ADD,
     SYS_LANDLOCK_CREATE,
     SYS_LANDLOCK_RESTRICT,
+    SYS_SECCOMP,
     StepError,
     close_from,
     libc,
@@ -38,6 +40,7 @@ LANDLOCK_FILE_BITS = {1: 13, 2: 14, 3: 15, 4: 15}
 LANDLOCK_FILE_BITS_LATEST = 16
 EXECUTE, WRITE_FILE, READ_FILE, READ_FOLDER = 1, 1 << 1, 1 << 2, 1 << 3
 TRUNCATE, IOCTL_DEVICE = 1 << 14, 1 << 15
+SET_FILTER, NEW_LISTENER = 1, 1 << 3  # of seccomp(2)
 BIND_AND_CONNECT_TCP = 3
 ABSTRACT_SOCKETS_AND_SIGNALS = 3
 
@@ -50,17 +53,23 @@ class Confinement:
     deny_tcp: bool
     rlimits: Sequence[tuple[int, int]]
     seccomp: bytes
+    exit_notice: bytes = b""  # a second filter, see `exit_notice`
+
+
+TOLD = b"\0"  # the message of a process that tells its exit
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """The supervisor's and a process's way to each other until exec closes it.
 
-    A process that `waits` reads one byte there when all that holds for it is in force.
+    A process that `waits` reads one byte there when all that holds for it is in force. One that
+    `tells_exit` sends a message before, with the descriptor of its exit notice if there can be one.
     """
 
     fd: int
     waits: bool = False
+    tells_exit: bool = False
 
 
 def enter_program(
@@ -87,6 +96,8 @@ def enter_program(
             _restrict(confinement)
         _drop_capabilities()
         _install_filter(confinement.seccomp)
+        if line.tells_exit:
+            _tell_exits(confinement.exit_notice, end)
         if line.waits and not os.read(end, 1):
             os._exit(0)  # the supervisor is gone
         os.execve(argv[0], list(argv), run["env"])  # noqa: S606 - no shell is the point
@@ -190,6 +201,23 @@ def _drop_bounding_set() -> None:
 
 def _install_filter(program: bytes) -> None:
     buffer = ctypes.create_string_buffer(program, len(program))
-    # struct sock_fprog: the number of 8-byte instructions and their address
-    fprog = struct.pack("@HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
-    prctl("seccomp", PR_SET_SECCOMP, 2, fprog)
+    prctl("seccomp", PR_SET_SECCOMP, 2, _sock_fprog(buffer))
+
+
+def _tell_exits(program: bytes, line: int) -> None:
+    """Have each exit told to a listener from here on, if none above this process has one."""
+    buffer = ctypes.create_string_buffer(program, len(program))
+    try:
+        number = syscall("listen", SYS_SECCOMP, SET_FILTER, NEW_LISTENER, _sock_fprog(buffer))
+        listeners = [number]
+    except StepError:
+        listeners = []
+    with socket.socket(fileno=os.dup(line)) as supervisor:
+        socket.send_fds(supervisor, [TOLD], listeners)
+    for listener in listeners:
+        os.close(listener)
+
+
+def _sock_fprog(program: ctypes.Array[ctypes.c_char]) -> bytes:
+    """struct sock_fprog: the number of 8-byte instructions and their address."""
+    return struct.pack("@HxxxxxxQ", len(program) // 8, ctypes.addressof(program))

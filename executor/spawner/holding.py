@@ -69,7 +69,7 @@ class Held:
         if not self._settled:
             self.settle()
         tree.place_files(run)
-        ahead = Ahead(self._population, self._launched.pid)
+        ahead = Ahead(self._population, self._launched)
         return Supervisor(control, run.data, self._confine(run.data), self.stdio, ahead)
 
     def rehearse(self, control: socket.socket, run: Description, path: str) -> None:
@@ -78,7 +78,7 @@ class Held:
         tree.place_files(run)
         _remove(path)
         self._population.count_anew()
-        ahead = Ahead(self._population, self._launched.pid)
+        ahead = Ahead(self._population, self._launched)
         Supervisor(control, run.data, self._confine(run.data), self.stdio, ahead)
         list(self._population.reap())
 
@@ -114,8 +114,11 @@ class Held:
         raise StepError(f"the interpreter did not come to wait within {GATE_S_MAX:g} s")
 
     def is_alive(self) -> bool:
-        """Whether it waits still."""
-        pid = self._launched.pid
+        """Whether it waits still. What it has started to get there may end."""
+        pid, notice = self._launched.pid, self._launched.notice
+        while notice and notice.is_there():
+            if notice.exit_code(pid) is not None:
+                return False
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
 

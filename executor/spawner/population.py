@@ -16,6 +16,8 @@ END_S_MAX = 5.0
 STOP_S_MAX = 0.1
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+CPUCLOCK_SCHED = 2  # clock_getcpuclockid(3), include/linux/posix-timers_types.h
+PF_EXITING = 0x4  # include/linux/sched.h
 
 
 class Population:
@@ -33,16 +35,16 @@ class Population:
         signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
 
-    def wait(self) -> bool:
-        """Until a child has ended, a tick is over, or one more descriptor of the poller is ready.
+    def wait(self) -> list[int]:
+        """Until a child has ended, a tick is over, or other descriptors of the poller are ready.
 
-        True in the last case.
+        The latter.
         """
         ready = [fd for fd, _ in self.poller.poll(TICK_S * 1000)]
         if self._wakeup in ready:
             os.read(self._wakeup, 4096)
             ready.remove(self._wakeup)
-        return bool(ready)
+        return ready
 
     def reap(self) -> Iterator[tuple[int, int]]:
         """(pid, wait status) of every child that has ended."""
@@ -94,6 +96,35 @@ class Population:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 
+    def be_still(self) -> None:
+        """Kill every process; nothing of them runs when this returns, but they may be there yet.
+
+        What they used up is counted, as it is when they are reaped.
+
+        Raises:
+            StepError: something runs.
+        """
+        for pid in self._members():
+            with contextlib.suppress(OSError):
+                self._count_last(pid)
+        self.signal_all(signal.SIGKILL)
+        deadline = time.monotonic() + END_S_MAX
+        while not all(map(_is_past_running, self._members())):
+            if time.monotonic() > deadline:
+                raise StepError("processes of the run could not be ended")
+            time.sleep(0.0001)
+
+    def _count_last(self, pid: int) -> None:
+        clock = ~pid << 3 | CPUCLOCK_SCHED
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            of_children = file.read().rpartition(b")")[2].split()[13:15]
+        self.cpu_s += time.clock_gettime(clock) + sum(map(int, of_children)) / CLOCK_TICKS
+        with open(f"/proc/{pid}/status", "rb") as file:
+            _, found, rest = file.read().partition(b"VmHWM:")  # what has ended has none
+        if found:
+            peak = int(rest.split(None, 1)[0]) * 1024
+            self.peak_memory_bytes = max(self.peak_memory_bytes, peak)
+
     def stand_still(self) -> None:
         """Stop every process, and wait until they have: a signal takes effect a moment later."""
         self.signal_all(signal.SIGSTOP)
@@ -130,6 +161,18 @@ def _in_use_bytes() -> int:
     with open("/proc/meminfo", encoding="ascii") as file:
         fields = dict(line.split(":") for line in file)
     return sum(int(fields[name].split()[0]) * 1024 for name in ("AnonPages", "Shmem"))
+
+
+def _is_past_running(pid: int) -> bool:
+    """Whether all threads of a process have begun to exit, behind which none runs its code."""
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/stat", "rb") as file:
+                if not int(file.read().rpartition(b")")[2].split()[6]) & PF_EXITING:
+                    return False
+    except OSError:
+        return True
+    return True
 
 
 def _stopped(pid: int) -> bool:

@@ -20,7 +20,7 @@ from . import artifacts, project, tree
 from .confine import Confinement
 from .kernel import StepError
 from .population import Population
-from .supervisor import exceeded, outcome, start
+from .supervisor import exceeded, launch, outcome
 from .wire import Description, send
 
 FDS_MAX = 16
@@ -154,7 +154,7 @@ class _Session:
         )
         try:
             step = run["steps"][running.step]
-            running.main = start(step, run, confinement, running.stdio, last=last)
+            running.main = launch(step, run, confinement, running.stdio, last=last).arrive()
         except (StepError, OSError) as error:
             self._finish(running, {"error": str(error)})
         else:

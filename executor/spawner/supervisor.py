@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .confine import Confinement, Line, enter_program
+from .confine import TOLD, Confinement, Line, enter_program
+from .exit_notice import ExitNotice
 from .kernel import StepError
 from .population import END_S_MAX, Population
 from .victims import score
@@ -23,7 +24,8 @@ class Launched:
 
     pid: int
     line: socket.socket
-    waits: bool  # for a word on the line
+    waits: bool = False  # for a word on the line
+    notice: ExitNotice | None = None
 
     def arrive(self) -> int:
         """The pid, once the process has become the program.
@@ -45,7 +47,7 @@ class Ahead:
     """What lives already when a run begins: the process of its first step."""
 
     population: Population
-    pid: int
+    launched: Launched
 
 
 class Supervisor:
@@ -65,7 +67,8 @@ class Supervisor:
         self._stdio = tuple(stdio)
         self.population = ahead.population if ahead else Population()
         self.reason: str | None = None  # why the run was ended from here
-        self._first = ahead.pid if ahead else 0
+        self._first = ahead.launched if ahead else None
+        self.is_still = False  # what is left of the run is for the kernel to take apart
 
     def run_steps(self) -> tuple[str, int]:
         """(phase, wait status) of the step that decided the run.
@@ -76,22 +79,39 @@ class Supervisor:
         steps = self._run["steps"]
         for step in steps:
             last = step is steps[-1]
-            main = self._first or start(step, self._run, self._confinement, self._stdio, last=last)
-            self._first = 0  # only the first step can be there already
-            status = self._watch(main)
+            first, self._first = self._first, None  # only that one can be there already
+            launched = first or self._start(step, last=last)
+            status = self._watch(launched.pid, launched.notice)
             if last or status != 0 or self.reason:
                 return step["phase"], status
         raise StepError("a run without steps")
 
-    def _watch(self, main: int) -> int:
-        """Until the step's process is reaped, of itself or told to end: its wait status."""
+    def end_all(self) -> None:
+        """Nothing of the run does anything any more when this returns.
+
+        Raises:
+            StepError: something does.
+        """
+        if not self.is_still:
+            self.population.end_all()
+
+    def _start(self, step: dict[str, Any], *, last: bool) -> Launched:
+        launched = launch(step, self._run, self._confinement, self._stdio, last=last)
+        launched.arrive()
+        return launched
+
+    def _watch(self, main: int, notice: ExitNotice | None) -> int:
+        """Until the step's process has ended, of itself or told to: its wait status."""
         population = self.population
         listening = not self.reason
         if listening:
             population.poller.register(self._control, select.POLLIN)
+        if notice:
+            population.poller.register(notice.fd, select.POLLIN)
         deadline = None
         while True:
-            if population.wait():
+            ready = population.wait()
+            if self._control.fileno() in ready:
                 self._control.recv(64)  # an order or the server's end: both mean stop
                 self.reason = self.reason or "asked"
             ended = dict(population.reap())
@@ -99,6 +119,8 @@ class Supervisor:
             if self.reason and listening:
                 population.poller.unregister(self._control)
                 listening = False
+            if notice and main not in ended and notice.is_there():
+                ended |= self._told(main, notice)
             if main in ended:
                 break
             if self.reason:
@@ -110,24 +132,17 @@ class Supervisor:
             population.poller.unregister(self._control)
         return ended[main]
 
-
-def start(
-    step: dict[str, Any],
-    run: dict[str, Any],
-    confinement: Confinement,
-    stdio: Sequence[int],
-    *,
-    last: bool,
-) -> int:
-    """The pid of a step's process, once it has become the program.
-
-    Raises:
-        StepError: the program could not be started.
-    """
-    return launch(step, run, confinement, stdio, last=last).arrive()
+    def _told(self, main: int, notice: ExitNotice) -> dict[int, int]:
+        """The wait status that the step's process would have, if that is what is exiting."""
+        code = notice.exit_code(main)
+        if code is None:
+            return {}
+        self.population.be_still()
+        self.is_still = True
+        return {main: code << 8}
 
 
-def launch(  # noqa: PLR0913 - as `start`
+def launch(  # noqa: PLR0913 - all that a process is made of
     step: dict[str, Any],
     run: dict[str, Any],
     confinement: Confinement,
@@ -136,18 +151,31 @@ def launch(  # noqa: PLR0913 - as `start`
     last: bool,
     waits: bool = False,
 ) -> Launched:
-    """A step's process, which takes on its confinement and then `waits` for a word, or doesn't."""
+    """A step's process, which takes on its confinement and then `waits` for a word, or doesn't.
+
+    Raises:
+        StepError: it could not tell of its exit as it should.
+    """
     ours, theirs = socket.socketpair()
+    tells_exit = bool(confinement.exit_notice) and last and step["heavy"]
     if not last:  # a compiler reads nothing, and all it says is diagnosis
         stdio = (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), stdio[2], stdio[2])
     with score.raised():
         pid = os.fork()
         if pid == 0:
-            enter_program(step["argv"], run, confinement, stdio, Line(theirs.fileno(), waits))
+            line = Line(theirs.fileno(), waits, tells_exit)
+            enter_program(step["argv"], run, confinement, stdio, line)
     theirs.close()
     if not last:
         os.close(stdio[0])
-    return Launched(pid, ours, waits)
+    return Launched(pid, ours, waits, _told_listener(ours) if tells_exit else None)
+
+
+def _told_listener(line: socket.socket) -> ExitNotice | None:
+    message, fds, _, _ = socket.recv_fds(line, 4096, 1, socket.MSG_CMSG_CLOEXEC)
+    if message != TOLD:
+        raise StepError(message.decode(errors="replace") or "the program's process was killed")
+    return ExitNotice(fds[0]) if fds else None
 
 
 def exceeded(population: Population, run: dict[str, Any]) -> str | None:

@@ -104,6 +104,7 @@ _NODE = Toolchain(
     reads=_NODE_READS,
     waiting=_NODE_WAITING,
     wrap=_module_or_script,
+    heavy=True,
 )
 
 # From 22.7 on node compiles enums and namespaces too, if told. An older node refuses the flag, and
@@ -120,6 +121,7 @@ _NODE_TRANSFORM_TYPES = Toolchain(
     env=_NODE_PATH,
     reads=_NODE_READS,
     waiting=_NODE_WAITING,
+    heavy=True,
 )
 
 # What only strips types refuses enums.
@@ -140,6 +142,7 @@ _TSX = Toolchain(
     env={**_NODE_PATH, "TSX_DISABLE_CACHE": "1"},
     reads=_NODE_READS,
     waiting=_NODE_WAITING,
+    heavy=True,
 )
 
 # Its hook sees CommonJS only, so nothing may be preloaded as an ES module.
@@ -160,6 +163,7 @@ _TS_NODE = Toolchain(
     },
     reads=_NODE_READS,
     rank=2,
+    heavy=True,
 )
 
 JAVASCRIPT = Language(

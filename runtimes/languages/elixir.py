@@ -69,6 +69,7 @@ _ELIXIR = Toolchain(
         reads_early=True,
         not_with=("ERL_FLAGS", "ERL_AFLAGS", "ERL_ZFLAGS", "ERL_LIBS"),
     ),
+    heavy=True,
 )
 
 ELIXIR = Language(

@@ -131,6 +131,7 @@ _JDK = Toolchain(
         compile=("{javac}", *_LEAN, f"-J{_AGENT},{{job}}/.ahead/Sample.java", *_JAVAC_ARGUMENTS),
         not_with=("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"),
     ),
+    heavy=True,
 )
 
 JAVA = Language(

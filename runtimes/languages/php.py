@@ -39,6 +39,7 @@ _PHP = Toolchain(
     reads=("/etc/php", "/etc/php.ini", "/etc/php.d"),
     # The program is opened when all else is ready.
     waiting=Waiting(gate="{source}", not_with=("PHPRC", "PHP_INI_SCAN_DIR")),
+    heavy=True,
 )
 
 PHP = Language(

@@ -41,6 +41,7 @@ _RSCRIPT = Toolchain(
         opened=True,
         not_with=("GLIBC_TUNABLES",),
     ),
+    heavy=True,
 )
 
 R = Language(

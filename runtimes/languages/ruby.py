@@ -25,6 +25,7 @@ _RUBY = Toolchain(
         first_line=True,
         not_with=("RUBYOPT",),
     ),
+    heavy=True,
 )
 
 RUBY = Language(

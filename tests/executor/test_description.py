@@ -40,7 +40,7 @@ CELL = CellSpec(
     guarded=Guarded((".env",), (".git",), (".git/config",), (".envrc",)),
 )
 RUN = RunSpec(
-    steps=(Step(("/usr/bin/cc", "x.c"), "compile"), Step(("/tmp/x",), "run")),
+    steps=(Step(("/usr/bin/cc", "x.c"), "compile"), Step(("/tmp/x",), "run", heavy=True)),
     env={"A": "b"},
     cwd="/srv/project",
     limits=LIMITS,
@@ -121,8 +121,8 @@ def test_a_run_is_told_its_steps_files_and_limits():
     rlimits = dict(run.data.pop("rlimits"))
     assert run.data == {
         "steps": [
-            {"argv": ["/usr/bin/cc", "x.c"], "phase": "compile"},
-            {"argv": ["/tmp/x"], "phase": "run"},
+            {"argv": ["/usr/bin/cc", "x.c"], "phase": "compile", "heavy": False},
+            {"argv": ["/tmp/x"], "phase": "run", "heavy": True},
         ],
         "env": {"A": "b"},
         "cwd": "/srv/project",

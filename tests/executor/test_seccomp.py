@@ -9,9 +9,9 @@ import struct
 import pyseccomp
 import pytest
 
-from executor.seccomp import CLONE_NEW_FLAGS, DENIED, DENIED_IOCTLS, Filter, program
+from executor.seccomp import CLONE_NEW_FLAGS, DENIED, DENIED_IOCTLS, Filter, exit_notice, program
 
-ALLOW, KILL = 0x7FFF0000, 0x80000000
+ALLOW, KILL, NOTIFY = 0x7FFF0000, 0x80000000, 0x7FC00000
 NATIVE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}.get(platform.machine(), 0)
 I386 = 0x40000003
 BOTH = (Filter(), Filter(sockets=False))
@@ -135,3 +135,15 @@ def test_calls_of_a_foreign_architecture_kill(spec):
     assert verdict(program(spec), 1, arch=I386) == KILL
     if platform.machine() == "x86_64":
         assert verdict(program(spec), 0x40000000 | 1) == KILL  # the x32 interface
+
+
+def test_the_exit_notice_tells_of_exits_alone():
+    told = [name for name in ("exit_group", "exit", "execve", "write", "kill")
+            if verdict(exit_notice(), number_of(name)) == NOTIFY]  # fmt: skip
+    assert told == ["exit_group"]
+    assert verdict(exit_notice(), number_of("write")) == ALLOW
+
+
+def test_a_kernel_that_can_tell_nobody_is_not_asked_to(monkeypatch):
+    monkeypatch.setattr(pyseccomp, "get_api", lambda: 4)
+    assert exit_notice.__wrapped__() == b""
