@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from executor.sessions import SessionLimits
     from executor.settings import Settings
     from executor.toolchains import LanguageReport
+    from executor.trial_record import TrialOutdatedError
 
 # Each name is loaded at its first use: the spawner is started before all the rest is there.
 _MODULES = {
@@ -29,6 +30,7 @@ _MODULES = {
         "sessions": "SessionLimits",
         "settings": "Settings",
         "toolchains": "LanguageReport",
+        "trial_record": "TrialOutdatedError",
     }.items()
     for name in names.split()
 }
@@ -59,6 +61,7 @@ __all__ = [
     "Settings",
     "Status",
     "Stream",
+    "TrialOutdatedError",
     "Usage",
     "open_backgrounds",
     "open_executor",

@@ -22,6 +22,7 @@ from executor.removal import remove
 from executor.runner import OpenBox
 from executor.settings import Settings
 from executor.supply import Supply, open_supply
+from executor.trial_record import TrialRecord
 
 if TYPE_CHECKING:
     from executor.budget import Budget
@@ -100,10 +101,15 @@ async def _cells(
     stage |= dict.fromkeys((str(here.temporary), str(ground.state_dir / "caches")))
     warm = settings.warm and not settings.sole_language
     budget = _budget(here, settings.warm_bytes) if warm else None
-    machine = Machine(
-        ProjectSearch(project), ground.hierarchy, ground.why_no_cgroup, here.temporary, repository
-    )
     once = bool(settings.sole_language)
+    machine = Machine(
+        ProjectSearch(project),
+        ground.hierarchy,
+        ground.why_no_cgroup,
+        here.temporary,
+        repository,
+        TrialRecord(ground.state_dir / "trials.json", project) if once else None,
+    )
     supplied = partial(open_supply, hierarchy=ground.hierarchy, budget=budget, once=once)
     as_root = is_real_root()
     async with placed(machine, list(stage), supplied, as_root=as_root) as (placement, supply):

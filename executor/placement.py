@@ -23,6 +23,7 @@ from executor.profile import ANALYZE, Profile, ProjectAccess
 from executor.project_files import Guarded
 from executor.project_search import ProjectSearch
 from executor.removal import remove
+from executor.trial_record import Recalled, TrialRecord
 from executor.work_copy import WorkCopy
 from runtimes import Step
 
@@ -73,6 +74,7 @@ class Placement:
     # into a `.git` file later must not choose what the next one is shown.
     repository: tuple[str, ...]
     travels: bool = False
+    recalled: Recalled | None = None  # where an earlier trial stands for this executor's
 
     @property
     def project(self) -> Path:
@@ -214,6 +216,7 @@ class Machine:
     why_no_cgroup: str
     temporary: Path
     repository: tuple[str, ...] = ()
+    record: TrialRecord | None = None  # of earlier trials, where one of them may do
 
 
 @contextlib.asynccontextmanager
@@ -228,6 +231,7 @@ async def placed(
 
     `stage` are the paths besides the system's that cells may be given. `supplied` is opened before
     the trial, beside which it may begin cells; it is closed where the tier turns out not to work.
+    Where the machine's record has a trial of tier A, that one does, until a cell shows otherwise.
 
     Raises:
         SandboxUnavailableError: there is none; its remedy says what would help.
@@ -238,6 +242,8 @@ async def placed(
         raise SandboxUnavailableError(f"seccomp: {error}", REMEDIES["seccomp"]) from error
     reasons: dict[str, str] = {}
     for tier in TIERS:
+        record = machine.record if tier == "A" else None
+        recalled = record.recall() if record else None
         async with contextlib.AsyncExitStack() as stack:
             try:
                 # Staged paths hang in a mount namespace that only tier A's cells can make use of.
@@ -251,12 +257,15 @@ async def placed(
                     spawner,
                     machine.temporary,
                     machine.repository,
+                    recalled=recalled,
                 )
                 supply = await stack.enter_async_context(supplied(placement))
-                supervisor = await _try(placement)
+                supervisor = recalled.found if recalled else await _try(placement)
             except SandboxError as error:
                 reasons[tier] = str(error)
                 continue
+            if record and not recalled:
+                record.keep(supervisor)
             found = Findings(
                 tier,
                 supervisor,

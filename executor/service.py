@@ -110,6 +110,7 @@ class Executor:
             RequestError: the request can't be run as asked; its hint says what to do.
             SandboxUnavailableError: the server's temporary folder is no longer its own.
             policy.RuleFileError: a file of rules can't be read: nothing is run unguarded.
+            TrialOutdatedError: the executor is for a single run, and has to be opened anew.
             OSError: the output can't be spooled.
         """
         caller = caller or Caller()
@@ -131,6 +132,8 @@ class Executor:
         else:
             name = _session_name(request.session, request.owner)
             completed = await self._in_session(name, checked, chosen, on_output)
+        if completed.result.status is Status.SANDBOX_ERROR and self._supply:
+            self._supply.doubt()
         result = replace(completed.result, verdict=verdict, toolchain=chosen.toolchain.name)
         return replace(completed, result=result)
 

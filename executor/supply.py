@@ -17,6 +17,7 @@ from executor.description import pack_cell
 from executor.disk_call import DiskCall
 from executor.errors import SandboxError
 from executor.making import Maker, Remains, bury
+from executor.model import Limits
 from executor.placement import Layout, Placement
 from executor.spare import Spare
 
@@ -82,6 +83,7 @@ class Supply:
 
         Raises:
             SandboxError: it could not be made.
+            TrialOutdatedError: see `_finished`.
         """
         remains = Remains(layout)
         use = object()
@@ -94,9 +96,7 @@ class Supply:
                     remains = waiting.remains
                     yield waiting.cell, remains.group
                 else:
-                    begun = await self._spare.take()
-                    remains.cell, remains.group = begun.cell, begun.group
-                    cell = await self._maker.finish(wanted.packed, job.limits, remains)
+                    cell = await self._finished(wanted.packed, job.limits, remains)
                     if not self._once:
                         self._spare.want()
                     yield cell, remains.group
@@ -108,6 +108,32 @@ class Supply:
             if not self._is_busy():
                 self._calm.set()
                 self._calm = trio.Event()
+
+    async def _finished(self, packed: bytes, limits: Limits, remains: Remains) -> Cell:
+        """A ready cell, made of a begun one.
+
+        Raises:
+            SandboxError, OSError: it could not be made.
+            TrialOutdatedError: neither could it, or it has other layers, and so far an earlier
+                trial was taken at its word.
+        """
+        recalled = self._placement.recalled
+        try:
+            begun = await self._spare.take()
+            remains.cell, remains.group = begun.cell, begun.group
+            cell = await self._maker.finish(packed, limits, remains)
+        except (SandboxError, OSError) as error:
+            if recalled:
+                raise recalled.outdated(str(error)) from error
+            raise
+        if recalled:
+            recalled.confirm(cell.layers)
+        return cell
+
+    def doubt(self) -> None:
+        """A run had no sandbox: no further executor is to take an earlier trial at its word."""
+        if self._placement.recalled:
+            self._placement.recalled.record.forget()
 
     def _describe(self, job: Job, layout: Layout, session: bool) -> _Wanted:
         placement = self._placement
