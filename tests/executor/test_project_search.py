@@ -15,6 +15,7 @@ from executor.project_search import SETTLED_NS, ProjectSearch
 from policy import HiddenPaths
 from policy.hiding import HiddenPattern
 from tests.executor.project_layout import lay_out
+from tests.processes import DEADLINE_S
 
 
 def found(search: ProjectSearch) -> list[str]:
@@ -25,6 +26,16 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what was written until now count as written long ago."""
     now = time.time_ns
     monkeypatch.setattr(time, "time_ns", lambda: now() + SETTLED_NS)
+
+
+def until_stamps_differ(project: Path) -> None:
+    """Until what changes gets another time than what has changed: some kernels count in ticks."""
+    last = max(path.stat().st_ctime_ns for path in (project, *project.rglob("*")))
+    probe = project.with_name("probe")
+    deadline = time.monotonic() + DEADLINE_S
+    while not probe.exists() or probe.stat().st_ctime_ns <= last:
+        assert time.monotonic() < deadline
+        probe.touch()
 
 
 def test_secrets_are_found_at_any_depth_but_not_in_installed_packages(project: Path):
@@ -63,6 +74,7 @@ def test_what_changes_is_seen_at_once(project: Path, monkeypatch, change: str, i
         if is_known:
             settled(patch)
         assert found(search) == [".env"]
+    until_stamps_differ(project)
     act, expected = CHANGES[change]
     act(project)
     assert found(search) == expected
