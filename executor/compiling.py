@@ -213,9 +213,9 @@ def _compile_job(  # noqa: PLR0913 - keyword-only what is shown
     found = [pattern for path in program.products for pattern in (path, f"{path}/**/*")]
     ahead = program.compiler_ahead
     if ahead is not None:
-        ahead = replace(ahead, steps=(*ahead.steps, _DONE))
+        ahead = ahead._replace(steps=(*ahead.steps, _DONE))
     return job_of(
-        replace(program, steps=(*steps, _DONE), ahead=ahead),
+        program._replace(steps=(*steps, _DONE), ahead=ahead),
         candidate,
         layout,
         cwd=checked.cwd,

@@ -10,10 +10,10 @@ import hashlib
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import trio
 
@@ -35,8 +35,7 @@ INDEX_STEP_BYTES = 512 * 1024
 """How much is indexed at a time behind an answer, so that a search never waits long for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeptStream:
+class KeptStream(NamedTuple):
     """One stream of a run as a source of its own, and how far it is searchable already."""
 
     stream: str
@@ -46,8 +45,7 @@ class KeptStream:
     bytes_indexed: int
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(NamedTuple):
     """What was kept of one run."""
 
     output_id: str
@@ -62,8 +60,7 @@ class Kept:
         return sum(stream.bytes_indexed for stream in self.streams)
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A part of a kept stream that matches the intent; `text` is its exact bytes' text."""
 
     stream: str
@@ -93,7 +90,7 @@ class Answer:
         return {
             "result": self.result.to_json(),
             "kept": None if self.kept is None else _kept_json(self.kept),
-            "sections": None if self.sections is None else [_plain(s) for s in self.sections],
+            "sections": None if self.sections is None else [s._asdict() for s in self.sections],
             "sections_total": self.sections_total,
             "note": self.note,
         }
@@ -104,12 +101,8 @@ def _kept_json(kept: Kept) -> dict[str, Any]:
         "output_id": kept.output_id,
         "bytes_total": kept.bytes_total,
         "bytes_indexed": kept.bytes_indexed,
-        "streams": [_plain(stream) for stream in kept.streams],
+        "streams": [stream._asdict() for stream in kept.streams],
     }
-
-
-def _plain(data: KeptStream | Section) -> dict[str, Any]:
-    return {f.name: getattr(data, f.name) for f in fields(data)}
 
 
 class Keep:

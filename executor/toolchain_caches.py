@@ -14,7 +14,6 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import trio
@@ -62,7 +61,7 @@ class ToolchainCaches:
         key = _key(candidate)
         if key not in self._helpers:
             self._helpers[key] = _contents(self._folder / key)
-        return replace(candidate, compiled=self._helpers[key])
+        return candidate._replace(compiled=self._helpers[key])
 
     async def fill(self, candidate: runtimes.Candidate) -> None:
         """Have a candidate's folders filled, unless they are."""
@@ -113,7 +112,7 @@ class ToolchainCaches:
         )
         compiling = [step for step in program.steps if step.phase == "compile"]
         return job_of(
-            replace(program, steps=(*compiling, runtimes.Step(pack, "run"))),
+            program._replace(steps=(*compiling, runtimes.Step(pack, "run"))),
             candidate,
             layout,
             cwd=self._cwd,

@@ -34,7 +34,10 @@ _OF_THE_KERNEL = (
     "/proc/self/attr/current",
     "/proc/self/uid_map",
 )
-_OF_THE_PROCESS = ("Uid", "Gid", "Groups", "CapPrm", "CapEff", "CapBnd", "NoNewPrivs", "Seccomp")
+_OF_THE_PROCESS = (
+    *("Uid", "Gid", "Groups", "CapPrm", "CapEff", "CapBnd"),
+    *("NoNewPrivs", "Seccomp", "Seccomp_filters"),
+)
 
 
 class TrialOutdatedError(Exception):

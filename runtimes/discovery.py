@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from runtimes import environments, install, places, shims
 from runtimes.model import Candidate, Fingerprint, HomeLibrary, Language, Missing, Toolchain
@@ -16,16 +15,14 @@ _ELF: Final = b"\x7fELF"
 _ETC: Final = "/etc"
 
 
-@dataclass(frozen=True, slots=True)
-class Discovery:
+class Discovery(NamedTuple):
     """What was found for a language, and what was passed over, each with its reason."""
 
     candidates: tuple[Candidate, ...]
     passed_over: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """Where to look."""
 
     search_path: tuple[str, ...]
@@ -34,8 +31,7 @@ class _Place:
     environ: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Executable:
+class _Executable(NamedTuple):
     path: Path
     watch: tuple[Path, ...] = ()
     project_specific: bool = False
@@ -69,7 +65,7 @@ def discover(
     for toolchain in language.toolchains:
         found.extend(_of_toolchain(language, toolchain, place, passed_over))
     found.sort(key=lambda c: (environments.is_own(Path(c.path)), not c.project_specific))
-    ordered = tuple(replace(c, order=order) for order, c in enumerate(found))
+    ordered = tuple(c._replace(order=order) for order, c in enumerate(found))
     return Discovery(ordered, tuple(dict.fromkeys(passed_over)))
 
 
@@ -92,7 +88,7 @@ def _of_toolchain(
         *_on_path(names, place, passed_over),
     ]
     for executable in executables:
-        lead = replace(executable, path=_native(executable.path, toolchain))
+        lead = executable._replace(path=_native(executable.path, toolchain))
         identity = str(lead.path if environments.base_prefix(lead.path) else lead.path.resolve())
         if identity in seen:
             continue
@@ -137,7 +133,7 @@ def _mate(
     names: Sequence[str], lead: _Executable, place: _Place, passed_over: list[str]
 ) -> _Executable | None:
     """Another executable of the same toolchain: beside the first one, else the first on PATH."""
-    near = replace(place, search_path=(str(lead.path.parent), *place.search_path))
+    near = place._replace(search_path=(str(lead.path.parent), *place.search_path))
     return next(iter(_on_path(names, near, passed_over)), None)
 
 

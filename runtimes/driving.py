@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -56,6 +55,6 @@ def driver_program(
     )
     if found.starter:
         start = ("/bin/sh", "-c", (_DRIVERS / found.starter).read_text("utf-8"), found.starter)
-        steps = tuple(replace(step, argv=(*start, *step.argv)) for step in program.steps)
-        program = replace(program, steps=steps)
-    return replace(program, env={**program.env, **found.env})
+        steps = tuple(step._replace(argv=(*start, *step.argv)) for step in program.steps)
+        program = program._replace(steps=steps)
+    return program._replace(env={**program.env, **found.env})

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 Fingerprint = tuple[tuple[str, int, int], ...]
 """(real path, mtime in ns, size) of every file whose change makes a probe's answer stale."""
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+"""The default of what a row or a program may have none of."""
 
-@dataclass(frozen=True, slots=True)
-class Source:
+
+class Source(NamedTuple):
     """A program text as it will lie in the job directory.
 
     `name` overrides the row's `source_name`; `wrapped` says that the text was completed from a
@@ -31,13 +34,12 @@ def as_is(code: str) -> Source:
     return Source(code)
 
 
-@dataclass(frozen=True, slots=True)
-class FromProject:
+class FromProject(NamedTuple):
     """What a language takes from the folder it runs in: arguments at `{project}`, and symbolic
     links (name in the job directory -> target) that let the program find the folder's packages."""
 
     args: tuple[str, ...] = ()
-    links: Mapping[str, str] = field(default_factory=dict)
+    links: Mapping[str, str] = NOTHING
 
 
 def nothing_from_project(cwd: Path) -> FromProject:
@@ -45,8 +47,7 @@ def nothing_from_project(cwd: Path) -> FromProject:
     return FromProject()
 
 
-@dataclass(frozen=True, slots=True)
-class FileBinding:
+class FileBinding(NamedTuple):
     """How the content of one file becomes FILE_CONTENT.
 
     `files` are placed beside the program; they read the path from the environment variable
@@ -58,8 +59,7 @@ class FileBinding:
     edit: Callable[[Source], Source] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HomeLibrary:
+class HomeLibrary(NamedTuple):
     """Installed packages under a home folder that programs expect to import.
 
     `paths` is a glob below the home; what exists is bound read-only. `env` names the variable that
@@ -72,8 +72,7 @@ class HomeLibrary:
     value: str = "{paths}"
 
 
-@dataclass(frozen=True, slots=True)
-class CompileInputs:
+class CompileInputs(NamedTuple):
     """What tells that compiling depends on more than the source text and the toolchain.
 
     `reaches` is a pattern of source text that may read further files, or the time. `beside` are
@@ -87,8 +86,7 @@ class CompileInputs:
     complete: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(NamedTuple):
     """How a toolchain's interpreter is started before it has a program, and waits for it.
 
     It waits for the end of a FIFO, `gate` in the job directory, which it reads by the help of
@@ -109,7 +107,7 @@ class Waiting:
     place: str = ""
     gate: str = ".ahead/gate"
     run: tuple[str, ...] | None = None
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = NOTHING
     opened: bool = False
     first_line: bool = False
     reads_early: bool = False
@@ -163,8 +161,7 @@ class Toolchain:
     version: tuple[str, ...] = ("--version",)
 
 
-@dataclass(frozen=True, slots=True)
-class Driver:
+class Driver(NamedTuple):
     """A program that keeps an interpreter between the calls of a session.
 
     `file` is its name in `runtimes/drivers`, where its protocol stands; `toolchains` are the names
@@ -177,11 +174,10 @@ class Driver:
     toolchains: tuple[str, ...]
     rewrite: Callable[[str], str] = str
     starter: str = ""
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Packages:
+class Packages(NamedTuple):
     """What to install for a language, by package manager; `windows` is a winget identifier."""
 
     debian: tuple[str, ...] = ()
@@ -227,8 +223,7 @@ class Language:
     warm_up: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A toolchain found on disk. Whether it runs is for a probe to say.
 
     `paths` are absolute, per role, in the form to invoke (a virtual environment's interpreter and
@@ -246,9 +241,9 @@ class Candidate:
     binds: tuple[str, ...]
     fingerprint: Fingerprint
     project_specific: bool = False
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = NOTHING
     order: int = 0
-    compiled: Mapping[str, bytes] = field(default_factory=dict)
+    compiled: Mapping[str, bytes] = NOTHING
 
     @property
     def path(self) -> str:
@@ -261,8 +256,7 @@ class Candidate:
         return tuple(dict.fromkeys(str(Path(path).parent) for path in self.paths.values()))
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(NamedTuple):
     """A language for which nothing was found, why, and what would help."""
 
     language: Language
@@ -270,8 +264,7 @@ class Missing:
     hint: str
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One process to start. A failing compile step ends the program."""
 
     argv: tuple[str, ...]
@@ -279,8 +272,7 @@ class Step:
     heavy: bool = False  # see `Toolchain`
 
 
-@dataclass(frozen=True, slots=True)
-class Ahead:
+class Ahead(NamedTuple):
     """What to place and to start so that an interpreter waits for one certain program's text.
 
     `env` are the variables that have another value until then; `gate` is the FIFO and `only_ahead`
@@ -299,8 +291,7 @@ class Ahead:
     not_with: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(NamedTuple):
     """What to place and what to start.
 
     `files` and `links` (name -> target) go into the job directory, which is read-only at run time.
@@ -314,15 +305,14 @@ class Program:
     files: Mapping[str, bytes]
     steps: tuple[Step, ...]
     env: Mapping[str, str]
-    links: Mapping[str, str] = field(default_factory=dict)
+    links: Mapping[str, str] = NOTHING
     products: tuple[str, ...] = ()
     caches: tuple[str, ...] = ()
     ahead: Ahead | None = None
     compiler_ahead: Ahead | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeResult:
+class ProbeResult(NamedTuple):
     """What came of running a candidate's hello program in the sandbox.
 
     `start_ms` is the wall time of the run, compile steps included; None when it did not run,

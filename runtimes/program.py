@@ -13,7 +13,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
@@ -144,7 +143,7 @@ def _source(
     row, toolchain = candidate.language, candidate.toolchain
     if code is not None:
         source = (toolchain.wrap or row.wrap)(code)
-        return replace(source, name=source.name or toolchain.source_name or row.source_name)
+        return source._replace(name=source.name or toolchain.source_name or row.source_name)
     if not needed:
         return None
     script = Path(str(script_path))

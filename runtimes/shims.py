@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Shim:
+class Shim(NamedTuple):
     """A resolved shim: the programs it may start, best first, or why there is none.
 
     `watch` are the files that decided.
@@ -27,8 +25,7 @@ class Shim:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _VersionManager:
+class _VersionManager(NamedTuple):
     variable: str
     file: str
 

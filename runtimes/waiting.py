@@ -31,7 +31,7 @@ def as_helper(candidate: Candidate) -> Candidate:
     toolchain = candidate.toolchain
     file = toolchain.waiting.file if toolchain.waiting else ""
     whole = replace(toolchain, wrap=lambda code: Source(code, name=file))
-    return replace(candidate, toolchain=whole)
+    return candidate._replace(toolchain=whole)
 
 
 def ahead(  # noqa: PLR0913 - keyword-only what differs from program to program

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from runtimes import lexing
 from runtimes.model import (
@@ -116,7 +115,7 @@ def bind(source: Source) -> Source:
     at = lexing.after_leading(source.text, _DIRECTIVE)
     line = "using static FileContentBinding; "
     text = f"{source.text[:at]}{line}{source.text[at:]}\n{_CLASS}\n"
-    return replace(source, text=text)
+    return source._replace(text=text)
 
 
 _DOTNET_ENV = {

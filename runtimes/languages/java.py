@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from runtimes import lexing
 from runtimes.model import (
@@ -87,7 +86,7 @@ def bind(source: Source) -> Source:
     package = _PACKAGE.search(lexing.blank(source.text, lexing.JAVA))
     at = package.end() if package else 0
     line = "import static file_content_binding.FileContent.*; "
-    return replace(source, text=source.text[:at] + line + source.text[at:])
+    return source._replace(text=source.text[:at] + line + source.text[at:])
 
 
 def _public_type(outside: str) -> str | None:

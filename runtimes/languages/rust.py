@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 
 from runtimes import lexing
 from runtimes.model import CompileInputs, FileBinding, Language, Packages, Source, Toolchain
@@ -121,7 +120,7 @@ def bind(source: Source) -> Source:
         text = f"include!({json.dumps(source.origin, ensure_ascii=False)});"
     imports = f"use file_content_binding::{{{', '.join(names)}}};"
     end = f'\n#[path = "file_content.rs"] mod file_content_binding;\n{imports}\n'
-    return replace(source, text=text + end)
+    return source._replace(text=text + end)
 
 
 _RUSTC = Toolchain(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -109,7 +108,7 @@ def test_a_jvm_and_its_compiler_wait_once_what_they_wait_by_is_compiled():
     jdk = candidate("java")
     program = prepare(jdk, code="int x;", cwd="/project")
     assert (program.ahead, program.compiler_ahead) == (None, None)
-    agent = replace(jdk, compiled={".classes/ctxmode/ahead/Ahead.class": b"code"})
+    agent = jdk._replace(compiled={".classes/ctxmode/ahead/Ahead.class": b"code"})
     program = prepare(agent, code="int x;", cwd="/project")
     for ahead, step in (
         (program.compiler_ahead, program.steps[0]),
@@ -124,7 +123,7 @@ def test_a_jvm_and_its_compiler_wait_once_what_they_wait_by_is_compiled():
 
 
 def test_a_jvm_waits_for_a_script_that_javac_must_not():
-    agent = replace(candidate("java"), compiled={".classes/ctxmode/ahead/Ahead.class": b"code"})
+    agent = candidate("java")._replace(compiled={".classes/ctxmode/ahead/Ahead.class": b"code"})
     script = Path(__file__).with_name("test_scripts.py")
     program = prepare(agent, script_path=str(script), cwd="/project")
     assert program.ahead is not None
