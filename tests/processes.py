@@ -9,7 +9,10 @@ from pathlib import Path
 
 import trio
 
+from executor import Executor
+
 DEADLINE_S = 60
+DESCRIPTORS_WAITING = 4  # of a program: its cell's process and socket, and two pipes
 _numbers = itertools.count()
 
 
@@ -34,6 +37,11 @@ def alive(mark: str) -> list[int]:
 def descriptors(pid: int | None = None) -> int:
     """How many a process has open: by default this one, and then the listing itself, too."""
     return len(os.listdir(f"/proc/{pid or 'self'}/fd"))
+
+
+def descriptors_in_use(executor: Executor) -> int:
+    """How many this process has open, but for those of programs that wait ahead of their runs."""
+    return descriptors() - DESCRIPTORS_WAITING * sum(pool.waiting for pool in executor.pools)
 
 
 async def until_alive(mark: str, count: int) -> None:

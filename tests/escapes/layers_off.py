@@ -13,6 +13,7 @@ import resource
 import struct
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from executor import Executor, work_copy
@@ -141,7 +142,7 @@ class Ready:
     """In a pool's place: there something waits for every run, made when the run comes."""
 
     def __init__(self, supply: Supply) -> None:
-        self._make = supply._make
+        self._make = partial(supply._make, WaitingRoom(supply._maker))
 
     def use(self, kind: Kind) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext()

@@ -30,6 +30,18 @@ from tests.escapes.inherited import NO_FILTER
 from tests.processes import DEADLINE_S, alive
 
 
+def _state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def _settles_in(pid: int, *states: str) -> str:
+    """The state in which a process is, as soon as it is one of these, or after all patience."""
+    deadline = time.monotonic() + DEADLINE_S
+    while (state := _state(pid)) not in states and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return state
+
+
 @contextlib.contextmanager
 def _victim(arena: Arena) -> Iterator[Words]:
     with arena.victim() as process:
@@ -37,18 +49,14 @@ def _victim(arena: Arena) -> Iterator[Words]:
 
 
 def _victim_lives(arena: Arena, _: Result) -> None:
-    state = Path(f"/proc/{arena.words['victim']}/stat").read_text().rpartition(")")[2].split()[0]
+    state = _settles_in(int(arena.words["victim"]), "S", "T", "Z", "X")
     assert state == "S", f"the victim is in state {state}"
     assert os.getpriority(os.PRIO_PROCESS, int(arena.words["victim"])) == os.nice(0)
 
 
 def _victim_was_hit(arena: Arena, _: Result) -> None:
-    deadline = time.monotonic() + 10  # a signal sent is not yet a process ended
-    state = "S"
-    while state not in ("Z", "X") and time.monotonic() < deadline:
-        stat = Path(f"/proc/{arena.words['victim']}/stat").read_text()
-        state = stat.rpartition(")")[2].split()[0]
-    assert state in ("Z", "X")
+    # A signal sent is not yet a process ended.
+    assert _settles_in(int(arena.words["victim"]), "Z", "X") in ("Z", "X")
 
 
 KILL = python("""
@@ -204,10 +212,6 @@ async def _stubborn_programs_end_in_time(arena: Arena) -> None:
         os.killpg(process.pid, signal.SIGTERM)
         assert _state(process.pid) == "T"
         os.killpg(process.pid, signal.SIGKILL)
-
-
-def _state(pid: int) -> str:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 async def _a_held_output_delays_nothing(arena: Arena) -> None:

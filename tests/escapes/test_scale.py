@@ -11,10 +11,11 @@ import trio
 from executor import Limits, Status
 from tests.escapes.arena import Arena
 from tests.escapes.attack import shell
+from tests.processes import DEADLINE_S, descriptors_in_use
 
 MIB = 1024 * 1024
 RUNS = 1000
-WAITING_MAX = 100  # descriptors of cells that wait ahead of their runs: a tenth of one a run
+WAITING_MAX = 100  # descriptors of what is made or taken away just now: a tenth of one a run
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -39,16 +40,16 @@ async def runs(arena: Arena, count: int) -> None:
 
 async def open_files(arena: Arena, at_most: int) -> int:
     """How many descriptors are open, once the last cell is buried."""
-    with trio.move_on_after(60):
-        while len(os.listdir("/proc/self/fd")) > at_most:  # noqa: ASYNC110 - nobody tells
+    with trio.move_on_after(DEADLINE_S):
+        while descriptors_in_use(arena.executor) > at_most:  # noqa: ASYNC110 - nobody tells
             await trio.sleep(0.01)
-    return len(os.listdir("/proc/self/fd"))
+    return descriptors_in_use(arena.executor)
 
 
 async def test_a_thousand_runs_leave_no_descriptor_and_no_memory(arena: Arena):
     await runs(arena, 50)  # until caches are warm
     await trio.testing.wait_all_tasks_blocked(0.1)
-    files, memory = len(os.listdir("/proc/self/fd")), resident_bytes()
+    files, memory = descriptors_in_use(arena.executor), resident_bytes()
     await runs(arena, RUNS)
     assert await open_files(arena, files + WAITING_MAX) <= files + WAITING_MAX
     assert resident_bytes() - memory < 10 * MIB

@@ -10,10 +10,9 @@ import pytest
 import trio
 
 from executor import Limits, Request, RequestError, Status
-from tests.processes import DEADLINE_S, descriptors, unique_s, until_alive
+from tests.processes import DEADLINE_S, descriptors_in_use, unique_s, until_alive
 
 MIB = 1024 * 1024
-DESCRIPTORS_WAITING = 4  # of a program: its cell's process and socket, and two pipes
 
 
 @pytest.mark.parametrize("code", [0, 1, 2, 125, 126, 127, 128, 139, 255])
@@ -195,18 +194,14 @@ async def test_many_runs_at_once_keep_their_outputs_apart(executor):
 async def test_no_descriptor_is_left_open_by_runs(executor):
     await executor.run(Request("shell", "echo first"))
     await trio.testing.wait_all_tasks_blocked()
-    before = descriptors()
+    before = descriptors_in_use(executor)
     for _ in range(30):
         await executor.run(Request("shell", "echo again"))
-
-    def most() -> int:
-        """At most a burial, what is begun for the next run, and what waits for those to come."""
-        return before + 12 + DESCRIPTORS_WAITING * sum(pool.waiting for pool in executor.pools)
-
+    # At most the last cell's burial, and what is begun for the next run.
     with trio.move_on_after(DEADLINE_S):
-        while descriptors() > most():  # noqa: ASYNC110 - burials tell nobody
+        while descriptors_in_use(executor) > before + 12:  # noqa: ASYNC110 - burials tell nobody
             await trio.sleep(0.01)
-    assert descriptors() <= most()
+    assert descriptors_in_use(executor) <= before + 12
 
 
 async def test_the_program_owns_three_descriptors(run):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -46,9 +47,14 @@ PROGRAMS = (
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    """One that nobody takes until it is listened at: of itself the kernel gives out others."""
+    given_out = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()
+    end = max(20_000, int(given_out[0]))
+    while True:
+        port = 10_000 + secrets.randbelow(end - 10_000)
+        with contextlib.suppress(OSError), socket.socket() as found:
+            found.bind(("127.0.0.1", port))
+            return port
 
 
 def openssl(folder: Path, *arguments: str) -> None:
