@@ -237,7 +237,6 @@ def weakened(executor: Executor, edits: tuple[Edit, ...], *, warm: bool = False)
         maker = supply._maker
         supply._maker = replace(maker, spawner=WeakSpawner(maker.spawner, edits))
         supply._spare = Spare(supply._maker, supply._end)
-        supply._room = WaitingRoom(supply._maker)
         supply.pool = Ready(supply) if warm else None  # what waits by now was not made with less
         runner.box = supply.open
     kept = []
