@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from operator import itemgetter
 
 from kb.chunks import CAP_BYTES, TARGET_BYTES, Mark
 
@@ -26,30 +27,34 @@ _INTRODUCTION_BYTES = 1000
 
 
 class _Section:
-    """The entries that will share a chunk."""
+    """The entries that will share a chunk, by their first lines."""
 
     def __init__(self, start: int) -> None:
         self.start = start
-        self.first_time = self.last_time = b""
-        self.templates: Counter[bytes] = Counter()
-
-    def add(self, line: bytes) -> None:
-        """Count an entry by its pattern: its first line with every number taken out."""
-        time, template = _shape(line.translate(_SAME_DIGIT))
-        if time is not None:
-            self.last_time = line[time]
-            self.first_time = self.first_time or self.last_time
-        self.templates[template] += 1
+        self.lines: list[bytes] = []
 
     def title(self) -> str:
-        """Time span, and what the entries say: the commonest pattern with its count."""
-        template, count = self.templates.most_common(1)[0]
+        """Time span, and what the entries say: the commonest pattern, an entry's first line with
+        every number taken out, and its count."""
+        lines = [line.translate(_SAME_DIGIT) for line in self.lines]
+        templates: Counter[bytes] = Counter()
+        for line, count in Counter(lines).items():
+            templates[_shape(line)[1]] += count
+        template, count = max(templates.items(), key=itemgetter(1))
         words = template.decode("utf-8", "replace")
-        span = self.first_time.decode("ascii", "replace")
-        if self.last_time != self.first_time:
-            span += f" - {self.last_time.decode('ascii', 'replace')}"
+        numbered = list(zip(self.lines, lines, strict=True))
+        first, last = _first_time(numbered), _first_time(reversed(numbered))
+        span = first if last == first else f"{first} - {last}"
         times = f" x{count}" if count > 1 else ""
         return f"{span} {words}{times}".strip()
+
+
+def _first_time(lines: Iterable[tuple[bytes, bytes]]) -> str:
+    """The time in the first line that has one; lines come with one digit for all."""
+    for line, shaped in lines:
+        if (time := _shape(shaped)[0]) is not None:
+            return line[time].decode("ascii", "replace")
+    return ""
 
 
 @lru_cache(4096)
@@ -77,7 +82,7 @@ def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
             yield Mark(section.start, (section.title(),))
             section = None
         section = section or _Section(start)
-        section.add(line)
+        section.lines.append(line)
     if section is not None:
         yield Mark(section.start, (section.title(),))
 
@@ -92,6 +97,15 @@ def _entries(data: bytes) -> Iterator[tuple[int, int, int, bool]]:
         if position == start:
             first_end = end
         continues = data.startswith(_CONTINUES, position)
+        if not (continues or python or trace or 0 <= next_python < end):  # nearly every line
+            if position > start:
+                yield start, first_end, position, False
+                start, first_end = position, end
+            if end - start > CAP_BYTES:
+                yield start, first_end, end, False
+                start = end
+            position = end
+            continue
         last_of_python = python and not continues
         opens = position <= next_python < min(end, position + _LINE_BYTES)
         if 0 <= next_python < end:
