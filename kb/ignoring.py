@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kb.plain_files import read_plain
+
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
+BYTES_MAX = 1024 * 1024  # of one file
 IGNORE_FILES = (".git/info/exclude", ".gitignore")
 """In a folder's order of precedence, the weakest first."""
 
@@ -58,9 +61,9 @@ def _child(folder: Path, below: Path) -> Path:
 def _read(folder: Path) -> Iterator[tuple[str, GitIgnoreSpec]]:
     for name in IGNORE_FILES:
         try:
-            lines = (folder / name).read_text("utf-8", "replace").splitlines()
+            text = read_plain(folder / name, BYTES_MAX).decode("utf-8", "replace")
         except OSError:
             continue
         from pathspec import GitIgnoreSpec  # noqa: PLC0415 - only where there is something to read
 
-        yield f"{str(folder).rstrip('/')}/", GitIgnoreSpec.from_lines(lines)
+        yield f"{str(folder).rstrip('/')}/", GitIgnoreSpec.from_lines(text.splitlines())

@@ -7,10 +7,12 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from policy import trust
 from policy.claude import Anchors, parse_rule
 from policy.decide import matches_of
 from policy.model import Decision, RuleFileError, Source, Subject
 from policy.paths import is_below
+from policy.plain_text import read_bytes, read_text
 from policy.rules import DEFAULT_RULES, Rule, Rules
 
 if TYPE_CHECKING:
@@ -38,8 +40,9 @@ def load_rules(
     settings say `allowManagedPermissionRulesOnly`, Claude Code's other files
     are passed over. A project's allow rules, and its default, count only when
     `trust_project_allow` is set or the user's `policy.toml` names its folder, or
-    one above it, in `trusted_projects`. Raises RuleFileError for a file that cannot
-    be used; a missing file is no error.
+    one above it, in `trusted_projects` (see `policy.trust`). Of the projects that a
+    project lies in, what they deny and ask for counts as well. Raises RuleFileError
+    for a file that cannot be used; a missing file is no error.
     """
     loader = _Loader(project, home)
     claude_home = os.fspath(claude_home or os.path.join(home, ".claude"))
@@ -49,12 +52,11 @@ def load_rules(
     user_config = config_home or os.path.join(home, ".config")
     loader.add_toml(os.path.join(user_config, "ctxmode", "policy.toml"), is_trusted=True)
     if project is not None:
-        trust_project_allow = trust_project_allow or loader.is_trusted_project()
-        for name in ("settings.json", "settings.local.json"):
-            path = os.path.join(project, ".claude", name)
-            loader.add_settings(path, own=os.fspath(project), is_trusted=trust_project_allow)
-        own_rules = os.path.join(project, ".ctxmode", "policy.toml")
-        loader.add_toml(own_rules, is_trusted=trust_project_allow)
+        real, real_home = os.path.realpath(project), os.path.realpath(home)
+        is_trusted = trust_project_allow or trust.is_trusted(real, loader.trusted, real_home)
+        loader.add_project(os.fspath(project), is_trusted=is_trusted)
+        for outer in trust.around(real, real_home):
+            loader.add_project(outer, is_trusted=False, is_outer=True)
     return loader.rules()
 
 
@@ -94,13 +96,16 @@ class _Loader:
             tuple(self.untrusted),
         )
 
-    def is_trusted_project(self) -> bool:
-        """Whether the project lies in a folder that the user trusts."""
-        if self.project is None or not self.trusted:
-            return False
-        project = os.path.realpath(self.project)
-        folders = (os.path.join(self.home, one.removeprefix("~/")) for one in self.trusted)
-        return any(_lies_in(project, os.path.realpath(folder)) for folder in folders)
+    def add_project(self, folder: str, *, is_trusted: bool, is_outer: bool = False) -> None:
+        """Add what a project has of its own; of an outer one nobody expects allow rules."""
+        before = len(self.warnings), len(self.untrusted)
+        for name in ("settings.json", "settings.local.json"):
+            path = os.path.join(folder, ".claude", name)
+            self.add_settings(path, own=folder, is_trusted=is_trusted)
+        own_rules = os.path.join(folder, ".ctxmode", "policy.toml")
+        self.add_toml(own_rules, is_trusted=is_trusted, own=folder)
+        if is_outer:
+            del self.warnings[before[0] :], self.untrusted[before[1] :]
 
     def add_managed(self, path: str) -> None:
         """Add the settings that an administrator wrote, and those in the folder beside them."""
@@ -112,7 +117,7 @@ class _Loader:
 
     def add_settings(self, path: str, *, own: str, is_trusted: bool) -> None:
         """Add a Claude Code settings file."""
-        if self.managed_only and not _lies_in(path, os.path.dirname(MANAGED)):
+        if self.managed_only and not trust.lies_in(path, os.path.dirname(MANAGED)):
             return
         text = self._text(path)
         if text is None:
@@ -127,12 +132,12 @@ class _Loader:
             if rule is not None:
                 self._add(rule, is_trusted)
 
-    def add_toml(self, path: str, *, is_trusted: bool) -> None:
+    def add_toml(self, path: str, *, is_trusted: bool, own: str | None = None) -> None:
         """Add one of our own files; every example in it is tried."""
         text = self._text(path)
         if text is None:
             return
-        anchors = self._anchors(self.project or self.home)
+        anchors = self._anchors(own or self.project or self.home)
         from policy import toml_rules  # noqa: PLC0415 - few have such a file
 
         rules, default, groups, tables = toml_rules.parse_toml(text, path, anchors)
@@ -159,8 +164,7 @@ class _Loader:
 
     def _text(self, path: str, *, is_source: bool = True) -> str | None:
         try:
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
+            text = read_text(path)
         except FileNotFoundError:
             return None
         except NotADirectoryError:
@@ -183,10 +187,6 @@ class _Loader:
         return path
 
 
-def _lies_in(path: str, folder: str) -> bool:
-    return path == folder or is_below(path, folder)
-
-
 def _settings_in(folder: str) -> list[str]:
     """The files of settings in a folder, in the order of their names."""
     try:
@@ -200,7 +200,7 @@ def _entries(text: str, path: str) -> Iterator[tuple[str, str, int]]:
     """Every permission entry of a settings file: its list, its text, its line."""
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
         raise RuleFileError(path, line, f"not valid JSON: {error}", "Correct the syntax") from None
     if not isinstance(document, dict):
@@ -253,12 +253,9 @@ def project_reader(project: StrPath) -> Callable[[str], str | None]:
     def read(path: str) -> str | None:
         try:
             real = os.path.realpath(path)
-            if not is_below(real, root) or not os.path.isfile(real):
+            if not is_below(real, root):
                 return None
-            if os.stat(real).st_size > SCRIPT_BYTES_MAX:
-                return None
-            with open(real, "rb") as file:
-                data = file.read()
+            data = read_bytes(real, SCRIPT_BYTES_MAX)
         except (OSError, ValueError):
             return None
         return None if b"\0" in data else data.decode("utf-8", "replace")

@@ -47,7 +47,7 @@ def parse_toml(
     """
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         line = re.search(r"line (\d+)", str(error))
         number = int(line[1]) if line else text.count("\n") + 1
         raise RuleFileError(

@@ -170,6 +170,8 @@ def _native(path: Path, toolchain: Toolchain) -> Path:
 
 def _is_native(path: Path) -> bool:
     try:
+        if not path.is_file():
+            return False
         with path.open("rb") as file:
             return file.read(len(_ELF)) == _ELF
     except OSError:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from runtimes.plain_text import read_text
+
 _FOLDERS: Final = (".venv", "venv")
 # What set-up (setup.sh) leaves in an environment that it made for this program itself.
 _OWN_MARK: Final = ".ready-app"
@@ -35,7 +37,7 @@ def is_own(python: Path) -> bool:
 def base_prefix(python: Path) -> Path | None:
     """The installation behind a virtual environment's interpreter; None if it is not in one."""
     try:
-        lines = (python.parent.parent / "pyvenv.cfg").read_text("utf-8", "replace").splitlines()
+        lines = read_text(python.parent.parent / "pyvenv.cfg").splitlines()
     except OSError:
         return None
     for line in lines:

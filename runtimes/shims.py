@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from runtimes.plain_text import read_text
+
 
 class Shim(NamedTuple):
     """A resolved shim: the programs it may start, best first, or why there is none.
@@ -175,7 +177,7 @@ def _upwards(folder: Path | None, name: str) -> list[Path]:
 
 def _read(file: Path) -> str:
     try:
-        return file.read_text("utf-8", "replace")
+        return read_text(file)
     except OSError:
         return ""
 
@@ -185,5 +187,5 @@ def _toml(file: Path) -> dict[str, object]:
 
     try:
         return tomllib.loads(_read(file))
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return {}

@@ -11,6 +11,7 @@ from typing import Any
 from ctxmode.errors import UsageError, why
 from ctxmode.suggestions import or_all
 
+BYTES_MAX = 1024 * 1024
 USER_FILE = Path("ctxmode") / "config.toml"  # below the user's configuration folder
 PROJECT_FILE = Path(".ctxmode") / "config.toml"
 _HEADER = re.compile(r"\s*\[\[?\s*([^\]\[=,{}]+?)\s*\]\]?\s*(?:#.*)?$")
@@ -48,8 +49,10 @@ def read(path: Path) -> ConfigFile:
     Raises:
         UsageError: it can't be read, or is no TOML.
     """
+    from kb.plain_files import read_plain  # noqa: PLC0415 - where there may be such a file
+
     try:
-        text = path.read_text("utf-8")
+        text = read_plain(path, BYTES_MAX).decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return ConfigFile(path)
     except (OSError, UnicodeDecodeError) as error:

@@ -35,7 +35,10 @@ def respond(
         from ctxmode.routing import ROUTING  # noqa: PLC0415 - said once in a conversation
 
         return spoken.opening(ROUTING), _nothing
-    call = _understood(spoken, text)
+    try:
+        call = _understood(spoken, text)
+    except RecursionError:  # arguments are the model's, and a host may well take them
+        return denied(host, name, "The call is nested too deeply to be judged."), _nothing
     if call is None:
         return spoken.answer(PASS, name), _nothing
     return _judged(spoken, host, name, call, environ)
@@ -45,7 +48,7 @@ def _understood(spoken: Adapter, text: bytes) -> ToolCall | None:
     try:
         event = json.loads(text)
         return spoken.call(event) if isinstance(event, dict) else None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
@@ -71,7 +74,7 @@ def _judged(
 
 
 def denied(host: str, event_name: str, why: str) -> Mapping[str, Any] | None:
-    """The refusal of a call that could not be judged because of a defect of ours."""
+    """The refusal of a call that could not be judged."""
     spoken = adapter(host)
     if spoken is None or event_name.lower() not in map(str.lower, spoken.PRE_TOOL):
         return None

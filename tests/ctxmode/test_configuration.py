@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from pathlib import Path
 
@@ -147,3 +148,15 @@ def test_a_variable_that_sets_nothing_is_told_with_what_was_meant(places):
     assert warning.startswith("CONTEXT_MODE_LIMITS_WAL_S sets nothing. Did you mean CONTEXT_MODE_")
     assert "LIMITS_WALL_S?" in warning
     assert configured.limits == Limits()
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", "/dev/stdin", "pipe"])
+def test_a_projects_file_neither_fills_the_memory_nor_holds_up_the_server(places, target):
+    places()
+    places.project.unlink()
+    if target == "pipe":
+        os.mkfifo(places.project)
+    else:
+        places.project.symlink_to(target)
+    with pytest.raises(UsageError, match="cannot be read"):
+        load_settings(places.project.parent.parent, places.user.parent.parent, {})

@@ -169,7 +169,6 @@ SILENT = (
     ("claude-code", "PreToolUse", b""),
     ("claude-code", "PreToolUse", b"not json"),
     ("claude-code", "PreToolUse", b"\xff\xfe"),
-    ("claude-code", "PreToolUse", b"[" * 100_000),
     ("claude-code", "PreToolUse", []),
     ("claude-code", "PreToolUse", {}),
     ("claude-code", "PreToolUse", {"tool_name": 7, "tool_input": [], "cwd": None}),
@@ -185,6 +184,14 @@ SILENT = (
 @pytest.mark.parametrize(("host", "event_name", "event"), SILENT)
 def test_what_is_not_understood_gets_no_answer(host, event_name, event, environ):
     assert ask(host, event_name, event, environ) is None
+
+
+@pytest.mark.parametrize("text", [b"[" * 100_000, b'{"a":' * 100_000])
+def test_what_is_too_deep_to_be_understood_is_refused(text, environ):
+    """A model chooses its arguments: it must not get past the rules by their depth."""
+    decision, reason = refusal_of("claude-code", ask("claude-code", "PreToolUse", text, environ))
+    assert decision == "deny"
+    assert "too deeply" in reason
 
 
 def test_curl_is_redirected_only_to_a_tool_that_a_living_server_has(

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kb.plain_files import open_plain
+from kb.ignoring import Ignores
+from kb.plain_files import open_plain, read_plain
 
 
 @pytest.fixture
@@ -44,3 +45,24 @@ def test_links_inside_are_followed_only_where_that_is_asked_for(root: Path):
         assert file.read() == b"content"
     with pytest.raises(OSError, match=os.strerror(40)):
         open_plain(root / "link", root, follow=False)
+
+
+def test_what_is_read_as_a_whole_is_small_and_regular(root: Path):
+    assert read_plain(root / "deep/file", 7) == b"content"
+    with pytest.raises(OSError, match="larger"):
+        read_plain(root / "deep/file", 6)
+    (root / "endless").symlink_to("/dev/zero")
+    os.mkfifo(root / "fifo")
+    for name in ("endless", "fifo", "deep"):
+        with pytest.raises(OSError, match="not a regular file"):
+            read_plain(root / name, 7)
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", "fifo"])
+def test_what_is_no_file_ignores_nothing(root: Path, target: str):
+    os.mkfifo(root / "fifo")
+    (root / ".gitignore").symlink_to(target)
+    assert not Ignores().within(root).match("file", is_folder=False)
+    (root / ".gitignore").unlink()
+    (root / ".gitignore").write_text("file\n")  # the control
+    assert Ignores().within(root).match(str(root / "file"), is_folder=False)

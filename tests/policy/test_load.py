@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -241,3 +242,45 @@ def test_only_small_texts_inside_the_project_are_read(project: Path, tmp_path: P
     assert read(str(project / "a.sh")) == "sudo id"
     for name in ("binary", "large", "link", "missing", ".", "../outside.sh"):
         assert read(str(project / name)) is None, name
+
+
+def test_a_project_within_another_is_held_to_what_that_one_denies(
+    home: Path, project: Path
+) -> None:
+    """Or `git init sub && cd sub` would leave its rules behind."""
+    inner = project / "sub"
+    (inner / ".git").mkdir(parents=True)
+    settings(project / ".claude" / "settings.json", deny=["Bash(a *)"], allow=["Bash(z *)"])
+    (project / ".ctxmode" / "policy.toml").write_text('default = "ask"\n')
+    rules = load_rules(inner, home=home)
+    assert [decision(f"{name} x", rules).word for name in "ab"] == ["deny", "ask"]
+    assert rules.warnings == rules.untrusted == ()
+    assert [rule.text for rule in rules.rules if rule.decision is Decision.ALLOW] == []
+
+
+@pytest.mark.parametrize("name", [".claude/settings.json", ".ctxmode/policy.toml"])
+@pytest.mark.parametrize("target", ["/dev/zero", "/dev/stdin", "pipe"])
+def test_a_projects_rules_neither_fill_the_memory_nor_hold_up_the_server(
+    home: Path, project: Path, name: str, target: str
+) -> None:
+    if target == "pipe":
+        os.mkfifo(project / name)
+    else:
+        (project / name).symlink_to(target)
+    with pytest.raises(RuleFileError, match="not a regular file"):
+        load_rules(project, home=home)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (".claude/settings.json", '{"permissions":' + "[" * 200_000),
+        (".ctxmode/policy.toml", "a = " + "[" * 200_000),
+    ],
+)
+def test_rules_that_are_nested_too_deeply_are_an_error(
+    home: Path, project: Path, name: str, text: str
+) -> None:
+    (project / name).write_text(text)
+    with pytest.raises(RuleFileError, match="not valid"):
+        load_rules(project, home=home)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,14 @@ def test_a_rustup_without_a_toolchain_stays_to_say_so_itself(home):
     proxy = executable(home / ".cargo/bin/rustup").with_name("rustc")
     proxy.symlink_to("rustup")
     assert resolve(proxy, None, home, {}).targets == (proxy,)
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", "pipe"])
+def test_what_is_no_file_names_no_version_and_is_not_waited_for(pyenv, project, home, target):
+    os.mkfifo(project / "pipe")
+    (project / ".python-version").symlink_to(target)
+    without = versions(resolve(pyenv / "shims/python3", None, home, {}))
+    assert versions(resolve(pyenv / "shims/python3", project, home, {})) == without
+    (project / ".python-version").unlink()
+    (project / ".python-version").write_text("3.9.18\n")  # the control
+    assert versions(resolve(pyenv / "shims/python3", project, home, {}))[0] == "3.9.18"

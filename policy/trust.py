@@ -1,0 +1,63 @@
+"""Whose rules count for a project: a person's trust in it, and the projects that it lies in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from policy.paths import is_below
+
+PROJECT_MARKS = (".git", ".ctxmode")
+
+
+def is_trusted(project: str, folders: Iterable[str], home: str) -> bool:
+    """Whether a project, a real path, lies in one of the folders that a person trusts.
+
+    What lies in a trusted project, as a dependency or a submodule does, is another's. A folder in
+    the project itself says nothing of it: whoever writes there could lead the name anywhere.
+    """
+    outer = around(project, home)
+    for folder in folders:
+        written = os.path.normpath(os.path.join(home, folder.removeprefix("~/")))
+        real = os.path.realpath(written)
+        is_inner = any(lies_in(one, real) for one in outer)
+        if lies_in(project, real) and not is_inner and not _leads_through(written, project):
+            return True
+    return False
+
+
+def around(project: str, home: str) -> list[str]:
+    """The projects that a project, a real path, lies in, the nearest first.
+
+    As where a project is looked for, neither the home folder nor what is above it is one; nor is
+    what another user has made, as anybody may in `/tmp`.
+    """
+    found = []
+    owners = {os.geteuid(), _owner(project)} - {None}
+    folder = os.path.dirname(project)
+    while folder != home and not is_below(home, folder) and folder != os.path.dirname(folder):
+        if any(_owner(os.path.join(folder, mark)) in owners for mark in PROJECT_MARKS):
+            found.append(folder)
+        folder = os.path.dirname(folder)
+    return found
+
+
+def lies_in(path: str, folder: str) -> bool:
+    return path == folder or is_below(path, folder)
+
+
+def _owner(path: str) -> int | None:
+    try:
+        return os.stat(path).st_uid
+    except OSError:
+        return None
+
+
+def _leads_through(written: str, project: str) -> bool:
+    """Whether a folder on the way to a path lies in the project."""
+    way = written
+    while way != os.path.dirname(way):
+        way = os.path.dirname(way)
+        if lies_in(os.path.realpath(way), project):
+            return True
+    return False
