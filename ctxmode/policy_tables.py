@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ctxmode import terminal
+from ctxmode.highlight import one_line
 from policy import CaseReport, Explanation, Match, Rule, Rules, Verdict
 from policy.rules import ADDRESS_RULE
 
@@ -124,7 +125,8 @@ def show_log(entries: Sequence[Mapping[str, Any]]) -> None:
         at = datetime.fromtimestamp(float(one.get("time", 0)), UTC).strftime("%Y-%m-%d %H:%M:%S")
         cells = (str(one.get(key, "")) for key in ("surface", "language", "decision"))
         rules = ", ".join(map(str, one.get("rules", ())))
-        table.add_row(at, *map(Text, (*cells, rules, str(one.get("excerpt", "")))))
+        excerpt = one_line(str(one.get("excerpt", "")))
+        table.add_row(at, *map(Text, (*cells, rules, excerpt)))
     terminal.console().print(table if entries else "No verdict was written yet.")
 
 

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from ctxmode.ci import reports
 from ctxmode.ci.model import Outcome, Verdict
+from ctxmode.highlight import harmless
 
 STYLES = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.SKIPPED: "yellow"}
 
@@ -35,7 +36,7 @@ class Progress:
         """A case is done, whether it ran or not."""
         self.running.pop(outcome.name, None)
         self.done += 1
-        text = Text(reports.line(outcome))
+        text = Text(harmless(reports.line(outcome)))
         text.stylize(STYLES[outcome.verdict], 0, len(reports.mark(outcome)))
         self.out.print(text, soft_wrap=True)
 

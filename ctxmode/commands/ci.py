@@ -51,6 +51,7 @@ from ctxmode.config import load_config
 from ctxmode.configuration import load_settings
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.launch import print_json, with_app
+from ctxmode.terminal_output import for_stdout
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -162,7 +163,7 @@ def _show(report: Report, args: argparse.Namespace) -> None:
         print_json(report.to_json())
         return
     for text in reports.failures(report):
-        sys.stdout.write(f"\n{text}\n")
+        sys.stdout.write(f"\n{for_stdout(text)}\n")
     sys.stdout.write(f"\n{reports.summary(report)}\n")
     sys.stdout.write(f"Reports: {args.reports}/report.md, report.json, junit.xml, artifacts/\n")
 

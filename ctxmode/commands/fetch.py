@@ -26,6 +26,7 @@ from ctxmode.fetching.model import Bounds, Network
 from ctxmode.fetching.pages import DAY_S, FetchRequest, Wanted, fetch
 from ctxmode.launch import print_json
 from ctxmode.library import age_s, open_library
+from ctxmode.terminal_output import for_stdout
 from ctxmode.waiting_line import waiting
 
 
@@ -54,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(answer.to_json())
     else:
-        sys.stdout.write(fetch_text(answer) + "\n")
+        sys.stdout.write(for_stdout(fetch_text(answer)) + "\n")
     return exit_codes.OK if all(page.ok for page in answer.pages) else exit_codes.ERROR
 
 

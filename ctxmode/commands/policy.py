@@ -25,6 +25,7 @@ from ctxmode.config import Config, load_config
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.launch import print_json
 from ctxmode.rules import load as load_rules
+from ctxmode.terminal_output import for_stdout
 from policy.model import Surface
 from policy.script_texts import script_texts
 from runtimes import UnknownLanguage, language, language_for_file
@@ -86,7 +87,7 @@ def _check(args: argparse.Namespace, config: Config) -> int:
     if args.json:
         print_json({"language": subject.language, **verdict.to_json()})
     else:
-        sys.stdout.write(policy_tables.verdict_text(verdict))
+        sys.stdout.write(for_stdout(policy_tables.verdict_text(verdict)))
     return exit_codes.BY_DECISION[verdict.decision.word]
 
 
@@ -96,7 +97,7 @@ def _explain(args: argparse.Namespace, config: Config) -> int:
     if args.json:
         print_json(policy_tables.explanation_json(subject.language, explanation))
     else:
-        sys.stdout.write(explanation.to_text() + "\n")
+        sys.stdout.write(for_stdout(explanation.to_text()) + "\n")
     return exit_codes.BY_DECISION[explanation.verdict.decision.word]
 
 

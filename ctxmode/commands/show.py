@@ -25,6 +25,7 @@ from ctxmode.commands.sources import source_json
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, with_library
 from ctxmode.library import Library
+from ctxmode.terminal_output import for_stdout
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,6 +72,8 @@ def _show_text(library: Library, args: argparse.Namespace, source: kb.Source) ->
     elif highlight.wanted():
         language = source.language if source.converted is None else None
         sys.stdout.write(highlight.coloured(text.decode("utf-8", "replace"), language))
+    elif sys.stdout.isatty():
+        sys.stdout.write(for_stdout(text.decode("utf-8", "replace")))
     else:
         sys.stdout.buffer.write(text)
         sys.stdout.buffer.flush()

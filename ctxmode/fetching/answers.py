@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from ctxmode.highlight import one_line
 from ctxmode.render import age, size
 
 PREVIEW_BYTES = 2048
@@ -76,7 +77,7 @@ def fetch_text(answer: FetchAnswer) -> str:
 def _page_text(page: PageAnswer, limit: int) -> str:
     if not page.ok:
         return f"[failed] {page.url}: {page.error}"
-    title = f" | {page.title}" if page.title else ""
+    title = f" | {one_line(page.title)}" if page.title else ""
     facts = [f"{page.sections} sections", size(page.bytes)]
     if page.converted:
         facts.append(page.converted)

@@ -11,7 +11,7 @@ import trio
 
 from ctxmode import audit
 from ctxmode.errors import UsageError
-from ctxmode.fetching.answers import PageStatus, fetch_text
+from ctxmode.fetching.answers import FetchAnswer, PageAnswer, PageStatus, fetch_text
 from ctxmode.fetching.model import Bounds
 from ctxmode.fetching.pages import FetchRequest, Wanted, fetch
 from ctxmode.library import open_library
@@ -306,3 +306,10 @@ async def test_the_text_shows_the_beginning_and_what_was_done(library):
     assert fetch_text(two).count("word") == 64
     assert f"[failed] {web.url('/gone')}: its server answered 404" in fetch_text(two)
     assert (one.produced, two.produced) == (one.pages[0].bytes, 10_000)
+
+
+def test_a_title_takes_one_line_whatever_its_page_says():
+    page = PageAnswer("https://a.example", PageStatus.NEW, "a", title="A\n[new] b\x1b[2J")
+    first, second = fetch_text(FetchAnswer((page,))).splitlines()
+    assert first == "[new] a | A\\n[new] b\\x1b[2J"
+    assert second.startswith("[0 sections, ")

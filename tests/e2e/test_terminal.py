@@ -169,6 +169,36 @@ def test_one_large_file_and_forgetting_it_tell_that_they_go_on(tmp_path, environ
             assert process.wait(DEADLINE_S) == 0
 
 
+EVIL = "\x1b]0;evil\x07"  # sets a window's title
+FAILS = r"""
+[[step]]
+name = "a"
+language = "shell"
+code = "printf '\\033]0;evil\\007'; exit 1"
+"""
+TOLD_OF_OTHERS = {
+    "a failed step": ((), ("ci", "evil.toml")),
+    "a kept file": (("index", "evil.md"), ("show", "evil.md")),
+    "a verdict": ((), ("policy", "check", f"sudo '{EVIL}'")),
+    "an explanation": ((), ("policy", "explain", f"sudo '{EVIL}'")),
+    "a log": (("run", "shell", "-c", f": '{EVIL}'"), ("policy", "log")),
+}
+
+
+@pytest.mark.parametrize("name", TOLD_OF_OTHERS)
+def test_what_others_wrote_is_no_order_to_the_terminal(name, tmp_path, environment):
+    before, shown = TOLD_OF_OTHERS[name]
+    project = tmp_path / "project"
+    (project / "evil.toml").write_text(FAILS)
+    (project / "evil.md").write_text(f"# Evil\n\n{EVIL}\n")
+    (project / ".claude").mkdir()
+    (project / ".claude" / "settings.json").write_text('{"permissions": {"ask": ["Bash(sudo *)"]}}')
+    if before:
+        assert command(tmp_path, environment, *before).returncode == 0
+    with terminal(project, environment, *shown, columns=200) as (screen, _):
+        assert EVIL not in screen.wait_for("\\x1b]0;evil")
+
+
 @pytest.mark.parametrize("columns", [20, 80])
 def test_top_fits_a_narrow_screen(tmp_path, environment, columns):
     with terminal(tmp_path / "project", environment, "top", columns=columns) as (screen, process):
