@@ -7,6 +7,9 @@ import re
 from collections.abc import Container, Iterator
 from pathlib import Path
 
+from kb.plain_files import open_plain
+
+ANYWHERE = Path("/")
 # See gitrepository-layout(5). `commondir` names another folder whose configuration is read.
 PROTECTED_IN_GIT = (
     "hooks",
@@ -65,9 +68,9 @@ def _led_to(project: Path, git: str) -> Iterator[str]:
 
 def _text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(CONFIGURATION_BYTES_MAX)
-    except OSError:  # missing, or a folder of hooks
+        with open_plain(Path(path), ANYWHERE) as file:
+            return file.read(CONFIGURATION_BYTES_MAX).decode("utf-8", "replace")
+    except OSError:  # missing, a folder of hooks, or what never ends
         return ""
 
 
@@ -105,19 +108,15 @@ def linked(project: Path) -> tuple[str, ...]:
     Only a repository that knows the project in turn: whoever packed the project up chose what the
     file says, and could name any repository of the person who unpacks it.
     """
-    try:
-        word, _, place = (project / ".git").read_text().strip().partition(": ")
-    except (OSError, UnicodeDecodeError):
+    word, _, place = _text(f"{project}/.git").strip().partition(": ")
+    if "\0" in place:
         return ()
     folder = (project / place).resolve()
-    if word != "gitdir" or not (folder / "HEAD").is_file():
+    if word != "gitdir" or not os.path.isfile(folder / "HEAD"):
         return ()
     if folder.is_relative_to(project) or not _knows(folder, project):
         return ()
-    try:
-        common = (folder / (folder / "commondir").read_text().strip()).resolve()
-    except OSError:
-        common = folder
+    common = (folder / _text(f"{folder}/commondir").strip().replace("\0", "")).resolve()
     is_whole = (common / "objects").is_dir() and folder.is_relative_to(common)
     return (str(common),) if is_whole else ()
 

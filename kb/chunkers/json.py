@@ -25,6 +25,9 @@ _PATH_ENDS = 6
 
 _NAMES_IN_TITLE = 12
 
+DEPTH_MAX = 1000
+"""Containers below are counted, not kept: a byte each could cost hundreds of bytes of memory."""
+
 
 @dataclass(slots=True)
 class _Container:
@@ -85,6 +88,7 @@ class Scan:
         self._lines = lines
         self._group: _Group | None = None
         self._in_string = self._in_escape = False
+        self._deeper = 0  # containers that are open below the deepest that is kept
         root = _Container(0, is_object=False, name="", item_start=0)
         self._stack = [root]
         if state is not None:
@@ -108,7 +112,9 @@ class Scan:
             at, end = token.span()
             char, top = data[at], stack[-1]
             passed = None
-            if char == 0x22:
+            if self._deeper or (len(stack) > DEPTH_MAX and char in b"{["):
+                self._deeper += (char in b"{[") - (char in b"}]")
+            elif char == 0x22:
                 if top.is_object and top.key is None:
                     top.key = data[at + 1 : min(end - 1, at + IDENTITY_BYTES)]
             elif char == 0x2C:
@@ -170,6 +176,7 @@ class Scan:
         begun = top.told or not _SPACE.fullmatch(self._data, top.item_start)
         return json.dumps(
             {
+                "deeper": self._deeper,
                 "objects": "".join("oa"[not c.is_object] for c in self._stack),
                 "told": {at: _told(self._stack[at]) for at in told if at < len(self._stack)},
                 "begun": begun,
@@ -187,6 +194,7 @@ class Scan:
             container.name, container.count = name, count
             container.key = None if key is None else key.encode()
             container.identity, container.identity_rank = identity.encode(), rank
+        self._deeper = state["deeper"]
         top = self._stack[-1]
         if state["begun"] and not top.is_object:
             top.value = self._name(top)

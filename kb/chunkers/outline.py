@@ -7,6 +7,10 @@ from typing import NamedTuple
 
 from kb.chunks import MERGE_BYTES, TARGET_BYTES, Mark
 
+PARTS_MAX = 500_000
+"""Of a source; what comes behind is cut by size. A part takes some 250 bytes of memory, and can be
+made of two bytes of text."""
+
 _NAMES_IN_TITLE = 12
 _PATH_ENDS = 6
 

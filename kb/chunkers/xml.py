@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from kb.chunkers import outline
 from kb.chunks import Mark
@@ -26,7 +27,7 @@ def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
 def _elements(data: bytes) -> Iterator[outline.Part]:
     """Every element, when it ends; those never closed last until what encloses them ends."""
     open_elements: list[tuple[int, bytes, str]] = []
-    for tag in _TAG.finditer(data):
+    for tag in islice(_TAG.finditer(data), outline.PARTS_MAX):
         name = tag["name"]
         if name is None:
             continue

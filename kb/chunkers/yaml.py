@@ -10,7 +10,7 @@ from kb.chunkers import outline
 from kb.chunks import Mark
 
 _LINE = re.compile(
-    rb"^(?P<indent>[ ]*)(?P<dashes>(?:-[ ]+)*)"
+    rb"^(?P<indent>[ ]*)(?P<dashes>(?:-[ ]+){0,64})"
     rb"(?:(?P<key>\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s#\-\"'\[{&*!|>%@`,\n][^:\n]{0,200}?"
     rb"|-[^\s:\n][^:\n]{0,200}?)[ ]*:(?=[ \r\n]|\Z)(?P<value>[^\n]{0,200})"
     rb"|(?P<item>-(?=[ \r\n]))|(?P<scalar>(?<=-[ ])[^\n]{0,80}))?",
@@ -46,7 +46,7 @@ class _Keys:
         self.found: list[_Key] = []
         self._items: list[tuple[_Key, int]] = []
         position, scalar_indent = 0, -1
-        while position < len(data):
+        while position < len(data) and len(self.found) < outline.PARTS_MAX:
             end = data.find(b"\n", position) + 1 or len(data)
             line = _LINE.match(data, position, end)
             assert line is not None

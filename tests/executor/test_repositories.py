@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from executor import repositories
-from executor.repositories import is_made_dangerous, obeyed
+from executor.repositories import is_made_dangerous, linked, obeyed
 from tests.executor.project_layout import lay_out
 
 
@@ -115,3 +116,19 @@ def test_worktrees_of_a_repository_are_told_where_its_configuration_is(project: 
 )
 def test_what_makes_git_run_something_is_told(path, existed, exists, dangerous):
     assert is_made_dangerous(path, existed, exists) is dangerous
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", "/dev/stdin", "pipe"])
+@pytest.mark.parametrize("name", [".git", ".git/config"])
+def test_what_is_no_file_leads_nowhere_and_is_not_waited_for(project: Path, name: str, target: str):
+    (project / name).parent.mkdir(exist_ok=True)
+    os.mkfifo(project / "pipe")
+    (project / name).symlink_to(project / target)
+    assert linked(project) == ()
+    assert name == ".git" or ".git/config" in set(obeyed(project, ".git"))
+
+
+@pytest.mark.parametrize("place", ["x" * 100_000, "a\0b", "\udcff", ""])
+def test_a_git_file_that_names_no_path_leads_nowhere(project: Path, place: str):
+    (project / ".git").write_text(f"gitdir: {place}\n", errors="surrogateescape")
+    assert linked(project) == ()

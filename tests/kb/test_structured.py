@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 import kb
+from kb.chunkers import outline
 
 FILLER = "filler words to give it some length. " * 14
 
@@ -258,3 +260,36 @@ def test_headings_go_on_through_what_was_queued(tmp_path: Path) -> None:
         store.index_pending()
         (hit, *_) = store.search("2500", limit=1)[0].hits
         assert hit.title == "Guide > Set-up"
+
+
+DEEP = 300_000
+BOMBS = {
+    "json": b"[" * DEEP,
+    "json of objects": b'{"a":' * DEEP,
+    "jsonl": (b"[" * DEEP + b"\n") * 2,
+    "yaml": b"- " * DEEP,
+    "yaml of items": b"-\n" * DEEP,
+    "xml": b"<a>" * DEEP,
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_what_is_nested_without_end_takes_no_memory_to_speak_of(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outline, "PARTS_MAX", 10_000)
+    tracemalloc.start()
+    try:
+        chunks = list(kb.chunk(BOMBS[name], kind=name.partition(" ")[0]))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert "".join(chunk.text for chunk in chunks).encode() == BOMBS[name]
+    assert peak < 24 * 1024 * 1024
+
+
+@pytest.mark.parametrize("depth", [10, 5000])
+def test_titles_are_right_behind_what_is_nested_too_deeply(depth: int) -> None:
+    inner = b"[" * depth + b'"]", {"a": 1}' + b"]" * depth
+    data = b'{"deep": %b, "after": {"name": "%b"}}' % (inner, FILLER.encode())
+    assert "after" in titles(data.decode(), "json")[-1]
