@@ -147,9 +147,11 @@ def _overview() -> argparse.ArgumentParser:
 
 def _report(raised: BaseException) -> int:
     if isinstance(raised, ContextModeError):
-        sys.stderr.write(f"context-mode: {raised.message}\n")
+        from ctxmode.highlight import harmless  # noqa: PLC0415 - only an error pays for it
+
+        sys.stderr.write(f"context-mode: {harmless(raised.message)}\n")
         if raised.hint:
-            sys.stderr.write(f"  {raised.hint}\n")
+            sys.stderr.write(f"  {harmless(raised.hint)}\n")
         return raised.exit_code
     if isinstance(raised, KeyboardInterrupt):
         return exit_codes.INTERRUPTED

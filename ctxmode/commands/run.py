@@ -195,7 +195,7 @@ async def _consent(verdict: Mapping[str, Any]) -> bool | None:
     """Ask who sits at the terminal, if anybody does."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None
-    sys.stderr.write(f"context-mode: {verdict['message']}\nRun it? [y/N] ")
+    sys.stderr.write(f"context-mode: {harmless(verdict['message'])}\nRun it? [y/N] ")
     sys.stderr.flush()
     answer = await trio.to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True)
     return answer.strip().lower() in ("y", "yes")

@@ -13,6 +13,7 @@ import trio
 from ctxmode import exit_codes
 from ctxmode.app import App
 from ctxmode.errors import ContextModeError, sole
+from ctxmode.highlight import harmless
 from ctxmode.live import LiveOutput
 from ctxmode.render import ending, refusal_text
 from ctxmode.repl import orders
@@ -32,8 +33,8 @@ _CHANGED = ("ended", "interpreter", "continued, with", "started: ")  # what a pe
 
 
 def say(text: str) -> None:
-    """Tell the person something that no program printed."""
-    sys.stderr.write(f"{text}\n")
+    """Tell the person something that no program printed, though it may have chosen words of it."""
+    sys.stderr.write(f"{harmless(text)}\n")
     sys.stderr.flush()
 
 

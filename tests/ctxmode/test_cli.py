@@ -8,6 +8,7 @@ import pytest
 
 from ctxmode import __version__, cli, exit_codes
 from ctxmode.errors import ContextModeError, UsageError, sole
+from ctxmode.repl import conversation
 
 
 @pytest.mark.parametrize("argument", ["--version", "-V"])
@@ -126,3 +127,15 @@ def _raiser(error):
         raise error
 
     return dispatch
+
+
+@pytest.mark.parametrize(
+    "tell",
+    [lambda text: cli._report(ContextModeError(text, text)), conversation.say],
+    ids=["an error", "a conversation"],
+)
+def test_what_is_said_is_no_order_to_a_terminal(capsys, tell):
+    tell("a file\x1b[2J\rof\nothers")
+    said = capsys.readouterr().err
+    assert all(line.isprintable() for line in said.splitlines())
+    assert "a file\\x1b[2J\\x0dof\n" in said

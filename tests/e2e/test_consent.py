@@ -142,10 +142,13 @@ async def test_a_redirect_names_a_tool_that_the_server_has(place):
     assert "Call: ctx_execute_file(path='app.log')" in result.content[0].text
 
 
-def at_a_terminal(place, answer: bytes) -> tuple[int, bytes]:
+RUNS = "id -u > /dev/null; echo r''an"
+
+
+def at_a_terminal(place, answer: bytes, code: str = RUNS) -> tuple[int, bytes]:
     """Run with a terminal for stdin, stdout and stderr; the exit code and all that was shown."""
     ours, theirs = pty.openpty()
-    command = [*place.command, "run", "shell", "-c", "id -u > /dev/null; echo r''an"]
+    command = [*place.command, "run", "shell", "-c", code]
     running = subprocess.Popen(
         command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=place.project,
         env=place.environment, start_new_session=True,
@@ -177,6 +180,13 @@ def at_a_terminal(place, answer: bytes) -> tuple[int, bytes]:
 def test_who_sits_at_a_terminal_is_asked(asking, answer, code, ran):
     exit_code, shown = at_a_terminal(asking, answer)
     assert (exit_code, b"ran\r\n" in shown) == (code, ran), shown
+
+
+def test_who_is_asked_is_shown_what_would_run_whatever_it_says_to_the_terminal(asking):
+    _, shown = at_a_terminal(asking, b"n\n", "id '\x1b[2K\rls'")
+    asked = shown.partition(b"Run it?")[0]
+    assert b"\\x1b[2K\\x0dls" in asked
+    assert b"\x1b[2K" not in asked
 
 
 def test_without_a_terminal_nobody_is_asked_and_nothing_runs(asking):
