@@ -24,6 +24,9 @@ _TEXT_TYPES = re.compile(
 )
 _META_CHARSET = re.compile(rb"""(?is)<meta[^<>]{1,200}?charset\s*=\s*["']?([a-z0-9._:-]{1,40})""")
 _HEADER_CHARSET = re.compile(r"""(?i)charset\s*=\s*["']?([a-z0-9._:-]{1,40})""")
+# Codecs of Python's that no page is written in: of names, and of source. The time that the first
+# takes grows with the square of the length: a megabyte would hold up everything for a minute.
+_NO_CHARSETS = frozenset(("punycode", "idna", "unicode-escape", "raw-unicode-escape", "utf-7"))
 _SNIFF_BYTES = 8192
 
 
@@ -81,6 +84,8 @@ def _decoded(body: bytes, content_type: str, kind: str) -> tuple[bytes, str | No
     for name in [*named, "utf-8"]:
         try:
             codec = codecs.lookup(name)
+            if codec.name in _NO_CHARSETS:
+                continue
             text = body.decode(codec.name)
         except (LookupError, UnicodeError, ValueError):
             continue

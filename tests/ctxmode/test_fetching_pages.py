@@ -87,6 +87,10 @@ async def test_a_page_becomes_markdown_with_its_code_and_tables(library):
             "html",
             "# Привет\n",
         ),
+        *(
+            (b"na\\x41-+AEE-", f"text/plain; charset={name}", "text", "na\\x41-+AEE-")
+            for name in ("punycode", "PunyCode", "idna", "unicode_escape", "utf-7")
+        ),
         (b"", "text/plain", "text", ""),
         ("naïve".encode("utf-8-sig"), "text/plain; charset=latin-1", "text", "naïve"),
         (b"<h1>Retry</h1><p>It <b>waits", "text/html", "html", "# Retry\n\nIt **waits**\n"),
