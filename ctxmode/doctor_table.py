@@ -8,6 +8,7 @@ from rich.text import Text
 from ctxmode import __version__, terminal
 from ctxmode.container_engine import EngineHealth
 from ctxmode.diagnosis import Diagnosis, PartHealth
+from ctxmode.highlight import harmless
 from ctxmode.remedies import remedies
 from ctxmode.render import kept_ahead_lines, size
 from executor import Isolation, LanguageReport
@@ -26,7 +27,7 @@ def show(diagnosis: Diagnosis) -> None:
     for line in kept_ahead_lines(diagnosis.kept_ahead):
         console.print(Text(line))
     for notice in diagnosis.notices:
-        console.print(Text(f"\nNotice: {notice}", style="yellow"))
+        console.print(Text(f"\nNotice: {harmless(notice)}", style="yellow"))
     for hint in _hints(diagnosis):
         console.print(Text(hint))
     verdict = "Everything critical works."

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import executor
 from ctxmode.config import load_config
 from ctxmode.errors import sole
+from ctxmode.highlight import harmless
 
 # Verbs that run nothing do without trio and the executor, and a run without what is kept.
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def with_library(args: argparse.Namespace, action: Callable[[Library], T]) -> T:
 def tell(notices: Iterable[str]) -> None:
     """What a person should know besides, on stderr."""
     for notice in notices:
-        sys.stderr.write(f"context-mode: {notice}\n")
+        sys.stderr.write(f"context-mode: {harmless(notice)}\n")
 
 
 def run(action: Callable[[], Awaitable[T]]) -> T:

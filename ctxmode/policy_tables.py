@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ctxmode import terminal
-from ctxmode.highlight import one_line
+from ctxmode.highlight import harmless, one_line
 from policy import CaseReport, Explanation, Match, Rule, Rules, Verdict
 from policy.rules import ADDRESS_RULE
 
@@ -91,7 +91,7 @@ def show_rules(rules: Rules) -> None:
     console.print(f"What no rule speaks of: {rules.default.word}.")
     console.print(Text(f"Files read: {', '.join(rules.sources) or 'none'}."))
     for warning in rules.warnings:
-        console.print(Text(f"warning: {warning}", style="yellow"))
+        console.print(Text(f"warning: {harmless(warning)}", style="yellow"))
 
 
 def show_report(report: CaseReport) -> None:
@@ -138,4 +138,4 @@ def _table(*columns: str) -> Table:
 
 
 def _add(table: Table, decision: str, *cells: str) -> None:
-    table.add_row(Text(decision, style=COLOURS[decision]), *map(Text, cells))
+    table.add_row(Text(decision, style=COLOURS[decision]), *map(Text, map(one_line, cells)))

@@ -26,6 +26,7 @@ from ctxmode.config import Config, load_config
 from ctxmode.configuration import PROJECT_FILE, SETTINGS, USER_FILE, load_settings
 from ctxmode.configuration.schema import schema
 from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.highlight import one_line
 from ctxmode.profiles import load_profiles
 
 
@@ -135,10 +136,10 @@ def _show(shown: dict[str, Any]) -> None:
     table.add_row("project", shown["project"], "")
     table.add_row("storage", shown["storage"], "")
     for setting in shown["settings"]:
-        table.add_row(setting["key"], str(setting["value"]), setting["origin"])
+        table.add_row(setting["key"], one_line(str(setting["value"])), setting["origin"])
     out.print(table)
-    out.print(f"profiles: {', '.join(shown['profiles'])}", markup=False)
+    out.print(f"profiles: {one_line(', '.join(shown['profiles']))}", markup=False)
     for file in shown["files"]:
         out.print(f"file: {file['path']}{'' if file['exists'] else ' (none)'}", markup=False)
     for warning in shown["warnings"]:
-        out.print(f"warning: {warning}", markup=False)
+        out.print(f"warning: {one_line(warning)}", markup=False)

@@ -176,11 +176,15 @@ name = "a"
 language = "shell"
 code = "printf '\\033]0;evil\\007'; exit 1"
 """
+WISH = '[profiles."\\u001b]0;evil\\u0007"]\nnetwork = ["a.example"]\n'
 TOLD_OF_OTHERS = {
     "a failed step": ((), ("ci", "evil.toml")),
     "a kept file": (("index", "evil.md"), ("show", "evil.md")),
     "a verdict": ((), ("policy", "check", f"sudo '{EVIL}'")),
     "an explanation": ((), ("policy", "explain", f"sudo '{EVIL}'")),
+    "a project's rule": ((), ("policy", "list")),
+    "a project's wish": ((), ("run", "shell", "-c", "true")),
+    "a project's setting": ((), ("config", "show")),
     "a log": (("run", "shell", "-c", f": '{EVIL}'"), ("policy", "log")),
 }
 
@@ -192,7 +196,10 @@ def test_what_others_wrote_is_no_order_to_the_terminal(name, tmp_path, environme
     (project / "evil.toml").write_text(FAILS)
     (project / "evil.md").write_text(f"# Evil\n\n{EVIL}\n")
     (project / ".claude").mkdir()
-    (project / ".claude" / "settings.json").write_text('{"permissions": {"ask": ["Bash(sudo *)"]}}')
+    rules = {"permissions": {"ask": ["Bash(sudo *)", f"Bash({EVIL} *)"]}}
+    (project / ".claude" / "settings.json").write_text(json.dumps(rules))
+    (project / ".ctxmode").mkdir()
+    (project / ".ctxmode" / "config.toml").write_text(WISH)
     if before:
         assert command(tmp_path, environment, *before).returncode == 0
     with terminal(project, environment, *shown, columns=200) as (screen, _):
