@@ -10,12 +10,13 @@ from policy.wordlist import word_set
 # What is searched for, in lower case; the whole name is then taken apart.
 KEYWORDS = tuple(
     word.encode()
-    for stem in word_set(
-        """passw passphrase pwd secret token credential api_key access_key private_key auth_key
-        signing_key encryption_key master_key account_key license_key session_key webhook_key
-        jwt_key key_data"""
+    for stem in (
+        *("passw", "passphrase", "pwd", "secret", "token", "credential"),
+        *("api_key", "access_key", "private_key", "auth_key", "signing_key", "encryption_key"),
+        *("master_key", "account_key", "license_key", "session_key", "webhook_key", "jwt_key"),
+        "key_data",
     )
-    for word in {stem, stem.replace("_", "-"), stem.replace("_", "")}
+    for word in dict.fromkeys((stem, stem.replace("_", "-"), stem.replace("_", "")))
 )
 _KEYS = tuple(word for word in KEYWORDS if word.endswith(b"key"))
 _APART = tuple(word for word in KEYWORDS if word not in _KEYS)
