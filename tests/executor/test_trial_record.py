@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from executor import (
     Completed,
     Executor,
+    Isolation,
     Request,
     Result,
     Settings,
@@ -65,6 +67,12 @@ def trials(monkeypatch) -> Iterator[list[str]]:
 def must_be_tier_a(executor: Executor) -> None:
     if executor.isolation.tier != "A":
         pytest.skip("not applicable: only a trial of tier A is recorded")
+
+
+def in_force(isolation: Isolation) -> Isolation:
+    """Without why a layer is missing, which names the server that found out."""
+    layers = {name: replace(layer, reason="") for name, layer in isolation.layers.items()}
+    return replace(isolation, layers=layers)
 
 
 def test_what_is_kept_is_recalled_until_it_is_forgotten(record):
@@ -124,7 +132,7 @@ async def test_a_second_single_run_makes_no_trial_and_says_the_same_of_its_sandb
         build = (await executor.run(Request("shell", "echo hi", profile="build"))).result
     assert trials == ["A"]
     assert (first.stdout.text, second.stdout.text, build.stdout.text) == ("hi\n",) * 3
-    assert second.isolation == first.isolation
+    assert in_force(second.isolation) == in_force(first.isolation)
 
 
 @pytest.mark.parametrize("wrong", [{"landlock": 1}, {"copy_on_write": "no overlay here"}], ids=str)
@@ -133,7 +141,7 @@ async def test_a_cell_that_is_not_as_recorded_runs_nothing_and_the_next_executor
 ):
     async with single() as executor:
         must_be_tier_a(executor)
-        right = executor.isolation
+        right = in_force(executor.isolation)
     record = TrialRecord(state_dir / "trials.json", project)
     record.keep({**record.recall().found, **wrong})
     printed: list[bytes] = []
@@ -142,7 +150,7 @@ async def test_a_cell_that_is_not_as_recorded_runs_nothing_and_the_next_executor
             await executor.run(ECHO, on_output=lambda _, chunk: printed.append(chunk))
     assert not printed
     async with single() as executor:
-        assert executor.isolation == right
+        assert in_force(executor.isolation) == right
         assert (await executor.run(ECHO)).result.status is Status.OK
     assert trials == ["A", "A"]
 
