@@ -24,7 +24,8 @@ end
 local function show(succeeded, ...)
   if not succeeded then
     io.stderr:write((...), "\n")
-    return (...):find("^interrupted!") and 130 or 1
+    -- Lua puts a place before it where a function was called.
+    return (...):match("^[^\n]*"):find("interrupted!$") and 130 or 1
   end
   if select("#", ...) > 0 then print(...) end
   return 0

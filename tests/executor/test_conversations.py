@@ -71,7 +71,10 @@ ENDLESS = {
         "f() { echo begun; while :; do sleep 600; done; }; while :; do f; done; echo after",
         "echo begun; sleep 600; echo after",
     ],
-    "lua": ["print('begun'); while true do end"],
+    "lua": [
+        "print('begun'); while true do end",
+        "local function f() while true do end end; print('begun'); f()",
+    ],
     "perl": ['print "begun\\n"; while (1) {}', 'print "begun\\n"; sleep 600'],
     "php": ['echo "begun"; while (true) {}', 'echo "begun"; sleep(600);'],
     "elixir": [
