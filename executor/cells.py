@@ -48,6 +48,11 @@ class Exit:
     leaves_open: bool = False  # its ends of the pipes, though it writes nothing there any more
 
 
+def has_put_back(message: Mapping[str, Any]) -> bool:
+    """Whether a supervisor that says this has put protected paths of a live project back."""
+    return "run" not in message and bool(message.keys() & {"exit", "report", "ended"})
+
+
 class LostError(SandboxError):
     """A program that was held for its run was gone when the run came; nothing was started."""
 
@@ -195,8 +200,8 @@ class Cell:
                 self.before = message["before"]
             else:
                 self.handed_over = message
-        if "run" not in message and message.keys() & {"exit", "report", "ended"}:
-            self.before = None  # the supervisor has put protected paths back
+        if has_put_back(message):
+            self.before = None
         return message
 
     def take_fds(self) -> list[int]:

@@ -125,11 +125,11 @@ class ToolchainCaches:
         )
 
     def _unpack(self, key: str, bundles: list[Path]) -> None:
+        """Put the folders in their place as a whole; none stands for "tried, to no avail"."""
         import tarfile  # noqa: PLC0415 - once in a toolchain's life
 
         from executor.unpacking import unpack  # noqa: PLC0415
 
-        """Put the folders in their place as a whole; none stands for "tried, to no avail"."""
         with contextlib.suppress(OSError, tarfile.TarError, SandboxError):
             partial = Path(tempfile.mkdtemp(dir=self._folder, prefix=".partial-"))
             try:

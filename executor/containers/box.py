@@ -20,7 +20,7 @@ from typing import Any
 import trio
 
 from executor import temporary
-from executor.cells import Exit
+from executor.cells import Exit, has_put_back
 from executor.cgroup import Consumption
 from executor.containers.container import Container
 from executor.containers.create import has_own_kernel
@@ -139,7 +139,7 @@ class ContainerBox:
                 if not self.container.spec.shipped:  # a copy is lost with its container
                     self.before = said["before"]
             elif "ready" not in said:
-                if "run" not in said and said.keys() & {"exit", "report", "ended"}:
+                if has_put_back(said):
                     self.before = None
                 return said
 

@@ -41,6 +41,7 @@ LANDLOCK_FILE_BITS_LATEST = 16
 EXECUTE, WRITE_FILE, READ_FILE, READ_FOLDER = 1, 1 << 1, 1 << 2, 1 << 3
 TRUNCATE, IOCTL_DEVICE = 1 << 14, 1 << 15
 SET_FILTER, NEW_LISTENER = 1, 1 << 3  # of seccomp(2)
+TOLD = b"\0"  # the message of a process that tells its exit
 BIND_AND_CONNECT_TCP = 3
 ABSTRACT_SOCKETS_AND_SIGNALS = 3
 
@@ -54,9 +55,6 @@ class Confinement:
     rlimits: Sequence[tuple[int, int]]
     seccomp: bytes
     exit_notice: bytes = b""  # a second filter, see `exit_notice`
-
-
-TOLD = b"\0"  # the message of a process that tells its exit
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,8 +72,7 @@ class Population:
         cpu_s, resident, count = self.cpu_s, 0, 0
         for pid in self._members():
             try:
-                with open(f"/proc/{pid}/stat", "rb") as file:
-                    fields = file.read().rpartition(b")")[2].split()
+                fields = _stat(f"/proc/{pid}")
             except OSError:
                 continue  # it has just ended
             count += 1
@@ -116,8 +115,7 @@ class Population:
 
     def _count_last(self, pid: int) -> None:
         clock = ~pid << 3 | CPUCLOCK_SCHED
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            of_children = file.read().rpartition(b")")[2].split()[13:15]
+        of_children = _stat(f"/proc/{pid}")[13:15]
         self.cpu_s += time.clock_gettime(clock) + sum(map(int, of_children)) / CLOCK_TICKS
         with open(f"/proc/{pid}/status", "rb") as file:
             _, found, rest = file.read().partition(b"VmHWM:")  # what has ended has none
@@ -156,6 +154,16 @@ class Population:
         return _descendants(me)
 
 
+def _stat(folder: str) -> list[bytes]:
+    """What the kernel says of a process or thread, from its state on: proc_pid_stat(5).
+
+    Raises:
+        OSError: it has ended.
+    """
+    with open(f"{folder}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()
+
+
 def _in_use_bytes() -> int:
     """What a container's own kernel counts as programs' memory, files in memory included."""
     with open("/proc/meminfo", encoding="ascii") as file:
@@ -167,9 +175,8 @@ def _is_past_running(pid: int) -> bool:
     """Whether all threads of a process have begun to exit, behind which none runs its code."""
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{thread}/stat", "rb") as file:
-                if not int(file.read().rpartition(b")")[2].split()[6]) & PF_EXITING:
-                    return False
+            if not int(_stat(f"/proc/{pid}/task/{thread}")[6]) & PF_EXITING:
+                return False
     except OSError:
         return True
     return True
@@ -178,8 +185,7 @@ def _is_past_running(pid: int) -> bool:
 def _stopped(pid: int) -> bool:
     """Whether a process runs no more: stopped, traced, or dead."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0] in b"TtZX"
+        return _stat(f"/proc/{pid}")[0] in b"TtZX"
     except OSError:
         return True
 
@@ -197,8 +203,8 @@ def _descendants(pid: int) -> list[int]:
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
-            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
-                parent = int(file.read().rpartition(b")")[2].split()[1])
+            with contextlib.suppress(OSError):
+                parent = int(_stat(f"/proc/{name}")[1])
                 children.setdefault(parent, []).append(int(name))
     found, frontier = [], [pid]
     while frontier:

@@ -13,6 +13,7 @@ import pytest
 import trio
 
 from executor import Executor, Limits, Request, RequestError, Result, Settings, open_executor
+from executor.pool import USES_MIN
 from tests.executor import warm_compiled_programs
 from tests.executor.warm_programs import PROGRAMS as INTERPRETED
 from tests.executor.warm_programs import PROJECT
@@ -21,7 +22,6 @@ PROGRAMS = INTERPRETED | warm_compiled_programs.PROGRAMS
 
 WAIT_S_MAX = 120
 TRIES = 8
-MADE_FROM = 2  # uses of a kind on, one is made ahead for the next
 
 pytestmark = pytest.mark.tier_a
 
@@ -83,7 +83,7 @@ async def until_something_waits(executor: Executor) -> None:
     for _ in range(400):
         latest = executor.pools[0]
         assert not latest.trouble, latest
-        if latest.waiting or latest.hits + latest.misses < MADE_FROM:
+        if latest.waiting or latest.hits + latest.misses < USES_MIN:
             return
         await trio.sleep(0.02)
 
