@@ -1,0 +1,28 @@
+"""What came of bringing a run's changes into the project."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from executor.project.changes import Change, LeftOut
+
+
+class CommitError(OSError):
+    """Nothing was brought in: the project can't be written, or there is too much; says what helps."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What reached the project, what was left out, and under which id it is kept for a person.
+
+    `id` is empty where nothing is kept.
+    """
+
+    changed: tuple[Change, ...]
+    left_out: tuple[LeftOut, ...]
+    id: str
