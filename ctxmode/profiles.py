@@ -2,11 +2,13 @@
 
 [profiles.online]
 base = "analyze"                    # analyze, build, or one defined above
-project = "cow"                     # cow, read_only, live
+project = "cow"                     # cow, commit, read_only, live (weaker: see SECURITY.md)
 network = ["api.github.com", "*.example.com", "localhost:8080"]
 env = ["GH_TOKEN"]
 read = ["~/.config/gh"]
 floor = "A"                         # the weakest tier it may run in: A or B
+sockets = ["dev.sock"]              # Unix sockets of the project that programs may see
+stage = true                        # what it changes is kept for a person to apply
 """
 
 from __future__ import annotations
@@ -21,9 +23,14 @@ from ctxmode.configuration.settings import TABLES
 from executor.network import parse
 from executor.profile import PROFILES, Profile, ProjectAccess
 
-KEYS = ("base", "project", "network", "env", "read", "floor")
+KEYS = ("base", "project", "network", "env", "read", "floor", "sockets", "stage")
 # From the widest to the narrowest.
-ACCESS = (ProjectAccess.LIVE, ProjectAccess.COPY_ON_WRITE, ProjectAccess.READ_ONLY)
+ACCESS = (
+    ProjectAccess.LIVE,
+    ProjectAccess.COMMIT,
+    ProjectAccess.COPY_ON_WRITE,
+    ProjectAccess.READ_ONLY,
+)
 FLOORS = ("B", "A")
 
 
@@ -70,14 +77,23 @@ def tightened(base: Profile, wanted: Profile) -> tuple[Profile, list[str]]:
         refused.append("network")
     env = tuple(name for name in wanted.env if name in base.env)
     read = tuple(path for path in wanted.read if path in base.read)
-    refused += [n for n, a, b in (("env", env, wanted.env), ("read", read, wanted.read)) if a != b]
+    sockets = tuple(path for path in wanted.sockets if path in base.sockets)
+    lists = (
+        ("env", env, wanted.env),
+        ("read", read, wanted.read),
+        ("sockets", sockets, wanted.sockets),
+    )
+    refused += [name for name, granted, asked in lists if granted != asked]
     access = max(base.project, wanted.project, key=ACCESS.index)
     floor = max(base.floor, wanted.floor, key=FLOORS.index)
     if access is not wanted.project:
         refused.append(f"project = {wanted.project.value!r}")
     if floor != wanted.floor:
         refused.append(f"floor = {wanted.floor!r}")
-    return Profile(wanted.name, access, network, env, read, floor), refused
+    stage = base.stage or wanted.stage
+    if stage != wanted.stage:
+        refused.append("stage = false")
+    return Profile(wanted.name, access, network, env, read, floor, sockets, stage), refused
 
 
 def _tables(file: ConfigFile) -> Mapping[str, Mapping[str, Any]]:
@@ -115,6 +131,8 @@ def _defined(
         "env": _texts,
         "read": _paths,
         "floor": _floor,
+        "sockets": _texts,
+        "stage": _truth,
     }
     given = {}
     for key, reader in readers.items():
@@ -125,7 +143,10 @@ def _defined(
                 where = ("profiles", name, key)
                 problem = f"profile {name}: {key}: {error}"
                 raise file.error(where, problem, "See docs/profiles.md.") from error
-    return replace(base, name=name, **given)
+    profile = replace(base, name=name, **given)
+    if profile.stage and profile.project is ProjectAccess.COPY_ON_WRITE:
+        return replace(profile, project=ProjectAccess.COMMIT)
+    return profile
 
 
 def _texts(value: object) -> tuple[str, ...]:
@@ -146,3 +167,9 @@ def _floor(value: object) -> str:
     if value not in FLOORS:
         raise ValueError(f"must be one of {', '.join(FLOORS)}, not {value!r}")
     return str(value)
+
+
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"must be true or false, not {value!r}")
+    return value

@@ -61,6 +61,17 @@ def sections_text(answer: Answer) -> str:
     return "\n".join(parts)
 
 
+NOT_COMMITTED_SHOWN = 3
+NOT_COMMITTED = {
+    "conflict": "conflicts, the host's stay",
+    "repository": "repositories not committed",
+    "held": "held for a person",
+    "never": "never committed",
+    "kept": "not deleted",
+    "refused": "refused",
+}
+
+
 def footer(answer: Answer, find: str = BY_TOOL) -> str:
     """One line: how it ended, what it took, what confined it, what changed, where the rest is."""
     result = answer.result
@@ -102,8 +113,7 @@ def run_notes(result: Result) -> list[str]:
         notes.append(f"artifacts: {', '.join(handed)}")
     if skipped := [f"{a.name}: {a.reason}" for a in result.artifacts if not a.path]:
         notes.append(f"not handed back: {', '.join(skipped)}")
-    if result.undone_paths:
-        notes.append(f"protected, so undone: {' '.join(result.undone_paths)}")
+    notes += not_committed(result)
     refused = [f"{c.host}:{c.port} ({c.reason})" for c in result.connections if not c.allowed]
     if refused:
         notes.append(f"connections refused: {', '.join(refused)}")
@@ -115,8 +125,25 @@ def changes_text(result: Result) -> str:
     shown = result.changed_files[:CHANGED_FILES_SHOWN]
     names = " ".join(_change(change) for change in shown)
     more = len(result.changed_files) - len(shown) + result.changed_files_omitted
-    kept = "changed" if result.profile == "build" else "changed, not kept"
+    kept = "changed" if result.persists else "changed, not kept"
+    if result.changes_id and not result.persists:
+        kept = f"staged as {result.changes_id}"
     return f"{kept}: {names}" + (f" and {more} more" if more else "")
+
+
+def not_committed(result: Result) -> list[str]:
+    """A folded line for each reason why something did not reach the project."""
+    lines = []
+    for kind, words in NOT_COMMITTED.items():
+        paths = [path for path in result.not_committed if path.kind == kind]
+        if not paths:
+            continue
+        shown = [f"{path.path} ({path.reason})" for path in paths[:NOT_COMMITTED_SHOWN]]
+        more = f" and {len(paths) - len(shown)} more" if len(paths) > len(shown) else ""
+        lines.append(f"{words}: {', '.join(shown)}{more}")
+    if result.changes_id:
+        lines.append(f"`context-mode changes show {result.changes_id}` shows what is kept, 7 days")
+    return lines
 
 
 def _change(change: ChangedFile) -> str:

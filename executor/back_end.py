@@ -35,6 +35,7 @@ class Ground:
     instance: instance.Instance
     state_dir: Path
     spools: Path
+    rooms: Path  # where what runs change lies until it is committed
     hierarchy: cgroup.Hierarchy | None
     why_no_cgroup: str
 
@@ -98,7 +99,9 @@ async def _cells(
     # A candidate's paths are mounted under the names that it gives, which may be links.
     stage = dict.fromkeys([str(project), *filter(os.path.exists, binds), *existing(sorted(shown))])
     # Staged as a whole: cells are shown what is put there later.
-    stage |= dict.fromkeys((str(here.temporary), str(ground.state_dir / "caches")))
+    stage |= dict.fromkeys(
+        (str(here.temporary), str(ground.state_dir / "caches"), str(ground.rooms))
+    )
     warm = settings.warm and not settings.sole_language
     budget = _budget(here, settings.warm_bytes) if warm else None
     once = bool(settings.sole_language)
@@ -107,6 +110,7 @@ async def _cells(
         ground.hierarchy,
         ground.why_no_cgroup,
         here.temporary,
+        ground.rooms,
         repository,
         TrialRecord(ground.state_dir / "trials.json", project) if once else None,
     )
@@ -149,16 +153,18 @@ async def _containers(project: Path, settings: Settings, ground: Ground) -> Asyn
 @contextlib.contextmanager
 def open_ground(here: instance.Instance, state_dir: Path) -> Iterator[Ground]:
     spools = state_dir / "spool" / here.id
-    spools.mkdir(parents=True, mode=0o700)
+    rooms = state_dir / "rooms" / here.id
+    for folder in (spools, rooms):
+        folder.mkdir(parents=True, mode=0o700)
     hierarchy, why_not = cgroup.find(here.id)
     groups = set(hierarchy.folders.values()) if hierarchy else set()
-    here.remember([spools, here.temporary, *groups])
+    here.remember([spools, rooms, here.temporary, *groups])
     try:
-        yield Ground(here, state_dir, spools, hierarchy, why_not)
+        yield Ground(here, state_dir, spools, rooms, hierarchy, why_not)
     finally:
         if hierarchy:
             cgroup.remove_hierarchy(hierarchy)
-        for folder in filter(temporary.is_own, (spools, here.temporary)):
+        for folder in filter(temporary.is_own, (spools, rooms, here.temporary)):
             remove(folder)
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from executor.model import Isolation
     from executor.placement import Layout
     from executor.profile import Profile
+    from executor.project.record import Record
     from executor.project_search import ProjectSearch
 
 
@@ -19,7 +20,7 @@ class Box(Protocol):
     """One sandbox, from its making until everything in it is gone. See `executor.cells.Cell`."""
 
     handed_over: Mapping[str, Any]
-    before: Mapping[str, Any] | None  # how a live project was, until it is put back
+    layers: Mapping[str, Any]
 
     @property
     def owner(self) -> tuple[int, int]:
@@ -36,6 +37,9 @@ class Box(Protocol):
     async def message(self) -> Mapping[str, Any]: ...
 
     def take_fds(self) -> list[int]: ...
+
+    def take_upper(self) -> int | None:
+        """A view's upper layer, once what is in it is to be committed; the caller closes it."""
 
     def end(self) -> None: ...
 
@@ -76,7 +80,8 @@ class Place(Protocol):
     def travels(self) -> bool:
         """Whether boxes get a copy of the project, because it can't be mounted."""
 
-    def layout(self, profile: Profile) -> Layout: ...
+    def layout(self, profile: Profile, record: Record | None = None) -> Layout:
+        """The folders of a box; `record` is of the project that is to be committed to."""
 
     def share(self, language: str, other: str) -> bool:
         """Whether one box can serve programs of both languages."""

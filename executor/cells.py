@@ -44,13 +44,7 @@ class Exit:
     scratch_full: bool
     changed: Sequence[tuple[str, str, int | None]]
     changed_omitted: int
-    undone: Sequence[str]  # protected paths that the run had made, and that were taken out again
     leaves_open: bool = False  # its ends of the pipes, though it writes nothing there any more
-
-
-def has_put_back(message: Mapping[str, Any]) -> bool:
-    """Whether a supervisor that says this has put protected paths of a live project back."""
-    return "run" not in message and bool(message.keys() & {"exit", "report", "ended"})
 
 
 class LostError(SandboxError):
@@ -81,7 +75,7 @@ class Cell:
         self.is_over = False  # nothing in it does anything any more
         self.layers: Mapping[str, Any] = {}
         self.handed_over: Mapping[str, Any] = {}  # names behind the artifacts' descriptors
-        self.before: Mapping[str, Any] | None = None  # how a live project was, until it is put back
+        self._upper: int | None = None
         self._fds: list[int] = []
         self.stdio: Stdio | None = None  # of a program that is held here for its run
 
@@ -195,14 +189,16 @@ class Cell:
 
     async def message(self) -> Mapping[str, Any]:
         """What the supervisor says next; nothing if it is dead. What goes ahead is put aside."""
-        while (message := await self._receive()).keys() & {"artifacts", "before"}:
-            if "before" in message:
-                self.before = message["before"]
-            else:
-                self.handed_over = message
-        if has_put_back(message):
-            self.before = None
+        while "artifacts" in (message := await self._receive()):
+            self.handed_over = message
+        if message.get("upper") and self._fds:
+            self._upper = self._fds.pop()  # it came last
         return message
+
+    def take_upper(self) -> int | None:
+        """A view's upper layer, which comes with a run's end; the caller closes it."""
+        upper, self._upper = self._upper, None
+        return upper
 
     def take_fds(self) -> list[int]:
         """The open files behind `handed_over`, in its order; the caller closes them."""
@@ -218,7 +214,8 @@ class Cell:
         if self._tier == "A":
             self._kill()
         self._control.close()
-        for fd in self.take_fds():
+        upper = self.take_upper()
+        for fd in (*self.take_fds(), *(() if upper is None else (upper,))):
             os.close(fd)
         if self.stdio:
             self.stdio.close()

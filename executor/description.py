@@ -21,6 +21,8 @@ from runtimes import Ahead, Step
 READ_ONLY, NOSUID, NODEV = 0x1, 0x2, 0x4  # MOUNT_ATTR_* of mount_setattr(2)
 ROOT_BYTES = 16 * MIB
 JOB_BYTES = 64 * MIB
+# For what a run changes of a project, where it can't lie on disk.
+ROOM_BYTES, ROOM_INODES = 2048 * MIB, 400_000
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -47,6 +49,7 @@ class CellSpec:
     listen: tuple[int, ...] = ()  # ports of the cell's loopback that are served from outside
     readable: tuple[tuple[str, str], ...] = ()  # tier B: the project's (path, "r" | "list")
     session: bool = False  # the cell serves many runs
+    room: str = ""  # a folder for what is to be committed; without one it is kept in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,7 @@ def _namespaced(
     binds = [(path, path, read_only) for path in system.binds]
     binds += [(source, target, read_only) for source, target in spec.binds]
     writable: tuple[str, ...] = (spec.scratch, spec.home, rootfs.SHARED_MEMORY, *rootfs.DEVICES)
+    commits = spec.access is ProjectAccess.COMMIT
     if spec.access is not ProjectAccess.READ_ONLY:
         writable = (*writable, spec.project)
     return {
@@ -140,11 +144,13 @@ def _namespaced(
         "project": {
             "source": spec.project_source,
             "target": spec.project,
-            "mode": spec.access.value,
+            "mode": "cow" if commits else spec.access.value,
+            "commit": commits,
+            "room": spec.room,
+            "room_bytes": ROOM_BYTES if commits else 0,
+            "room_inodes": ROOM_INODES,
             "secrets": spec.guarded.secrets,
-            "pinned": spec.guarded.pinned,
-            "protected": spec.guarded.protected,
-            "watched": spec.guarded.watched,
+            "special": spec.guarded.special,
         },
         "access": [("/", "r"), *((path, "rw") for path in writable)],
         "deny_tcp": False,
@@ -210,14 +216,12 @@ def pack_hold(spec: RunSpec, ahead: Ahead | None) -> bytes:
     return pack_run(started, {"waiting": waiting})
 
 
-def pack_before(before: Mapping[str, Any]) -> bytes:
-    """How a live project was before a run whose cell was lost."""
-    return _Packed().pack(before)
+def pack_begin(guarded: Guarded, *, renew: bool, keep: bool) -> bytes:
+    """What a session's project is to look like from this call on.
 
-
-def pack_guarded(guarded: Guarded) -> bytes:
-    """What is to be guarded in a session's project from this call on."""
-    return _Packed().pack(asdict(guarded))
+    To `renew` the view shows the host's present files, and to `keep` also what was written.
+    """
+    return _Packed().pack({"guarded": asdict(guarded), "renew": renew, "keep": keep})
 
 
 def pack_interrupted(run: int) -> bytes:

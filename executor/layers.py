@@ -8,7 +8,9 @@ from typing import Any
 
 from executor.model import Isolation, Layer
 from executor.profile import Profile, ProjectAccess
+from executor.project.sampling import INTERVAL_S
 
+LIVE = "use profile build: what it changes is committed when nothing of it runs any more"
 REMEDIES = {
     "namespaces": (
         "allow unprivileged user namespaces: on Ubuntu an AppArmor profile with `userns,` for this "
@@ -71,12 +73,28 @@ def for_run(isolation: Isolation, profile: Profile) -> Isolation:
     return Isolation(isolation.tier, named)
 
 
-def for_session(isolation: Isolation, profile: Profile) -> Isolation:
-    """The same, where the project is bound as it is from call to call."""
-    if profile.project is not ProjectAccess.COPY_ON_WRITE:
+def with_room(isolation: Isolation, found: Mapping[str, Any], profile: Profile) -> Isolation:
+    """The same, with how this run's view of the project is made."""
+    if profile.project is ProjectAccess.LIVE:
+        layer = Layer(
+            False, "the project is bound as it is", f"profile {profile.name} asks for that", LIVE
+        )
+    elif profile.project is ProjectAccess.COMMIT:
+        layer = Layer(True, _committed(found))
+    else:
         return isolation
-    layer = Layer(False, "the project is read-only", "a session sees the project live", "")
     return Isolation(isolation.tier, {**isolation.layers, "copy_on_write": layer})
+
+
+def _committed(found: Mapping[str, Any]) -> str:
+    room = found.get("room")
+    if room == "on disk":
+        view = f"an overlay on disk, its size sampled every {INTERVAL_S:g} s"
+    elif "copy_on_write" in found:
+        view = f"an overlay {room or 'on a sized tmpfs'}"
+    else:
+        view = "a copy of the project"
+    return f"{view}; what changed is committed when all is dead"
 
 
 def _layer(name: str, reason: str, detail: str) -> Layer:

@@ -71,6 +71,7 @@ class Request:
     the program shares with the calls before and after it; `fresh` empties it first. `owner` is
     who asks, where one server has several clients: what one owner named is not another's.
     `interactive` is for a person who types it into a session: its value is shown.
+    With `stage` what it changes in the project is kept for a person to apply.
     With `drain` the program goes on beyond its limit of output, which is then only counted.
     `limits` of None are the defaults; `timeout_s` overrides their wall time.
     """
@@ -95,6 +96,7 @@ class Request:
     owner: str = ""
     drain: bool = False
     interactive: bool = False
+    stage: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """A form that JSON carries and `from_json` restores exactly."""
@@ -193,11 +195,29 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A project file that the run created, modified or deleted; path relative to the project."""
+    """A project file that the run changed; path relative to the project.
+
+    `change` is created, modified, deleted, renamed (from `source`), mode or times.
+    """
 
     path: str
     change: str
     bytes: int | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NotCommitted:
+    """What a run left in its view of the project that did not reach the project, and why.
+
+    `kind` is never (tools obey it), held (a person decides), conflict (the host changed it
+    meanwhile), refused (no file, folder or link), kept (a deletion did not remove it) or
+    repository (it is committed as one unit, or not at all).
+    """
+
+    path: str
+    kind: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +258,9 @@ class Result:
     changed_files: tuple[ChangedFile, ...] = ()
     changed_files_omitted: int = 0
     connections: tuple[Connection, ...] = ()
-    undone_paths: tuple[str, ...] = ()  # protected paths the run made; they are gone again
+    not_committed: tuple[NotCommitted, ...] = ()
+    changes_id: str | None = None  # under which changes are kept for a person to apply
+    persists: bool = False  # whether what changed is in the project now
     verdict: Mapping[str, Any] | None = None
     output_id: str | None = None
     phase: str = "run"
@@ -252,6 +274,11 @@ class Result:
     def ok(self) -> bool:
         return self.status is Status.OK
 
+    @property
+    def conflicts(self) -> tuple[str, ...]:
+        """Paths that the host changed while the run did, too: its present state stays."""
+        return tuple(path.path for path in self.not_committed if path.kind == "conflict")
+
     def to_json(self) -> dict[str, Any]:
         """A form that JSON carries and `from_json` restores exactly."""
         out = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -261,7 +288,7 @@ class Result:
         out["isolation"] = self.isolation.to_json()
         out["artifacts"] = [_plain(artifact) for artifact in self.artifacts]
         out["connections"] = [_plain(connection) for connection in self.connections]
-        out["undone_paths"] = list(self.undone_paths)
+        out["not_committed"] = [_plain(path) for path in self.not_committed]
         out["changed_files"] = [_plain(change) for change in self.changed_files]
         out["verdict"] = None if self.verdict is None else dict(self.verdict)
         return out
@@ -281,7 +308,7 @@ class Result:
         given["isolation"] = Isolation.from_json(given["isolation"])
         given["artifacts"] = tuple(Artifact(**a) for a in given["artifacts"])
         given["connections"] = tuple(Connection(**c) for c in given["connections"])
-        given["undone_paths"] = tuple(given["undone_paths"])
+        given["not_committed"] = tuple(NotCommitted(**n) for n in given["not_committed"])
         given["changed_files"] = tuple(ChangedFile(**c) for c in given["changed_files"])
         return cls(**given)
 

@@ -20,6 +20,7 @@ from executor.errors import SandboxError, SandboxUnavailableError
 from executor.layers import REMEDIES, Findings, layers
 from executor.model import Isolation, Limits
 from executor.profile import ANALYZE, Profile, ProjectAccess
+from executor.project.record import Record
 from executor.project_files import Guarded
 from executor.project_search import ProjectSearch
 from executor.removal import remove
@@ -46,6 +47,7 @@ class Layout:
     home: str = rootfs.HOME
     project: str = ""
     host_folder: str | None = None
+    room: str = ""  # on the host, where a view's upper layers lie that are to be committed
     work_copy: WorkCopy | None = None
     is_in_place: bool = False  # the copy is shown where the project lies
 
@@ -73,6 +75,7 @@ class Placement:
     # Where a worktree's git data lies, as found when the project was opened: what a run writes
     # into a `.git` file later must not choose what the next one is shown.
     repository: tuple[str, ...]
+    rooms: Path | None = None  # where layouts may have their rooms
     travels: bool = False
     recalled: Recalled | None = None  # where an earlier trial stands for this executor's
 
@@ -80,15 +83,17 @@ class Placement:
     def project(self) -> Path:
         return self.search.project
 
-    def layout(self, profile: Profile) -> Layout:
+    def layout(self, profile: Profile, record: Record | None = None) -> Layout:
         """The folders of one cell. Tier B has no file system of its own: its lie on the host.
+
+        `record` is of the project that is to be committed to.
 
         Raises:
             RequestError: the profile needs a copy of the project, which is too large.
             SandboxUnavailableError: see `temporary.own`.
         """
         if self.tier == "A":
-            return Layout(project=str(self.project))
+            return self._with_room(Layout(project=str(self.project)), record)
         base = tempfile.mkdtemp(dir=temporary.own(self.temporary))
         layout = Layout(f"{base}/job", f"{base}/tmp", f"{base}/tmp/home", str(self.project), base)
         owner = (self.spawner.uid, self.spawner.gid)
@@ -97,13 +102,20 @@ class Placement:
         for folder in (layout.job, layout.scratch, layout.home, copy):
             os.mkdir(folder, 0o700)
             os.chown(folder, *owner)
-        if profile.project is not ProjectAccess.LIVE:
+        if record is None:
             return layout
         try:
-            return replace(layout, work_copy=work_copy.make(self.search, copy, owner))
+            return replace(layout, work_copy=work_copy.make(record, copy, owner))
         except BaseException:
             layout.remove()
             raise
+
+    def _with_room(self, layout: Layout, record: Record | None) -> Layout:
+        if record is None or self.rooms is None:
+            return layout
+        self.rooms.mkdir(mode=0o700, exist_ok=True)
+        room = tempfile.mkdtemp(dir=self.rooms)
+        return replace(layout, room=room, host_folder=room)
 
     def share(self, language: str, other: str) -> bool:
         """Whether one box can serve programs of both languages: every one can, here."""
@@ -118,11 +130,8 @@ class Placement:
         layout: Layout,
         *,
         session: bool = False,
-        guarded: bool = True,
     ) -> CellSpec:
         """The description of a cell for this profile; one for a session serves many runs.
-
-        One that is not `guarded` shows secrets: no program may run there.
 
         Raises:
             RequestError: what to guard in the project can't be found out.
@@ -131,8 +140,9 @@ class Placement:
         access = profile.project
         if self.tier == "B" or project in self.spawner.refused:
             access = ProjectAccess.READ_ONLY
-        # Of a live project nothing may still be written (as by io_submit) when it is looked at.
-        tells_exits = self.tier == "A" and not session and access is not ProjectAccess.LIVE
+        # Nothing may still be written (as by io_submit) when what changed is looked at.
+        writes = access in {ProjectAccess.COMMIT, ProjectAccess.LIVE}
+        tells_exits = self.tier == "A" and not session and not writes
         return CellSpec(
             tier=self.tier,
             uid=self.spawner.uid or UNPRIVILEGED_ID,
@@ -153,7 +163,8 @@ class Placement:
             job=layout.job,
             scratch=layout.scratch,
             home=layout.home,
-            guarded=project_files.guarded(self.search, access) if guarded else Guarded(),
+            guarded=project_files.guarded(self.search, profile.sockets),
+            room=self._source(layout.room),
             readable=self._readable(layout),
             listen=profile.network.listen,
             session=session,
@@ -215,6 +226,7 @@ class Machine:
     hierarchy: cgroup.Hierarchy | None
     why_no_cgroup: str
     temporary: Path
+    rooms: Path | None = None
     repository: tuple[str, ...] = ()
     record: TrialRecord | None = None  # of earlier trials, where one of them may do
 
@@ -257,6 +269,7 @@ async def placed(
                     spawner,
                     machine.temporary,
                     machine.repository,
+                    machine.rooms,
                     recalled=recalled,
                 )
                 supply = await stack.enter_async_context(supplied(placement))

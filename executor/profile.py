@@ -12,8 +12,9 @@ class ProjectAccess(StrEnum):
     """How the project appears to the program."""
 
     COPY_ON_WRITE = "cow"  # writable to the program, nothing persists
+    COMMIT = "commit"  # the same, and what changed is committed at the run's end
     READ_ONLY = "read_only"
-    LIVE = "live"  # writes reach the disk, protected paths excepted
+    LIVE = "live"  # bound as it is: weaker, for what can't work on a copy
 
 
 NO_NETWORK = Allowlist()
@@ -24,7 +25,8 @@ class Profile:
     """A named grant.
 
     `network` are names to connect to, `env` names of variables and `read` paths of the host that
-    are passed through; `floor` is the weakest tier it may run in.
+    are passed through; `sockets` are Unix sockets of the project that a run may see; `floor` is
+    the weakest tier it may run in. With `stage` changes are kept for a person to apply.
     """
 
     name: str
@@ -33,8 +35,10 @@ class Profile:
     env: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     floor: str = "B"
+    sockets: tuple[str, ...] = ()
+    stage: bool = False
 
 
 ANALYZE = Profile("analyze", ProjectAccess.COPY_ON_WRITE)
-BUILD = Profile("build", ProjectAccess.LIVE)
+BUILD = Profile("build", ProjectAccess.COMMIT)
 PROFILES = {profile.name: profile for profile in (ANALYZE, BUILD)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,7 +64,6 @@ class Progress:
     label: str = ""  # what it is called while it runs
     started_at: float = field(default_factory=time.monotonic)
     cell: Box | None = None
-    undone: Sequence[str] = ()  # protected paths that were put back for a lost supervisor
     meter: Meter | None = None  # what counts its consumption
     limits: Limits | None = None
 
@@ -151,9 +150,7 @@ class Progress:
             artifacts=self.artifacts,
             changed_files=_changed(end) if end else (),
             connections=tuple(self.connections),
-            # What a lost supervisor did not tell counts as one change, as an unknown state does.
-            changed_files_omitted=end.changed_omitted if end else int(bool(self.undone)),
-            undone_paths=tuple(map(readable, end.undone if end else self.undone)),
+            changed_files_omitted=end.changed_omitted if end else 0,
             phase=end.phase if end else "run",
             message=self.failure or (outcome.meaning_of(end) if end else "") or self.note,
             profile=self.profile,

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from executor import repositories
 from executor.errors import RequestError
 from policy import HiddenPaths
 from policy.secrets import is_secret_name
@@ -30,7 +29,7 @@ class _Folder:
     folders: tuple[str, ...] = ()  # to be searched, too
     named: tuple[str, ...] = ()  # what bears a secret's name
     denied: tuple[str, ...] = ()  # what rules deny to read
-    repositories: tuple[str, ...] = ()  # what git would take for one: a `.git`, or the folder
+    special: tuple[str, ...] = ()  # sockets, FIFOs, devices
     entries: int = 0
 
 
@@ -77,16 +76,20 @@ class ProjectSearch:
         found |= {path for path in map(os.path.realpath, denied) if _is_there(path)}
         return tuple(sorted(path for path in found if path.startswith(f"{self.project}/")))
 
-    def repositories(self) -> tuple[str, ...]:
-        """What git would take for a repository below the project's top, relative to it.
+    def special(self, *, everywhere: bool = False) -> tuple[str, ...]:
+        """Absolute paths of sockets, FIFOs and devices; `everywhere`, among packages too.
 
         Raises:
             RequestError: as in `secrets`.
         """
         with self._lock:
-            found = [path for _, folder in self._search() for path in folder.repositories]
-        inner = (os.path.relpath(path, self.project) for path in sorted(found))
-        return tuple(path for path in inner if path != ".git")
+            found = {path for _, folder in self._search() for path in folder.special}
+        if everywhere:
+            for folder, folders, files in os.walk(self.project):
+                if not NOT_SEARCHED.isdisjoint(os.path.relpath(folder, self.project).split("/")):
+                    found |= {p for name in files if _is_special(p := f"{folder}/{name}")}
+                folders[:] = [n for n in folders if not os.path.islink(f"{folder}/{n}")]
+        return tuple(sorted(found))
 
     def _search(self) -> Iterator[tuple[str, _Folder]]:
         """Every folder that is to be searched, by its path. What is gone is forgotten.
@@ -128,24 +131,28 @@ class ProjectSearch:
             return _Folder((0, 0, time.time_ns()), denied=(path,))
 
     def _listed(self, path: str, state: tuple[int, int, int]) -> _Folder:
-        folders, named, denied, entries = [], [], [], 0
-        marks: set[str] = set()
+        folders, named, denied, special, entries = [], [], [], [], 0
         with os.scandir(path) as listing:
             for entry in listing:
                 entries += 1
-                if entry.name in repositories.MARKS:
-                    marks.add(entry.name)
                 is_folder = entry.is_dir(follow_symlinks=False)
                 if self._denied.covers(entry.path):
                     denied.append(entry.path)
+                elif not (is_folder or entry.is_symlink() or entry.is_file(follow_symlinks=False)):
+                    special.append(entry.path)
                 elif not is_folder and is_secret_name(entry.name):
                     named.append(entry.path)
                 elif is_folder and entry.name not in NOT_SEARCHED:
                     folders.append(entry.path)
-        found = [f"{path}/.git"] if ".git" in marks else []
-        if "HEAD" in marks and marks & repositories.BARE_PARTS:
-            found.append(path)
-        return _Folder(state, tuple(folders), tuple(named), tuple(denied), tuple(found), entries)
+        return _Folder(state, tuple(folders), tuple(named), tuple(denied), tuple(special), entries)
+
+
+def _is_special(path: str) -> bool:
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode))
 
 
 def _is_there(path: str, is_kind: Callable[[int], bool] = lambda mode: True) -> bool:

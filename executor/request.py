@@ -11,7 +11,7 @@ from pathlib import Path
 import runtimes
 from executor.errors import RequestError
 from executor.model import MIB, Limits, Request
-from executor.profile import Profile
+from executor.profile import Profile, ProjectAccess
 from kb.plain_files import open_plain
 
 CODE_BYTES_MAX = 4 * MIB
@@ -75,8 +75,19 @@ def check(
         bind_file=None if request.bind_file is None else _file(request.bind_file, cwd, project),
         cwd=cwd,
         limits=_limits(request, limits or Limits()),
-        profile=profiles[request.profile],
+        profile=_staged(profiles[request.profile]) if request.stage else profiles[request.profile],
     )
+
+
+def _staged(profile: Profile) -> Profile:
+    """The same, with what it changes kept for a person to apply."""
+    if profile.project in {ProjectAccess.READ_ONLY, ProjectAccess.LIVE}:
+        raise RequestError(
+            f"profile {profile.name} has no changes to stage: its project is "
+            f"{profile.project.value.replace('_', ' ')}",
+            "use profile analyze or build",
+        )
+    return replace(profile, project=ProjectAccess.COMMIT, stage=True)
 
 
 def _check_session(request: Request) -> None:
@@ -99,6 +110,8 @@ def _check_session(request: Request) -> None:
         )
     if request.background:
         raise RequestError("a run in the background has no session", "leave one of the two out")
+    if request.stage:
+        raise RequestError("a session's changes are not staged", "stage a run without a session")
 
 
 def _limits(request: Request, usual: Limits) -> Limits:

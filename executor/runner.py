@@ -6,11 +6,12 @@ import contextlib
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import trio
 
@@ -19,19 +20,26 @@ from executor.box import Box, Meter, Place
 from executor.capture import READ_BYTES, Capture
 from executor.cells import Cell, Exit, LostError
 from executor.description import RunSpec, pack_run
-from executor.errors import SandboxError
-from executor.layers import for_run
+from executor.errors import SandboxError, SandboxUnavailableError
+from executor.layers import for_run, with_room
 from executor.model import Limits, Result, Status
 from executor.pipes import pipe, to_read
 from executor.placement import Layout
 from executor.profile import ANALYZE, Profile, ProjectAccess
 from executor.progress import Completed, Observe, OnOutput, Progress, status_of
-from executor.undoing import make_good
+from executor.project import sampling
+from executor.project.door import with_commit
 from runtimes import Ahead, Step
+
+if TYPE_CHECKING:
+    from executor.project.commit import Commit
+    from executor.project.door import Door
+    from executor.project.record import Record
 
 DRAIN_S_MAX = 0.2  # how long output may still come once the program has ended
 STOP_S_MAX = 1.0  # how long the supervisor may take to end a run and report,
 LIVE_STOP_S_MAX = 20.0  # and to look through a live project for what it did there
+NO_VIEW = "what a run changes can't be kept apart from the project, so that nothing ran"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +62,6 @@ class Job:
     stand_in: str | None = None  # a folder of `temporary` that is shown in the project's place
     shown: tuple[tuple[str, str], ...] = ()  # (path on the host, path in the cell), read-only
     ahead: Ahead | None = None  # how its interpreter is started before its text is known
-    guarded: bool = True  # whether protected paths and secrets are, which nothing else waives
     warm: bool = True  # whether it may run where something has waited for it
     diagnosis: bytes = b""  # what an earlier compilation said, told again on stderr
     whole: Limits | None = None  # before compiling had its share of `limits`
@@ -91,9 +98,11 @@ class Runner:
         spool_folder: Path,
         inline_bytes: int,
         concurrency: int,
+        door: Door,
     ) -> None:
         self.placement = placement
         self.box = box
+        self.door = door
         self._spools = spool_folder
         self._inline_bytes = inline_bytes
         self.slots = trio.CapacityLimiter(concurrency)
@@ -120,14 +129,30 @@ class Runner:
             with self.progress(profile, on_output) as progress:
                 if observe:
                     observe(progress)
-                layout = await self._layout(profile)
-                result = await self._run(make_job(layout), progress, layout)
+                record = await self.record(profile)
+                layout = await self.layout(profile, record)
+                result = await self._run(make_job(layout), progress, layout, record)
         return progress.completed(result)
 
-    async def _layout(self, profile: Profile) -> Layout:
-        if self.placement.tier == "A":  # which makes no folder on the host
+    async def record(self, profile: Profile) -> Record | None:
+        """The project as it is now, where what changes is to be committed to it.
+
+        Raises:
+            RequestError: it is too large.
+            SandboxUnavailableError: it can't be read.
+        """
+        if profile.project is not ProjectAccess.COMMIT:
+            return None
+        try:
+            return await trio.to_thread.run_sync(self.door.record, profile)
+        except SandboxError as error:
+            raise SandboxUnavailableError(str(error), "make it readable to this user") from error
+
+    async def layout(self, profile: Profile, record: Record | None) -> Layout:
+        """The folders of a box; see `Place.layout`."""
+        if self.placement.tier == "A" and record is None:  # which makes no folder on the host
             return self.placement.layout(profile)
-        return await trio.to_thread.run_sync(self.placement.layout, profile)
+        return await trio.to_thread.run_sync(self.placement.layout, profile, record)
 
     @contextlib.contextmanager
     def progress(self, profile: Profile, on_output: OnOutput | None) -> Iterator[Progress]:
@@ -156,7 +181,9 @@ class Runner:
             await progress.stop(Status.CANCELLED)
         return progress is not None
 
-    async def _run(self, job: Job, progress: Progress, layout: Layout) -> Result:
+    async def _run(
+        self, job: Job, progress: Progress, layout: Layout, record: Record | None
+    ) -> Result:
         progress.label, progress.limits = job.label, job.limits
         if job.diagnosis:
             progress.take("stderr", job.diagnosis)
@@ -165,30 +192,45 @@ class Runner:
         try:
             async with self.box(job, layout) as (cell, group):
                 progress.meter = group
-                try:
+                check_view(cell, layout, record)
+                progress.isolation = with_room(progress.isolation, cell.layers, job.profile)
+                async with watched_room(layout.room, cell, progress):
                     end = await run.through(cell, without_cgroup=not (group and group.enforces))
-                finally:
-                    await self._make_good(cell, job, progress, layout)
                 progress.meter = None
                 if run.lost:
                     again = replace(job, warm=False, diagnosis=b"")
-                    return await self._run(again, progress, layout)
+                    return await self._run(again, progress, layout, record)
                 consumed = group.consumption() if group else None
                 await progress.keep_artifacts(cell)
                 result = progress.result(status_of(progress, end, consumed), end, consumed)
-                # A copy is brought back when its supervisor saw every process of the run dead.
-                if end is not None and layout.work_copy is not None:
-                    result = await trio.to_thread.run_sync(_committed, result, layout)
+                result = replace(result, persists=job.profile.project is ProjectAccess.LIVE)
+                # Only where its supervisor saw every process of the run dead.
+                if end is not None and record is not None:
+                    done = await self.commit(cell, layout, record, job.profile, job.label)
+                    result = with_commit(result, done, stage=job.profile.stage)
         except SandboxError as error:
             progress.failure = str(error)
             return progress.result(Status.SANDBOX_ERROR)
         return result
 
-    async def _make_good(self, cell: Box, job: Job, progress: Progress, layout: Layout) -> None:
-        try:
-            progress.undone = await make_good(self.box, job, layout, cell)
-        except SandboxError as error:
-            progress.failure = f"{progress.failure}; protected paths may have changed: {error}"
+    async def commit(
+        self, cell: Box, layout: Layout, record: Record, profile: Profile, label: str
+    ) -> Commit:
+        """Bring what changed in the view of a box into the project, or keep it for a person.
+
+        Raises:
+            SandboxError: nothing of it could be.
+        """
+        copy, upper = layout.work_copy, cell.take_upper()
+        if copy is not None:
+            call = partial(self.door.commit_copy, copy, label, stage=profile.stage)
+        elif upper is not None:
+            call = partial(self.door.commit_upper, upper, record, label, stage=profile.stage)
+        else:
+            raise SandboxError("what the run changed was lost with its sandbox")
+        # Half a commit would be taken back, but a whole one is what was asked for.
+        with trio.CancelScope(shield=True):
+            return await trio.to_thread.run_sync(call)
 
 
 class _Run:
@@ -280,23 +322,12 @@ class _Run:
             self.lost = True
         except SandboxError as error:
             progress.failure = str(error)
-        except trio.Cancelled:
-            if self.job.profile.project is ProjectAccess.LIVE:
-                await self._leave_in_order(cell)
-            raise
         return None
 
     @property
     def _stop_s_max(self) -> float:
         is_live = self.job.profile.project is ProjectAccess.LIVE
         return LIVE_STOP_S_MAX if is_live else STOP_S_MAX
-
-    async def _leave_in_order(self, cell: Box) -> None:
-        """Let the supervisor put protected paths back, which killing it would leave as they are."""
-        with trio.CancelScope(shield=True), trio.move_on_after(LIVE_STOP_S_MAX):
-            await cell.stop()
-            with contextlib.suppress(SandboxError):
-                await cell.exit()
 
 
 def open_network(listeners: Sequence[int], gate: network.Gate, outside: trio.Nursery) -> None:
@@ -309,15 +340,24 @@ def open_network(listeners: Sequence[int], gate: network.Gate, outside: trio.Nur
             outside.start_soon(network.forward, listener, port, gate)
 
 
-def _committed(result: Result, layout: Layout) -> Result:
-    """The result, once what was done to a copy of the project is brought into the project."""
-    assert layout.work_copy is not None
-    commit = layout.work_copy.commit()
-    conflicts = ", ".join(commit.conflicts)
-    left = f"not written, because they were changed meanwhile: {conflicts}" if conflicts else ""
-    return replace(
-        result,
-        changed_files=commit.changed,
-        undone_paths=commit.undone,
-        message="; ".join(filter(None, (result.message, left))),
-    )
+def check_view(cell: Box, layout: Layout, record: Record | None) -> None:
+    """Whether what changes can be committed.
+
+    Raises:
+        SandboxError: the project could be shown read-only at best.
+    """
+    why = cell.layers.get("copy_on_write", True)
+    if record is not None and layout.work_copy is None and why is not True:
+        raise SandboxError(f"{NO_VIEW}: {why}")
+
+
+@contextlib.asynccontextmanager
+async def watched_room(folder: str, cell: Box, progress: Progress) -> AsyncIterator[None]:
+    """Stop a run that changes more of the project than is committed, if that lies on disk."""
+    if not folder or cell.layers.get("room") != "on disk":
+        yield
+        return
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(sampling.watch, folder, partial(progress.stop, Status.DISK_LIMIT))
+        yield
+        nursery.cancel_scope.cancel()

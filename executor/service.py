@@ -23,6 +23,8 @@ from executor.disk_call import DiskCall
 from executor.errors import RequestError
 from executor.model import Isolation, Limits, Request, Result, Status
 from executor.profile import Profile, ProjectAccess
+from executor.project.door import Door
+from executor.project.store import Store
 from executor.progress import Completed, Observe, OnOutput
 from executor.request import Checked, check
 from executor.runner import Runner
@@ -265,10 +267,11 @@ class Executor:
                 f"profile {profile.name} needs tier A and this machine gives tier {tier}: "
                 f"{lacking.reason}. To mend it, {lacking.remedy}."
             )
-        if checked.request.session is not None and profile.project is ProjectAccess.LIVE:
+        if profile.project is ProjectAccess.LIVE or _is_building_session(checked):
+            what = "a session with profile" if profile.project is ProjectAccess.COMMIT else "profile"
             return (
-                f"a session with profile {profile.name} needs tier A, since tier {tier} works on a "
-                f"copy of the project: {lacking.reason}. To mend it, {lacking.remedy}."
+                f"{what} {profile.name} needs tier A, since tier {tier} works on a copy of the "
+                f"project: {lacking.reason}. To mend it, {lacking.remedy}."
             )
         return ""
 
@@ -279,12 +282,11 @@ class Executor:
                 f"profile {profile.name} needs tier A, and programs run in containers here (tier "
                 "C). To mend it, leave out isolation = container, or lower the profile's floor."
             )
-        live_session = checked.request.session is not None and profile.project is ProjectAccess.LIVE
-        if live_session and self._runner.placement.travels:
+        if profile.project is ProjectAccess.LIVE or _is_building_session(checked):
+            what = "a session with profile" if profile.project is ProjectAccess.COMMIT else "profile"
             return (
-                f"a session with profile {profile.name} needs a project that can be mounted: "
-                f"{self.isolation.layers['copy_on_write'].detail}. To mend it, use a local engine "
-                "or tier A."
+                f"{what} {profile.name} needs tier A, and programs run in containers here (tier "
+                "C). To mend it, leave out isolation = container."
             )
         return ""
 
@@ -304,12 +306,23 @@ class Executor:
         )
 
 
+def _is_building_session(checked: Checked) -> bool:
+    is_session = checked.request.session is not None
+    return is_session and checked.profile.project is ProjectAccess.COMMIT
+
+
 def _is_short(request: Request) -> bool:
     return request.path is None and len(request.code or "") <= SHORT_CODE
 
 
 def _session_name(session: str, owner: str) -> str:
     return f"{owner} {session}" if owner else session
+
+
+def _set_in_order(store: Store, project: Path) -> None:
+    """Complete or take back what a server that died was committing; forget what is too old."""
+    store.recover(project)
+    store.expire()
 
 
 @contextlib.asynccontextmanager
@@ -335,8 +348,11 @@ async def open_executor(
         filled.mkdir(mode=0o700, exist_ok=True)
         concurrency = settings.concurrency or 2 * (os.cpu_count() or 1)
         async with open_back_end(project, home, settings, ground) as made:
+            store = Store(state_dir / "changes")
+            await trio.to_thread.run_sync(_set_in_order, store, project)
+            door = Door(made.place.search, settings.names, store, made.binds)
             runner = Runner(
-                made.place, made.open_box, ground.spools, settings.inline_bytes, concurrency
+                made.place, made.open_box, ground.spools, settings.inline_bytes, concurrency, door
             )
             async with (
                 open_sessions(runner, made.binds, settings.sessions) as sessions,
@@ -345,8 +361,8 @@ async def open_executor(
                 caches = ToolchainCaches(runner, filled, str(project))
                 toolchains = Toolchains(runner, made.found, made.probes, str(project), caches)
                 terms = Terms(project, home, rules, settings.profiles, settings.limits)
-                store = CompiledStore(state_dir / "compiled")
-                compiler = Compiler(runner, store, caches, project)
+                compiled = CompiledStore(state_dir / "compiled")
+                compiler = Compiler(runner, compiled, caches, project)
                 executor = Executor(
                     terms, Parts(runner, made.supply, toolchains, sessions, compiler)
                 )

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
@@ -15,18 +15,22 @@ from executor import network, project_files
 from executor.box import Box, Meter
 from executor.cells import Exit
 from executor.cgroup import Consumption
-from executor.description import pack_asked, pack_guarded, pack_interrupted, pack_run
+from executor.description import pack_asked, pack_begin, pack_interrupted, pack_run
 from executor.errors import RequestError, SandboxError
 from executor.interpreter import Channel, Program
-from executor.layers import for_session
+from executor.layers import with_room
 from executor.model import Limits, Result, Status
 from executor.pipes import pipe
 from executor.placement import Layout
 from executor.profile import Profile, ProjectAccess
 from executor.progress import Progress, status_of
-from executor.runner import LIVE_STOP_S_MAX, Job, Runner
+from executor.project.door import with_commit
+from executor.project.freshness import Freshness
+from executor.runner import LIVE_STOP_S_MAX, Job, Runner, check_view, watched_room
 from executor.turn import FAREWELL_S_MAX, Turn
-from executor.undoing import make_good
+
+if TYPE_CHECKING:
+    from executor.project.record import Record
 
 CPU_S_MAX = 3600.0  # of all calls together, unless the first one says otherwise
 # The descriptors of an interpreter's process, in their order.
@@ -88,6 +92,10 @@ class Session:
         self._runs = 0
         self._calls = 0
         self._turn: Turn | None = None  # the call under way, as far as it has come to run
+        self._freshness = Freshness(runner.placement.project)
+        self._record: Record | None = None  # of the project, when the call under way began
+        self._committed: Record | None = None  # and when the last one had been committed
+        self._leftovers = False  # whether the view has what was not committed
 
     def check(self, call: Call) -> None:
         """Whether this call can be served here.
@@ -130,7 +138,6 @@ class Session:
         Raises:
             OSError: the output can't be spooled.
         """
-        progress.isolation = for_session(progress.isolation, self.profile)
         progress.label = call.label
         if self._calls:
             progress.session = "continued"
@@ -165,16 +172,13 @@ class Session:
         return True
 
     async def close(self) -> None:
-        """End everything in the box, protected paths of the project being put back first."""
+        """End everything in the box."""
         self.over = self.over or "it was closed"
         self.scope.cancel()
         with trio.CancelScope(shield=True):
             is_live = self.profile.project is ProjectAccess.LIVE
             with trio.move_on_after(LIVE_STOP_S_MAX if is_live else FAREWELL_S_MAX):
                 await self._farewell()
-            if self._cell is not None:
-                with contextlib.suppress(SandboxError):  # the session's end has no other result
-                    await make_good(self._runner.box, self._job(), self._layout, self._cell)
             for channel in (*self._channels.values(), *self._ended):
                 channel.close()
             self._channels.clear()
@@ -182,43 +186,61 @@ class Session:
 
     async def _open(self) -> list[int]:
         placement = self._runner.placement
-        profile = live(self.profile)
-        self._layout = await trio.to_thread.run_sync(placement.layout, profile)
+        self._record = await self._runner.record(self.profile)
+        self._layout = await self._runner.layout(self.profile, self._record)
         if placement.tier != "A":
             self._grants = await trio.to_thread.run_sync(self._granted)
         opened = self._runner.box(self._job(), self._layout, session=True)
         cell, self._group = await self._stack.enter_async_context(opened)
         self._cell = cell
+        check_view(cell, self._layout, self._record)
         return cell.take_fds()
 
     def _job(self) -> Job:
         return Job(
             *((), "/", {}, self._limits),
             binds=self._binds,
-            profile=live(self.profile),
+            profile=self._profile_of_box(),
             language=self._language,
         )
+
+    @property
+    def _is_read_only(self) -> bool:
+        """Whether there is no view to renew: then the project is shown as it is, read-only."""
+        return (
+            self._runner.placement.tier != "A"
+            and self.profile.project is ProjectAccess.COPY_ON_WRITE
+        )
+
+    def _profile_of_box(self) -> Profile:
+        if self._is_read_only:
+            return replace(self.profile, project=ProjectAccess.READ_ONLY)
+        return self.profile
 
     def _granted(self) -> object:
         """What may be read of the project, or not, and which files exactly that is."""
         search = self._runner.placement.search
         if self._runner.placement.tier == "C":
-            return project_files.identities(search, live(self.profile).project)
+            return project_files.identities(search)
         grants = project_files.readable(search)
         return [(grant, os.stat(grant[0]).st_ino) for grant in grants if os.path.exists(grant[0])]
 
     async def _serve(self, call: Call, progress: Progress) -> Result:
         assert self._cell is not None
         cell, group = self._cell, self._group
-        await self._begin(cell, progress)
+        folders = await self._begin(cell, progress)
         # Between two calls everything is stopped: what was seen last still holds.
         before = self._consumed or (group.consumption() if group else None)
         channel = await self._channel(cell, call, progress)
         turn = Turn(cell, channel, call.limits, progress, self._forget)
         progress.started_at = time.monotonic()
         self._turn = turn
+        program = call.program and call.program(self._layout.job, self._calls)
+        if program and not program.folder and (folder := folders.get(str(channel.run))):
+            program = replace(program, folder=folder)  # it is still in the earlier view
         try:
-            await turn.through(call.program and call.program(self._layout.job, self._calls))
+            async with watched_room(self._layout.room, cell, progress):
+                await turn.through(program)
         finally:
             self._turn = None
         progress.wall_s = time.monotonic() - progress.started_at
@@ -233,17 +255,61 @@ class Session:
             status = Status.SANDBOX_ERROR
         if turn.ended is not None or turn.failure:
             self.over = ENDINGS.get(status, turn.failure or "its supervisor was lost")
-        return progress.result(status, end, consumed)
+        result = progress.result(status, end, consumed)
+        if self.profile.project is ProjectAccess.LIVE:
+            return replace(result, persists=True)
+        if end is not None and self._record is not None:
+            result = await self._commit(cell, call, result)
+        return result
 
-    async def _begin(self, cell: Box, progress: Progress) -> None:
-        """Wake the box up, the project being guarded as it is now."""
+    async def _begin(self, cell: Box, progress: Progress) -> Mapping[str, str]:
+        """Wake the box up, the project being seen and guarded as it is now.
+
+        Where the view had to be renewed, the folders that interpreters are in, by their numbers.
+
+        Raises:
+            SandboxError: the box is gone, or the view could not be renewed.
+        """
         search = self._runner.placement.search
         guarded = await trio.to_thread.run_sync(
-            project_files.guarded, search, live(self.profile).project
+            project_files.guarded, search, self.profile.sockets
         )
-        await cell.order(b"begin", pack_guarded(guarded))
+        renew = await self._is_stale()
+        keep = self.profile.project is not ProjectAccess.COMMIT
+        await cell.order(b"begin", pack_begin(guarded, renew=renew, keep=keep))
+        message = await cell.message()
+        if "begun" not in message:
+            raise SandboxError(str(message.get("error", "the session's supervisor was killed")))
+        if renew:
+            progress.note = (
+                "the project is seen as it is by now; what was open before, and background "
+                "programs, still see it as it was"
+            )
+        progress.isolation = with_room(progress.isolation, cell.layers, self.profile)
         self.gate.connections = progress.connections
         progress.cell = cell
+        return dict(message["begun"])
+
+    async def _is_stale(self) -> bool:
+        """Whether the view may differ from the project; what is recorded is of this call."""
+        if self.profile.project is ProjectAccess.COMMIT:
+            if self._calls == 1:
+                return False
+            self._record = await self._runner.record(self.profile)
+            return self._leftovers or self._record != self._committed
+        if self.profile.project is ProjectAccess.COPY_ON_WRITE and not self._is_read_only:
+            return await trio.to_thread.run_sync(self._freshness.look)
+        return False
+
+    async def _commit(self, cell: Box, call: Call, result: Result) -> Result:
+        """The result of a call, once what it changed is committed."""
+        assert self._record is not None
+        done = await self._runner.commit(
+            cell, self._layout, self._record, self.profile, call.label
+        )
+        self._leftovers = bool(done.left_out)
+        self._committed = await self._runner.record(self.profile)
+        return with_commit(result, done, stage=False)
 
     async def _end(self, call: Call, turn: Turn, progress: Progress) -> Exit | None:
         """How the call ended, with what it did to the project and took of the machine."""
@@ -319,10 +385,3 @@ class Session:
 def _of_the_box(limits: Limits) -> Limits:
     """Those that hold for all calls: the others may differ from call to call."""
     return replace(limits, wall_s=1, cpu_s=1, output_bytes=1, artifact_bytes=1)
-
-
-def live(profile: Profile) -> Profile:
-    """The profile as a session has it: a copy of the project would grow stale between calls."""
-    if profile.project is ProjectAccess.COPY_ON_WRITE:
-        return replace(profile, project=ProjectAccess.READ_ONLY)
-    return profile

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from executor.model import MIB, Limits
 from executor.profile import PROFILES, Profile
+from executor.project.judging import NameJudge
+from executor.project.names import Names
 from executor.sessions import SessionLimits
 
 
@@ -20,7 +22,8 @@ class Settings:
     runs, which may take `warm_bytes` of memory in all servers of the user together. `limits` are
     those of a request that gives none. `isolation` is
     "auto", for cells and only where none works containers, or "container"; their `runtime` is the
-    engine's own unless it is named. `sole_language` is no user's to set: the executor is for
+    engine's own unless it is named; `names` says what is never committed, or by a person alone.
+    `sole_language` is no user's to set: the executor is for
     a single run, of that language, and makes nothing ahead for a next one.
     """
 
@@ -33,4 +36,5 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     isolation: str = "auto"
     runtime: str = ""
+    names: NameJudge = field(default_factory=Names)
     sole_language: str = ""

@@ -137,14 +137,12 @@ class Supply:
 
     def _describe(self, job: Job, layout: Layout, session: bool) -> _Wanted:
         placement = self._placement
-        spec = placement.cell(
-            *(job.profile, job.limits, job.binds, layout), session=session, guarded=job.guarded
-        )
+        spec = placement.cell(job.profile, job.limits, job.binds, layout, session=session)
         if job.stand_in is not None:
             spec = placement.without_project(spec, job.stand_in)
         spec = placement.showing(spec, job.shown)
         packed = pack_cell(spec)
-        if self.pool is None or not job.warm or session:
+        if self.pool is None or not job.warm or session or layout.room:
             return _Wanted(packed)
         from executor.warmth import kind_of  # noqa: PLC0415 - loaded with the pool
 

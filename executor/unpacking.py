@@ -34,6 +34,7 @@ def unpack(tar: tarfile.TarFile, folder: Path) -> None:
             with open(target, "xb") as out:
                 shutil.copyfileobj(content, out)
             target.chmod(member.mode & 0o777)
+            os.utime(target, (member.mtime, member.mtime))
 
 
 def within(folder: Path, name: str) -> Path:

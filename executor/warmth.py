@@ -78,7 +78,7 @@ def _shown(spec: CellSpec, run: RunSpec) -> Iterator[str]:
         yield step.argv[0]
     yield spec.project
     yield run.cwd
-    yield from _on_the_way(spec.project, run.cwd, spec.guarded.secrets)
+    yield from _on_the_way(spec.project, run.cwd, spec.guarded.paths)
 
 
 @lru_cache(maxsize=16)

@@ -18,6 +18,8 @@ PROFILE: dict[str, Any] = {
         "env": {**_STRINGS, "description": "variables that are passed through"},
         "read": {**_STRINGS, "description": "paths that are shown, read-only"},
         "floor": {"enum": ["A", "B"], "description": "the weakest tier it may run in"},
+        "sockets": {**_STRINGS, "description": "Unix sockets of the project that are shown"},
+        "stage": {"type": "boolean", "description": "changes are kept for a person to apply"},
     },
 }
 

@@ -58,8 +58,10 @@ def run(answer: Answer) -> dict[str, Any]:
         ]
     if refused := [f"{c.host}:{c.port}: {c.reason}" for c in result.connections if not c.allowed]:
         data["refused_connections"] = refused
-    if result.undone_paths:
-        data["undone_paths"] = list(result.undone_paths)
+    if result.not_committed:
+        data["not_committed"] = [f"{n.kind} {n.path}: {n.reason}" for n in result.not_committed]
+    if result.changes_id:
+        data["changes_id"] = result.changes_id
     if result.verdict is not None and result.verdict.get("decision") != "allow":
         data["verdict"] = dict(result.verdict)
     if kept is not None:

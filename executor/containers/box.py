@@ -20,12 +20,13 @@ from typing import Any
 import trio
 
 from executor import temporary
-from executor.cells import Exit, has_put_back
+from executor.cells import Exit
 from executor.cgroup import Consumption
 from executor.containers.container import Container
 from executor.containers.create import has_own_kernel
 from executor.containers.link import Channel
 from executor.errors import SandboxError
+from executor.spawner.view import FOLDER
 
 READ_BYTES = 64 * 1024
 OUTPUTS = 3  # descriptors up to here are a program's own
@@ -39,7 +40,7 @@ class ContainerBox:
     def __init__(self, container: Container, folder: Path) -> None:
         self.owner = (os.geteuid(), os.getegid())
         self.handed_over: Mapping[str, Any] = {}
-        self.before: Mapping[str, Any] | None = None
+        self.layers: Mapping[str, Any] = {}
         self.container = container
         self._link = container.link
         self._folder = folder  # for the sockets that stand for the container's
@@ -135,12 +136,7 @@ class ContainerBox:
                 self.handed_over, self._fds = said, fds
             elif "changes" in said:
                 (self._changes,) = fds
-            elif "before" in said:
-                if not self.container.spec.shipped:  # a copy is lost with its container
-                    self.before = said["before"]
             elif "ready" not in said:
-                if has_put_back(said):
-                    self.before = None
                 return said
 
     async def _lost(self) -> Mapping[str, Any]:
@@ -167,6 +163,11 @@ class ContainerBox:
         """See `Cell.take_fds`."""
         fds, self._fds = self._fds, []
         return fds
+
+    def take_upper(self) -> int | None:
+        """See `Cell.take_upper`."""
+        upper = self.container.upper
+        return None if upper is None else os.open(upper.folder / "upper", FOLDER)
 
     def end(self) -> None:
         """Let nothing more come of it. The container itself is removed by `Container.remove`."""

@@ -20,12 +20,15 @@ from pathlib import Path
 from executor import rootfs
 from executor.cells import UNPRIVILEGED_ID
 from executor.containers.create import ContainerSpec, Mount, overlay_volume
+from executor.description import ROOM_BYTES, ROOM_INODES
 from executor.errors import SandboxError
 from executor.instance import Instance
+from executor.profile import ProjectAccess
 from executor.removal import remove
 from executor.spawner.changes import Changes, of_overlay
 from executor.spawner.kernel import MS_NODEV, MS_NOSUID, StepError, detach, mount
-from executor.spawner.tree import FOLDER, Handles, is_full
+from executor.spawner.tree import has_no_room
+from executor.spawner.view import FOLDER
 
 MAPPING_S_MAX = 30.0
 MOUNTS = Path("/run")  # no person's folder, and none that anything empties
@@ -47,7 +50,7 @@ class Upper:
         """What was written, when nothing runs that could write on; and whether it is full."""
         upper, lower = os.open(self.folder / "upper", FOLDER), os.open(self.lower, FOLDER)
         try:
-            return of_overlay(Handles(upper=upper, lower=lower)), is_full(upper)
+            return of_overlay(upper, lower, {}), has_no_room(upper)
         finally:
             os.close(upper)
             os.close(lower)
@@ -90,9 +93,10 @@ class Host:
         """
         folder = Path(tempfile.mkdtemp(dir=self.base))
         if self.as_root:
-            options = (
-                f"size={spec.limits.scratch_bytes},nr_inodes={spec.limits.scratch_inodes},mode=755"
-            )
+            size, files = spec.limits.scratch_bytes, spec.limits.scratch_inodes
+            if spec.access == ProjectAccess.COMMIT.value:
+                size, files = max(size, ROOM_BYTES), max(files, ROOM_INODES)
+            options = f"size={size},nr_inodes={files},mode=755"
             try:
                 mount("tmpfs", str(folder), "tmpfs", MS_NOSUID | MS_NODEV, options)
             except StepError as error:

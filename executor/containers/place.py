@@ -14,7 +14,7 @@ from pathlib import Path
 
 import trio
 
-from executor import project_files, rootfs, seccomp, temporary, work_copy
+from executor import rootfs, seccomp, temporary, work_copy
 from executor.box import Box, Meter
 from executor.cells import Exit
 from executor.containers import shipping
@@ -25,7 +25,8 @@ from executor.containers.pool import Pool
 from executor.model import Isolation
 from executor.placement import Layout
 from executor.profile import Profile, ProjectAccess
-from executor.project_files import Guarded
+from executor.project.record import Record
+from executor.project_files import Guarded, guarded, identities
 from executor.project_search import ProjectSearch
 from executor.runner import Job
 
@@ -56,8 +57,10 @@ class ContainerPlace:
     def project(self) -> Path:
         return self.search.project
 
-    def layout(self, profile: Profile) -> Layout:
+    def layout(self, profile: Profile, record: Record | None = None) -> Layout:
         """The folders of one box, and where the project travels what is to be sent of it.
+
+        `record` is of the project that is to be committed to.
 
         Raises:
             RequestError: it is too large for that.
@@ -68,10 +71,10 @@ class ContainerPlace:
         base = Path(tempfile.mkdtemp(dir=temporary.own(self.temporary)))
         layout = Layout(project=str(self.project), host_folder=str(base))
         try:
-            if profile.project is ProjectAccess.LIVE:
+            if record is not None:
                 (base / COPY).mkdir()
                 owner = (os.geteuid(), os.getegid())
-                copy = work_copy.make(self.search, base / COPY, owner)
+                copy = work_copy.make(record, base / COPY, owner)
                 layout = replace(layout, work_copy=copy, is_in_place=True)
             shipping.pack(self.search, base / ARCHIVE)
         except BaseException:
@@ -98,7 +101,7 @@ class ContainerPlace:
             SandboxError: none could be made; what it says tells what to do.
         """
         try:
-            spec, guarded = await trio.to_thread.run_sync(self.spec, job)
+            spec = await trio.to_thread.run_sync(self.spec, job)
             archive = None
             if self.host is None:
                 archive = await trio.Path(str(layout.host_folder), ARCHIVE).read_bytes()
@@ -107,7 +110,7 @@ class ContainerPlace:
             try:
                 if layout.work_copy is not None:
                     box.bring_back = partial(_bring_back, layout.work_copy.folder)
-                packed = self._cell(spec, guarded, session)
+                packed = self._cell(spec, session)
                 await box.begin(packed, archive, job.profile.network.listen)
                 yield box, box
             finally:
@@ -118,7 +121,7 @@ class ContainerPlace:
                 with trio.CancelScope(shield=True):
                     await trio.to_thread.run_sync(layout.remove)
 
-    def spec(self, job: Job) -> tuple[ContainerSpec, Guarded]:
+    def spec(self, job: Job) -> ContainerSpec:
         """The container that a job needs, with the project's files as they are now."""
         access = job.profile.project
         spec = ContainerSpec(
@@ -130,13 +133,13 @@ class ContainerPlace:
             shipped=self.host is None,
             limits=of_box(job.limits),
         )
-        guarded = project_files.guarded(self.search, access) if job.guarded else Guarded()
         if self.host is None:
-            return spec, Guarded(watched=(*guarded.protected, *guarded.watched))
-        return self._mounted(spec, guarded, job.profile, self.host), guarded
+            return spec
+        hidden = guarded(self.search, job.profile.sockets)
+        return self._mounted(spec, hidden, job.profile, self.host)
 
     def _mounted(
-        self, spec: ContainerSpec, guarded: Guarded, profile: Profile, host: Host
+        self, spec: ContainerSpec, hidden: Guarded, profile: Profile, host: Host
     ) -> ContainerSpec:
         """The spec with the project and all else that is shown of this host."""
         project = str(self.project)
@@ -146,28 +149,21 @@ class ContainerPlace:
             target = f"{rootfs.HOME}/{path[2:]}" if path.startswith("~/") else path
             if os.path.exists(source) and not self.search.denies(source):
                 read_only.append((host.source(source), target))
-        hidden = [f"{project}/{name}" for name in guarded.secrets]
-        read_only += [(host.empty_in_place_of(path), path) for path in hidden]
-        writable = [(f"{host.live}/{name}", f"{project}/{name}") for name in guarded.pinned]
-        if profile.project is ProjectAccess.LIVE:
-            writable.append((host.live, project))
-            read_only += [
-                (f"{host.live}/{name}", f"{project}/{name}") for name in guarded.protected
-            ]
-        elif profile.project is ProjectAccess.READ_ONLY:
+        covered = [f"{project}/{name}" for name in hidden.paths]
+        read_only += [(host.empty_in_place_of(path), path) for path in covered]
+        if profile.project is ProjectAccess.READ_ONLY:
             read_only.append((host.source(project), project))
         read_only += [(str(path), f"/etc/{path.name}") for path in host.accounts]
         return replace(
             spec,
             read_only=tuple(read_only),
-            writable=tuple(writable),
-            overlay=profile.project is ProjectAccess.COPY_ON_WRITE,
-            state=project_files.identities(self.search, profile.project),
+            overlay=profile.project is not ProjectAccess.READ_ONLY,
+            state=identities(self.search),
         )
 
-    def _cell(self, spec: ContainerSpec, guarded: Guarded, session: bool) -> bytes:
+    def _cell(self, spec: ContainerSpec, session: bool) -> bytes:
         """The description of the box for the agent; see `executor.description.pack_cell`."""
-        live = spec.access == ProjectAccess.LIVE.value
+        commits = spec.access == ProjectAccess.COMMIT.value
         read_only = spec.access == ProjectAccess.READ_ONLY.value
         writable = WRITABLE if read_only else (*WRITABLE, spec.project)
         shown = (spec.project, *(target for _, target in spec.read_only))
@@ -192,13 +188,12 @@ class ContainerPlace:
                 "project": {
                     "target": spec.project,
                     # Of a copy that has travelled, what changes is found as in a live project.
-                    "mode": "live" if live or (spec.shipped and not session) else "read_only",
-                    "watched": guarded.watched if live and not spec.shipped else (),
+                    "mode": "live" if spec.shipped and not session else "read_only",
+                    "commit": False,
                     "secrets": (),
-                    "pinned": (),
-                    "protected": (),
+                    "special": (),
                 },
-                "return_changes": live and spec.shipped,
+                "return_changes": commits and spec.shipped,
             }
         ).encode()
         return struct.pack("=Q", len(text)) + text + filter_program

@@ -134,10 +134,10 @@ class Pool:
     def _want(self, spec: ContainerSpec) -> None:
         """Have more like it made ahead.
 
-        Not where the project itself is written to: it changes from run to run, and the engine
+        Not where changes are committed: the project differs from run to run, and the engine
         would make what it is to mount over and does not find.
         """
-        if spec.access == ProjectAccess.LIVE.value:
+        if spec.access == ProjectAccess.COMMIT.value:
             return
         self._wanted.pop(spec, None)
         self._wanted[spec] = self._limits.of_a_kind  # the latest kind last

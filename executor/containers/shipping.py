@@ -12,7 +12,7 @@ import tarfile
 from pathlib import Path
 
 from executor.errors import RequestError
-from executor.model import MIB
+from executor.model import GIB
 from executor.project_search import ProjectSearch
 from executor.unpacking import take_out, unpack, within
 from executor.work_copy import BYTES_MAX, ENTRIES_MAX
@@ -43,7 +43,7 @@ def pack(search: ProjectSearch, archive: Path) -> None:
                 if entries > ENTRIES_MAX or total > BYTES_MAX:
                     raise RequestError(
                         "the project is too large to travel into a container: over "
-                        f"{ENTRIES_MAX:,} entries or {BYTES_MAX // MIB} MiB",
+                        f"{ENTRIES_MAX:,} entries or {BYTES_MAX // GIB} GiB",
                         HINT,
                     )
                 tar.add(full, arcname=os.path.relpath(full, project), recursive=False)

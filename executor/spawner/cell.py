@@ -48,7 +48,11 @@ def supervise(control: socket.socket, tier: str) -> None:
         return  # it was never needed
     cell = Description(fds[0])
     handles, listeners = _make(cell)
-    layers = {"landlock": max(landlock_abi(), 0), "copy_on_write": handles.copy_on_write}
+    layers = {
+        "landlock": max(landlock_abi(), 0),
+        "copy_on_write": handles.copy_on_write,
+        "room": handles.room,
+    }
     send(control, {"ready": layers}, [listener.fileno() for listener in listeners])
     for listener in listeners:
         listener.close()
@@ -56,9 +60,6 @@ def supervise(control: socket.socket, tier: str) -> None:
         session.serve(control, cell, handles)
         return
     message, fds, _, _ = socket.recv_fds(control, 64, RUN_FDS)
-    if message == b"undo":
-        send(control, {"undone": project.undo(cell.data, Description(fds[0]).data)})
-        return
     held = None
     if message == b"hold":
         held = holding.Held(Description(fds[0]), fds[1:], partial(_confinement, cell))
@@ -91,9 +92,7 @@ def _run(
         supervisor, stdio = Supervisor(control, run.data, _confinement(cell, run.data), by), by
     if cell.data["tier"] == "A":
         tree.make_read_only(cell.data["job"])
-    before = project.look(cell.data)
-    if before.state is not None:
-        send(control, {"before": before.told()})
+    before = project.look(cell.data, handles)
     if isinstance(by, holding.Held):
         by.go(run)
     phase, status = supervisor.run_steps()
@@ -102,9 +101,10 @@ def _run(
     supervisor.end_all()
     report = _report(supervisor, phase, status)
     report |= project.what_changed(cell.data, handles, before)
-    report["scratch_full"] = tree.is_full(handles.scratch)
+    report["scratch_full"] = tree.is_full(handles)
     artifacts.hand_over(control, cell.data, run.data)
-    send(control, {"exit": report})
+    given = project.handed_over(cell.data, handles)
+    send(control, {"exit": report, "upper": bool(given)}, given)
     if cell.data["tier"] == "A":
         control.recv(64)  # to go is work for the kernel, which the server sees to when it has time
 
@@ -123,8 +123,8 @@ def _rehearse(
     """
     held.rehearse(control, run, f"{cell.data['job']}/.rehearsal")
     if cell.data["project"]["mode"] != "live":
-        project.what_changed(cell.data, handles, project.look(cell.data))
-    tree.is_full(handles.scratch)
+        project.what_changed(cell.data, handles, project.look(cell.data, handles))
+    tree.is_full(handles)
 
 
 def _confinement(cell: Description, run: dict[str, Any]) -> Confinement:

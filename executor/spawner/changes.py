@@ -7,13 +7,11 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .tree import FOLDER, Handles
+from .view import FOLDER, is_opaque
 
 REPORTED_MAX = 500
 REPORTED_BYTES_MAX = 60_000  # well below what one message carries
 DEPTH_MAX = 128
-# See gitrepository-layout(5). `commondir` stands for `objects` where that lies elsewhere.
-REPOSITORY_PARTS = frozenset({".git", "HEAD", "objects", "commondir"})
 SNAPSHOT_ENTRIES_MAX = 200_000
 
 Change = tuple[str, str, int | None]  # path, what happened, size
@@ -37,71 +35,61 @@ class Changes:
             self.omitted += 1
 
 
-def of_overlay(handles: Handles) -> Changes:
-    """What a copy-on-write run did, read off the overlay's upper folder."""
+def of_overlay(upper: int, lower: int, before: Snapshot) -> Changes:
+    """What a copy-on-write run did since `before`, read off the overlay's upper folder."""
     changes = Changes()
-    if handles.upper is None or handles.lower is None:
-        return changes
-    for path, info in _walk(handles.upper, changes):
-        existed = _exists(handles.lower, path)
+    for path, info in _walk(upper, changes):
+        if before.get(path) == _state(info):
+            continue
+        existed = _exists(lower, path)
         if stat.S_ISDIR(info.st_mode):
             if not existed:
                 changes.add(f"{path}/", "created", None)
+            elif path not in before:
+                _add_hidden(changes, upper, lower, path)
         elif stat.S_ISCHR(info.st_mode) and info.st_rdev == 0:  # the overlay's mark
-            changes.add(path, "deleted", None)
+            if existed:
+                changes.add(path, "deleted", None)
         else:
             changes.add(path, "modified" if existed else "created", info.st_size)
     changes.listed.sort()
     return changes
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """A live project: its files, None if they are too many to remember, and its repositories."""
-
-    files: Snapshot | None
-    repositories: frozenset[str]
-
-
-def look(folder: str) -> State:
-    """The state of a live project."""
-    files: Snapshot | None = {}
-    met: dict[str, set[str]] = {}  # by folder, what of a repository is in it
-    fd = os.open(folder, FOLDER)
+def _add_hidden(changes: Changes, upper: int, lower: int, path: str) -> None:
+    """What a folder that was removed and made anew no longer has of the earlier one."""
+    fd = os.open(path, FOLDER | os.O_NOFOLLOW, dir_fd=upper)
     try:
-        for path, info in _walk(fd, Changes()):
-            above, _, name = path.rpartition("/")
-            if name in REPOSITORY_PARTS and ".git" not in above.split("/"):
-                met.setdefault(above, set()).add(name)
-            if files is not None:
-                files[path] = (info.st_ino, info.st_mode, info.st_size, info.st_ctime_ns)
-                if len(files) > SNAPSHOT_ENTRIES_MAX:
-                    files = None
+        if is_opaque(fd):
+            kept = {f"{path}/{name}" for name in os.listdir(fd)}
+            gone = {name for name, _ in _entries(lower, path)} - kept
+            for name in sorted(gone):
+                changes.add(name, "deleted", None)
+    except OSError:  # it was no folder before
+        return
     finally:
         os.close(fd)
-    return State(files, frozenset(_repositories(met)))
 
 
-def _repositories(met: dict[str, set[str]]) -> Iterator[str]:
-    """What would make git see a repository, at any depth.
+def look(folder: int) -> Snapshot | None:
+    """The state of everything below a folder; None if it is too much to remember."""
+    files: Snapshot = {}
+    for path, info in _walk(folder, Changes()):
+        files[path] = _state(info)
+        if len(files) > SNAPSHOT_ENTRIES_MAX:
+            return None
+    return files
 
-    A `.git`, folder or file, or the HEAD of a bare repository, whose configuration may come later:
-    git reads it, and runs what that says, for whoever enters the folder.
-    """
-    for above, names in met.items():
-        beside = f"{above}/" if above else ""
-        if ".git" in names:
-            yield f"{beside}.git"
-        if "HEAD" in names and names & {"objects", "commondir"}:
-            yield f"{beside}HEAD"
+
+def _state(info: os.stat_result) -> tuple[int, int, int, int]:
+    return info.st_ino, info.st_mode, info.st_size, info.st_ctime_ns
 
 
 def between(before: Snapshot | None, after: Snapshot | None) -> Changes:
     """What happened from one snapshot to the next. Unknown counts as one change left out."""
     changes = Changes()
     if before is None or after is None:
-        changes.omitted = 1
-        return changes
+        return Changes(omitted=1)
     for path in sorted(before.keys() | after.keys()):
         old, new = before.get(path), after.get(path)
         if new is None:

@@ -1,63 +1,50 @@
-"""The state of a cell's project before and after a run: what changed, what is put back."""
+"""What a run did to the project, as far as the supervisor says it."""
 
 from __future__ import annotations
 
-from collections.abc import Set
-from dataclasses import dataclass, field
+import os
 from typing import Any
 
-from . import changes, protection, tree
+from . import changes, tree
+from .view import FOLDER
 
 
-@dataclass(slots=True)
-class Before:
-    """The state of a live project, to tell afterwards what a run did to it."""
-
-    state: changes.State | None = None
-    protected: protection.State = field(default_factory=dict)
-
-    def told(self) -> dict[str, Any]:
-        """What another cell would need to `undo` a run, should this one not live to."""
-        found = sorted(self.state.repositories) if self.state else []
-        return {"protected": self.protected, "repositories": found}
+def look(cell: dict[str, Any], handles: tree.Handles) -> changes.Snapshot | None:
+    """The state from which changes are counted: of a view's upper layer, or of a live project."""
+    if handles.view is not None:
+        return changes.look(handles.view.upper)
+    if not cell.get("project") or cell["project"]["mode"] != "live":
+        return {}
+    return _look(cell["project"]["target"])
 
 
-def look(cell: dict[str, Any]) -> Before:
-    """Remember a live project; nothing reaches any other."""
+def what_changed(
+    cell: dict[str, Any], handles: tree.Handles, before: changes.Snapshot | None
+) -> dict[str, Any]:
+    """What the run did to the project since `before`.
+
+    Where it is committed, that tells what changed.
+    """
     project = cell.get("project")
-    if not project or project["mode"] != "live":
-        return Before()
-    target = project["target"]
-    missing = protection.remember(target, project["watched"])
-    return Before(changes.look(target), missing)
+    changed = changes.Changes()
+    if project and project["mode"] == "live":
+        changed = changes.between(before, _look(project["target"]))
+    elif handles.view is not None and project and not project["commit"]:
+        changed = changes.of_overlay(handles.view.upper, handles.view.lower, before or {})
+    return {"changed": changed.listed, "changed_omitted": changed.omitted}
 
 
-def what_changed(cell: dict[str, Any], handles: tree.Handles, before: Before) -> dict[str, Any]:
-    """What the run did to the project, after protected paths are as they were."""
-    undone: list[str] = []
-    if before.state is None:
-        changed = changes.of_overlay(handles)
-    else:
-        target = cell["project"]["target"]
-        undone = protection.restore(target, before.protected)
-        after = changes.look(target)
-        planted = after.repositories - before.state.repositories
-        if before.protected and planted:
-            undone += _take_out(target, planted)
-            after = changes.look(target)
-        changed = changes.between(before.state.files, after.files)
-    return {"changed": changed.listed, "changed_omitted": changed.omitted, "undone": undone}
+def handed_over(cell: dict[str, Any], handles: tree.Handles) -> list[int]:
+    """The upper layer, where the server commits what is in it."""
+    project = cell.get("project")
+    if handles.view is None or not project or not project["commit"]:
+        return []
+    return [handles.view.upper]
 
 
-def undo(cell: dict[str, Any], before: dict[str, Any]) -> list[str]:
-    """Put back what a run made of protected paths whose own cell was lost with it."""
-    target = cell["project"]["target"]
-    undone = protection.restore(target, before["protected"])
-    planted = changes.look(target).repositories - set(before["repositories"])
-    return undone + (_take_out(target, planted) if before["protected"] else [])
-
-
-def _take_out(target: str, planted: Set[str]) -> list[str]:
-    named = sorted(planted)
-    protection.take_out(target, named)
-    return named
+def _look(folder: str) -> changes.Snapshot | None:
+    fd = os.open(folder, FOLDER)
+    try:
+        return changes.look(fd)
+    finally:
+        os.close(fd)

@@ -16,7 +16,7 @@ import socket
 from dataclasses import dataclass
 from typing import Any
 
-from . import artifacts, project, tree
+from . import artifacts, changes, project, tree
 from .confine import Confinement
 from .kernel import StepError
 from .population import Population
@@ -66,7 +66,7 @@ class _Session:
         self._runs = 0
         self._limits: dict[str, Any] | None = None  # the first run's are the session's
         self._reason: str | None = None
-        self._before = project.Before()
+        self._before: changes.Snapshot | None = {}
         self._cpu_before_s = 0.0
 
     def go_on(self) -> bool:
@@ -82,10 +82,11 @@ class _Session:
         return not self._reason and (self._obey() if asked else True)
 
     def end(self) -> None:
-        """Kill what lives, put protected paths back, and report."""
+        """Kill what lives, and report."""
         cpu_s, _ = self._population.measure()
         self._population.end_all()
-        send(self._control, {"ended": self._report(cpu_s)})
+        given = project.handed_over(self._cell.data, self._handles)
+        send(self._control, {"ended": self._report(cpu_s), "upper": bool(given)}, given)
 
     def _obey(self) -> bool:
         message, fds, _, _ = socket.recv_fds(self._control, 64, FDS_MAX)
@@ -103,26 +104,39 @@ class _Session:
         os.close(fds[0])
         return True
 
-    def _begin(self, guarded: dict[str, Any]) -> None:
-        """Guard what has come into the project, or been replaced there, since the last call."""
+    def _begin(self, told: dict[str, Any]) -> None:
+        """Show the project as it is by now, and guard what has come into it since the last call."""
+        folders = self._folders()
+        renewed = False
         if "project" in self._cell.data:
-            self._cell.data["project"] |= guarded
-            tree.hide("", self._cell.data["project"], tree.mount_points())
-        self._before = project.look(self._cell.data)
-        if self._before.state is not None:
-            send(self._control, {"before": self._before.told()})
+            self._cell.data["project"] |= told["guarded"]
+            renewed = told["renew"] and self._handles.view is not None
+            if renewed:
+                self._handles.view.renew(keep=told["keep"])
+            covered = frozenset[str]() if renewed else tree.mount_points()
+            tree.hide("", self._cell.data["project"], covered)
+        self._before = project.look(self._cell.data, self._handles)
         self._population.peak_processes = 1
         self._cpu_before_s, _ = self._population.measure()
+        send(self._control, {"begun": {n: f for n, f in folders if renewed and os.path.isdir(f)}})
         self._population.signal_all(signal.SIGCONT)
+
+    def _folders(self) -> list[tuple[int, str]]:
+        """Where each run's process is, by its number."""
+        found = []
+        for running in self._running:
+            with contextlib.suppress(OSError):
+                found.append((running.number, os.readlink(f"/proc/{running.main}/cwd")))
+        return found
 
     def _report_call(self, asked: dict[str, Any]) -> None:
         """From here on everything stands still, so that no file changes while it is looked at."""
         self._population.stand_still()
         cpu_s, _ = self._population.measure()
         report = self._report(cpu_s)
-        self._before = project.Before()
         artifacts.hand_over(self._control, self._cell.data, asked)
-        send(self._control, {"report": report})
+        given = project.handed_over(self._cell.data, self._handles)
+        send(self._control, {"report": report, "upper": bool(given)}, given)
 
     def _interrupt(self, number: int) -> None:
         """As Ctrl-C at a terminal does: to the run's process and those that stay in its group."""
@@ -183,5 +197,5 @@ class _Session:
             "cpu_s": max(0.0, cpu_s - self._cpu_before_s),
             "peak_memory_bytes": self._population.peak_memory_bytes,
             "peak_processes": self._population.peak_processes,
-            "scratch_full": tree.is_full(self._handles.scratch),
+            "scratch_full": tree.is_full(self._handles),
         }

@@ -32,10 +32,10 @@ from .kernel import (
     set_attributes,
     syscall,
 )
+from .view import FOLDER, LOWER, ROOM, View, read_only
 from .wire import Description
 
 LIVE = ATTR_NOSUID | ATTR_NODEV
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # Where the new root is put together: any folder that is certain to exist.
 SITES = ("/tmp", "/run", "/mnt", "/var")
 
@@ -45,9 +45,15 @@ class Handles:
     """Folders that the supervisor still reads when the program can't reach them any more."""
 
     scratch: int | None = None
-    upper: int | None = None  # what a copy-on-write run wrote
-    lower: int | None = None  # what it saw underneath
+    view: View | None = None  # of a copy-on-write project
     copy_on_write: bool | str = False  # or why not
+    room: str = ""  # where what it writes lies: on disk, or in memory and why
+
+    def folders(self) -> Iterator[int]:
+        if self.scratch is not None:
+            yield self.scratch
+        if self.view is not None:
+            yield self.view.upper
 
 
 def build(cell: Description) -> Handles:
@@ -62,6 +68,7 @@ def build(cell: Description) -> Handles:
     given = cell.data
     trees = list(_opened(given["binds"], or_skipped=given["session"]))
     project = open_tree(given["project"]["source"])
+    room = open_tree(given["project"]["room"]) if given["project"]["room"] else -1
     mount("none", "/", "none", MS_REC | MS_PRIVATE)
     root = next(site for site in SITES if os.path.isdir(site))
     options = f"size={given['root_bytes']},nr_inodes=16384,mode=755"
@@ -79,7 +86,7 @@ def build(cell: Description) -> Handles:
     os.makedirs(root + given["job"], exist_ok=True)
     options = f"size={given['job_bytes']},mode=755"
     mount("tmpfs", root + given["job"], "tmpfs", MS_NOSUID | MS_NODEV, options)
-    handles = _mount_project(root, given["project"], project, scratch)
+    handles = _mount_project(root, given["project"], project, Handles(scratch), room)
     _make_empties(root)
     hide(root, given["project"], frozenset())
     detach(f"{root}/.scratch")
@@ -134,11 +141,14 @@ def as_root() -> Iterator[None]:
         os.seteuid(user)
 
 
-def is_full(scratch: int | None) -> bool:
-    """Whether nothing more can be written to the scratch."""
-    if scratch is None:
-        return False
-    space = os.fstatvfs(scratch)
+def is_full(handles: Handles) -> bool:
+    """Whether nothing more can be written to the scratch, or to the view of the project."""
+    return any(map(has_no_room, handles.folders()))
+
+
+def has_no_room(folder: int) -> bool:
+    """Whether nothing more can be written to a file system."""
+    space = os.fstatvfs(folder)
     # gVisor counts no files: it tells of none at all.
     return space.f_bavail == 0 or (space.f_files > 0 and space.f_favail == 0)
 
@@ -198,71 +208,98 @@ def _mount_scratch(root: str, scratch: dict[str, Any]) -> int:
     return os.open(base, FOLDER)
 
 
-def _mount_project(root: str, project: dict[str, Any], tree: int, scratch: int) -> Handles:
+def _mount_project(
+    root: str, project: dict[str, Any], tree: int, handles: Handles, room: int
+) -> Handles:
     """The project at its own path: copy-on-write, read-only or live."""
     target = root + project["target"]
-    handles = Handles(scratch)
     os.makedirs(target, exist_ok=True)
     if project["mode"] == "live":
         _bind(tree, target, LIVE)
     elif project["mode"] == "read_only":
         _bind(tree, target, READ_ONLY)
     else:
-        _overlay(root, target, tree, handles)
+        _mount_view(root, project, read_only(tree), handles, room)
     return handles
 
 
-def _overlay(root: str, target: str, tree: int, handles: Handles) -> None:
-    """What the program writes lands on the sized scratch; without overlays it can't write."""
-    base, below = f"{root}/.scratch", f"{root}/.lower"
-    os.mkdir(below)
-    set_attributes(tree, READ_ONLY)
-    attach(tree, below)
-    os.mkdir(f"{base}/upper")
-    os.mkdir(f"{base}/work")
-    options = f"lowerdir={below},upperdir={base}/upper,workdir={base}/work,userxattr"
+def _mount_view(
+    root: str, project: dict[str, Any], lower: int, handles: Handles, room: int
+) -> None:
+    """What the program writes lands on disk or on a sized tmpfs; else it can't write."""
+    os.mkdir(root + LOWER, 0o000)
+    os.mkdir(root + ROOM, 0o000)
+    if room >= 0:
+        view = View(project["target"], lower, room)
+        try:
+            view.mount(root)
+        except (StepError, OSError) as error:
+            handles.room, lower = f"in memory: {error}", view.lower
+        else:
+            handles.view, handles.room, handles.copy_on_write = view, "on disk", True
+            return
+    view = View(project["target"], lower, _room_in_memory(root, project))
     try:
-        mount("overlay", target, "overlay", MS_NOSUID | MS_NODEV, options)
-    except StepError as error:
+        view.mount(root)
+    except (StepError, OSError) as error:
         handles.copy_on_write = str(error)
-        _bind(open_tree(below), target, READ_ONLY)
+        _bind(view.lower, root + project["target"], READ_ONLY)
     else:
-        handles.copy_on_write = True
-        handles.upper, handles.lower = os.open(f"{base}/upper", FOLDER), os.open(below, FOLDER)
-    detach(below)
-    os.rmdir(below)
+        handles.view, handles.copy_on_write = view, True
+
+
+def _room_in_memory(root: str, project: dict[str, Any]) -> int:
+    """Room for upper layers: on the scratch, or of a size of its own."""
+    base = f"{root}/.scratch/view"
+    os.mkdir(base)
+    if project["room_bytes"]:
+        options = f"size={project['room_bytes']},nr_inodes={project['room_inodes']},mode=755"
+        mount("tmpfs", base, "tmpfs", MS_NOSUID | MS_NODEV, options)
+        room = open_tree(base)
+        detach(base)
+        return room
+    return open_tree(base)
 
 
 def hide(root: str, project: dict[str, Any], covered: Container[str]) -> None:
-    """Put nothing over the project's secrets, and a read-only view over its protected paths.
+    """Put nothing over the project's secrets, and take special files out of a view of it.
 
-    A mount point can be neither renamed nor removed, so the folders on the way to a protected
-    path are made mount points too: `mv .git elsewhere` must not uncover a writable name. What is
-    in `covered` is left as it is.
-
-    Another run of the same project may be at work: no link is followed, which it could put in
-    place meanwhile to have a folder of the host shown, and what is found is what is covered.
+    What is in `covered` is left as it is. Another run of the same project may be at work: no link
+    is followed, which it could put in place meanwhile to have a folder of the host shown.
 
     Raises:
         StepError: a path leads through a link by now.
     """
     target = root + project["target"]
     top = os.open(target, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-
-    def bare(names: Sequence[str]) -> Iterator[int]:
-        for name in names:
-            path = f"{target}/{name}"
-            if path not in covered and os.path.lexists(path):
-                yield open_beneath(top, name, os.O_PATH)
-
-    for place in bare(project["secrets"]):
-        kind = "folder" if stat.S_ISDIR(os.fstat(place).st_mode) else "file"
-        _cover(place, open_tree(f"{root}/.empty-{kind}"), READ_ONLY)
-    for place in bare(project["pinned"]):
-        _cover(place, open_tree_at(place), LIVE)
-    for place in bare(project["protected"]):
-        _cover(place, open_tree_at(place), READ_ONLY)
+    covers = list(project["secrets"])
+    if project["mode"] == "cow":
+        for name in project["special"]:
+            _take_out(top, name)
+    else:
+        covers += project["special"]
+    for name in covers:
+        path = f"{target}/{name}"
+        if path not in covered and os.path.lexists(path):
+            place = open_beneath(top, name, os.O_PATH)
+            kind = "folder" if stat.S_ISDIR(os.fstat(place).st_mode) else "file"
+            _cover(place, open_tree(f"{root}/.empty-{kind}"), READ_ONLY)
     os.close(top)
+
+
+def _take_out(top: int, name: str) -> None:
+    """Let a socket, FIFO or device be absent from a view; its folder looks as before."""
+    above, _, last = name.rpartition("/")
+    with contextlib.suppress(FileNotFoundError, StepError):
+        place = open_beneath(top, above or ".", os.O_PATH | os.O_DIRECTORY)
+        try:
+            info = os.fstat(place)
+            mode = os.stat(last, dir_fd=place, follow_symlinks=False).st_mode
+            if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+                os.unlink(last, dir_fd=place)
+                os.utime(".", ns=(info.st_atime_ns, info.st_mtime_ns), dir_fd=place)
+        finally:
+            os.close(place)
 
 
 def _cover(place: int, tree: int, attributes: int) -> None:

@@ -10,6 +10,7 @@ from executor.spawner import artifacts, project, session, tree
 from executor.spawner.cell import RUN_FDS
 from executor.spawner.confine import Confinement
 from executor.spawner.supervisor import Supervisor, outcome
+from executor.spawner.view import FOLDER
 from executor.spawner.wire import Description, send
 
 from . import archive
@@ -33,21 +34,16 @@ def supervise(control: socket.socket, cell: Description, files: int = -1) -> Non
         os.close(files)
     given["access"] = [*_readable(given["etc"]), *given["access"]]
     send(control, {"ready": {}})
-    scratch = [os.open(path, tree.FOLDER) for path in given["scratch_folders"]]
+    scratch = [os.open(path, FOLDER) for path in given["scratch_folders"]]
     if given["session"]:
         session.serve(control, cell, tree.Handles(scratch[0]))
         return
     message, fds, _, _ = socket.recv_fds(control, 64, RUN_FDS)
-    if message == b"undo":
-        send(control, {"undone": project.undo(given, Description(fds[0]).data)})
-        return
     if message != b"run" or len(fds) != RUN_FDS:
         return  # the server is gone or has changed its mind
     run = Description(fds[0])
     tree.place_files(run)
-    before = project.look(given)
-    if before.state is not None:
-        send(control, {"before": before.told()})
+    before = project.look(given, tree.Handles())
     confinement = Confinement(
         given["access"], False, run.data["rlimits"], cell.blob(given["seccomp"])
     )
@@ -59,7 +55,7 @@ def supervise(control: socket.socket, cell: Description, files: int = -1) -> Non
     supervisor.population.end_all()
     report = _report(supervisor, phase, status)
     report |= project.what_changed(given, tree.Handles(), before)
-    report["scratch_full"] = any(map(tree.is_full, scratch))
+    report["scratch_full"] = any(map(tree.has_no_room, scratch))
     artifacts.hand_over(control, given, run.data)
     if given["return_changes"]:
         archive.hand_over(control, given["project"]["target"], report["changed"])

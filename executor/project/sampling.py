@@ -1,0 +1,60 @@
+"""Bounding what a run changes of a project, where that lies on disk and no quota bounds it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+
+import trio
+
+from executor.project.changes import BYTES_MAX, ENTRIES_MAX
+
+INTERVAL_S = 0.1
+# A folder is walked through when the file system has lost this part of what is left to the run,
+WALK_AT = 4
+WALK_S_MAX = 2.0  # or after this time: someone else may have freed as much meanwhile.
+
+
+async def watch(folder: str, stop: Callable[[], Awaitable[None]]) -> None:
+    """Call `stop` once there is more in a folder than can be committed; until cancelled."""
+    left = left_files = 0
+    free, free_files = _free(folder)
+    walked_at = -WALK_S_MAX
+    while True:
+        now_free, now_files = _free(folder)
+        lost = free - now_free > left // WALK_AT or free_files - now_files > left_files // WALK_AT
+        if lost or trio.current_time() - walked_at > WALK_S_MAX:
+            used, entries = await trio.to_thread.run_sync(_measure, folder, abandon_on_cancel=True)
+            walked_at, free, free_files = trio.current_time(), now_free, now_files
+            left, left_files = BYTES_MAX - used, ENTRIES_MAX - entries
+            if left < 0 or left_files < 0:
+                await stop()
+                return
+        await trio.sleep(INTERVAL_S)
+
+
+def _free(folder: str) -> tuple[int, int]:
+    """Bytes and files that the file system still has, which takes no time to ask."""
+    try:
+        space = os.statvfs(folder)
+    except OSError:
+        return 0, 0
+    return space.f_bavail * space.f_frsize, space.f_favail
+
+
+def _measure(folder: str) -> tuple[int, int]:
+    """Bytes on disk and entries below a folder that a program may be writing to."""
+    used = entries = 0
+    pending = [folder]
+    while pending and entries <= ENTRIES_MAX and used <= BYTES_MAX:
+        try:
+            with os.scandir(pending.pop()) as found:
+                for entry in found:
+                    info = entry.stat(follow_symlinks=False)
+                    entries += 1
+                    used += info.st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
+        except OSError:  # gone since, or closed by the program
+            continue
+    return used, entries

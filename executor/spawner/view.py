@@ -1,0 +1,143 @@
+"""A copy-on-write view of the project: an overlay, whose upper layer holds all that a run wrote.
+
+The upper layers lie in a room of their own: a sized tmpfs, or a folder on disk that the server has
+made. A session's view can be renewed: a new overlay is mounted over the earlier one, so that what
+the host has replaced since is seen. What is open goes on in the earlier one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from .kernel import (
+    MS_NODEV,
+    MS_NOSUID,
+    READ_ONLY,
+    StepError,
+    attach,
+    detach,
+    mount,
+    open_tree,
+    set_attributes,
+)
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+# Where the layers are while an overlay of them is mounted; at all other times these are empty.
+LOWER, ROOM = "/.lower", "/.room"
+# An option string is a page at most, and a layer takes some ten bytes of it.
+LAYERS_MAX = 200
+OPAQUE = ("user.overlay.opaque", "trusted.overlay.opaque")
+PROBE = "user.overlay.probe"
+
+
+@dataclass(slots=True)
+class View:
+    """The overlay that is mounted at `target`.
+
+    `lower` and `room` are detached mounts, `layers` the names in the room of the upper layers
+    below the present one, the newest first.
+    """
+
+    target: str
+    lower: int
+    room: int
+    layers: list[str] = field(default_factory=list)
+    number: int = 0
+    upper: int = -1
+
+    @property
+    def upper_name(self) -> str:
+        return f"{self.number}/upper"
+
+    def mount(self, root: str = "") -> None:
+        """Mount the overlay with a new upper layer.
+
+        Raises:
+            StepError, OSError: this kernel or the file system of the room can't.
+        """
+        below, room = root + LOWER, root + ROOM
+        with _attached(self, below, room):
+            os.makedirs(f"{room}/{self.upper_name}", exist_ok=True)
+            os.makedirs(f"{room}/{self.number}/work", exist_ok=True)
+            if not self.number:
+                _probe(f"{room}/{self.upper_name}")
+            _take_on(below, f"{room}/{self.upper_name}")
+            lowers = ":".join([*(f"{room}/{name}" for name in self.layers), below])
+            options = (
+                f"lowerdir={lowers},upperdir={room}/{self.upper_name},"
+                f"workdir={room}/{self.number}/work,userxattr"
+            )
+            mount("overlay", root + self.target, "overlay", MS_NOSUID | MS_NODEV, options)
+            upper = os.open(f"{room}/{self.upper_name}", FOLDER)
+        if self.upper >= 0:
+            os.close(self.upper)
+        self.upper = upper
+
+    def renew(self, *, keep: bool) -> None:
+        """Mount a new overlay over this one, by which the host's present files are seen.
+
+        What was written so far stays if it is to `keep`.
+
+        Raises:
+            StepError, OSError: it can't be mounted.
+        """
+        if keep and os.listdir(self.upper):
+            if len(self.layers) >= LAYERS_MAX:
+                raise StepError("the project changed too often for one session")
+            self.layers.insert(0, self.upper_name)
+        self.number += 1
+        self.mount()
+
+
+@contextlib.contextmanager
+def _attached(view: View, below: str, room: str) -> Iterator[None]:
+    """Both detached mounts in the tree for as long as the block lasts."""
+    attach(view.lower, below)
+    try:
+        attach(view.room, room)
+        try:
+            yield
+        finally:
+            view.room = open_tree(room, recursive=False)
+            detach(room)
+    finally:
+        view.lower = open_tree(below)
+        detach(below)
+
+
+def read_only(tree: int) -> int:
+    """The same detached mount, read-only."""
+    set_attributes(tree, READ_ONLY)
+    return tree
+
+
+def is_opaque(folder: int | str) -> bool:
+    """Whether nothing of the layers below shows through a folder of an upper layer."""
+    for name in OPAQUE:
+        with contextlib.suppress(OSError):
+            return os.getxattr(folder, name) == b"y"
+    return False
+
+
+def _probe(upper: str) -> None:
+    """Without attributes of its user an overlay could not hide a folder that was made anew.
+
+    Raises:
+        StepError: the file system has none.
+    """
+    try:
+        os.setxattr(upper, PROBE, b"y")
+        os.removexattr(upper, PROBE)
+    except OSError as error:
+        raise StepError(f"attributes of files: {error.strerror}") from error
+
+
+def _take_on(source: str, target: str) -> None:
+    """The project's own folder is shown with the mode and times of the upper layer's."""
+    info = os.stat(source)
+    os.chmod(target, stat.S_IMODE(info.st_mode))
+    os.utime(target, ns=(info.st_atime_ns, info.st_mtime_ns))
