@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 VERBS: dict[str, str] = {
     "run": "run a program in the sandbox and show what it prints",
     "repl": "type programs, see what they print and are; variables are kept",
+    "changes": "show, apply or forget what runs changed and was kept for you to decide",
     "batch": "run several commands, then search what they printed",
     "index": "make files, folders or stdin searchable",
     "search": "find exact passages in everything that was kept",

@@ -21,7 +21,7 @@ CHANGED_FILES_SHOWN = 8
 # How what was kept is found again: by an agent, and by a person.
 BY_TOOL = 'ctx_search(queries=["…"], source="{}")'
 BY_VERB = "context-mode outputs show {}"
-CHANGE_MARKS = {"created": "+", "modified": "~", "deleted": "-"}
+CHANGE_MARKS = {"created": "+", "modified": "~", "deleted": "-", "renamed": ">", "mode": "~"}
 
 
 def answer_text(answer: Answer, find: str = BY_TOOL) -> str:

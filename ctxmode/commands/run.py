@@ -73,6 +73,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--drain", action="store_true", help="beyond the output limit go on, and only count"
     )
     parser.add_argument(
+        "--stage", action="store_true", help="keep what it changes for `context-mode changes`"
+    )
+    parser.add_argument(
         "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable"
     )
     parser.add_argument("--json", action="store_true", help="the whole result as JSON")
@@ -111,6 +114,7 @@ def request_from(args: argparse.Namespace) -> Request:
         limits=limits(args.limit, _usual_limits(args) if args.limit else None),
         drain=args.drain,
         profile=args.profile,
+        stage=args.stage,
         intent=args.intent,
     )
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from ctxmode import collecting, exit_codes, launch
 from ctxmode.config import Config, load_config, prepare_storage
 from ctxmode.errors import UsageError
+from ctxmode.profiles import load_profiles
 from ctxmode.suggestions import or_all
 
 LOADS_MORE = True  # than is needed to read the options
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     """Serve until the other side, or a signal, ends it."""
     config = load_config(args.project)
     if args.http:
-        _serve_http(args, config, _chosen(args.tools))
+        _serve_http(args, config, _chosen(args.tools, config))
         return exit_codes.OK
     for name in HTTP_OPTIONS:
         if getattr(args, name) is not None:
@@ -67,17 +68,18 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"--{option} belongs to --http", "Add --http, or leave it out.")
     from ctxmode.mcp.server import serve_stdio  # noqa: PLC0415 - a usage error is quicker
 
-    tools = _chosen(args.tools)
+    tools = _chosen(args.tools, config)
     collecting.resume()
     launch.run(partial(serve_stdio, config, tools))
     return exit_codes.OK
 
 
-def _chosen(given: str | None) -> tuple[str, ...]:
-    from ctxmode.mcp.tools import BY_NAME  # noqa: PLC0415 - a usage error is quicker
+def _chosen(given: str | None, config: Config) -> tuple[str, ...]:
+    from ctxmode.mcp.tools import BY_NAME, offered  # noqa: PLC0415 - a usage error is quicker
 
     if given is None:
-        return tuple(BY_NAME)
+        profiles = load_profiles(config.project, config.config_home).by_name.values()
+        return offered(staging=any(profile.stage for profile in profiles))
     names = tuple(name.strip() for name in given.split(",") if name.strip())
     unknown = [name for name in names if name not in BY_NAME]
     if unknown or not names:

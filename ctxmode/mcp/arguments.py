@@ -175,6 +175,12 @@ class Purge(_Arguments):
     olderThan: str | None = Field(None, description="age: 12h, 7d")  # noqa: N815
 
 
+class Changes(_Arguments):
+    id: str | None = None
+    action: Literal["show", "apply", "drop"] = "show"
+    paths: list[str] = []
+
+
 class Stats(_Arguments):
     pass
 

@@ -36,6 +36,7 @@ OUTPUT_SCHEMAS: Mapping[str, dict[str, Any]] = {
     "ctx_fetch_and_index": _object({"pages": LIST}, ("pages",)),
     "ctx_search": _object(QUERIES, ("queries",)),
     "ctx_purge": _object({"sources": INTEGER}, ("sources",)),
+    "ctx_changes": _object({"changes": LIST, "applied": LIST}),
     "ctx_stats": _object({"tools": {"type": "object"}, "total": {"type": "object"}}, ("total",)),
     "ctx_doctor": _object({"languages": {"type": "object"}}, ("languages",)),
 }

@@ -25,7 +25,7 @@ from ctxmode.mcp.output_schemas import OUTPUT_SCHEMAS
 from ctxmode.mcp.projects import Projects, open_projects
 from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.stdio import exchange_is_over, stdio_streams
-from ctxmode.mcp.tools import BY_NAME, TOOLS, Call, Tool
+from ctxmode.mcp.tools import BY_NAME, TOOLS, Call, Tool, offered
 from ctxmode.usage import Answered
 
 INSTRUCTIONS = """\
@@ -38,7 +38,7 @@ Observe = Callable[[str, str, float], None]
 
 
 def build_server(
-    config: Config, tools: Sequence[str] = tuple(BY_NAME), observe: Observe | None = None
+    config: Config, tools: Sequence[str] = offered(), observe: Observe | None = None
 ) -> Server[Projects]:
     """A server whose calls are about the project of `config`, or that their client names."""
     desk = _Desk({name: BY_NAME[name] for name in tools}, observe)
@@ -61,7 +61,7 @@ def build_server(
     return server
 
 
-async def serve_stdio(config: Config, tools: Sequence[str] = tuple(BY_NAME)) -> None:
+async def serve_stdio(config: Config, tools: Sequence[str] = offered()) -> None:
     """Serve one agent on stdin and stdout until stdin ends."""
     log_messages.configure()
     server = build_server(config, tools)

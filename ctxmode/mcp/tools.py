@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from ctxmode import render
 from ctxmode.app import App
 from ctxmode.batch import BatchCommand, BatchRequest
-from ctxmode.mcp import arguments, images, keeping, structured
+from ctxmode.mcp import arguments, images, keeping, staged, structured
 from ctxmode.mcp.conversation import Conversation
 from ctxmode.mcp.reply import Reply
 from executor import Background, Caller
@@ -285,6 +285,19 @@ EXAMPLE: {"confirm":true,"source":"docs/old.md"}""",
         lambda given: 120.0,
     ),
     Tool(
+        "ctx_changes",
+        """\
+WHEN: a run's changes were staged or held: list them, show one as a diff, apply it (the person is \
+asked), or drop it.
+WHEN NOT: the result says "changed": they are in the project already.
+RETURNS: the change sets, a diff, or what was applied.
+EXAMPLE: {"id":"3f9a","action":"apply"}""",
+        arguments.Changes,
+        RUNS_CODE,
+        staged.changes,
+        lambda given: 120.0,
+    ),
+    Tool(
         "ctx_stats",
         """\
 WHEN: the user asks what these tools have kept out of the conversation.
@@ -310,3 +323,9 @@ EXAMPLE: {}""",
     ),
 )
 BY_NAME = {tool.name: tool for tool in TOOLS}
+STAGED_ONLY = "ctx_changes"
+
+
+def offered(*, staging: bool = False) -> tuple[str, ...]:
+    """The names of the tools that are served where nobody chose any."""
+    return tuple(name for name in BY_NAME if staging or name != STAGED_ONLY)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
-from executor.project.changes import BYTES_MAX, ENTRIES_MAX
+from executor.project.limits import BYTES_MAX, ENTRIES_MAX
 
 INTERVAL_S = 0.1
 # A folder is walked through when the file system has lost this part of what is left to the run,

@@ -23,7 +23,7 @@ from ctxmode.mcp.http.gate import LOOPBACK, Admission, Gate
 from ctxmode.mcp.http.metrics import Metrics
 from ctxmode.mcp.http.tokens import Tokens
 from ctxmode.mcp.server import build_server
-from ctxmode.mcp.tools import BY_NAME
+from ctxmode.mcp.tools import offered
 
 BODY_BYTES_MAX = 8 * 1024 * 1024
 CONVERSATIONS_MAX = 256
@@ -51,7 +51,7 @@ class Site:
     hosts: frozenset[str] = frozenset()
     origins: frozenset[str] = frozenset()
     others: Mapping[str, Path] = field(default_factory=dict)
-    tools: tuple[str, ...] = tuple(BY_NAME)
+    tools: tuple[str, ...] = offered()
 
 
 async def serve_http(site: Site, address: Address) -> None:

@@ -1,0 +1,102 @@
+"""Show, apply or forget what runs changed and was kept for you to decide.
+
+Kept are the changes of staged runs, and of others what a person has to look at first. They stay
+7 days.
+
+  changes                     what is kept, latest first
+  changes show ID [PATH]      what one changed, as a diff
+  changes apply ID [PATH...]  bring it into the project, all or these paths
+  changes drop ID             forget it
+
+examples:
+  context-mode run --stage shell -c 'sed -i s/http:/https:/ *.md'
+  context-mode changes show 3f9a
+  context-mode changes apply 3f9a --dry-run
+  context-mode changes apply 3f9a docs/index.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from ctxmode import exit_codes
+from ctxmode.changes import (
+    Changes,
+    commit_json,
+    commit_text,
+    list_text,
+    summary_text,
+    to_json,
+)
+from ctxmode.config import load_config
+from ctxmode.errors import UsageError
+from ctxmode.launch import print_json
+from ctxmode.suggestions import did_you_mean
+from ctxmode.terminal_output import for_stdout
+
+ACTIONS = ("list", "show", "apply", "drop")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("words", nargs="*", metavar="list | show | apply | drop")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be applied")
+    parser.add_argument(
+        "--theirs", action="append", default=[], metavar="PATH", help="take it despite a conflict"
+    )
+    parser.add_argument("--merge", action="store_true", help="merge lines where both changed")
+    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
+
+
+def run(args: argparse.Namespace) -> int:
+    action, *words = args.words or ["list"]
+    if action not in ACTIONS or (action == "list") != (not words):
+        raise UsageError(
+            f"changes {' '.join(args.words)!r} is not understood",
+            f"{did_you_mean(action, ACTIONS)}Say changes, changes show ID, changes apply ID, or "
+            "changes drop ID.",
+        )
+    changes = Changes(load_config(args.project))
+    if action == "list":
+        kept = changes.list()
+        _print(args, [to_json(one) for one in kept], list_text(kept, time.time()))
+        return exit_codes.OK
+    return {"show": _show, "apply": _apply, "drop": _drop}[action](changes, words, args)
+
+
+def _show(changes: Changes, words: list[str], args: argparse.Namespace) -> int:
+    identity, path = words[0], words[1] if len(words) > 1 else None
+    kept = changes.get(identity)
+    diff = "".join(changes.diff(kept, path))
+    text = diff if path else f"{summary_text(kept)}\n\n{diff}"
+    _print(args, {**to_json(kept), "diff": diff}, text.rstrip("\n"))
+    return exit_codes.OK
+
+
+def _apply(changes: Changes, words: list[str], args: argparse.Namespace) -> int:
+    done = changes.apply(
+        changes.get(words[0]),
+        words[1:],
+        dry_run=args.dry_run,
+        theirs=args.theirs,
+        merge=args.merge,
+    )
+    _print(args, commit_json(done), commit_text(done, dry_run=args.dry_run))
+    has_conflicts = any(left.kind == "conflict" for left in done.left_out)
+    return exit_codes.ERROR if has_conflicts else exit_codes.OK
+
+
+def _drop(changes: Changes, words: list[str], args: argparse.Namespace) -> int:
+    for identity in words:
+        kept = changes.get(identity)
+        changes.drop(kept)
+        _print(args, {"dropped": kept.id}, f"dropped {kept.id}")
+    return exit_codes.OK
+
+
+def _print(args: argparse.Namespace, data: object, text: str) -> None:
+    if args.json:
+        print_json(data)
+    else:
+        sys.stdout.write(for_stdout(text) + "\n")

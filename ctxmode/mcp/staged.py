@@ -1,0 +1,57 @@
+"""The tool that shows an agent what its staged runs changed, and applies it if a person agrees."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+import trio
+
+from ctxmode import changes as kept_changes
+from ctxmode.errors import UsageError
+from ctxmode.mcp import arguments
+from ctxmode.mcp.reply import Reply
+
+if TYPE_CHECKING:
+    from ctxmode.mcp.tools import Call
+
+DIFF_BYTES_MAX = 16 * 1024
+NO_CONSENT = "nothing was applied: no person agreed to it"
+
+
+async def changes(call: Call, given: arguments.Changes) -> Reply:
+    """List change sets, show one, apply it with a person's consent, or drop it."""
+    known = kept_changes.Changes(call.app.config)
+    if given.id is None:
+        listed = await trio.to_thread.run_sync(known.list)
+        data = {"changes": [kept_changes.to_json(one) for one in listed]}
+        return Reply(kept_changes.list_text(listed, time.time()), data)
+    kept = await trio.to_thread.run_sync(known.get, given.id)
+    if given.action == "drop":
+        await trio.to_thread.run_sync(known.drop, kept)
+        return Reply(f"dropped {kept.id}", {"dropped": kept.id})
+    if given.action == "apply":
+        if not given.paths and not kept.staged:
+            raise UsageError("what is held is applied path by path", "Name the paths.")
+        preview = await trio.to_thread.run_sync(
+            partial(known.apply, kept, given.paths, dry_run=True)
+        )
+        question = {
+            "decision": "ask",
+            "message": f"Apply {kept.id} to the project?\n"
+            + kept_changes.commit_text(preview, dry_run=True)[:DIFF_BYTES_MAX],
+            "matches": [],
+        }
+        if not await call.conversation.consent(question):
+            hint = f"A person can: context-mode changes apply {kept.id}"
+            return Reply(f"{NO_CONSENT}. {hint}", {"applied": []}, is_error=True)
+        done = await trio.to_thread.run_sync(partial(known.apply, kept, given.paths))
+        text = kept_changes.commit_text(done, dry_run=False)
+        return Reply(text, kept_changes.commit_json(done))
+    path = given.paths[0] if given.paths else None
+    diff = await trio.to_thread.run_sync(lambda: "".join(known.diff(kept, path)))
+    text = f"{kept_changes.summary_text(kept)}\n\n{diff}"
+    shown = text.encode()[:DIFF_BYTES_MAX].decode(errors="ignore")
+    cut = "" if shown == text else f"\n[cut at {DIFF_BYTES_MAX} bytes: name a path]"
+    return Reply(shown + cut, kept_changes.to_json(kept))
