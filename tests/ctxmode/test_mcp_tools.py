@@ -5,7 +5,7 @@ import re
 import kb
 from ctxmode.mcp.output_schemas import OUTPUT_SCHEMAS
 from ctxmode.mcp.server import tool_list
-from ctxmode.mcp.tools import TOOLS
+from ctxmode.mcp.tools import TOOLS, offered
 
 TOKENS_MAX = 3000
 PARTS = ("WHEN:", "WHEN NOT:", "RETURNS:", "EXAMPLE:")
@@ -24,6 +24,7 @@ def test_all_tools_are_there_under_the_names_that_agents_know():
         "ctx_fetch_and_index",
         "ctx_search",
         "ctx_purge",
+        "ctx_changes",
         "ctx_stats",
         "ctx_doctor",
     ]
@@ -32,6 +33,10 @@ def test_all_tools_are_there_under_the_names_that_agents_know():
 def test_the_whole_list_costs_less_than_three_thousand_tokens():
     wire = "".join(tool.model_dump_json(by_alias=True, exclude_none=True) for tool in tool_list())
     assert kb.estimate_tokens(wire) < TOKENS_MAX
+
+
+def test_changes_are_offered_where_staging_is_on():
+    assert set(offered(staging=True)) - set(offered()) == {"ctx_changes"}
 
 
 def test_descriptions_have_their_four_parts_in_order():

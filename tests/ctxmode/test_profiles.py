@@ -47,7 +47,7 @@ def test_without_files_there_are_the_built_in_profiles(tmp_path: Path):
 def test_the_user_defines_profiles_on_one_another(write):
     online = Profile(
         "online",
-        ProjectAccess.LIVE,
+        ProjectAccess.COMMIT,
         parse(("api.example.com", "localhost:8080")),
         ("GH_TOKEN",),
         ("~/.config/gh",),

@@ -9,7 +9,15 @@ from dataclasses import replace
 import pytest
 
 from executor import rootfs
-from executor.description import CellSpec, RunSpec, anonymous_file, pack_cell, pack_run
+from executor.description import (
+    ROOM_BYTES,
+    ROOM_INODES,
+    CellSpec,
+    RunSpec,
+    anonymous_file,
+    pack_cell,
+    pack_run,
+)
 from executor.model import GIB, MIB, Limits
 from executor.profile import ProjectAccess
 from executor.project_files import Guarded
@@ -37,7 +45,7 @@ CELL = CellSpec(
     seccomp=b"12345678",
     binds=(("/tmp/1", "/opt/ruby"),),
     limits=LIMITS,
-    guarded=Guarded((".env",), (".git",), (".git/config",), (".envrc",)),
+    guarded=Guarded((".env",), ("dev.sock",)),
 )
 RUN = RunSpec(
     steps=(Step(("/usr/bin/cc", "x.c"), "compile"), Step(("/tmp/x",), "run", heavy=True)),
@@ -66,15 +74,24 @@ def test_a_namespaced_cell_is_told_all_it_may_touch():
         "source": "/tmp/0",
         "target": "/srv/project",
         "mode": "cow",
+        "commit": False,
+        "room": "",
+        "room_bytes": 0,
+        "room_inodes": ROOM_INODES,
         "secrets": [".env"],
-        "pinned": [".git"],
-        "protected": [".git/config"],
-        "watched": [".envrc"],
+        "special": ["dev.sock"],
     }
     assert (told["scratch"]["bytes"], told["scratch"]["inodes"]) == (2 * MIB, 300)
     assert ["/tmp/1", "/opt/ruby", 0b111] in told["binds"]
     files = {path: cell.blob((offset, size)) for path, _, offset, size in told["files"]}
     assert files == rootfs.account_files(1000, 1001)
+
+
+def test_what_is_committed_is_a_view_with_room_of_its_own():
+    spec = replace(CELL, access=ProjectAccess.COMMIT, room="/state/rooms/1")
+    project = unpacked(pack_cell(spec)).data["project"]
+    wanted = {"mode": "cow", "commit": True, "room": "/state/rooms/1", "room_bytes": ROOM_BYTES}
+    assert project.items() >= wanted.items()
 
 
 def test_everything_but_devices_is_bound_read_only():
@@ -87,6 +104,7 @@ def test_everything_but_devices_is_bound_read_only():
     ("access", "writable"),
     [
         (ProjectAccess.COPY_ON_WRITE, True),
+        (ProjectAccess.COMMIT, True),
         (ProjectAccess.LIVE, True),
         (ProjectAccess.READ_ONLY, False),
     ],

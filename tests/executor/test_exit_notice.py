@@ -109,7 +109,7 @@ async def test_what_a_run_used_and_changed_is_told(run_or_skip, project):
 
 @pytest.mark.tier_a
 @pytest.mark.parametrize(("profile", "told"), [("analyze", TELLS), ("build", TELLS_NOT)])
-async def test_a_live_project_is_looked_at_when_the_kernel_is_done(profile, told, run_or_skip):
+async def test_what_is_committed_is_looked_at_when_the_kernel_is_done(profile, told, run_or_skip):
     """What a program has asked the kernel to write may still be written while it exits."""
     assert (await run_or_skip("ruby", FILTERS, profile=profile)).stdout.text == told
 

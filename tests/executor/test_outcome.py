@@ -22,7 +22,6 @@ OK = Exit(
     scratch_full=False,
     changed=(),
     changed_omitted=0,
-    undone=(),
 )
 FAILED = replace(OK, exit_code=1)
 KILLED = replace(OK, exit_code=None, signal=9)

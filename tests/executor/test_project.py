@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import subprocess
 from pathlib import Path
 
@@ -9,6 +11,8 @@ import pytest
 import trio
 
 from executor import Request, Status
+from executor.project.names import Names
+from executor.project.store import Store
 
 pytestmark = pytest.mark.tier_a
 
@@ -139,9 +143,11 @@ async def test_protected_paths_stay_as_they_were(attack, run, repository: Path):
     assert not [p for p in repository.rglob("*") if p.is_symlink()]
 
 
-async def test_what_was_undone_is_listed(run, repository: Path):
+async def test_what_was_not_committed_is_listed_with_its_reason(run, repository: Path):
     result = await run("shell", "echo evil > .envrc; echo fine > file", profile="build")
-    assert result.undone_paths == (".envrc",)
+    (left,) = result.not_committed
+    assert (left.path, left.kind) == (".envrc", "never")
+    assert "direnv" in left.reason
     assert listed(result) == {"file": "created"}
 
 
@@ -156,7 +162,7 @@ async def test_a_hooks_folder_that_is_a_link_stays_one(run, repository: Path, tm
         profile="build",
     )
     assert result.stdout.text == "ok\n"
-    assert result.undone_paths == (".git/hooks",)
+    assert {left.kind for left in result.not_committed} == {"never"}
     assert hooks.readlink() == Path("../shared")
 
 
@@ -169,12 +175,64 @@ async def test_a_hostile_tree_is_cleaned_up_and_reported(run, repository: Path):
     assert listed(await run("shell", lock)) == {"locked/": "created", "locked/f": "created"}
 
 
-async def test_a_cancelled_build_leaves_nothing_at_protected_paths(executor, project: Path):
+async def test_a_cancelled_build_commits_nothing(executor, project: Path, state_dir: Path):
     program = "mkdir .vscode && echo x > .vscode/tasks.json && echo done > seen; sleep 99"
     async with trio.open_nursery() as nursery:
         nursery.start_soon(executor.run, Request("shell", program, profile="build"))
         with trio.fail_after(60):
-            while not (project / "seen").exists():  # noqa: ASYNC110 - a file tells nobody
+            while not list(state_dir.glob("rooms/*/*/0/upper/seen")):  # noqa: ASYNC110
                 await trio.sleep(0.01)
         nursery.cancel_scope.cancel()
-    assert [path.name for path in project.iterdir()] == ["seen"]
+    assert list(project.iterdir()) == []
+
+
+async def test_what_a_run_ended_at_its_deadline_wrote_is_committed(run, project: Path):
+    result = await run("shell", "echo x > made; sleep 99", profile="build", timeout_s=1)
+    assert result.status is Status.TIMED_OUT
+    assert (project / "made").read_text() == "x\n"
+
+
+async def test_a_folder_made_anew_has_lost_what_was_in_it(run, repository: Path):
+    (repository / "folder" / "old.txt").touch()
+    code = "rm -r folder; mkdir folder; touch folder/new"
+    wanted = {"folder/new": "created", "folder/old.txt": "deleted"}
+    assert listed(await run("shell", code)) == wanted
+    assert listed(await run("shell", code, profile="build")) == wanted
+    assert [path.name for path in (repository / "folder").iterdir()] == ["new"]
+
+
+async def test_a_staged_run_reaches_the_project_only_when_it_is_applied(
+    run, repository: Path, state_dir: Path
+):
+    result = await run("shell", WORK, stage=True)
+    assert listed(result) == {
+        "kept.txt": "modified",
+        "gone.txt": "deleted",
+        "folder/made.txt": "created",
+        "empty/": "created",
+    }
+    assert (repository / "kept.txt").read_text() == "one\n"
+    store = Store(state_dir / "changes")
+    assert result.changes_id
+    store.apply(result.changes_id, names=Names())
+    assert (repository / "kept.txt").read_text() == "one\nmore\n"
+    assert not (repository / "gone.txt").exists()
+
+
+SPECIAL = """
+import os, socket
+for name in ("dev.sock", "pipe", ".env"):
+    print(name, os.path.lexists(name))
+"""
+
+
+@pytest.mark.parametrize("profile", ["analyze", "build"])
+async def test_host_sockets_and_pipes_of_the_project_are_absent(profile, run, project: Path):
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(project / "dev.sock"))
+        os.mkfifo(project / "pipe")
+        os.mkfifo(project / ".env")
+        result = await run("python", SPECIAL, profile=profile)
+    assert result.stdout.text == "dev.sock False\npipe False\n.env False\n", result.stderr.text
+    assert listed(result) == {}
+    assert {"dev.sock", "pipe", ".env"} <= {path.name for path in project.iterdir()}

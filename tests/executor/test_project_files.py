@@ -1,87 +1,53 @@
-"""Which files of a project are covered, protected and watched, and what tier B may read."""
+"""Which files of a project are hidden from runs, and what tier B may read."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import socket
 from pathlib import Path
 
-import pytest
-
-from executor.profile import ProjectAccess
-from executor.project_files import (
-    PROTECTED_PATHS,
-    Guarded,
-    guarded,
-    readable,
-)
+from executor.project_files import Guarded, guarded, readable
 from executor.project_search import ProjectSearch
-from executor.repositories import PROTECTED_IN_GIT
 from tests.executor.project_layout import lay_out
 
 
-@pytest.mark.parametrize("access", [ProjectAccess.COPY_ON_WRITE, ProjectAccess.READ_ONLY])
-def test_where_nothing_reaches_the_disk_only_secrets_are_guarded(project: Path, access):
-    lay_out(project, ".env", ".git/hooks/", ".vscode/settings.json")
-    assert guarded(ProjectSearch(project), access) == Guarded(secrets=(".env",))
+def make_special(project: Path, *names: str) -> None:
+    for name in names:
+        if name.endswith(".sock"):
+            with socket.socket(socket.AF_UNIX) as made:
+                made.bind(str(project / name))
+        else:
+            os.mkfifo(project / name)
 
 
-def test_a_live_project_has_every_protected_path_bound_or_watched(project: Path):
-    lay_out(project, ".git/hooks/", ".git/config", ".vscode/settings.json", ".claude")
-    (project / ".bashrc").symlink_to("elsewhere")
-    found = guarded(ProjectSearch(project), ProjectAccess.LIVE)
-    there = {".git/hooks", ".git/config", ".claude", ".vscode"}
-    assert found.pinned == (".git",)
-    assert set(found.protected) == there
-    watched = {*PROTECTED_PATHS, *in_git(".git"), "elsewhere"} - there
-    assert set(found.watched) == watched
+def test_secrets_and_what_is_no_file_are_hidden(project: Path):
+    lay_out(project, ".env", ".git/hooks/", ".vscode/settings.json", "deep/er/id_rsa")
+    make_special(project, "dev.sock", "deep/pipe", "deep/.env")
+    assert guarded(ProjectSearch(project)) == Guarded(
+        secrets=(".env", "deep/er/id_rsa"), special=("deep/.env", "deep/pipe", "dev.sock")
+    )
 
 
-def in_git(git: str) -> Iterator[str]:
-    return (f"{git}/{path}" for path in PROTECTED_IN_GIT)
+def test_a_profile_may_show_a_socket_by_its_name(project: Path):
+    make_special(project, "dev.sock", "other.sock")
+    assert guarded(ProjectSearch(project), ("dev.sock",)).special == ("other.sock",)
 
 
-def test_where_there_is_no_repository_none_may_be_made(project: Path):
-    assert ".git" in guarded(ProjectSearch(project), ProjectAccess.LIVE).watched
+def test_a_link_to_a_special_file_is_a_link(project: Path):
+    make_special(project, "pipe")
+    (project / "link").symlink_to("pipe")
+    assert guarded(ProjectSearch(project)).special == ("pipe",)
 
 
-def test_repositories_inside_the_project_are_protected_like_its_own(project: Path):
-    lay_out(project, ".git/hooks/", "sub/deep/.git/hooks/", "module/.git")
-    found = guarded(ProjectSearch(project), ProjectAccess.LIVE)
-    assert set(found.protected) == {".git/hooks", "sub/deep/.git/hooks", "module/.git"}
-    assert "sub/deep/.git/config" in found.watched
-    assert "sub/deep/.git" in found.pinned
-
-
-def test_folders_on_the_way_to_secrets_and_repositories_cannot_be_renamed(project: Path):
-    """Else the next run would look for them in vain, in a folder that is not searched."""
-    lay_out(project, "apps/web/.env", "vendor/lib/.git/hooks/", "docs/page.md")
-    found = guarded(ProjectSearch(project), ProjectAccess.LIVE)
-    assert {"apps", "apps/web", "vendor", "vendor/lib", "vendor/lib/.git"} <= set(found.pinned)
-    assert "docs" not in found.pinned
-
-
-def test_bare_repositories_are_protected_too(project: Path):
-    lay_out(project, "data/origin.git/HEAD", "data/origin.git/objects/", "data/origin.git/config")
-    found = guarded(ProjectSearch(project), ProjectAccess.LIVE)
-    assert "data/origin.git/config" in found.protected
-    assert "data/origin.git/hooks" in found.watched
-
-
-def test_what_a_protected_link_leads_to_is_protected_too(project: Path):
-    lay_out(project, ".git/", "tools/hooks/pre-commit", "main.py")
-    (project / ".git/hooks").symlink_to("../tools/hooks")
-    (project / ".husky").symlink_to("tools/husky")
-    found = guarded(ProjectSearch(project), ProjectAccess.LIVE)
-    assert "tools/hooks" in found.protected
-    assert "tools" in found.pinned
-    assert {".git/hooks", ".husky", "tools/husky"} <= set(found.watched)
-
-
-def test_a_worktrees_git_file_is_protected_too(project: Path):
-    lay_out(project, ".git")
-    found = guarded(ProjectSearch(project), ProjectAccess.LIVE)
-    assert found.protected == (".git",)
+def test_among_packages_special_files_are_found_where_nothing_else_keeps_them_away(project: Path):
+    lay_out(project, "node_modules/a/", "main.py")
+    make_special(project, "node_modules/a/pipe")
+    search = ProjectSearch(project)
+    assert search.special() == ()
+    assert search.special(everywhere=True) == (f"{project}/node_modules/a/pipe",)
+    granted = dict(readable(search))
+    assert granted[str(project)] == "list"
+    assert f"{project}/node_modules/a/pipe" not in granted
 
 
 def test_a_project_without_secrets_is_granted_whole(project: Path):
