@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from executor.model import MIB, Limits
 from executor.profile import PROFILES, Profile
+from executor.project.names import NAMES, Names
 from executor.sessions import SessionLimits
 
 
@@ -20,8 +21,9 @@ class Settings:
     runs, which may take `warm_bytes` of memory in all servers of the user together. `limits` are
     those of a request that gives none. `isolation` is
     "auto", for cells and only where none works containers, or "container"; their `runtime` is the
-    engine's own unless it is named. `sole_language` is no user's to set: the executor is for
-    a single run, of that language, and makes nothing ahead for a next one.
+    engine's own unless it is named. `names` says which changes to a project are never
+    committed, and which wait for a person. `sole_language` is no user's to set: the executor is
+    for a single run, of that language, and makes nothing ahead for a next one.
     """
 
     inline_bytes: int = 4096
@@ -33,4 +35,5 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     isolation: str = "auto"
     runtime: str = ""
+    names: Names = NAMES
     sole_language: str = ""
