@@ -36,7 +36,7 @@ def engine_settings(config: Config) -> tuple[Settings, tuple[str, ...]]:
         limits=configured.limits,
         isolation=config.isolation or values["sandbox.isolation"],
         runtime=config.runtime or values["sandbox.runtime"],
-        names=moved.names,
+        name_moves=moved.moves,
     )
     if config.runtime and settings.isolation != "container":
         raise UsageError("--runtime is for containers", "Add --isolation container.")

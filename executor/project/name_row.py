@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+COMMIT = "commit"  # what a user may say besides the verdicts
+
 
 class Verdict(StrEnum):
     """What becomes of a run's change: it is never committed, or held until a person takes it."""

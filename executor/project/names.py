@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from executor.project.control_rows import (
     CONTROL_FOLDERS,
@@ -18,9 +19,9 @@ from executor.project.control_rows import (
     OTHERWISE_SPELT,
 )
 from executor.project.held_rows import HELD_ROWS, TEMPLATES
-from executor.project.name_row import Row, Verdict
+from executor.project.name_row import COMMIT, Row, Verdict
 from executor.project.never_rows import NEVER_ROWS
-from executor.project.pattern import Pattern, compile_pattern
+from executor.project.pattern import PARTS_MAX, Pattern, compile_pattern
 from executor.project.spelling import fold
 
 __all__ = [
@@ -31,13 +32,13 @@ __all__ = [
     "Names",
     "Row",
     "Verdict",
+    "check_move",
     "judge_control",
+    "moved",
     "with_moves",
 ]
 
 ROWS: tuple[Row, ...] = (*NEVER_ROWS, *HELD_ROWS)
-COMMIT = "commit"  # what a user may say besides the verdicts
-MOVES_MAX = 500
 # Where tools put what others wrote. Exact spellings: another one would take a guard away.
 # No tool looks there for most names, and packages ship them (.npmrc, .vscode, AGENTS.md, .github);
 # an editor opened on such a folder would: who does that opens other people's code as his project.
@@ -127,13 +128,11 @@ class Names:
         if names and names[-1] == ".git":
             return GITFILE
         found = self.judge(path)
-        for at in range(len(names)):
-            for pattern in self._everywhere.candidates(names[at]):
-                length = len(names) - at
-                longer = length < len(pattern.parts) and not (pattern.is_top and at)
-                if longer and all(
-                    p.matches(n) for p, n in zip(pattern.parts, names[at:], strict=False)
-                ):
+        for at, name in enumerate(names):
+            if name in PACKAGE_FOLDERS:  # often links
+                continue
+            for pattern in self._everywhere.candidates(name):
+                if pattern.goes_on(names, at):
                     found = _stricter(found, pattern.row)
         return found
 
@@ -157,12 +156,12 @@ class Names:
         if not all(names):
             parts = [part for part in parts if fold(part)]
             names = [*filter(None, names)]
-        matches: list[tuple[int, Pattern]] = []
+        matches: dict[int, list[Pattern]] = {}
         index = self._everywhere
         for at, name in enumerate(names):
-            for pattern in index.candidates(name):
-                if pattern.matches(names, at):
-                    matches.append((at, pattern))
+            found = [p for p in index.candidates(name) if p.matches(names, at)]
+            if found:
+                matches[at] = found
             if name in _MARKED:
                 if parts[at] not in CONTROL_FOLDERS:
                     return OTHERWISE_SPELT
@@ -177,13 +176,18 @@ def _begins_packages(parts: Sequence[str], at: int) -> bool:
     return parts[at] in PACKAGE_FOLDERS or (*parts[at - 1 : at], parts[at]) in PACKAGE_PATHS
 
 
-def _decide(matches: Sequence[tuple[int, Pattern]]) -> Row | None:
+def _decide(matches: Mapping[int, Sequence[Pattern]]) -> Row | None:
     """The strictest row of those that no longer or more exact pattern speaks for."""
     found: Row | None = None
-    for at, pattern in matches:
-        is_control = pattern.row in _CONTROL_SET
-        if is_control or not any(_outweighs(a, p, at, pattern) for a, p in matches):
-            found = _stricter(found, pattern.row)
+    for at, patterns in matches.items():
+        # Only what begins near it can cover it: a path of a thousand rows takes linear time.
+        near = [(a, p) for a in range(at - PARTS_MAX, at + 1) for p in matches.get(a, ())]
+        for pattern in patterns:
+            is_control = pattern.row in _CONTROL_SET
+            if is_control or not any(_outweighs(a, p, at, pattern) for a, p in near):
+                found = _stricter(found, pattern.row)
+        if found and found.verdict is Verdict.NEVER:
+            break
     return found
 
 
@@ -235,13 +239,11 @@ def with_moves(moves: Mapping[str, str]) -> Names:
     Raises:
         ValueError: a pattern or verdict means nothing, or is of a repository's control files.
     """
-    if len(moves) > MOVES_MAX:
-        raise ValueError(f"over {MOVES_MAX} names are moved")
     rows = {row.pattern: row for row in ROWS}
     committed = {*TEMPLATES}
     for given, verdict in moves.items():
-        pattern = given.removesuffix("/**").removesuffix("/")
-        _check_move(pattern, verdict)
+        check_move(given, verdict)
+        pattern = _bare(given)
         known = rows.pop(pattern, None)
         committed.discard(pattern)
         if verdict == COMMIT:
@@ -253,12 +255,27 @@ def with_moves(moves: Mapping[str, str]) -> Names:
     return Names(tuple(rows.values()), tuple(sorted(committed)))
 
 
-def _check_move(pattern: str, verdict: str) -> None:
+@lru_cache(maxsize=8)
+def moved(moves: tuple[tuple[str, str], ...]) -> Names:
+    """What `with_moves` gives, made once."""
+    return with_moves(dict(moves)) if moves else NAMES
+
+
+def check_move(pattern: str, verdict: object) -> None:
+    """Try one row of `with_moves`.
+
+    Raises:
+        ValueError: as there.
+    """
     if verdict not in (*Verdict, COMMIT):
         raise ValueError(f"{verdict!r} is none of {', '.join((*Verdict, COMMIT))}")
-    compile_pattern(pattern, None)
-    plain = pattern.removeprefix("/")
+    plain = _bare(pattern).removeprefix("/")
+    compile_pattern(plain, None)
     if any(fold(part) in _MARKED for part in plain.split("/")):
         raise ValueError("files by which a repository is controlled can't be moved")
     if verdict == COMMIT and "*" not in plain and NAMES.judge_link(plain) is None:
         raise ValueError("no row covers it, so it is committed already")
+
+
+def _bare(pattern: str) -> str:
+    return pattern.removesuffix("/**").removesuffix("/")

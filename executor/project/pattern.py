@@ -10,6 +10,7 @@ from executor.project.spelling import fold, short_form
 
 LENGTH_MAX = 200
 STARS_MAX = 3
+PARTS_MAX = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,12 @@ class Pattern:
             return False
         return all(part.matches(names[at + i]) for i, part in enumerate(self.parts))
 
+    def goes_on(self, names: Sequence[str], at: int) -> bool:
+        """Whether all names from this place on bear it, and it goes on behind them."""
+        if (self.is_top and at) or len(self.parts) <= len(names) - at:
+            return False
+        return all(p.matches(name) for p, name in zip(self.parts, names[at:], strict=False))
+
     @property
     def rank(self) -> tuple[int, int, bool]:
         """Of two for one place the longer is meant, that with fewer stars, that of the top."""
@@ -67,12 +74,14 @@ def compile_pattern(
     """The pattern of a text; one that begins with a slash is meant at the project's top alone.
 
     Raises:
-        ValueError: it is too long, has too many stars, names nothing, or goes up.
+        ValueError: it is too long, has too many stars, or names nothing.
     """
     text = given.removeprefix("/")
     if len(text) > LENGTH_MAX or text.count("*") > STARS_MAX:
         raise ValueError(f"{text[:80]!r} has over {LENGTH_MAX} characters or {STARS_MAX} stars")
     names = text.split("/")
+    if len(names) > PARTS_MAX:
+        raise ValueError(f"{text!r} has over {PARTS_MAX} names")
     if not fold(names[0].replace("*", "")) or not all(fold(name) for name in names):
         raise ValueError(f"{text!r} must be names with / between, and begin with more than a star")
     parts = tuple(_part(name) for name in names)
