@@ -8,6 +8,7 @@ from typing import Any
 from ctxmode.config import Config
 from ctxmode.configuration import load_settings
 from ctxmode.errors import UsageError
+from ctxmode.moved_names import load_names
 from ctxmode.profiles import load_profiles
 from executor.sessions import SessionLimits
 from executor.settings import Settings
@@ -21,6 +22,7 @@ def engine_settings(config: Config) -> tuple[Settings, tuple[str, ...]]:
     """
     configured = load_settings(config.project, config.config_home)
     profiles = load_profiles(config.project, config.config_home)
+    moved = load_names(config.project, config.config_home)
     values: Mapping[str, Any] = configured.values
     settings = Settings(
         inline_bytes=values["output.inline_bytes"],
@@ -34,7 +36,8 @@ def engine_settings(config: Config) -> tuple[Settings, tuple[str, ...]]:
         limits=configured.limits,
         isolation=config.isolation or values["sandbox.isolation"],
         runtime=config.runtime or values["sandbox.runtime"],
+        name_moves=moved.moves,
     )
     if config.runtime and settings.isolation != "container":
         raise UsageError("--runtime is for containers", "Add --isolation container.")
-    return settings, (*configured.warnings, *profiles.warnings)
+    return settings, (*configured.warnings, *profiles.warnings, *moved.warnings)

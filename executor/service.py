@@ -350,7 +350,7 @@ async def open_executor(
         async with open_back_end(project, home, settings, ground) as made:
             store = Store(state_dir / "changes")
             await trio.to_thread.run_sync(_set_in_order, store, project)
-            door = Door(made.place.search, settings.names, store, made.binds)
+            door = Door(made.place.search, lambda: settings.names, store, made.binds)
             runner = Runner(
                 made.place, made.open_box, ground.spools, settings.inline_bytes, concurrency, door
             )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from executor.model import MIB, Limits
 from executor.profile import PROFILES, Profile
-from executor.project.judging import NameJudge
-from executor.project.names import Names
 from executor.sessions import SessionLimits
+
+if TYPE_CHECKING:
+    from executor.project.names import Names
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +24,9 @@ class Settings:
     runs, which may take `warm_bytes` of memory in all servers of the user together. `limits` are
     those of a request that gives none. `isolation` is
     "auto", for cells and only where none works containers, or "container"; their `runtime` is the
-    engine's own unless it is named; `names` says what is never committed, or by a person alone.
-    `sole_language` is no user's to set: the executor is for
-    a single run, of that language, and makes nothing ahead for a next one.
+    engine's own unless it is named. `name_moves` moves rows of the table of names.
+    `sole_language` is no user's to set: the executor is for a single run, of that language, and
+    makes nothing ahead for a next one.
     """
 
     inline_bytes: int = 4096
@@ -36,5 +38,13 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     isolation: str = "auto"
     runtime: str = ""
-    names: NameJudge = field(default_factory=Names)
+    name_moves: Mapping[str, str] = field(default_factory=dict)
     sole_language: str = ""
+
+    @property
+    def names(self) -> Names:
+        """Which changes to a project are never committed, and which wait for a person."""
+        # The table costs 20 ms to load, and only a commit asks for it.
+        from executor.project.names import moved  # noqa: PLC0415
+
+        return moved(tuple(self.name_moves.items()))

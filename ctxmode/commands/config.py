@@ -27,6 +27,7 @@ from ctxmode.configuration import PROJECT_FILE, SETTINGS, USER_FILE, load_settin
 from ctxmode.configuration.schema import schema
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.highlight import one_line
+from ctxmode.moved_names import load_names
 from ctxmode.profiles import load_profiles
 
 
@@ -64,6 +65,7 @@ def described(config: Config) -> dict[str, Any]:
     """
     configured = load_settings(config.project, config.config_home)
     profiles = load_profiles(config.project, config.config_home)
+    moved = load_names(config.project, config.config_home)
     return {
         "project": str(config.project),
         "storage": str(config.data_dir),
@@ -81,7 +83,7 @@ def described(config: Config) -> dict[str, Any]:
             for setting in SETTINGS
         ],
         "profiles": list(profiles.by_name),
-        "warnings": [*configured.warnings, *profiles.warnings],
+        "warnings": [*configured.warnings, *profiles.warnings, *moved.warnings],
     }
 
 

@@ -15,7 +15,8 @@ BYTES_MAX = 1024 * 1024
 USER_FILE = Path("ctxmode") / "config.toml"  # below the user's configuration folder
 PROJECT_FILE = Path(".ctxmode") / "config.toml"
 _HEADER = re.compile(r"\s*\[\[?\s*([^\]\[=,{}]+?)\s*\]\]?\s*(?:#.*)?$")
-_KEY = re.compile(r"""\s*([A-Za-z0-9_."'-]+)\s*=""")
+_KEY = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[A-Za-z0-9_.-])++)\s*=""")
+_PART = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^.]+))""")
 _POSITION = re.compile(r"\s*\(at line (\d+), column \d+\)")
 
 
@@ -105,4 +106,4 @@ def lines_of(text: str) -> dict[tuple[str, ...], int]:
 
 
 def _parts(key: str) -> tuple[str, ...]:
-    return tuple(part.strip().strip("\"'") for part in key.split("."))
+    return tuple((quoted or single or bare).strip() for quoted, single, bare in _PART.findall(key))

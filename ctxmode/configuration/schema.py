@@ -6,6 +6,7 @@ from typing import Any
 
 from ctxmode.configuration.settings import SETTINGS, Setting
 from executor.profile import ProjectAccess
+from executor.project.name_row import COMMIT, Verdict
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 PROFILE: dict[str, Any] = {
@@ -28,6 +29,11 @@ def schema() -> dict[str, Any]:
     """What `ctxmode/config.toml` and `.ctxmode/config.toml` may hold."""
     tables: dict[str, Any] = {
         "profiles": {"type": "object", "additionalProperties": PROFILE},
+        "names": {
+            "type": "object",
+            "description": "whether a run's change to what tools obey is committed",
+            "additionalProperties": {"enum": [*Verdict, COMMIT]},
+        },
     }
     for setting in SETTINGS:
         table, name = setting.path

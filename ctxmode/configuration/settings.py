@@ -112,7 +112,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("sandbox.runtime", "text", _OF_EXECUTOR.runtime, "of containers, such as runsc"),
 )
 BY_KEY = {setting.key: setting for setting in SETTINGS}
-TABLES = ("profiles", *dict.fromkeys(setting.path[0] for setting in SETTINGS))
+OF_OTHERS = ("profiles", "names")  # tables that others read
+TABLES = (*OF_OTHERS, *dict.fromkeys(setting.path[0] for setting in SETTINGS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,12 +215,12 @@ def _amount(setting: Setting, given: object) -> float:
 
 
 def _given(file: ConfigFile) -> list[tuple[Setting, Value]]:
-    """What a file gives, each value tried. Profiles are for others to read."""
+    """What a file gives, each value tried."""
     found = []
     for table, content in file.data.items():
         if table not in TABLES:
             raise file.unknown((table,), TABLES)
-        if table == "profiles":
+        if table in OF_OTHERS:
             continue
         if not isinstance(content, dict):
             raise file.error((table,), f"{table} is a table", f"Write [{table}].")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -28,10 +28,13 @@ LISTED_MAX = 500
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """What commits need to know. `shown` are folders of the host that links may lead to."""
+    """What commits need to know. `shown` are folders of the host that links may lead to.
+
+    `load_names` gives the table of names, which takes time to load.
+    """
 
     search: ProjectSearch
-    names: NameJudge
+    load_names: Callable[[], NameJudge]
     store: Store
     shown: Sequence[str] = ()
 
@@ -83,7 +86,7 @@ class Door:
         """
         try:
             return commit(
-                changes, self.names, self.store, label=label, stage=stage, shown=self.shown
+                changes, self.load_names(), self.store, label=label, stage=stage, shown=self.shown
             )
         except (CommitError, OSError) as error:
             raise SandboxError(_nothing(error)) from error

@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from executor import Request, Status
-from executor.project.names import Names
+from executor.settings import Settings
 from executor.project.store import Store
 
 pytestmark = pytest.mark.tier_a
@@ -214,7 +214,7 @@ async def test_a_staged_run_reaches_the_project_only_when_it_is_applied(
     assert (repository / "kept.txt").read_text() == "one\n"
     store = Store(state_dir / "changes")
     assert result.changes_id
-    store.apply(result.changes_id, names=Names())
+    store.apply(result.changes_id, names=Settings().names)
     assert (repository / "kept.txt").read_text() == "one\nmore\n"
     assert not (repository / "gone.txt").exists()
 
