@@ -132,7 +132,8 @@ class Placement:
         if self.tier == "B" or project in self.spawner.refused:
             access = ProjectAccess.READ_ONLY
         # Of a live project nothing may still be written (as by io_submit) when it is looked at.
-        tells_exits = self.tier == "A" and not session and access is not ProjectAccess.LIVE
+        exits = self.tier == "A" and not session and access is not ProjectAccess.LIVE
+        renames = access is ProjectAccess.COPY_ON_WRITE
         return CellSpec(
             tier=self.tier,
             uid=self.spawner.uid or UNPRIVILEGED_ID,
@@ -143,7 +144,8 @@ class Placement:
             project_source=self.spawner.source(project),
             access=access,
             seccomp=seccomp.program(seccomp.Filter(sockets=self.tier == "A")),
-            exit_notice=seccomp.exit_notice() if tells_exits else b"",
+            notices=seccomp.notices(renames=renames),
+            heavy_notices=seccomp.notices(exits=exits, renames=renames),
             binds=(
                 *((self.spawner.source(path), path) for path in not_of_the_system(binds)),
                 *((self.spawner.source(path), path) for path in self.repository),
