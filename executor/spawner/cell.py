@@ -20,7 +20,7 @@ from .kernel import (
     StepError,
     prctl,
 )
-from .supervisor import Supervisor, outcome
+from .supervisor import Ahead, Supervisor, outcome
 from .victims import score
 from .wire import Description, send
 
@@ -91,8 +91,11 @@ def _run(
         _guard_again(cell.data)
     else:
         tree.place_files(run)
-        confinement, told = _confinement(cell, run.data), notices.of_cell(cell.data, handles)
-        supervisor, stdio = Supervisor(control, run.data, confinement, by, told), by
+        confinement, ahead = (
+            _confinement(cell, run.data),
+            Ahead(notices.of_cell(cell.data, handles)),
+        )
+        supervisor, stdio = Supervisor(control, run.data, confinement, by, ahead), by
     if cell.data["tier"] == "A":
         tree.make_read_only(cell.data["job"])
     before = project.look(cell.data)

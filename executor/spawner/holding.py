@@ -138,9 +138,8 @@ class Held:
             self._exits = True  # and is told of that just once
 
     def _supervisor(self, control: socket.socket, run: Description) -> Supervisor:
-        ahead = Ahead(self._population, self._launched)
-        confinement = self._confine(run.data)
-        return Supervisor(control, run.data, confinement, self.stdio, self._notices, ahead)
+        ahead = Ahead(self._notices, self._population, self._launched)
+        return Supervisor(control, run.data, self._confine(run.data), self.stdio, ahead)
 
 
 def _remove(path: str) -> None:

@@ -162,12 +162,15 @@ class _Moved:
                 raise _error(errno.EXDEV)  # a folder that is as young as this move
 
     def _has_moved(self, path: bytes) -> bool:
-        """Whether an entry could be renamed: a file, a link, or a folder that the run made."""
+        """Whether an entry could be renamed: a file, a link, or a folder that the run made.
+
+        Not so one that nobody may write to: its new parent would have to be noted in it.
+        """
         self._check_time()
         try:
             _rename(self._source / path, self._target / path)
         except OSError as error:
-            if error.errno != errno.EXDEV:
+            if error.errno not in (errno.EXDEV, errno.EACCES):
                 raise
             return False
         self._renamed.append(path)

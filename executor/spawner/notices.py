@@ -22,9 +22,10 @@ from .kernel import SYS_EXIT_GROUP
 from .renaming import Renames
 from .tree import Handles
 
-# _IOWR('!', 0, struct seccomp_notif), _IOWR('!', 1, struct seccomp_notif_resp), _IOW('!', 2, u64):
-# linux/seccomp.h
-RECEIVE, ANSWER, IS_VALID = 0xC0502100, 0xC0182101, 0x40082102
+# _IOWR('!', 0, struct seccomp_notif), _IOWR('!', 1, struct seccomp_notif_resp), _IOW('!', 2, u64),
+# _IOW('!', 4, u64): linux/seccomp.h
+RECEIVE, ANSWER, IS_VALID, SET_FLAGS = 0xC0502100, 0xC0182101, 0x40082102, 0x40082104
+SYNC_WAKE_UP = 1
 NOTIFICATION = struct.Struct("=QIIiIQ6Q")
 RESPONSE = struct.Struct("=QqiI")
 CONTINUE = 1
@@ -80,6 +81,9 @@ class Notices:
         """Serve a further program, of this confinement, until nothing of it is left."""
         self._programs[listener] = program
         self._epoll.register(listener, select.EPOLLIN)
+        with contextlib.suppress(OSError):  # before Linux 6.6
+            # Whoever asks waits for us: on one processor we hand over to each other at once.
+            fcntl.ioctl(listener, SET_FLAGS, SYNC_WAKE_UP)
 
     def serve(self, main: int = -1) -> int | None:
         """Answer who asks; with what code this process is about to exit, if it is one of them.

@@ -50,7 +50,10 @@ class _Move:
 
 
 class Renames:
-    """Those of one cell's programs. `lower` is what they see of the project without their writes."""
+    """Those of one cell's programs. `lower` is what they see of the project but for their writes.
+
+    Without it any folder is taken for one that the kernel can't rename.
+    """
 
     def __init__(self, project: str, lower: int | None = None) -> None:
         self._inside = os.fsencode(project) + b"/"

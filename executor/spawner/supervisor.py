@@ -8,7 +8,7 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .confine import TOLD, Confinement, Line, enter_program
@@ -43,10 +43,11 @@ class Launched:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What lives already when a run begins: the process of its first step."""
+    """What there is already when a run begins, perhaps the process of its first step."""
 
-    population: Population
-    launched: Launched
+    notices: Notices
+    population: Population = field(default_factory=Population)
+    launched: Launched | None = None
 
 
 class Supervisor:
@@ -58,18 +59,17 @@ class Supervisor:
         run: dict[str, Any],
         confinement: Confinement,
         stdio: Sequence[int],
-        notices: Notices,
-        ahead: Ahead | None = None,
+        ahead: Ahead,
     ) -> None:
         self._control = control
         self._run = run
         self._confinement = confinement
         self._stdio = tuple(stdio)
-        self._notices = notices
-        self.population = ahead.population if ahead else Population()
-        self.population.poller.register(notices.fd, select.POLLIN)
+        self.population = ahead.population
+        self._notices = ahead.notices
+        self.population.poller.register(self._notices.fd, select.POLLIN)
         self.reason: str | None = None  # why the run was ended from here
-        self._first = ahead.launched if ahead else None
+        self._first = ahead.launched
         self.is_still = False  # what is left of the run is for the kernel to take apart
 
     def run_steps(self) -> tuple[str, int]:

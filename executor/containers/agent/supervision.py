@@ -9,7 +9,7 @@ from typing import Any
 from executor.spawner import artifacts, notices, project, session, tree
 from executor.spawner.cell import RUN_FDS
 from executor.spawner.confine import Confinement
-from executor.spawner.supervisor import Supervisor, outcome
+from executor.spawner.supervisor import Ahead, Supervisor, outcome
 from executor.spawner.wire import Description, send
 
 from . import archive
@@ -56,8 +56,8 @@ def supervise(control: socket.socket, cell: Description, files: int = -1) -> Non
         cell.blob(given["notices"]),
         cell.blob(given["heavy_notices"]),
     )
-    told = notices.of_cell(given, tree.Handles())
-    supervisor = Supervisor(control, run.data, confinement, fds[1:], told)
+    ahead = Ahead(notices.of_cell(given, tree.Handles()))
+    supervisor = Supervisor(control, run.data, confinement, fds[1:], ahead)
     supervisor.population.own_kernel = given["own_kernel"]
     phase, status = supervisor.run_steps()
     for fd in fds[1:]:
