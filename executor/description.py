@@ -39,7 +39,8 @@ class CellSpec:
     project_source: str
     access: ProjectAccess
     seccomp: bytes
-    exit_notice: bytes = b""  # the filter by which heavy programs tell of their exit
+    notices: bytes = b""  # the filter that has the supervisor told of some calls
+    heavy_notices: bytes = b""  # the same for programs that tell of their exit, too
     binds: tuple[tuple[str, str], ...] = ()  # (source, path in the cell), read-only
     limits: Limits = field(default_factory=Limits)
     scratch: str = rootfs.SCRATCH
@@ -106,7 +107,8 @@ def _packed_cell(spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[st
         "scratch_folder": spec.scratch,
         "session": spec.session,
         "seccomp": packed.blob(spec.seccomp),
-        "exit_notice": packed.blob(spec.exit_notice),
+        "notices": packed.blob(spec.notices),
+        "heavy_notices": packed.blob(spec.heavy_notices),
     }
     if spec.tier == "A":
         description |= _namespaced(spec, system, devices, packed)

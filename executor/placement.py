@@ -140,9 +140,10 @@ class Placement:
         access = profile.project
         if self.tier == "B" or project in self.spawner.refused:
             access = ProjectAccess.READ_ONLY
-        # Nothing may still be written (as by io_submit) when what changed is looked at.
-        writes = access in {ProjectAccess.COMMIT, ProjectAccess.LIVE}
-        tells_exits = self.tier == "A" and not session and not writes
+        # Nothing may still be written (as by io_submit) when what changed reaches the project.
+        persists = access in {ProjectAccess.COMMIT, ProjectAccess.LIVE}
+        exits = self.tier == "A" and not session and not persists
+        renames = access in {ProjectAccess.COPY_ON_WRITE, ProjectAccess.COMMIT}
         return CellSpec(
             tier=self.tier,
             uid=self.spawner.uid or UNPRIVILEGED_ID,
@@ -153,7 +154,8 @@ class Placement:
             project_source=self.spawner.source(project),
             access=access,
             seccomp=seccomp.program(seccomp.Filter(sockets=self.tier == "A")),
-            exit_notice=seccomp.exit_notice() if tells_exits else b"",
+            notices=seccomp.notices(renames=renames),
+            heavy_notices=seccomp.notices(exits=exits, renames=renames),
             binds=(
                 *((self.spawner.source(path), path) for path in not_of_the_system(binds)),
                 *((self.spawner.source(path), path) for path in self.repository),

@@ -65,6 +65,8 @@ CLONE_NEW_FLAGS = (
     0x00000080,  # time
 )
 UNKNOWN = -1  # __NR_SCMP_ERROR
+# What the supervisor asks to be told of: `executor.spawner.notices`.
+EXITS, RENAMES = ("exit_group",), ("rename", "renameat", "renameat2")
 NOTIFY_API = 5  # seccomp_api_get(3): the kernel and the library know of notifications
 # Terminal ioctls that put keystrokes into someone's terminal (TIOCSTI, TIOCLINUX, TIOCSETD).
 DENIED_IOCTLS = (0x5412, 0x541C, 0x5423)
@@ -110,16 +112,20 @@ def program(spec: Filter) -> bytes:
 
 
 @functools.cache
-def exit_notice() -> bytes:
-    """A filter that has every exit told before it takes effect; empty where that is unknown.
+def notices(*, exits: bool = False, renames: bool = False) -> bytes:
+    """A filter that has these calls told before they take effect.
+
+    It is empty where there are none to tell, or the kernel can't.
 
     Raises:
         OSError: libseccomp refused it or is missing.
     """
-    if pyseccomp.get_api() < NOTIFY_API:
+    calls = (EXITS if exits else ()) + (RENAMES if renames else ())
+    if not calls or pyseccomp.get_api() < NOTIFY_API:
         return b""
     rules = pyseccomp.SyscallFilter(defaction=pyseccomp.ALLOW)
-    _add(rules, pyseccomp.NOTIFY, "exit_group")
+    for name in calls:
+        _add(rules, pyseccomp.NOTIFY, name)
     return _export(rules)
 
 

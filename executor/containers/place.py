@@ -169,6 +169,7 @@ class ContainerPlace:
         shown = (spec.project, *(target for _, target in spec.read_only))
         own_kernel = has_own_kernel(spec.runtime)
         filter_program = seccomp.program(seccomp.Filter(own_kernel=own_kernel))
+        notices = seccomp.notices(renames=spec.overlay and not own_kernel)
         text = json.dumps(
             {
                 "tier": "C",
@@ -185,6 +186,8 @@ class ContainerPlace:
                 "deny_tcp": False,
                 "own_kernel": own_kernel,
                 "seccomp": (0, len(filter_program)),
+                "notices": (len(filter_program), len(notices)),
+                "heavy_notices": (len(filter_program), len(notices)),
                 "project": {
                     "target": spec.project,
                     # Of a copy that has travelled, what changes is found as in a live project.
@@ -196,7 +199,7 @@ class ContainerPlace:
                 "return_changes": commits and spec.shipped,
             }
         ).encode()
-        return struct.pack("=Q", len(text)) + text + filter_program
+        return struct.pack("=Q", len(text)) + text + filter_program + notices
 
 
 async def _bring_back(copy: Path, archive: int, end: Exit) -> None:

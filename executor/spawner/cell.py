@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import select
 import signal
 import socket
 import struct
 from functools import partial
 from typing import Any
 
-from . import artifacts, holding, project, session, tree
+from . import artifacts, holding, notices, project, session, tree
 from .confine import Confinement, landlock_abi
 from .kernel import (
     PR_SET_CHILD_SUBREAPER,
@@ -21,7 +20,7 @@ from .kernel import (
     StepError,
     prctl,
 )
-from .supervisor import Supervisor, outcome
+from .supervisor import Ahead, Supervisor, outcome
 from .victims import score
 from .wire import Description, send
 
@@ -62,11 +61,15 @@ def supervise(control: socket.socket, tier: str) -> None:
     message, fds, _, _ = socket.recv_fds(control, 64, RUN_FDS)
     held = None
     if message == b"hold":
-        held = holding.Held(Description(fds[0]), fds[1:], partial(_confinement, cell))
+        confine = partial(_confinement, cell)
+        held = holding.Held(
+            Description(fds[0]), fds[1:], confine, notices.of_cell(cell.data, handles)
+        )
         _rehearse(control, cell, handles, Description(fds[0]), held)
         send(control, {"held": held.resident_bytes()})
-        if not select.select([control], [], [], SETTLED_S)[0]:
+        if not held.attend(control, SETTLED_S):
             held.settle()
+        held.attend(control)
         message, fds, _, _ = socket.recv_fds(control, 64, RUN_FDS)
     if message != b"run" or len(fds) != (1 if held else RUN_FDS):
         return  # the server is gone or has changed its mind
@@ -89,7 +92,11 @@ def _run(
         _guard_again(cell.data)
     else:
         tree.place_files(run)
-        supervisor, stdio = Supervisor(control, run.data, _confinement(cell, run.data), by), by
+        confinement, ahead = (
+            _confinement(cell, run.data),
+            Ahead(notices.of_cell(cell.data, handles)),
+        )
+        supervisor, stdio = Supervisor(control, run.data, confinement, by, ahead), by
     if cell.data["tier"] == "A":
         tree.make_read_only(cell.data["job"])
     before = project.look(cell.data, handles)
@@ -133,7 +140,8 @@ def _confinement(cell: Description, run: dict[str, Any]) -> Confinement:
         cell.data["deny_tcp"],
         run["rlimits"],
         cell.blob(cell.data["seccomp"]),
-        cell.blob(cell.data["exit_notice"]),
+        cell.blob(cell.data["notices"]),
+        cell.blob(cell.data["heavy_notices"]),
     )
 
 

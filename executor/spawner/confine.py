@@ -40,8 +40,10 @@ LANDLOCK_FILE_BITS = {1: 13, 2: 14, 3: 15, 4: 15}
 LANDLOCK_FILE_BITS_LATEST = 16
 EXECUTE, WRITE_FILE, READ_FILE, READ_FOLDER = 1, 1 << 1, 1 << 2, 1 << 3
 TRUNCATE, IOCTL_DEVICE = 1 << 14, 1 << 15
-SET_FILTER, NEW_LISTENER = 1, 1 << 3  # of seccomp(2)
-TOLD = b"\0"  # the message of a process that tells its exit
+# Of seccomp(2). Once a call is told, only a signal that kills takes its thread out of it: what was
+# begun for it would else be begun again.
+SET_FILTER, NEW_LISTENER, WAIT_KILLABLE = 1, 1 << 3, 1 << 5
+TOLD = b"\0"  # the message of a process whose calls are told
 BIND_AND_CONNECT_TCP = 3
 ABSTRACT_SOCKETS_AND_SIGNALS = 3
 
@@ -54,7 +56,8 @@ class Confinement:
     deny_tcp: bool
     rlimits: Sequence[tuple[int, int]]
     seccomp: bytes
-    exit_notice: bytes = b""  # a second filter, see `exit_notice`
+    notices: bytes = b""  # a second filter, see `notices`
+    heavy_notices: bytes = b""  # that of heavy programs
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +65,12 @@ class Line:
     """The supervisor's and a process's way to each other until exec closes it.
 
     A process that `waits` reads one byte there when all that holds for it is in force. One that
-    `tells_exit` sends a message before, with the descriptor of its exit notice if there can be one.
+    has `notices` sends a message before, with the descriptor of that filter if there can be one.
     """
 
     fd: int
     waits: bool = False
-    tells_exit: bool = False
+    notices: bytes = b""
 
 
 def enter_program(
@@ -83,19 +86,14 @@ def enter_program(
     """
     end = line.fd
     try:
-        _reset_signals()
+        reset_signals()
         os.setsid()
         os.umask(0o022)
-        end = _arrange_descriptors(stdio, end)
+        end = arrange_descriptors(stdio, end)
         os.chdir(run["cwd"])
-        _set_rlimits(confinement.rlimits)
-        prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
-        if landlock_abi() > 0:
-            _restrict(confinement)
-        _drop_capabilities()
-        _install_filter(confinement.seccomp)
-        if line.tells_exit:
-            _tell_exits(confinement.exit_notice, end)
+        confine(confinement)
+        if line.notices:
+            _listen(line.notices, end)
         if line.waits and not os.read(end, 1):
             os._exit(0)  # the supervisor is gone
         os.execve(argv[0], list(argv), run["env"])  # noqa: S606 - no shell is the point
@@ -108,7 +106,21 @@ def enter_program(
         os._exit(126)
 
 
-def _arrange_descriptors(stdio: Sequence[int], line: int) -> int:
+def confine(confinement: Confinement) -> None:
+    """Take on what holds for a program, for good, but for what tells of its calls.
+
+    Raises:
+        OSError, StepError: a layer is refused.
+    """
+    _set_rlimits(confinement.rlimits)
+    prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
+    if landlock_abi() > 0:
+        _restrict(confinement)
+    _drop_capabilities()
+    _install_filter(confinement.seccomp)
+
+
+def arrange_descriptors(stdio: Sequence[int], line: int) -> int:
     """Put `stdio` at 0 and up, and the line behind it, where exec closes it."""
     first_free = len(stdio)
     # Away from all targets first: one source may stand where another one belongs.
@@ -127,7 +139,7 @@ def landlock_abi() -> int:
     return int(libc.syscall(*args))
 
 
-def _reset_signals() -> None:
+def reset_signals() -> None:
     """Python ignores SIGPIPE and SIGXFSZ; the program must find what every program finds."""
     for number in signal.valid_signals():
         if signal.getsignal(number) is not signal.SIG_DFL:  # which asks no kernel
@@ -202,12 +214,12 @@ def _install_filter(program: bytes) -> None:
     prctl("seccomp", PR_SET_SECCOMP, 2, _sock_fprog(buffer))
 
 
-def _tell_exits(program: bytes, line: int) -> None:
-    """Have each exit told to a listener from here on, if none above this process has one."""
+def _listen(program: bytes, line: int) -> None:
+    """Have calls told to a listener from here on, if none above this process has one."""
     buffer = ctypes.create_string_buffer(program, len(program))
+    flags = NEW_LISTENER | WAIT_KILLABLE
     try:
-        number = syscall("listen", SYS_SECCOMP, SET_FILTER, NEW_LISTENER, _sock_fprog(buffer))
-        listeners = [number]
+        listeners = [syscall("listen", SYS_SECCOMP, SET_FILTER, flags, _sock_fprog(buffer))]
     except StepError:
         listeners = []
     with socket.socket(fileno=os.dup(line)) as supervisor:

@@ -8,6 +8,7 @@ program's own source, that is what it reads; else which variables of its environ
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import socket
 import time
@@ -17,6 +18,7 @@ from typing import Any
 from . import tree
 from .confine import Confinement
 from .kernel import StepError
+from .notices import Notices
 from .population import Population
 from .supervisor import Ahead, Launched, Supervisor, launch
 from .wire import Description
@@ -30,7 +32,9 @@ Confine = Callable[[dict[str, Any]], Confinement]
 class Held:
     """A program that waits for its run."""
 
-    def __init__(self, run: Description, stdio: Sequence[int], confine: Confine) -> None:
+    def __init__(
+        self, run: Description, stdio: Sequence[int], confine: Confine, notices: Notices
+    ) -> None:
         """Start it.
 
         Raises:
@@ -40,6 +44,8 @@ class Held:
         self._confine = confine
         self._waiting: dict[str, Any] | None = run.data["waiting"]
         self._population = Population()
+        self._notices = notices
+        self._exits = False
         self._settled = False
         tree.place_files(run)
         if self._waiting:
@@ -47,7 +53,7 @@ class Held:
             os.mkfifo(self._waiting["gate"], 0o600)
         steps = run.data["steps"]
         self._launched: Launched = launch(
-            *(steps[0], run.data, confine(run.data), stdio),
+            *(steps[0], run.data, confine(run.data), stdio, notices),
             last=len(steps) == 1,
             waits=self._waiting is None,
         )
@@ -69,8 +75,7 @@ class Held:
         if not self._settled:
             self.settle()
         tree.place_files(run)
-        ahead = Ahead(self._population, self._launched)
-        return Supervisor(control, run.data, self._confine(run.data), self.stdio, ahead)
+        return self._supervisor(control, run)
 
     def rehearse(self, control: socket.socket, run: Description, path: str) -> None:
         """What `release` does, with an empty file at this path in place of a run's."""
@@ -78,9 +83,18 @@ class Held:
         tree.place_files(run)
         _remove(path)
         self._population.count_anew()
-        ahead = Ahead(self._population, self._launched)
-        Supervisor(control, run.data, self._confine(run.data), self.stdio, ahead)
+        self._supervisor(control, run)
         list(self._population.reap())
+
+    def attend(self, control: socket.socket, timeout_s: float | None = None) -> bool:
+        """Serve what waits until the server says something; False if that takes too long."""
+        ready: list[object] = []
+        while control not in ready:
+            ready = select.select([control, self._notices.fd], [], [], timeout_s)[0]
+            if not ready:
+                return False
+            self._serve()
+        return True
 
     def go(self, run: Description) -> None:
         """Let it go: everything else is done.
@@ -110,16 +124,22 @@ class Held:
             try:
                 return os.open(gate, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             except OSError:  # nobody reads there yet
-                time.sleep(TICK_S)
+                select.select([self._notices.fd], [], [], TICK_S)
         raise StepError(f"the interpreter did not come to wait within {GATE_S_MAX:g} s")
 
     def is_alive(self) -> bool:
         """Whether it waits still. What it has started to get there may end."""
-        pid, notice = self._launched.pid, self._launched.notice
-        while notice and notice.is_there():
-            if notice.exit_code(pid) is not None:
-                return False
-        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+        self._serve()
+        ended = os.waitid(os.P_PID, self._launched.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        return not self._exits and ended is None
+
+    def _serve(self) -> None:
+        if self._notices.serve(self._launched.pid) is not None:
+            self._exits = True  # and is told of that just once
+
+    def _supervisor(self, control: socket.socket, run: Description) -> Supervisor:
+        ahead = Ahead(self._notices, self._population, self._launched)
+        return Supervisor(control, run.data, self._confine(run.data), self.stdio, ahead)
 
 
 def _remove(path: str) -> None:

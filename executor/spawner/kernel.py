@@ -12,7 +12,9 @@ import struct
 
 ARM = platform.machine() == "aarch64"
 SYS_CLONE, SYS_PIVOT_ROOT, SYS_CAPSET = (220, 41, 91) if ARM else (56, 155, 126)
-SYS_SECCOMP = 277 if ARM else 317
+SYS_SECCOMP, SYS_EXIT_GROUP = (277, 94) if ARM else (317, 231)
+# Where there is no plain rename(2), no call has this number.
+SYS_RENAME, SYS_RENAMEAT, SYS_RENAMEAT2 = (-1, 38, 276) if ARM else (82, 264, 316)
 # The same on every architecture: they came after the tables were unified.
 SYS_OPEN_TREE, SYS_MOVE_MOUNT, SYS_CLOSE_RANGE, SYS_MOUNT_SETATTR = 428, 429, 436, 442
 SYS_LANDLOCK_CREATE, SYS_LANDLOCK_ADD, SYS_LANDLOCK_RESTRICT = 444, 445, 446

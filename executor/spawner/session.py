@@ -16,7 +16,7 @@ import socket
 from dataclasses import dataclass
 from typing import Any
 
-from . import artifacts, changes, project, tree
+from . import artifacts, changes, notices, project, tree
 from .confine import Confinement
 from .kernel import StepError
 from .population import Population
@@ -61,7 +61,9 @@ class _Session:
         self._handles = handles
         self._population = Population()
         self._population.own_kernel = cell.data.get("own_kernel", False)
-        self._population.poller.register(control, select.POLLIN)
+        self._notices = notices.of_cell(cell.data, handles)
+        for fd in (control.fileno(), self._notices.fd):
+            self._population.poller.register(fd, select.POLLIN)
         self._running: list[_Running] = []
         self._runs = 0
         self._limits: dict[str, Any] | None = None  # the first run's are the session's
@@ -71,15 +73,19 @@ class _Session:
 
     def go_on(self) -> bool:
         """One turn: what has ended, what is asked. False when the session is over."""
-        asked = self._population.wait()
-        for pid, status in self._population.reap():
+        ready = self._population.wait()
+        ended = dict(self._population.reap())
+        self._notices.settle(ended)
+        if self._notices.fd in ready:
+            self._notices.serve()
+        for pid, status in ended.items():
             for running in self._running:
                 if running.main == pid:
                     self._step_ended(running, status)
                     break
         if self._limits:
             self._reason = exceeded(self._population, self._limits)
-        return not self._reason and (self._obey() if asked else True)
+        return not self._reason and (self._obey() if self._control.fileno() in ready else True)
 
     def end(self) -> None:
         """Kill what lives, and report."""
@@ -165,10 +171,13 @@ class _Session:
             self._cell.data["deny_tcp"],
             run["rlimits"],
             self._cell.blob(self._cell.data["seccomp"]),
+            self._cell.blob(self._cell.data["notices"]),
+            self._cell.blob(self._cell.data["heavy_notices"]),
         )
         try:
             step = run["steps"][running.step]
-            running.main = launch(step, run, confinement, running.stdio, last=last).arrive()
+            launched = launch(step, run, confinement, running.stdio, self._notices, last=last)
+            running.main = launched.arrive()
         except (StepError, OSError) as error:
             self._finish(running, {"error": str(error)})
         else:

@@ -8,12 +8,12 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .confine import TOLD, Confinement, Line, enter_program
-from .exit_notice import ExitNotice
 from .kernel import StepError
+from .notices import Notices
 from .population import END_S_MAX, Population
 from .victims import score
 
@@ -25,7 +25,6 @@ class Launched:
     pid: int
     line: socket.socket
     waits: bool = False  # for a word on the line
-    notice: ExitNotice | None = None
 
     def arrive(self) -> int:
         """The pid, once the process has become the program.
@@ -44,10 +43,11 @@ class Launched:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What lives already when a run begins: the process of its first step."""
+    """What there is already when a run begins, perhaps the process of its first step."""
 
-    population: Population
-    launched: Launched
+    notices: Notices
+    population: Population = field(default_factory=Population)
+    launched: Launched | None = None
 
 
 class Supervisor:
@@ -59,15 +59,17 @@ class Supervisor:
         run: dict[str, Any],
         confinement: Confinement,
         stdio: Sequence[int],
-        ahead: Ahead | None = None,
+        ahead: Ahead,
     ) -> None:
         self._control = control
         self._run = run
         self._confinement = confinement
         self._stdio = tuple(stdio)
-        self.population = ahead.population if ahead else Population()
+        self.population = ahead.population
+        self._notices = ahead.notices
+        self.population.poller.register(self._notices.fd, select.POLLIN)
         self.reason: str | None = None  # why the run was ended from here
-        self._first = ahead.launched if ahead else None
+        self._first = ahead.launched
         self.is_still = False  # what is left of the run is for the kernel to take apart
 
     def run_steps(self) -> tuple[str, int]:
@@ -81,7 +83,7 @@ class Supervisor:
             last = step is steps[-1]
             first, self._first = self._first, None  # only that one can be there already
             launched = first or self._start(step, last=last)
-            status = self._watch(launched.pid, launched.notice)
+            status = self._watch(launched.pid)
             if last or status != 0 or self.reason:
                 return step["phase"], status
         raise StepError("a run without steps")
@@ -96,18 +98,17 @@ class Supervisor:
             self.population.end_all()
 
     def _start(self, step: dict[str, Any], *, last: bool) -> Launched:
-        launched = launch(step, self._run, self._confinement, self._stdio, last=last)
+        confinement, notices = self._confinement, self._notices
+        launched = launch(step, self._run, confinement, self._stdio, notices, last=last)
         launched.arrive()
         return launched
 
-    def _watch(self, main: int, notice: ExitNotice | None) -> int:
+    def _watch(self, main: int) -> int:
         """Until the step's process has ended, of itself or told to: its wait status."""
         population = self.population
         listening = not self.reason
         if listening:
             population.poller.register(self._control, select.POLLIN)
-        if notice:
-            population.poller.register(notice.fd, select.POLLIN)
         deadline = None
         while True:
             ready = population.wait()
@@ -115,12 +116,13 @@ class Supervisor:
                 self._control.recv(64)  # an order or the server's end: both mean stop
                 self.reason = self.reason or "asked"
             ended = dict(population.reap())
+            self._notices.settle(ended)
             self.reason = self.reason or exceeded(population, self._run)
             if self.reason and listening:
                 population.poller.unregister(self._control)
                 listening = False
-            if notice and main not in ended and notice.is_there():
-                ended |= self._told(main, notice)
+            if main not in ended and self._notices.fd in ready:
+                ended |= self._served(main)
             if main in ended:
                 break
             if self.reason:
@@ -132,9 +134,9 @@ class Supervisor:
             population.poller.unregister(self._control)
         return ended[main]
 
-    def _told(self, main: int, notice: ExitNotice) -> dict[int, int]:
+    def _served(self, main: int) -> dict[int, int]:
         """The wait status that the step's process would have, if that is what is exiting."""
-        code = notice.exit_code(main)
+        code = self._notices.serve(main)
         if code is None:
             return {}
         self.population.be_still()
@@ -147,6 +149,7 @@ def launch(  # noqa: PLR0913 - all that a process is made of
     run: dict[str, Any],
     confinement: Confinement,
     stdio: Sequence[int],
+    notices: Notices,
     *,
     last: bool,
     waits: bool = False,
@@ -154,28 +157,33 @@ def launch(  # noqa: PLR0913 - all that a process is made of
     """A step's process, which takes on its confinement and then `waits` for a word, or doesn't.
 
     Raises:
-        StepError: it could not tell of its exit as it should.
+        StepError: it could not have its calls told as it should.
     """
     ours, theirs = socket.socketpair()
-    tells_exit = bool(confinement.exit_notice) and last and step["heavy"]
+    heavy = last and step["heavy"]
+    told = confinement.heavy_notices if heavy else confinement.notices
     if not last:  # a compiler reads nothing, and all it says is diagnosis
         stdio = (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), stdio[2], stdio[2])
     with score.raised():
         pid = os.fork()
         if pid == 0:
-            line = Line(theirs.fileno(), waits, tells_exit)
+            line = Line(theirs.fileno(), waits, told)
             enter_program(step["argv"], run, confinement, stdio, line)
     theirs.close()
     if not last:
         os.close(stdio[0])
-    return Launched(pid, ours, waits, _told_listener(ours) if tells_exit else None)
+    if told:
+        for listener in _listeners(ours):
+            notices.listen(listener, confinement)
+    return Launched(pid, ours, waits)
 
 
-def _told_listener(line: socket.socket) -> ExitNotice | None:
+def _listeners(line: socket.socket) -> list[int]:
+    """One, or none where something around the whole cell listens already."""
     message, fds, _, _ = socket.recv_fds(line, 4096, 1, socket.MSG_CMSG_CLOEXEC)
     if message != TOLD:
         raise StepError(message.decode(errors="replace") or "the program's process was killed")
-    return ExitNotice(fds[0]) if fds else None
+    return fds
 
 
 def exceeded(population: Population, run: dict[str, Any]) -> str | None:

@@ -9,7 +9,7 @@ import struct
 import pyseccomp
 import pytest
 
-from executor.seccomp import CLONE_NEW_FLAGS, DENIED, DENIED_IOCTLS, Filter, exit_notice, program
+from executor.seccomp import CLONE_NEW_FLAGS, DENIED, DENIED_IOCTLS, Filter, notices, program
 
 ALLOW, KILL, NOTIFY = 0x7FFF0000, 0x80000000, 0x7FC00000
 NATIVE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}.get(platform.machine(), 0)
@@ -137,13 +137,17 @@ def test_calls_of_a_foreign_architecture_kill(spec):
         assert verdict(program(spec), 0x40000000 | 1) == KILL  # the x32 interface
 
 
-def test_the_exit_notice_tells_of_exits_alone():
-    told = [name for name in ("exit_group", "exit", "execve", "write", "kill")
-            if verdict(exit_notice(), number_of(name)) == NOTIFY]  # fmt: skip
-    assert told == ["exit_group"]
-    assert verdict(exit_notice(), number_of("write")) == ALLOW
+@pytest.mark.parametrize("exits", [True, False])
+@pytest.mark.parametrize("renames", [True, False])
+def test_just_those_calls_are_told_that_are_asked_for(exits, renames):
+    filter_ = notices(exits=exits, renames=renames)
+    calls = known("exit_group exit execve write kill rename renameat renameat2 link mkdir")
+    told = [name for name in calls if filter_ and verdict(filter_, number_of(name)) == NOTIFY]
+    wanted = known("exit_group") * exits + known("rename renameat renameat2") * renames
+    assert told == wanted
+    assert bool(filter_) == bool(wanted)
 
 
 def test_a_kernel_that_can_tell_nobody_is_not_asked_to(monkeypatch):
     monkeypatch.setattr(pyseccomp, "get_api", lambda: 4)
-    assert exit_notice.__wrapped__() == b""
+    assert notices.__wrapped__(exits=True) == b""

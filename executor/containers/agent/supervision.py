@@ -6,10 +6,10 @@ import os
 import socket
 from typing import Any
 
-from executor.spawner import artifacts, project, session, tree
+from executor.spawner import artifacts, notices, project, session, tree
 from executor.spawner.cell import RUN_FDS
 from executor.spawner.confine import Confinement
-from executor.spawner.supervisor import Supervisor, outcome
+from executor.spawner.supervisor import Ahead, Supervisor, outcome
 from executor.spawner.view import FOLDER
 from executor.spawner.wire import Description, send
 
@@ -45,9 +45,15 @@ def supervise(control: socket.socket, cell: Description, files: int = -1) -> Non
     tree.place_files(run)
     before = project.look(given, tree.Handles())
     confinement = Confinement(
-        given["access"], False, run.data["rlimits"], cell.blob(given["seccomp"])
+        given["access"],
+        False,
+        run.data["rlimits"],
+        cell.blob(given["seccomp"]),
+        cell.blob(given["notices"]),
+        cell.blob(given["heavy_notices"]),
     )
-    supervisor = Supervisor(control, run.data, confinement, fds[1:])
+    ahead = Ahead(notices.of_cell(given, tree.Handles()))
+    supervisor = Supervisor(control, run.data, confinement, fds[1:], ahead)
     supervisor.population.own_kernel = given["own_kernel"]
     phase, status = supervisor.run_steps()
     for fd in fds[1:]:

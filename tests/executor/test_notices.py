@@ -126,22 +126,27 @@ def _in_a_process(code: str) -> object:
 CHILD = """
 import json, os, select, signal, socket, sys
 from executor import seccomp
-from executor.spawner.confine import TOLD, PR_SET_NO_NEW_PRIVS, _tell_exits, prctl
-from executor.spawner.exit_notice import ExitNotice
+from executor.spawner.confine import TOLD, PR_SET_NO_NEW_PRIVS, _listen, prctl
+from executor.spawner.notices import Notices
+
+EXITS = seccomp.notices(exits=True)
 
 def child(then):
     ours, theirs = socket.socketpair()
     pid = os.fork()
     if pid == 0:
         prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
-        _tell_exits(seccomp.exit_notice(), theirs.fileno())
+        _listen(EXITS, theirs.fileno())
         then(theirs)
     message, fds, _, _ = socket.recv_fds(ours, 64, 1)
     assert message == TOLD, message
-    return pid, ExitNotice(fds[0]), ours
+    notices = Notices()
+    for fd in fds:
+        notices.listen(fd, None)
+    return pid, notices, ours
 
-def asked(notice):
-    select.select([notice.fd], [], [])
+def asked(notices):
+    select.select([notices.fd], [], [])
 """
 
 
@@ -153,28 +158,28 @@ def main(line):
     os.wait()
     os._exit(0x1FE)
 
-pid, notice, _ = child(main)
+pid, notices, _ = child(main)
 codes = []
 while None in codes or not codes:
-    asked(notice)
-    codes.append(notice.exit_code(pid))
+    asked(notices)
+    codes.append(notices.serve(pid))
     if codes[-1] is not None:
         break
 waits = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG) is None
 os.kill(pid, signal.SIGKILL)
 os.waitpid(pid, 0)
-print(json.dumps([codes, waits, notice.is_there()]))
+print(json.dumps([codes, waits, notices.serve(-1)]))
 """
-    assert _in_a_process(CHILD + code) == [[None, 0xFE], True, False]
+    assert _in_a_process(CHILD + code) == [[None, 0xFE], True, None]
 
 
 def test_who_was_killed_while_it_asked_is_nobodys_exit():
     code = """
-pid, notice, _ = child(lambda line: os._exit(0))
-asked(notice)
+pid, notices, _ = child(lambda line: os._exit(0))
+asked(notices)
 os.kill(pid, signal.SIGKILL)
 os.waitpid(pid, 0)
-print(json.dumps(notice.exit_code(pid)))
+print(json.dumps(notices.serve(pid)))
 """
     assert _in_a_process(CHILD + code) is None
 
@@ -182,10 +187,10 @@ print(json.dumps(notice.exit_code(pid)))
 def test_below_a_listener_of_somebody_elses_a_program_tells_nothing():
     code = """
 def again(line):
-    _tell_exits(seccomp.exit_notice(), line.fileno())
+    _listen(EXITS, line.fileno())
     signal.pause()
 
-pid, notice, line = child(again)
+pid, notices, line = child(again)
 message, fds, _, _ = socket.recv_fds(line, 64, 1)
 os.kill(pid, signal.SIGKILL)
 print(json.dumps([message == TOLD, fds]))

@@ -1,0 +1,257 @@
+"""A folder moved entry by entry, to the effect of rename(2), where the kernel answers EXDEV."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import stat
+import time
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from .kernel import SYS_RENAMEAT2, libc
+
+WORK_S_MAX = 60.0  # behind which all is put back
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+Path = tuple[int, bytes]  # the folder where it starts, and the path
+
+
+def rename(source: Path, target: Path, flags: int, mounts: Collection[str]) -> None:
+    """What renameat2(2) does, which is tried first; `mounts` are all mount points.
+
+    Raises:
+        OSError: its error. EXDEV also where a folder's owner or depth, or time, forbids to move it.
+    """
+    try:
+        _rename(source, target, flags)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        # By now the kernel has looked at names, rights, and how both paths lie to each other.
+        _Moved(_Entry(source), _Entry(target), mounts).go(may_replace=not flags)
+
+
+def _rename(source: Path, target: Path, flags: int = 0) -> None:
+    (source_at, old), (target_at, new) = source, target
+    places = ctypes.c_long(source_at), ctypes.c_long(target_at)
+    result = libc.syscall(ctypes.c_long(SYS_RENAMEAT2), places[0], old, places[1], new, flags)
+    if result < 0:
+        raise _error(ctypes.get_errno())
+
+
+def _error(code: int) -> OSError:
+    return OSError(code, os.strerror(code))
+
+
+class _Entry:
+    """A name in a folder that is open, so that paths below it are found again."""
+
+    def __init__(self, path: Path) -> None:
+        start, text = path
+        above, slash, name = text.rstrip(b"/").rpartition(b"/")
+        flags = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+        self.at = os.open(above + slash or b".", flags, dir_fd=start)
+        self.name = name
+        self.above = os.fsdecode(os.readlink(b"/proc/self/fd/%d" % self.at)).rstrip("/")
+        self.absolute = f"{self.above}/{os.fsdecode(name)}"
+
+    def __truediv__(self, below: bytes) -> Path:
+        """The path of what lies there; of the entry itself for an empty one."""
+        return self.at, self.name + b"/" + below if below else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A folder as it was before anything was moved."""
+
+    path: bytes
+    info: os.stat_result
+    attributes: dict[str, bytes]
+
+    def dress(self, place: Path) -> None:
+        """Give another folder all that a name carries along when it is renamed."""
+        at, path = place
+        fd = os.open(path, FOLDER, dir_fd=at)
+        try:
+            for name, value in self.attributes.items():
+                with _unless_of_users(name):
+                    os.setxattr(fd, name, value)
+            os.fchmod(fd, stat.S_IMODE(self.info.st_mode))
+            os.utime(fd, ns=(self.info.st_atime_ns, self.info.st_mtime_ns))
+        finally:
+            os.close(fd)
+
+
+class _Moved:
+    """A folder on its way. What fails before `go` has returned is undone."""
+
+    def __init__(self, source: _Entry, target: _Entry, mounts: Collection[str]) -> None:
+        self._source = source
+        self._target = target
+        self._until = time.monotonic() + WORK_S_MAX
+        self._check_mounts(mounts)
+        self._folders = list(self._looked_at())
+        self._emptied: list[_Folder] = []  # those that could not be renamed as a whole
+        self._renamed: list[bytes] = []
+        self._replaced: _Folder | None = None
+
+    def go(self, *, may_replace: bool) -> None:
+        try:
+            if may_replace:
+                self._make_room()
+            self._move()
+            self._end()
+        except BaseException:
+            self._undo()
+            raise
+
+    def _check_mounts(self, mounts: Collection[str]) -> None:
+        """What is mounted inside, as over a secret, can't come along and would be uncovered."""
+        source, target = self._source, self._target
+        if _mount_of(source.above, mounts) != _mount_of(target.above, mounts):
+            raise _error(errno.EXDEV)
+        if any(point.startswith(f"{source.absolute}/") for point in mounts):
+            raise _error(errno.EBUSY)
+
+    def _looked_at(self) -> Iterator[_Folder]:
+        """All folders, each before those in it."""
+        pending = [b""]
+        while pending:
+            path = pending.pop()
+            try:
+                folder, below = _look(self._source / path, path)
+            except PermissionError as error:
+                raise _error(errno.EXDEV) from error
+            if folder.info.st_uid != os.geteuid():
+                raise _error(errno.EXDEV)  # it could neither be emptied nor made again
+            yield folder
+            pending += below
+            self._check_time()
+
+    def _make_room(self) -> None:
+        """Take an empty folder away that is to be replaced; the kernel says if it is not empty."""
+        at, path = self._target / b""
+        with contextlib.suppress(FileNotFoundError):
+            self._replaced, _ = _look((at, path), b"")
+            os.rmdir(path, dir_fd=at)
+
+    def _move(self) -> None:
+        whole: set[bytes] = set()
+        known = {folder.path for folder in self._folders}
+        for folder in self._folders:
+            with_another = os.path.dirname(folder.path) in whole
+            if with_another or (folder.path and self._has_moved(folder.path)):
+                whole.add(folder.path)
+            else:
+                self._empty(folder, known)
+
+    def _empty(self, folder: _Folder, known: Collection[bytes]) -> None:
+        """Move all but the folders that come later into a new folder of the same name."""
+        at, path = self._target / folder.path
+        os.mkdir(path, 0o700, dir_fd=at)
+        self._emptied.append(folder)
+        at, path = self._source / folder.path
+        if folder.info.st_mode & stat.S_IRWXU != stat.S_IRWXU:
+            os.chmod(path, folder.info.st_mode & 0o7777 | stat.S_IRWXU, dir_fd=at)
+        for name in _names(at, path):
+            below = _join(folder.path, name)
+            if below not in known and not self._has_moved(below):
+                raise _error(errno.EXDEV)  # a folder that is as young as this move
+
+    def _has_moved(self, path: bytes) -> bool:
+        """Whether an entry could be renamed: a file, a link, or a folder that the run made.
+
+        Not so one that nobody may write to: its new parent would have to be noted in it.
+        """
+        self._check_time()
+        try:
+            _rename(self._source / path, self._target / path)
+        except OSError as error:
+            if error.errno not in (errno.EXDEV, errno.EACCES):
+                raise
+            return False
+        self._renamed.append(path)
+        return True
+
+    def _end(self) -> None:
+        """Take the empty folders away, and let the new ones look like them."""
+        for folder in reversed(self._emptied):
+            folder.dress(self._target / folder.path)
+        for folder in reversed(self._emptied):
+            at, path = self._source / folder.path
+            os.rmdir(path, dir_fd=at)
+
+    def _undo(self) -> None:
+        """Move everything back, as far as that can be done."""
+        for folder in self._emptied:
+            at, path = self._source / folder.path
+            with contextlib.suppress(OSError):
+                os.mkdir(path, 0o700, dir_fd=at)
+            at, path = self._target / folder.path
+            with contextlib.suppress(OSError):
+                os.chmod(path, 0o700, dir_fd=at)
+        for below in reversed(self._renamed):
+            with contextlib.suppress(OSError):
+                _rename(self._target / below, self._source / below)
+        for folder in reversed(self._emptied):
+            with contextlib.suppress(OSError):
+                folder.dress(self._source / folder.path)
+            at, path = self._target / folder.path
+            with contextlib.suppress(OSError):
+                os.rmdir(path, dir_fd=at)
+        if self._replaced:
+            at, path = self._target / b""
+            with contextlib.suppress(OSError):
+                os.mkdir(path, 0o700, dir_fd=at)
+                self._replaced.dress((at, path))
+
+    def _check_time(self) -> None:
+        if time.monotonic() > self._until:
+            raise _error(errno.EXDEV)
+
+
+def _look(place: Path, path: bytes) -> tuple[_Folder, list[bytes]]:
+    """A folder, and the paths of those in it."""
+    at, name = place
+    fd = os.open(name, FOLDER, dir_fd=at)
+    try:
+        attributes = {}
+        for attribute in os.listxattr(fd):
+            with _unless_of_users(attribute):
+                attributes[attribute] = os.getxattr(fd, attribute)
+        with os.scandir(fd) as entries:
+            folders = [e.name for e in entries if e.is_dir(follow_symlinks=False)]
+        info = os.fstat(fd)
+    finally:
+        os.close(fd)
+    return _Folder(path, info, attributes), [_join(path, os.fsencode(n)) for n in folders]
+
+
+@contextlib.contextmanager
+def _unless_of_users(attribute: str) -> Iterator[None]:
+    """Attributes of other kinds are the system's own, which may keep them to itself."""
+    try:
+        yield
+    except OSError:
+        if attribute.startswith("user."):
+            raise
+
+
+def _names(at: int, path: bytes) -> list[bytes]:
+    fd = os.open(path, FOLDER, dir_fd=at)
+    try:
+        return [os.fsencode(name) for name in os.listdir(fd)]
+    finally:
+        os.close(fd)
+
+
+def _join(folder: bytes, name: bytes) -> bytes:
+    return folder + b"/" + name if folder else name
+
+
+def _mount_of(folder: str, mounts: Collection[str]) -> str:
+    above = (point for point in mounts if f"{folder}/".startswith(f"{point.rstrip('/')}/"))
+    return max(above, key=len, default="/")

@@ -1,0 +1,134 @@
+"""Calls of a program as the kernel tells them before they take effect, by seccomp_unotify(2).
+
+An exit: behind exit_group(2) no instruction of the program runs any more. What follows is the
+kernel's own work: an interpreter's memory takes it 1 to 7 ms, and a parent is told when that is
+done. A rename: see `renaming`. Nothing that is decided here rests on what a program says: the call,
+the thread and the exit code are the kernel's to tell.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import select
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .confine import Confinement
+from .kernel import SYS_EXIT_GROUP
+from .renaming import Renames
+from .tree import Handles
+
+# _IOWR('!', 0, struct seccomp_notif), _IOWR('!', 1, struct seccomp_notif_resp), _IOW('!', 2, u64),
+# _IOW('!', 4, u64): linux/seccomp.h
+RECEIVE, ANSWER, IS_VALID, SET_FLAGS = 0xC0502100, 0xC0182101, 0x40082102, 0x40082104
+SYNC_WAKE_UP = 1
+NOTIFICATION = struct.Struct("=QIIiIQ6Q")
+RESPONSE = struct.Struct("=QqiI")
+CONTINUE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A system call in which a thread stands until it is answered, or killed."""
+
+    listener: int
+    id: int
+    thread: int
+    number: int
+    arguments: tuple[int, ...]
+
+    def go_on(self) -> None:
+        """Let the kernel do what it would have done."""
+        self._respond(0, CONTINUE)
+
+    def answer(self, error: int) -> None:
+        """Let the call fail with this error, or succeed without one."""
+        self._respond(-error, 0)
+
+    def is_there(self) -> bool:
+        """Whether the thread still stands in the call, and so its number is still its own."""
+        try:
+            fcntl.ioctl(self.listener, IS_VALID, struct.pack("=Q", self.id))
+        except OSError:
+            return False
+        return True
+
+    def is_of(self, process: int) -> bool:
+        return os.path.isdir(f"/proc/{process}/task/{self.thread}")
+
+    def _respond(self, error: int, flags: int) -> None:
+        with contextlib.suppress(OSError):  # who asked was killed meanwhile
+            fcntl.ioctl(self.listener, ANSWER, RESPONSE.pack(self.id, 0, error, flags))
+
+
+class Notices:
+    """The supervisor's ends of the filters that programs and all they start have taken on.
+
+    `fd` is ready to be read when somebody asks.
+    """
+
+    def __init__(self, renames: Renames | None = None) -> None:
+        self._epoll = select.epoll()
+        self.fd = self._epoll.fileno()
+        self._renames = renames
+        self._programs: dict[int, Confinement] = {}  # by listener
+
+    def listen(self, listener: int, program: Confinement) -> None:
+        """Serve a further program, of this confinement, until nothing of it is left."""
+        self._programs[listener] = program
+        self._epoll.register(listener, select.EPOLLIN)
+        with contextlib.suppress(OSError):  # before Linux 6.6
+            # Whoever asks waits for us: on one processor we hand over to each other at once.
+            fcntl.ioctl(listener, SET_FLAGS, SYNC_WAKE_UP)
+
+    def serve(self, main: int = -1) -> int | None:
+        """Answer who asks; with what code this process is about to exit, if it is one of them.
+
+        Any other process goes on to its end; `main` stays in the call until it is killed.
+        """
+        for listener, event in self._epoll.poll(0):
+            if not event & select.EPOLLIN:
+                self._close(listener)
+                continue
+            call = _received(listener)
+            if call is None:
+                continue
+            if call.number != SYS_EXIT_GROUP and self._renames:
+                self._renames.decide(call, self._programs[listener])
+            elif call.number == SYS_EXIT_GROUP and call.is_of(main):
+                return call.arguments[0] & 0xFF
+            else:
+                call.go_on()
+        return None
+
+    def settle(self, ended: Mapping[int, int]) -> None:
+        """Answer those for whom a process has worked that is among these, by its wait status."""
+        if self._renames:
+            self._renames.settle(ended)
+
+    def _close(self, listener: int) -> None:
+        """Nobody is left who could ask there."""
+        self._epoll.unregister(listener)
+        del self._programs[listener]
+        os.close(listener)
+
+
+def of_cell(cell: dict[str, Any], handles: Handles) -> Notices:
+    """Those of a cell's programs."""
+    project = cell.get("project")
+    return Notices(Renames(project["target"], handles.view) if project else None)
+
+
+def _received(listener: int) -> Call | None:
+    """To be called when somebody asks, as it would wait else; None if who asked was killed."""
+    notification = bytearray(NOTIFICATION.size)
+    try:
+        fcntl.ioctl(listener, RECEIVE, notification)
+    except OSError:
+        return None
+    number, thread, _, call, _, _, *arguments = NOTIFICATION.unpack(notification)
+    return Call(listener, number, thread, call, tuple(arguments))
