@@ -46,6 +46,7 @@ class Exit:
     changed_omitted: int
     undone: Sequence[str]  # protected paths that the run had made, and that were taken out again
     leaves_open: bool = False  # its ends of the pipes, though it writes nothing there any more
+    unstopped: str = ""  # why a session's processes had to be ended instead of stopped
 
 
 def has_put_back(message: Mapping[str, Any]) -> bool:
