@@ -45,6 +45,7 @@ class Exit:
     changed: Sequence[tuple[str, str, int | None]]
     changed_omitted: int
     leaves_open: bool = False  # its ends of the pipes, though it writes nothing there any more
+    unstopped: str = ""  # why a session's processes had to be ended instead of stopped
 
 
 class LostError(SandboxError):

@@ -255,6 +255,8 @@ class Session:
             status = Status.SANDBOX_ERROR
         if turn.ended is not None or turn.failure:
             self.over = ENDINGS.get(status, turn.failure or "its supervisor was lost")
+        elif end is not None and end.unstopped:
+            self.over = f"its processes could not be stopped between calls: {end.unstopped}"
         result = progress.result(status, end, consumed)
         if self.profile.project is ProjectAccess.LIVE:
             return replace(result, persists=True)

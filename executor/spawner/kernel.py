@@ -12,7 +12,7 @@ import struct
 
 ARM = platform.machine() == "aarch64"
 SYS_CLONE, SYS_PIVOT_ROOT, SYS_CAPSET = (220, 41, 91) if ARM else (56, 155, 126)
-SYS_SECCOMP, SYS_EXIT_GROUP = (277, 94) if ARM else (317, 231)
+SYS_SECCOMP, SYS_PTRACE, SYS_EXIT_GROUP = (277, 117, 94) if ARM else (317, 101, 231)
 # Where there is no plain rename(2), no call has this number.
 SYS_RENAME, SYS_RENAMEAT, SYS_RENAMEAT2 = (-1, 38, 276) if ARM else (82, 264, 316)
 # The same on every architecture: they came after the tables were unified.
@@ -36,6 +36,7 @@ RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH = 0x02, 0x04, 0x08
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 4, 22, 24
 PR_SET_SECUREBITS, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 28, 36, 38, 47
+PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
 
 libc = ctypes.CDLL(None, use_errno=True)
 # Through PyDLL the interpreter's lock stays held across clone(), so that parent and child both
@@ -68,6 +69,12 @@ def syscall(step: str, number: int, *args: int | bytes) -> int:
 def prctl(step: str, option: int, a: int = 0, b: int | bytes = 0) -> int:
     wide = [ctypes.c_ulong(x) if isinstance(x, int) else x for x in (a, b, 0, 0)]
     return checked(libc.prctl(option, *wide), step)
+
+
+def ptrace(request: int, thread: int, data: int = 0) -> int:
+    """0, or the number of the error: most of them are part of what a tracer is told."""
+    wide = [ctypes.c_long(x) for x in (SYS_PTRACE, request, thread, 0, data)]
+    return 0 if libc.syscall(*wide) == 0 else ctypes.get_errno()
 
 
 def mount(source: str, target: str, kind: str, flags: int = 0, data: str = "") -> None:

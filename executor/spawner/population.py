@@ -9,11 +9,13 @@ import signal
 import time
 from collections.abc import Iterator
 
+from . import proc
 from .kernel import StepError
+from .standstill import End, Standstill
 
 TICK_S = 0.1
 END_S_MAX = 5.0
-STOP_S_MAX = 0.1
+NEWS_S_MAX = 0.001
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 CPUCLOCK_SCHED = 2  # clock_getcpuclockid(3), include/linux/posix-timers_types.h
@@ -29,6 +31,7 @@ class Population:
         self.peak_processes = 1
         self.own_kernel = False  # nothing else runs on this kernel, which counts better than a sum
         self.poller = select.poll()
+        self._standstill = Standstill()
         self._next_sample = time.monotonic() + TICK_S
         self._wakeup, waker = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self.poller.register(self._wakeup, select.POLLIN)
@@ -48,13 +51,9 @@ class Population:
 
     def reap(self) -> Iterator[tuple[int, int]]:
         """(pid, wait status) of every child that has ended."""
-        while True:
-            try:
-                pid, status, usage = os.wait4(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if pid == 0:
-                return
+        next_end = self._standstill.next_end if self._standstill.is_used else _next_end
+        while (end := next_end()) is not None:
+            pid, status, usage = end
             self.cpu_s += usage.ru_utime + usage.ru_stime
             if not (self.own_kernel and self.peak_memory_bytes):  # gVisor's are far too high
                 self.peak_memory_bytes = max(self.peak_memory_bytes, usage.ru_maxrss * 1024)
@@ -72,7 +71,7 @@ class Population:
         cpu_s, resident, count = self.cpu_s, 0, 0
         for pid in self._members():
             try:
-                fields = _stat(f"/proc/{pid}")
+                fields = proc.stat(f"/proc/{pid}")
             except OSError:
                 continue  # it has just ended
             count += 1
@@ -115,7 +114,7 @@ class Population:
 
     def _count_last(self, pid: int) -> None:
         clock = ~pid << 3 | CPUCLOCK_SCHED
-        of_children = _stat(f"/proc/{pid}")[13:15]
+        of_children = proc.stat(f"/proc/{pid}")[13:15]
         self.cpu_s += time.clock_gettime(clock) + sum(map(int, of_children)) / CLOCK_TICKS
         with open(f"/proc/{pid}/status", "rb") as file:
             _, found, rest = file.read().partition(b"VmHWM:")  # what has ended has none
@@ -123,12 +122,17 @@ class Population:
             peak = int(rest.split(None, 1)[0]) * 1024
             self.peak_memory_bytes = max(self.peak_memory_bytes, peak)
 
-    def stand_still(self) -> None:
-        """Stop every process, and wait until they have: a signal takes effect a moment later."""
-        self.signal_all(signal.SIGSTOP)
-        deadline = time.monotonic() + STOP_S_MAX
-        while time.monotonic() < deadline and not all(map(_stopped, self._members())):
-            time.sleep(0.0005)
+    def stop_all(self) -> None:
+        """Stop every thread of every process, until `continue_all`.
+
+        Raises:
+            StepError: one may not be traced, or does not stop: it may run.
+        """
+        self._standstill.stop(self._members, self._await_child)
+
+    def continue_all(self) -> None:
+        """Let all go on; what stood still of itself stands still."""
+        self._standstill.release()
 
     def end_all(self) -> None:
         """Nothing is left when this returns.
@@ -146,22 +150,26 @@ class Population:
             time.sleep(0.001)
         raise StepError("processes of the run could not be ended")
 
+    def _await_child(self) -> None:
+        """Until a child, or what is traced, has ended or stopped; but not for long."""
+        if select.select([self._wakeup], [], [], NEWS_S_MAX)[0]:
+            os.read(self._wakeup, 4096)
+
     def _members(self) -> list[int]:
         """Every process but this one."""
         me = os.getpid()
         if me == 1:
             return [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
-        return _descendants(me)
+        return proc.descendants(me)
 
 
-def _stat(folder: str) -> list[bytes]:
-    """What the kernel says of a process or thread, from its state on: proc_pid_stat(5).
-
-    Raises:
-        OSError: it has ended.
-    """
-    with open(f"{folder}/stat", "rb") as file:
-        return file.read().rpartition(b")")[2].split()
+def _next_end() -> End | None:
+    """The next child that has ended, where nothing is traced."""
+    try:
+        end = os.wait4(-1, os.WNOHANG)
+    except ChildProcessError:
+        return None
+    return end if end[0] else None
 
 
 def _in_use_bytes() -> int:
@@ -174,20 +182,12 @@ def _in_use_bytes() -> int:
 def _is_past_running(pid: int) -> bool:
     """Whether all threads of a process have begun to exit, behind which none runs its code."""
     try:
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            if not int(_stat(f"/proc/{pid}/task/{thread}")[6]) & PF_EXITING:
+        for thread in proc.threads(pid):
+            if not int(proc.stat(f"/proc/{pid}/task/{thread}")[6]) & PF_EXITING:
                 return False
     except OSError:
         return True
     return True
-
-
-def _stopped(pid: int) -> bool:
-    """Whether a process runs no more: stopped, traced, or dead."""
-    try:
-        return _stat(f"/proc/{pid}")[0] in b"TtZX"
-    except OSError:
-        return True
 
 
 def _has_children() -> bool:
@@ -196,18 +196,3 @@ def _has_children() -> bool:
     except ChildProcessError:
         return False
     return True
-
-
-def _descendants(pid: int) -> list[int]:
-    """All processes below `pid`: with a subreaper at the top none can leave the tree."""
-    children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with contextlib.suppress(OSError):
-                parent = int(_stat(f"/proc/{name}")[1])
-                children.setdefault(parent, []).append(int(name))
-    found, frontier = [], [pid]
-    while frontier:
-        frontier = [child for parent in frontier for child in children.get(parent, ())]
-        found += frontier
-    return found

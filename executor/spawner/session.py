@@ -125,7 +125,7 @@ class _Session:
         self._population.peak_processes = 1
         self._cpu_before_s, _ = self._population.measure()
         send(self._control, {"begun": {n: f for n, f in folders if renewed and os.path.isdir(f)}})
-        self._population.signal_all(signal.SIGCONT)
+        self._population.continue_all()
 
     def _folders(self) -> list[tuple[int, str]]:
         """Where each run's process is, by its number."""
@@ -137,12 +137,21 @@ class _Session:
 
     def _report_call(self, asked: dict[str, Any]) -> None:
         """From here on everything stands still, so that no file changes while it is looked at."""
-        self._population.stand_still()
+        unstopped = self._stop()
         cpu_s, _ = self._population.measure()
-        report = self._report(cpu_s)
+        report = self._report(cpu_s) | {"unstopped": unstopped}
         artifacts.hand_over(self._control, self._cell.data, asked)
         given = project.handed_over(self._cell.data, self._handles)
         send(self._control, {"report": report, "upper": bool(given)}, given)
+
+    def _stop(self) -> str:
+        """Stop all that lives, or end it: why that had to be, or nothing."""
+        try:
+            self._population.stop_all()
+        except StepError as error:
+            self._population.end_all()
+            return str(error)
+        return ""
 
     def _interrupt(self, number: int) -> None:
         """As Ctrl-C at a terminal does: to the run's process and those that stay in its group."""

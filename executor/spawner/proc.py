@@ -1,0 +1,52 @@
+"""What the kernel says of processes and threads: proc(5)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+
+def stat(folder: str) -> list[bytes]:
+    """What the kernel says of a process or thread, from its state on: proc_pid_stat(5).
+
+    Raises:
+        OSError: it has ended.
+    """
+    with open(f"{folder}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()
+
+
+def identity(folder: str) -> tuple[int, int, int]:
+    """A thread's process, its parent and its tracer: proc_pid_status(5).
+
+    Raises:
+        OSError: it has ended.
+    """
+    with open(f"{folder}/status", "rb") as file:
+        _, _, rest = file.read().partition(b"\nTgid:")
+    fields = dict(line.split(b":", 1) for line in (b"Tgid:" + rest).splitlines())
+    return int(fields[b"Tgid"]), int(fields[b"PPid"]), int(fields[b"TracerPid"])
+
+
+def threads(pid: int) -> list[int]:
+    """Those of a process.
+
+    Raises:
+        OSError: it has ended.
+    """
+    return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+
+
+def descendants(pid: int) -> list[int]:
+    """All processes below `pid`: with a subreaper at the top none can leave the tree."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError):
+                parent = int(stat(f"/proc/{name}")[1])
+                children.setdefault(parent, []).append(int(name))
+    found, frontier = [], [pid]
+    while frontier:
+        frontier = [child for parent in frontier for child in children.get(parent, ())]
+        found += frontier
+    return found

@@ -1,0 +1,204 @@
+"""Every thread stopped by ptrace, which no signal, timer or process of the stopped can undo.
+
+A thread that was interrupted runs no code of its program any more: it stops at the latest on its
+way out of the system call it is in. What it starts meanwhile is traced from its first moment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from resource import struct_rusage
+
+from . import proc
+from .kernel import ARM, PTRACE_DETACH, PTRACE_INTERRUPT, PTRACE_SEIZE, StepError, ptrace
+
+# PTRACE_O_TRACEFORK, _TRACEVFORK, _TRACECLONE, _EXITKILL: with the tracer goes what it traces.
+OPTIONS = 0x2 | 0x4 | 0x8 | 0x100000
+WALL = 0x40000000
+STOP_S_MAX = 5.0
+REAP_S = 0.02
+ENDS = (os.CLD_EXITED, os.CLD_KILLED, os.CLD_DUMPED)
+# Calls in which a thread can't be interrupted until its child has become a program.
+CLONE, VFORK, CLONE_VFORK = ("220", "none", 0x4000) if ARM else ("56", "58", 0x4000)
+
+End = tuple[int, int, struct_rusage]
+
+
+class Standstill:
+    """What one process traces. Only its first thread may stop and release."""
+
+    def __init__(self) -> None:
+        self.is_used = False  # there may be traced threads from now on
+        self._ends: list[End] = []  # of this process's own children
+        self._stopped: dict[int, int] = {}  # threads, and the signals that they were about to get
+        self._is_wanted = False  # that they are stopped
+        self._is_helped = False
+        self._lock = threading.Lock()
+
+    def stop(self, members: Callable[[], list[int]], rest: Callable[[], None]) -> None:
+        """Stop all threads of these processes; `rest` waits until the kernel may have news.
+
+        Raises:
+            StepError: something may not be traced, or does not stop.
+        """
+        self.is_used = self._is_wanted = True
+        deadline = time.monotonic() + STOP_S_MAX
+        seen: set[int] | None = None
+        with contextlib.ExitStack() as stack:
+            while True:
+                is_quiet = not self._take_news()
+                before, seen = seen, self._look(members(), stack)
+                if seen is not None and seen == before and is_quiet:
+                    return
+                if time.monotonic() > deadline:
+                    raise StepError("a process does not stop")
+                if seen is None:
+                    rest()
+
+    def release(self) -> None:
+        """Let all go on, with the signals that have come meanwhile."""
+        self._is_wanted = False
+        self._take_news()
+        for thread, signal in self._stopped.items():
+            ptrace(PTRACE_DETACH, thread, signal)  # it may have been killed
+        self._stopped.clear()
+
+    def next_end(self) -> End | None:
+        """The next child of this process that has ended, traced or not."""
+        if not self._ends:
+            self._take_news()
+        return self._ends.pop(0) if self._ends else None
+
+    def _take_news(self) -> bool:
+        """Take note of all that the kernel has to tell; whether there was anything.
+
+        A tracer is told of every thread's stop and end. Of those only the ends of its own children
+        are a parent's to count, what they have used up being counted by their parents else.
+        """
+        with self._lock:
+            is_any = False
+            while (told := _next_told()) is not None:
+                is_any = True
+                is_end_of_child = told.si_code in ENDS and _is_child(told.si_pid)
+                pid, status, usage = os.wait4(told.si_pid, os.WNOHANG | WALL)
+                if os.WIFSTOPPED(status):
+                    self._note_stop(pid, 0 if status >> 16 else os.WSTOPSIG(status))
+                    continue
+                self._stopped.pop(pid, None)
+                if is_end_of_child:
+                    self._ends.append((pid, status, usage))
+            return is_any
+
+    def _note_stop(self, thread: int, signal: int) -> None:
+        if self._is_wanted:
+            self._stopped[thread] = signal
+        else:  # it could stop only now, after its child of a vfork
+            ptrace(PTRACE_DETACH, thread, signal)
+
+    def _look(self, members: list[int], stack: contextlib.ExitStack) -> set[int] | None:
+        """All threads, if none can do anything any more. What can is interrupted."""
+        seen, is_still = set(), True
+        for pid in members:
+            try:
+                threads = proc.threads(pid)
+            except OSError:
+                is_still = False  # it has just ended: who knows what it has started
+                continue
+            for thread in threads:
+                folder = f"/proc/{pid}/task/{thread}"
+                if not self._is_still(folder, thread):
+                    is_still = False
+                    if len(threads) > 1 and not self._is_helped:
+                        stack.enter_context(self._help())
+                    _interrupt(folder, thread)
+            seen |= set(threads)
+        return seen if is_still else None
+
+    def _is_still(self, folder: str, thread: int) -> bool:
+        try:
+            state = proc.stat(folder)[0]
+            if state == b"t":
+                return thread in self._stopped
+            return state == b"Z" or (state == b"D" and _waits_for_child(folder))
+        except OSError:
+            return False
+
+    @contextlib.contextmanager
+    def _help(self) -> Iterator[None]:
+        """Reap beside a seize, which waits for an exec under way in the same process.
+
+        That waits for its process's other threads to be gone, and those that are traced for us.
+        """
+        over = threading.Event()
+
+        def reap() -> None:
+            while not over.wait(REAP_S):
+                self._take_news()
+
+        helper = threading.Thread(target=reap, daemon=True)
+        try:
+            helper.start()
+        except RuntimeError as error:  # the box has as many threads as it may have
+            raise StepError(f"a process with several threads was not stopped: {error}") from error
+        self._is_helped = True
+        try:
+            yield
+        finally:
+            over.set()
+            helper.join()
+            self._is_helped = False
+
+
+def _next_told() -> os.waitid_result | None:
+    try:
+        return os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return None
+
+
+def _is_child(pid: int) -> bool:
+    """Whether this is a child of this process, and no thread of one."""
+    try:
+        group, parent, _ = proc.identity(f"/proc/{pid}")
+    except OSError:
+        return False
+    return (group, parent) == (pid, os.getpid())
+
+
+def _interrupt(folder: str, thread: int) -> None:
+    """Trace a thread, and have it stop as soon as it would run its program's code.
+
+    Raises:
+        StepError: it may not be traced.
+    """
+    for _ in range(2):  # in between an exec can have given its number to another
+        code = ptrace(PTRACE_SEIZE, thread, OPTIONS)
+        if code == 0:
+            ptrace(PTRACE_INTERRUPT, thread)
+        if code in (0, errno.ESRCH):
+            return
+        try:
+            is_over = proc.stat(folder)[0] in (b"Z", b"X")
+            if is_over or proc.identity(folder)[2] == os.getpid():
+                return  # it is traced from its birth on
+        except OSError:
+            return
+    raise StepError(f"a process may not be traced ({errno.errorcode.get(code, code)})")
+
+
+def _waits_for_child(folder: str) -> bool:
+    """Whether a traced thread waits in the kernel for its child of a vfork, which is stopped.
+
+    Raises:
+        OSError: it has ended, or the kernel does not tell.
+    """
+    if proc.identity(folder)[2] != os.getpid():
+        return False
+    with open(f"{folder}/syscall", encoding="ascii") as file:
+        number, *arguments = file.read().split()
+    return number == VFORK or (number == CLONE and bool(int(arguments[0], 16) & CLONE_VFORK))
