@@ -85,11 +85,12 @@ class Door:
             SandboxError: nothing of it could be committed; it says why.
         """
         try:
-            return commit(
+            done = commit(
                 changes, self.load_names(), self.store, label=label, stage=stage, shown=self.shown
             )
         except (CommitError, OSError) as error:
             raise SandboxError(_nothing(error)) from error
+        return replace(done, changed=changes.changes) if stage else done
 
 
 def _nothing(error: Exception) -> str:

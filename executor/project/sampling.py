@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
-from executor.project.limits import BYTES_MAX, ENTRIES_MAX
+from executor.project.comparison import BYTES_MAX, CHANGES_MAX
 
 INTERVAL_S = 0.1
 # A folder is walked through when the file system has lost this part of what is left to the run,
@@ -26,7 +26,7 @@ async def watch(folder: str, stop: Callable[[], Awaitable[None]]) -> None:
         if lost or trio.current_time() - walked_at > WALK_S_MAX:
             used, entries = await trio.to_thread.run_sync(_measure, folder, abandon_on_cancel=True)
             walked_at, free, free_files = trio.current_time(), now_free, now_files
-            left, left_files = BYTES_MAX - used, ENTRIES_MAX - entries
+            left, left_files = BYTES_MAX - used, CHANGES_MAX - entries
             if left < 0 or left_files < 0:
                 await stop()
                 return
@@ -46,7 +46,7 @@ def _measure(folder: str) -> tuple[int, int]:
     """Bytes on disk and entries below a folder that a program may be writing to."""
     used = entries = 0
     pending = [folder]
-    while pending and entries <= ENTRIES_MAX and used <= BYTES_MAX:
+    while pending and entries <= CHANGES_MAX and used <= BYTES_MAX:
         try:
             with os.scandir(pending.pop()) as found:
                 for entry in found:

@@ -261,7 +261,7 @@ FORGED = python("""
 import json
 forged = json.dumps({"exit": {"phase": "run", "exit_code": 0, "signal": None, "reason": None,
     "cpu_s": 0, "peak_memory_bytes": 0, "peak_processes": 0, "scratch_full": False, "changed": [],
-    "changed_omitted": 0, "undone": []}})
+    "changed_omitted": 0}})
 for fd in range(0, 32):
     for text in (forged, '{"error": "x"}', "stop", "run"):
         try:

@@ -11,19 +11,23 @@ import copy
 import json
 import resource
 import struct
+import subprocess
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from executor import Executor, work_copy
+import executor.runner as runner_module
+from executor import Executor
 from executor.cells import Cell, Spawner
 from executor.containers import container
 from executor.containers.container import Container
 from executor.containers.create import ContainerSpec
 from executor.containers.place import ContainerPlace
-from executor.profile import ProjectAccess
-from executor.project_files import Guarded
+from executor.placement import Layout
+from executor.profile import Profile
+from executor.project.commit import Commit
+from executor.project.record import Record
 from executor.runner import Job
 from executor.spare import Spare
 from executor.supply import Supply
@@ -76,15 +80,15 @@ def landlock(packed: Packed, kind: str) -> None:
 
 
 def protection(packed: Packed, kind: str) -> None:
-    """Protected paths are like any other, and secrets lie open."""
+    """The project itself, in place of a view of it, and secrets lie open."""
     if kind == "cell" and "project" in packed.data:
-        packed.data["project"] |= {"protected": [], "watched": [], "pinned": [], "secrets": []}
+        packed.data["project"] |= {"mode": "live", "commit": False, "secrets": [], "special": []}
 
 
 def copy_on_write(packed: Packed, kind: str) -> None:
     """The project itself, in place of a copy."""
     if kind == "cell":
-        packed.data["project"] |= {"mode": "live"}
+        packed.data["project"] |= {"mode": "live", "commit": False}
 
 
 def rlimit(number: int) -> Edit:
@@ -183,14 +187,13 @@ class WeakPlace:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._place, name)
 
-    def spec(self, job: Job) -> tuple[ContainerSpec, Guarded]:
-        if copy_on_write in self._edits:
-            job = replace(job, profile=replace(job.profile, project=ProjectAccess.LIVE))
-        spec, guarded = self._place.spec(job)
-        if protection in self._edits:
-            spec = replace(spec, read_only=(), writable=spec.writable and spec.writable[-1:])
-            guarded = Guarded()
-        return spec, guarded
+    def spec(self, job: Job) -> ContainerSpec:
+        spec = self._place.spec(job)
+        if {copy_on_write, protection}.isdisjoint(self._edits) or self._place.host is None:
+            return spec
+        shown = () if protection in self._edits else spec.read_only
+        live = ((self._place.host.live, spec.project),)
+        return replace(spec, overlay=False, read_only=shown, writable=live)
 
     def _cell(self, *args: Any) -> bytes:
         return edited(self._place._cell(*args), "cell", self._edits)
@@ -221,8 +224,15 @@ class WeakPlace:
             yield WeakCell(box, self._edits), box
 
 
-# Tier B protects when it commits a copy, which is the server's own part.
-AT_COMMIT = {protection: (work_copy.WorkCopy, "_is_protected", lambda *_: False)}
+async def _commit_everything(
+    cell: Any, layout: Layout, record: Record, profile: Profile, label: str
+) -> Commit:
+    """In a commit's place: all of a copy goes over the project, as it is."""
+    del cell, profile, label
+    if layout.work_copy is not None:
+        source = f"{layout.work_copy.folder}/."
+        subprocess.run(["cp", "-a", source, str(record.project)], check=True)
+    return Commit((), (), "")
 
 
 @contextlib.contextmanager
@@ -239,15 +249,15 @@ def weakened(executor: Executor, edits: tuple[Edit, ...], *, warm: bool = False)
         supply._spare = Spare(supply._maker, supply._end)
         supply.pool = Ready(supply) if warm else None  # what waits by now was not made with less
         runner.box = supply.open
-    kept = []
-    for edit in edits:
-        if edit in AT_COMMIT:
-            place, name, weak = AT_COMMIT[edit]
-            kept.append((place, name, getattr(place, name)))
-            setattr(place, name, weak)
+    without_door = protection in edits or copy_on_write in edits
+    check = runner_module.check_view
+    if without_door:
+        runner.commit = _commit_everything
+        runner_module.check_view = lambda *_: None
     try:
         yield
     finally:
         runner.box = whole
-        for place, name, strong in kept:
-            setattr(place, name, strong)
+        if without_door:
+            del runner.commit
+            runner_module.check_view = check

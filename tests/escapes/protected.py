@@ -57,6 +57,13 @@ def _as_it_was(*but: str) -> Callable[[Arena, Result], None]:
     return check
 
 
+def _linked_by_itself(arena: Arena, result: Result) -> None:
+    """A link to what tools obey has become a file of its own, by which nobody writes to it."""
+    _as_it_was("alias")(arena, result)
+    alias, original = arena.project / "alias", arena.project / ".mcp.json"
+    assert not alias.exists() or not alias.samefile(original)
+
+
 def _changed(*paths: str) -> Callable[[Arena, Result], None]:
     """The control's proof: without the protection these paths do change."""
 
@@ -213,8 +220,9 @@ echo planted
 """)
 
 
-def _nested_repository_is_undone(arena: Arena, result: Result) -> None:
-    assert "sub/.git" in result.undone_paths, result.undone_paths
+def _nested_repository_is_held(arena: Arena, result: Result) -> None:
+    held = [left.path for left in result.not_committed if left.kind == "held"]
+    assert "sub/.git" in held, result.not_committed
     assert not (arena.project / "sub" / ".git").exists()
 
 
@@ -301,32 +309,36 @@ async def _supervisor_is_outlived(arena: Arena) -> None:
     for off_now in ((), (off.protection,)):
         result = await arena.run(PLANT_AND_FILL, off_now, profile="build", limits=TIGHT)
         assert (arena.project / ".envrc").exists() is bool(off_now), result.message
-        assert result.undone_paths == (() if off_now else (".envrc",))
+        assert result.status is Status.MEMORY_LIMIT or off_now
         if not off_now and arena.tier == "A":
             scores = await arena.run(shell("cat /proc/self/oom_score_adj"))
             assert int(scores.stdout.text.split()[-1]) >= 700
 
 
-def _claude_protected(packed: Packed, kind: str) -> None:
-    """As if the search for what to protect had found a folder of this name."""
+def _secret_covered(packed: Packed, kind: str) -> None:
+    """As if the search for secrets had found one in a folder of this name."""
     if kind == "cell":
-        packed.data["project"] |= {"protected": [".claude"], "watched": []}
+        packed.data["project"] |= {"secrets": ["folder/secret"]}
 
 
 async def _no_link_is_followed_by_mounts(arena: Arena) -> None:
-    """A run that is going on exchanges a folder for a link while the next one's cell is made."""
-    program = shell("cat .claude/secret; true")
+    """A host program exchanges a folder for a link while the next run's cell is made."""
+    program = shell("cat folder/secret folder/open; true")
     await arena.run(program)  # so that the shell is proven to run
-    claude = arena.project / ".claude"
-    claude.symlink_to(arena.home)
-    result = await arena.run(program, (_claude_protected,), profile="build")
+    elsewhere, folder = arena.tmp_path / "elsewhere", arena.project / "folder"
+    elsewhere.mkdir(mode=0o755)
+    (elsewhere / "secret").write_text("of elsewhere")
+    folder.symlink_to(elsewhere)
+    result = await arena.run(program, (_secret_covered,))
     assert result.status is Status.SANDBOX_ERROR
     assert "symbolic links" in result.message
-    claude.unlink()
-    claude.mkdir()
-    (claude / "secret").write_text("its own")
-    result = await arena.run(program, (_claude_protected,), profile="build")
+    folder.unlink()
+    folder.mkdir()
+    (folder / "secret").write_text("covered")
+    (folder / "open").write_text("its own")
+    result = await arena.run(program, (_secret_covered,))
     assert result.stdout.text.endswith("its own")
+    assert "covered" not in result.stdout.text
 
 
 GIT_CONTROL = Control(("^planted$",), (off.protection,), after=_git_runs_it, status=None)
@@ -343,9 +355,8 @@ ATTACKS = (
                 "^link to its descriptor (ENOENT|EACCES|EXDEV)$",
                 "^link a descriptor E",
                 "^link the script (EXDEV|EPERM|EACCES|EROFS)$",
-                "^link a protected file (EXDEV|EPERM|EACCES)$",
             ),
-            after=_as_it_was(),
+            after=_linked_by_itself,
             controls=(Control(("^link one's own done$",)),),
         ),
         LINKS,
@@ -358,7 +369,7 @@ ATTACKS = (
                 "^link a system file E",
                 "^link a descriptor E",
             ),
-            after=_as_it_was("alias"),
+            after=_linked_by_itself,
             controls=(Control(("^link one's own done$",)),),
         ),
     ),
@@ -366,32 +377,15 @@ ATTACKS = (
         "A60",
         "write paths that host tools obey: hooks, git and shell configuration, editors, agents",
         Stopped(
-            "read-only binds, pinned ancestors, undone afterwards",
-            (
-                "^.git/hooks/pre-commit refused$",
-                "^.git/config refused$",
-                "^.mcp.json refused$",
-                "^.vscode/tasks.json refused$",
-                "^done$",
-            ),
-            after=_as_it_was(),
-            controls=(
-                Control(
-                    ("^.git/config written$", "^.mcp.json written$", "^done$"),
-                    (off.protection,),
-                    after=_changed(*EXISTING),
-                ),
-            ),
+            "a view is written to; what tools obey is never committed",
+            ("^.git/config written$", "^.vscode/tasks.json written$", "^done$"),
+            after=_as_it_was("b", "elsewhere", "linked"),
+            controls=(Control(("^done$",), (off.protection,), after=_changed(*EXISTING[:2])),),
+            by_b="a copy is written to; what tools obey is never committed",
         ),
         WRITE_PROTECTED,
         profile="build",
         setup=_repository,
-        b=Stopped(
-            "a copy is written to; protected paths are not brought over",
-            ("^done$",),
-            after=_as_it_was("b", "elsewhere", "linked"),
-            controls=(Control(("^done$",), (off.protection,), after=_changed(*EXISTING[:2])),),
-        ),
     ),
     Attack(
         "A60 analyze",
@@ -432,34 +426,28 @@ ATTACKS = (
         "A61",
         "rename the parent of a protected path, or exchange it",
         Stopped(
-            "ancestors are mount points",
-            ("busy", "^exchange -1 16$", "^done$"),
-            after=_as_it_was(),
-            controls=(Control(("^done$",), (off.protection,), after=_changed("moved")),),
-        ),
-        RENAME_PARENT,
-        profile="build",
-        setup=_repository,
-        b=Stopped(
-            "a copy is written to; protected paths are not brought over",
+            "a view is written to; a repository is committed as one unit, hooks never",
             ("^done$",),
             after=_hooks_stand,
             controls=(Control(("^done$",), (off.protection,), after=_changed(".git/config")),),
         ),
+        RENAME_PARENT,
+        profile="build",
+        setup=_repository,
     ),
     Attack(
         "A62",
         ".git as a worktree's file, .git/hooks as a link",
-        Stopped("protected in every form, and every command works"),
+        Stopped("never committed in any form, and every command works"),
         scenario=_worktrees_work_and_stay_protected,
     ),
     Attack(
         "A63",
         "a new repository with hooks inside the project",
         Stopped(
-            "undone afterwards, and listed",
+            "held for a person, and named",
             ("^planted$",),
-            after=_nested_repository_is_undone,
+            after=_nested_repository_is_held,
             controls=(Control(("^planted$",), (off.protection,), after=_git_runs_it),),
         ),
         NESTED_REPOSITORY,
@@ -470,7 +458,7 @@ ATTACKS = (
         "X12",
         "a .git file that points at a repository with a command in its configuration",
         Stopped(
-            "protected, existing or not",
+            "a new repository is held whole; what git obeys is never committed",
             ("^planted$",),
             after=_git_runs_nothing,
             controls=(GIT_CONTROL,),
@@ -483,7 +471,7 @@ ATTACKS = (
         "X13",
         "the project itself made a bare repository with a command in its configuration",
         Stopped(
-            "protected, existing or not",
+            "a new repository is held whole; what git obeys is never committed",
             ("^planted$",),
             after=_git_runs_nothing,
             controls=(GIT_CONTROL,),
@@ -496,7 +484,7 @@ ATTACKS = (
         "X14",
         "a repository where there was none, with hooks and commands",
         Stopped(
-            "undone afterwards", ("^planted$",), after=_git_runs_nothing, controls=(GIT_CONTROL,)
+            "held for a person", ("^planted$",), after=_git_runs_nothing, controls=(GIT_CONTROL,)
         ),
         NEW_REPOSITORY,
         profile="build",
@@ -506,7 +494,7 @@ ATTACKS = (
         "X15",
         "the hooks and configuration of a repository inside the project",
         Stopped(
-            "protected at any depth",
+            "never committed, at any depth",
             ("^planted$",),
             after=_git_runs_nothing,
             controls=(GIT_CONTROL,),
@@ -519,7 +507,7 @@ ATTACKS = (
         "X23",
         "tell git that a repository's configuration lies elsewhere (commondir)",
         Stopped(
-            "protected, existing or not",
+            "a new repository is held whole; what git obeys is never committed",
             ("^planted$",),
             after=_git_runs_nothing,
             controls=(GIT_CONTROL,),
@@ -531,14 +519,14 @@ ATTACKS = (
     Attack(
         "X24",
         "a bare repository that comes into being over two runs",
-        Stopped("undone afterwards, whatever of it is new"),
+        Stopped("what makes a folder a repository is held, whatever of it is new"),
         scenario=_no_repository_comes_bit_by_bit,
     ),
     Attack(
         "X25",
         "hooks in a folder of the project that a link or the configuration leads to",
         Stopped(
-            "read-only binds also of what protected paths lead to",
+            "what links and configuration lead to is never committed, either",
             ("^planted$",),
             after=_git_runs_nothing,
             controls=(GIT_CONTROL,),
@@ -549,11 +537,9 @@ ATTACKS = (
     ),
     Attack(
         "X27",
-        "have the kernel end the supervisor, so that nobody puts protected paths back",
+        "have the kernel end the supervisor, so that nobody judges what is left",
         Stopped(
-            "programs are ended first, and another cell puts back what a lost one left",
-            by_b="a copy is written to, which is not brought over then",
-            by_c="programs are ended first, and another container puts back what a lost one left",
+            "nothing of a run is committed whose supervisor did not see it end",
         ),
         scenario=_supervisor_is_outlived,
     ),

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import executor.session
 from executor import Limits, Status
 
 pytestmark = pytest.mark.tier_a
@@ -302,8 +301,7 @@ for _ in range(8): threading.Thread(target=ask).start()
     assert result.status is Status.TIMED_OUT
 
 
-async def test_a_session_renames_in_any_call(project, run, monkeypatch):
-    monkeypatch.setattr(executor.session, "live", lambda profile: profile)
+async def test_a_session_renames_in_any_call(project, run):
     plant(project)
     code = "import os; os.rename('src', 'lib'); print(sorted(os.listdir('lib')))"
     first = await run("python", "print(1)", session="one")
@@ -311,6 +309,14 @@ async def test_a_session_renames_in_any_call(project, run, monkeypatch):
     third = await run("shell", "mv -T lib src; mv -T src/inner inner; ls", session="one")
     assert [first.stdout.text, third.stdout.text] == ["1\n", "inner\nsrc\n"], third.stderr.text
     assert "'inner'" in second.stdout.text, second.stderr.text
+
+
+async def test_a_session_renames_what_it_made_in_an_earlier_view(project, run):
+    plant(project)
+    await run("shell", "mkdir mine; touch mine/file", session="one")
+    (project / "of the host").mkdir()  # so that the view is renewed
+    code = "import os; os.rename('mine', 'yours'); print(os.listdir('yours'))"
+    assert (await run("python", code, session="one")).stdout.text == "['file']\n"
 
 
 async def test_the_steps_of_a_compiled_program_rename(project, run_or_skip):
