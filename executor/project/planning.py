@@ -16,6 +16,7 @@ from executor.project.record import state_of
 from executor.project.tree import Tree, split
 from executor.project.walking import FOLDER_FLAGS, walk
 
+SPECIAL_BITS = 0o7000
 Present = dict[str, os.stat_result | None]
 
 
@@ -119,7 +120,7 @@ class Planning:
         )
         if left is not None:
             self.left[path] = left
-        elif change.kind == "folder" and change.change != "deleted" and not _is_folder(info):
+        elif _makes_folder(change, info) and path not in self.done:
             self.new_folders.add(path)
 
     def _is_left_folder(self, folder: str) -> bool:
@@ -237,7 +238,8 @@ class Planning:
     def _is_as_left(self, change: Change, info: os.stat_result) -> bool:
         """Whether someone else brought about what the run did."""
         if change.kind == "file":
-            is_alike = stat.S_ISREG(info.st_mode) and info.st_size == change.size
+            seen = (stat.S_IFREG | change.mode, change.size)
+            is_alike = (info.st_mode & ~SPECIAL_BITS, info.st_size) == seen
             return is_alike and same_content(
                 self.contents, self.project, change.path, state_of(info)
             )
@@ -284,6 +286,10 @@ class Planning:
                 hollow.add(folder)
             elif change.change != "deleted":
                 full.add(folder)
+
+
+def _makes_folder(change: Change, info: os.stat_result | None) -> bool:
+    return change.kind == "folder" and change.change != "deleted" and not _is_folder(info)
 
 
 def plan(changes: ChangeSet, rules: Rules) -> Plan:
