@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from executor.project.changes import Change, ChangeSet, LeftOut
+from executor.project.apply import apply
 from executor.project.judging import NameJudge
+from executor.project.manifest import Change, ChangeSet, LeftOut
 from executor.project.outcome import Commit, CommitError
+from executor.project.plan import Plan
+from executor.project.planning import Rules, plan
 from executor.project.store import Store
 
 __all__ = ["Change", "Commit", "CommitError", "LeftOut", "commit"]
 
 
-def commit(
+def commit(  # noqa: PLR0913 - all of it is what one run says of itself
     changes: ChangeSet,
     names: NameJudge,
     store: Store,
@@ -30,4 +33,56 @@ def commit(
         CommitError: the project can't be written, is busy, or there is too much. Nothing of the
             changes is applied then.
     """
-    raise NotImplementedError
+    if not changes.changes:
+        return Commit((), changes.refused, "")
+    with store.committing(changes.record.project):
+        if stage:
+            name = store.keep(changes, changes.changes, (), label, staged=True)
+            return Commit((), changes.refused, name)
+        return _commit(changes, plan(changes, Rules(names, shown)), store, label)
+
+
+def _commit(changes: ChangeSet, planned: Plan, store: Store, label: str) -> Commit:
+    """Keep what waits, then apply the rest; what came between is kept, too."""
+    name = _keep(changes, planned.kept, planned.left_out, store, label)
+    try:
+        late = apply(
+            planned,
+            changes.contents,
+            store.journals(planned.project),
+            all_or_nothing=False,
+        )
+    except BaseException:
+        if name:
+            store.drop(name)
+        raise
+    left_out = (*planned.left_out, *late)
+    missed = {left.path for left in late}
+    if any(left.kind == "conflict" for left in late):
+        waiting = (*planned.kept, *(c for c in planned.changes if c.path in missed))
+        name, earlier = _keep(changes, waiting, left_out, store, label), name
+        if earlier:
+            store.drop(earlier)
+    applied = tuple(change for change in planned.changes if change.path not in missed)
+    return Commit(told(applied), left_out, name)
+
+
+def _keep(
+    changes: ChangeSet,
+    kept: Sequence[Change],
+    left_out: Sequence[LeftOut],
+    store: Store,
+    label: str,
+) -> str:
+    """The id of what is kept, empty where nothing is."""
+    return store.keep(changes, kept, left_out, label, staged=False) if kept else ""
+
+
+def told(applied: Sequence[Change]) -> tuple[Change, ...]:
+    """Changes that say something: not the times of folders whose entries changed."""
+    touched = {change.path.rpartition("/")[0] for change in applied}
+    return tuple(
+        change
+        for change in applied
+        if not (change.kind == "folder" and change.change == "times" and change.path in touched)
+    )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from executor.project.changes import Change, LeftOut
+from executor.project.manifest import Change, LeftOut
 
 
 class CommitError(OSError):
-    """Nothing was brought in: the project can't be written, or there is too much; says what helps."""
+    """Nothing was brought in: the project can't be written, or it is too much; `hint` says what helps."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)

@@ -1,0 +1,118 @@
+"""The steps of a plan, in their order, and where contents are prepared for them."""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import dataclass
+
+from executor.project.manifest import Change
+from executor.project.operations import Operation
+from executor.project.plan import Plan
+from executor.project.record import is_below, state_of
+from executor.project.tree import in_tree_order, split
+
+SPECIAL_BITS = 0o7000
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """A change whose content is written to `place`, a relative path, before anything else."""
+
+    change: Change
+    place: str
+    unit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """All that a commit does: preparations, then steps."""
+
+    preparations: tuple[Preparation, ...]
+    operations: tuple[Operation, ...]
+
+
+def arrange(plan: Plan, token: str) -> Arrangement:
+    """Put what a plan needs in order; `token`, which nobody can guess, names what is temporary."""
+    return _Arranging(plan, token).result()
+
+
+class _Arranging:
+    def __init__(self, plan: Plan, token: str) -> None:
+        self.plan = plan
+        self.token = token
+        self.preparations: list[Preparation] = []
+        self.puts: list[Operation] = []
+        self.deletions: list[Operation] = []
+        self.attributes: dict[str, Operation] = {}
+        self.touched: set[str] = set()
+        self.new_top = self.new_place = ""
+        self.replaced = {c.path for c in plan.changes if _replaces_a_folder(c)}
+
+    def result(self) -> Arrangement:
+        for change in self.plan.changes:
+            if self.new_top and change.path.startswith(self.new_top):
+                place = self.new_place + change.path[len(self.new_top) :]
+                self.preparations.append(Preparation(change, place, self._unit(change.path)))
+            else:
+                self._arrange(change)
+        deepest_first = sorted(
+            self.deletions, key=lambda each: in_tree_order(each.path), reverse=True
+        )
+        makes_way = [each for each in deepest_first if is_below(each.path, self.replaced)]
+        others = [each for each in deepest_first if not is_below(each.path, self.replaced)]
+        phases = self.plan.phases
+        self.puts.sort(key=lambda each: phases.get(each.path, 0))
+        self._keep_times_of_folders()
+        # Setting the times of one folder changes no other's: any order does.
+        steps = (*makes_way, *self.puts, *others, *self.attributes.values())
+        return Arrangement(tuple(self.preparations), steps)
+
+    def _arrange(self, change: Change) -> None:
+        path, unit = change.path, self._unit(change.path)
+        info = self.plan.present[path]
+        expected = state_of(info) if info else None
+        folder, _ = split(path)
+        if change.change == "deleted":
+            self.touched.add(folder)
+            self.deletions.append(Operation("delete", path, change.kind, expected, unit=unit))
+            return
+        is_folder_there = info is not None and stat.S_ISDIR(info.st_mode)
+        if (change.kind == "folder" and is_folder_there) or change.change in ("mode", "times"):
+            special = info.st_mode & SPECIAL_BITS if info and is_folder_there else 0
+            self.attributes[path] = Operation(
+                "attributes",
+                path,
+                change.kind,
+                expected,
+                mode=change.mode | special if change.kind != "link" else -1,
+                mtime_ns=change.mtime_ns,
+                xattrs=change.xattrs if change.kind != "link" else None,
+                unit=unit,
+            )
+            return
+        self.touched.add(folder)
+        temporary = f".ctxmode-{self.token}-{len(self.puts)}"
+        place = f"{folder}/{temporary}" if folder else temporary
+        self.preparations.append(Preparation(change, place, unit))
+        if path in self.replaced:
+            self.deletions.append(Operation("delete", path, "folder", expected, unit=unit))
+        self.puts.append(Operation("put", path, change.kind, expected, temporary, unit=unit))
+        if change.kind == "folder":
+            self.new_top, self.new_place = f"{path}/", f"{place}/"
+
+    def _unit(self, path: str) -> int:
+        return self.plan.units.get(path, 0)
+
+    def _keep_times_of_folders(self) -> None:
+        """Have folders whose entries change show the times that the view's had."""
+        for path in self.touched - {each.path for each in self.deletions}:
+            was = self.plan.states.get(path)
+            mtime_ns = was.mtime_ns if was else self.plan.top_mtime_ns if not path else -1
+            if path not in self.attributes and mtime_ns >= 0:
+                self.attributes[path] = Operation("attributes", path, "folder", mtime_ns=mtime_ns)
+
+
+def _replaces_a_folder(change: Change) -> bool:
+    before = change.before
+    is_other = change.change != "deleted" and change.kind != "folder"
+    return is_other and before is not None and stat.S_ISDIR(before.mode)

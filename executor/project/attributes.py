@@ -1,0 +1,57 @@
+"""Extended attributes that a program may give its files: those of its own name space."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+Attributes = tuple[tuple[str, bytes], ...]
+_OVERLAYS = "user.overlay."
+OPAQUE = ("user.overlay.opaque", "trusted.overlay.opaque")
+# An upper layer that lies elsewhere, or is only half there, is none that we can read.
+UNREADABLE = ("overlay.redirect", "overlay.metacopy")
+
+
+def attributes(place: int | str) -> Attributes:
+    """Those of an open file, or of a path that is no link, in order; none where there are none."""
+    try:
+        names = os.listxattr(place)
+    except OSError:
+        return ()
+    if not names:
+        return ()
+    own = sorted(n for n in names if n.startswith("user.") and not n.startswith(_OVERLAYS))
+    return tuple((name, os.getxattr(place, name)) for name in own)
+
+
+def set_attributes(place: int | str, wanted: Attributes) -> None:
+    """Give a file, which is no link, just these; a file system without them goes without."""
+    present = dict(attributes(place))
+    if not present and not wanted:
+        return
+    try:
+        for name, value in wanted:
+            if present.pop(name, None) != value:
+                os.setxattr(place, name, value)
+        for name in present:
+            os.removexattr(place, name)
+    except OSError:
+        return
+
+
+def is_opaque(descriptor: int) -> bool:
+    """Whether a folder of an upper layer hides all that lies below it.
+
+    Raises:
+        OSError: it is more than a plain upper folder.
+    """
+    try:
+        names = os.listxattr(descriptor)
+    except OSError as error:
+        if error.errno == errno.ENOTSUP:
+            return False
+        raise
+    values = {os.getxattr(descriptor, name) for name in OPAQUE if name in names}
+    if values - {b"y"} or any(name.endswith(UNREADABLE) for name in names):
+        raise OSError(errno.EUCLEAN, "the upper layer is not whole in itself")
+    return bool(values)

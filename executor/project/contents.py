@@ -1,0 +1,60 @@
+"""What is in a file, compared or summed up, whatever else is done to it meanwhile."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+
+from executor.project.record import State, state_of
+from executor.project.tree import Tree
+
+CHUNK_BYTES = 1 << 20
+
+
+def same_content(here: Tree, there: Tree, path: str, was: State) -> bool:
+    """Whether a file has the same bytes in two trees; not where `there` is not as it `was`."""
+    try:
+        one = here.open(path)
+    except OSError:
+        return False
+    try:
+        other = there.open(path)
+    except OSError:
+        os.close(one)
+        return False
+    try:
+        if state_of(os.fstat(other)) != was:
+            return False
+        while chunk := os.read(one, CHUNK_BYTES):
+            if _read_exactly(other, len(chunk)) != chunk:
+                return False
+        return not os.read(other, 1)
+    finally:
+        os.close(one)
+        os.close(other)
+
+
+def _read_exactly(descriptor: int, size: int) -> bytes:
+    data = os.read(descriptor, size)
+    while len(data) < size and (more := os.read(descriptor, size - len(data))):
+        data += more
+    return data
+
+
+def digest(tree: Tree, path: str, kind: str = "sha256", preamble: bytes = b"") -> str:
+    """The digest of a regular file in hexadecimal, of a preamble and its content.
+
+    Raises:
+        OSError: it is no regular file, or can't be read.
+    """
+    descriptor = tree.open(path)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(f"not a regular file: {path!r}")
+        made = hashlib.new(kind, preamble, usedforsecurity=kind == "sha256")
+        while chunk := os.read(descriptor, CHUNK_BYTES):
+            made.update(chunk)
+        return made.hexdigest()
+    finally:
+        os.close(descriptor)

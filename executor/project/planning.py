@@ -1,0 +1,310 @@
+"""Deciding of each change whether it is applied, and why not, before anything is touched."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from executor.project.contents import same_content
+from executor.project.judging import NameJudge, Row
+from executor.project.links import Links
+from executor.project.manifest import Change, ChangeSet, LeftOut
+from executor.project.plan import Plan
+from executor.project.record import state_of
+from executor.project.tree import Tree, split
+from executor.project.walking import FOLDER_FLAGS, walk
+
+SPECIAL_BITS = 0o7000
+Present = dict[str, os.stat_result | None]
+
+
+def none_was_there(change: Change) -> bool:
+    """Say of no content that the project's repositories had it before."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """What a person has agreed to: held changes, never ones by exact name, whose side to take."""
+
+    exactly: frozenset[str] = frozenset()
+    theirs: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What decides: the table of names, what links may lead to, a person's consent if there is."""
+
+    names: NameJudge
+    shown: Sequence[str] = ()
+    consent: Consent | None = None
+    was_there: Callable[[Change], bool] = none_was_there
+
+
+@dataclass(slots=True)
+class Planning:
+    """Goes through the changes once, folders first."""
+
+    changes: ChangeSet
+    rules: Rules
+    contents: Tree
+    project: Tree
+    present: Present = field(default_factory=dict)
+    left: dict[str, LeftOut | None] = field(default_factory=dict)  # None: with its folder
+    done: set[str] = field(default_factory=set)  # as the run left it already
+    new_folders: set[str] = field(default_factory=set)
+    _hidden: dict[str, bool] = field(default_factory=dict)
+
+    def plan(self) -> Plan:
+        """The whole of it."""
+        links = self._links()
+        for change in self.changes.changes:
+            self._decide(change, links)
+        self._leave_replaced_folders()
+        self._leave_hollow_folders()
+        return self._result()
+
+    def _result(self) -> Plan:
+        all_changes = self.changes.changes
+        applied = tuple(
+            c for c in all_changes if c.path not in self.left and c.path not in self.done
+        )
+        told = tuple(left for left in self.left.values() if left is not None)
+        waits = tuple(c for c in all_changes if c.path in self.left and self._may_wait(c))
+        record = self.changes.record
+        top = os.fstat(self.changes.contents).st_mtime_ns
+        return Plan(
+            record.project,
+            applied,
+            {change.path: self.present[change.path] for change in applied},
+            record.states,
+            top,
+            (*self.changes.refused, *told),
+            waits,
+        )
+
+    def _may_wait(self, change: Change) -> bool:
+        """Whether a person may still decide on it."""
+        left = self.left[change.path]
+        return left is None or left.kind not in ("refused", "kept")
+
+    def _links(self) -> Links:
+        made = {c.path: c for c in self.changes.changes}
+
+        def link_at(path: str) -> str | None:
+            change = made.get(path)
+            if change is not None and change.change != "times":
+                return change.target if change.change != "deleted" and change.target else None
+            try:
+                return self.project.target(path)
+            except OSError:
+                return None
+
+        return Links(str(self.changes.record.project), link_at, self.rules.shown)
+
+    def _decide(self, change: Change, links: Links) -> None:
+        path = change.path
+        folder, _ = split(path)
+        info = None if folder in self.new_folders else self.project.info(path)
+        self.present[path] = info
+        if self.left.get(folder, self) is None or self._is_left_folder(folder):
+            self.left[path] = None
+            return
+        left = (
+            self._why_unseen(change)
+            or self._why_by_name(change)
+            or self._why_by_link(change, links)
+            or self._why_conflict(change, info)
+        )
+        if left is not None:
+            self.left[path] = left
+        elif _makes_folder(change, info) and path not in self.done:
+            self.new_folders.add(path)
+
+    def _is_left_folder(self, folder: str) -> bool:
+        """Whether what is to be in a folder can't be, as the folder is not made."""
+        return folder in self.left and not _is_folder(self.present[folder])
+
+    def _why_unseen(self, change: Change) -> LeftOut | None:
+        if not self.is_hidden(change.path):
+            return None
+        if change.change == "deleted":
+            return LeftOut(change.path, "the view did not show it", "kept")
+        return LeftOut(change.path, "the view hides what is there", "refused")
+
+    def is_hidden(self, path: str) -> bool:
+        """Whether the view did not show a path, or a folder that it lies in."""
+        known = self._hidden.get(path)
+        if known is None:
+            folder, _ = split(path)
+            known = path in self.changes.record.hidden or bool(folder and self.is_hidden(folder))
+            self._hidden[path] = known
+        return known
+
+    def _why_by_name(self, change: Change) -> LeftOut | None:
+        row = self.rules.names.judge(change.path)
+        if row is None or change.change == "times":
+            return None
+        return self.by_row(change, row)
+
+    def by_row(self, change: Change, row: Row) -> LeftOut | None:
+        """What a row of the table has to say to a change."""
+        consent, is_never = self.rules.consent, row.verdict == "never"
+        if consent is not None and (not is_never or change.path in consent.exactly):
+            return None
+        if is_never:
+            kind = "kept" if change.change == "deleted" else "never"
+            return LeftOut(change.path, f"{row.obeyed_by} obeys it", kind)
+        if change.kind == "folder":  # what is in it is asked about
+            return None
+        if change.change != "deleted" and self.rules.was_there(change):
+            return None
+        return LeftOut(change.path, f"{row.obeyed_by} obeys it", "held")
+
+    def _why_by_link(self, change: Change, links: Links) -> LeftOut | None:
+        if change.kind != "link" or change.change in ("deleted", "times"):
+            return None
+        why = links.why_refused(change.path, change.target)
+        return LeftOut(change.path, why, "refused") if why else None
+
+    def _why_conflict(self, change: Change, info: os.stat_result | None) -> LeftOut | None:
+        why = self._deletion_conflict(change, info) if change.change == "deleted" else None
+        if change.change == "created":
+            why = self._creation_conflict(change, info)
+        elif change.change != "deleted":
+            why = self._modification_conflict(change, info)
+        if not why:
+            return None
+        consent = self.rules.consent
+        if consent is not None and change.path in consent.theirs and not _is_folder(info):
+            return None
+        return LeftOut(change.path, why, "conflict")
+
+    def _deletion_conflict(self, change: Change, info: os.stat_result | None) -> str:
+        if info is None:
+            self.done.add(change.path)
+        elif not self._is_as_before(change, info):
+            return "the run deleted it; it was changed meanwhile"
+        return ""
+
+    def _creation_conflict(self, change: Change, info: os.stat_result | None) -> str:
+        if info is None:
+            return self._folder_conflict(change)
+        if _is_folder(info) and change.kind == "folder":
+            self.done.add(change.path)
+        elif self._is_as_left(change, info):
+            self.done.add(change.path)
+        else:
+            return "the run created it; something else came there meanwhile"
+        return ""
+
+    def _modification_conflict(self, change: Change, info: os.stat_result | None) -> str:
+        before = change.before
+        if change.kind == "folder" and change.change == "times" and not _is_folder(info):
+            self.done.add(change.path)
+            return ""
+        if info is None:
+            return "the run changed it; it was deleted meanwhile"
+        if self._is_as_before(change, info):
+            if before is not None and stat.S_ISDIR(before.mode) and change.kind != "folder":
+                return self._replacement_conflict(change)
+            return ""
+        if change.change == "modified" and self._is_as_left(change, info):
+            self.done.add(change.path)
+            return ""
+        return "the run changed it; it was changed meanwhile by someone else too"
+
+    def _folder_conflict(self, change: Change) -> str:
+        """Why a new entry has no folder to be in."""
+        folder, _ = split(change.path)
+        if folder not in self.new_folders:
+            try:
+                self.project.folder(folder)
+            except OSError:
+                return "the run created it; its folder was removed meanwhile"
+        return ""
+
+    def _is_as_before(self, change: Change, info: os.stat_result) -> bool:
+        before = change.before
+        if before is None:
+            return False
+        if stat.S_ISDIR(before.mode):
+            is_mode_changed = change.change == "mode" and info.st_mode != before.mode
+            return _is_folder(info) and not is_mode_changed
+        return state_of(info) == before
+
+    def _is_as_left(self, change: Change, info: os.stat_result) -> bool:
+        """Whether someone else brought about what the run did."""
+        if change.kind == "file":
+            seen = (stat.S_IFREG | change.mode, change.size)
+            is_alike = (info.st_mode & ~SPECIAL_BITS, info.st_size) == seen
+            return is_alike and same_content(
+                self.contents, self.project, change.path, state_of(info)
+            )
+        if change.kind == "link" and stat.S_ISLNK(info.st_mode):
+            return self.project.target(change.path) == change.target
+        return False
+
+    def _replacement_conflict(self, change: Change) -> str:
+        """Why a folder can't give way to a file: something in it stays."""
+        goes = {c.path for c in self.changes.changes if c.change == "deleted"} - self.left.keys()
+        found: list[str] = []
+        for folder in walk(self.project.folder(change.path), lambda _: not found, found.append):
+            for entry in folder.entries:
+                path = f"{change.path}/{folder.prefix}{entry.name}"
+                if path not in goes or self.is_hidden(path) or self.rules.names.judge(path):
+                    found.append(path)
+        return "the run replaced a folder in which something stays" if found else ""
+
+    def _leave_replaced_folders(self) -> None:
+        """Leave a folder whole that was to give way to something else, and can't."""
+        replaced = ""
+        for change in self.changes.changes:
+            before = change.before
+            if before is not None and stat.S_ISDIR(before.mode) and change.kind != "folder":
+                replaced = change.path
+                if self._stays_below(replaced) and replaced not in self.left:
+                    self.left[replaced] = LeftOut(
+                        replaced, "the run replaced a folder in which something stays", "conflict"
+                    )
+            elif replaced in self.left and change.path.startswith(f"{replaced}/"):
+                self.left.setdefault(change.path, None)
+
+    def _stays_below(self, path: str) -> bool:
+        return any(each.startswith(f"{path}/") for each in self.left)
+
+    def _leave_hollow_folders(self) -> None:
+        """Leave out new folders that would be empty only because what is in them is left out."""
+        full, hollow = set(), set()
+        for change in reversed(self.changes.changes):
+            path, (folder, _) = change.path, split(change.path)
+            if path in hollow and path not in full and path in self.new_folders:
+                self.left.setdefault(path, None)
+            if path in self.left and change.change != "deleted":
+                hollow.add(folder)
+            elif change.change != "deleted":
+                full.add(folder)
+
+
+def _makes_folder(change: Change, info: os.stat_result | None) -> bool:
+    return change.kind == "folder" and change.change != "deleted" and not _is_folder(info)
+
+
+def plan(changes: ChangeSet, rules: Rules) -> Plan:
+    """Decide on every change.
+
+    Raises:
+        OSError: the project or the contents can't be read.
+    """
+    top = os.open(changes.record.project, FOLDER_FLAGS)
+    try:
+        with Tree(changes.contents) as contents, Tree(top) as project:
+            return Planning(changes, rules, contents, project).plan()
+    finally:
+        os.close(top)
+
+
+def _is_folder(info: os.stat_result | None) -> bool:
+    return info is not None and stat.S_ISDIR(info.st_mode)
