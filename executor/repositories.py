@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from kb.plain_files import open_plain
 
 ANYWHERE = Path("/")
-# See gitrepository-layout(5). `commondir` names another folder whose configuration is read.
-PROTECTED_IN_GIT = (
-    "hooks",
-    "config",
-    "config.worktree",
-    "commondir",
-    "modules",
-    "info/attributes",
-)
-PROTECTED_IN_WORKTREE = ("commondir", "config.worktree")
 # A bare repository's own folder has a HEAD, and one of these: where `objects` lies elsewhere,
 # `commondir` says where.
 BARE_PARTS = frozenset({"objects", "commondir"})
-MARKS = BARE_PARTS | {".git", "HEAD"}
 CONFIGURATIONS = ("config", "config.worktree")
 CONFIGURATION_BYTES_MAX = 1 << 20
 # git-config(1): core.hooksPath, include.path, includeIf.*.path; a program's `path` no less.
@@ -34,23 +23,11 @@ _LEADS_ON = re.compile(
 _WORKTREE = re.compile(r'^[ \t]*worktree[ \t]*=[ \t]*"?(.*?)"?[ \t]*$', re.I | re.M)
 
 
-def obeyed(project: Path, git: str) -> Iterator[str]:
-    """Paths of one repository, existing or not, that say what git runs; relative as `git` is."""
-    if not (project / git).is_dir():
-        # Missing; or a file, as in a worktree or submodule, that says where the repository is.
-        yield git
-        return
-    if (project / git).is_symlink():
-        yield git
-    inside = [*PROTECTED_IN_GIT]
-    for worktree in sorted(_names(project / git / "worktrees")):
-        inside += [f"worktrees/{worktree}/{path}" for path in PROTECTED_IN_WORKTREE]
-    yield from (os.path.normpath(f"{git}/{path}") for path in inside)
-    yield from _led_to(project, git)
+def configured(project: Path, git: str) -> Iterator[str]:
+    """Absolute paths in the project that a repository's configuration names, existing or not.
 
-
-def _led_to(project: Path, git: str) -> Iterator[str]:
-    """What the configuration names in the project: folders of hooks, more configuration."""
+    Folders of hooks, and more configuration. `git` is relative to the project.
+    """
     top = str(project)
     pending = [os.path.join(top, git, name) for name in CONFIGURATIONS]
     met = set(pending)
@@ -63,7 +40,7 @@ def _led_to(project: Path, git: str) -> Iterator[str]:
             if path not in met and path.startswith(f"{top}/"):
                 met.add(path)
                 pending.append(path)
-                yield os.path.relpath(path, top)
+                yield path
 
 
 def _text(path: str) -> str:
@@ -72,34 +49,6 @@ def _text(path: str) -> str:
             return file.read(CONFIGURATION_BYTES_MAX).decode("utf-8", "replace")
     except OSError:  # missing, a folder of hooks, or what never ends
         return ""
-
-
-def _names(folder: Path) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
-
-
-def is_made_dangerous(path: str, existed: Container[str], exists: Container[str]) -> bool:
-    """Whether a path, changed or made, would have git run something that it would not have run.
-
-    `existed` and `exists` are the project's paths before and after.
-    """
-    parts = path.split("/")
-    if ".git" in parts:
-        at = parts.index(".git") + 1
-        inside = "/".join(parts[at:])
-        new = "/".join(parts[:at]) not in existed
-        protected = any(inside == p or inside.startswith(f"{p}/") for p in PROTECTED_IN_GIT)
-        return new or protected or not inside
-    beside = path[: -len(parts[-1])]
-    return _is_bare(beside, exists) and not _is_bare(beside, existed)
-
-
-def _is_bare(beside: str, paths: Container[str]) -> bool:
-    """Whether git takes a folder for a repository: its configuration may come later."""
-    return f"{beside}HEAD" in paths and any(f"{beside}{part}" in paths for part in BARE_PARTS)
 
 
 def linked(project: Path) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from executor.model import ChangedFile, NotCommitted, Result
 from executor.project import record
 from executor.project.changes import Change, ChangeSet, of_upper
 from executor.project.commit import Commit, CommitError, commit
+from executor.project.obeyed import Obeyed
 from executor.project_files import guarded
 
 if TYPE_CHECKING:
@@ -85,8 +86,9 @@ class Door:
             SandboxError: nothing of it could be committed; it says why.
         """
         try:
+            names = Obeyed(self.load_names(), changes.record)
             done = commit(
-                changes, self.load_names(), self.store, label=label, stage=stage, shown=self.shown
+                changes, names, self.store, label=label, stage=stage, shown=self.shown
             )
         except (CommitError, OSError) as error:
             raise SandboxError(_nothing(error)) from error

@@ -24,7 +24,7 @@ from tests.escapes.attack import (
     python,
     shell,
 )
-from tests.escapes.layers_off import Packed
+from tests.escapes.layers_off import Edit, Packed
 from tests.escapes.secrets import _repository, _state
 from tests.escapes.server import in_a_server
 
@@ -315,28 +315,32 @@ async def _supervisor_is_outlived(arena: Arena) -> None:
             assert int(scores.stdout.text.split()[-1]) >= 700
 
 
-def _secret_covered(packed: Packed, kind: str) -> None:
-    """As if the search for secrets had found one in a folder of this name."""
-    if kind == "cell":
-        packed.data["project"] |= {"secrets": ["folder/secret"]}
+def _covered(path: str) -> Edit:
+    """As if the search for secrets had found one of this name."""
+
+    def edit(packed: Packed, kind: str) -> None:
+        if kind == "cell":
+            packed.data["project"] |= {"secrets": [path]}
+
+    return edit
 
 
 async def _no_link_is_followed_by_mounts(arena: Arena) -> None:
     """A host program exchanges a folder for a link while the next run's cell is made."""
-    program = shell("cat folder/secret folder/open; true")
+    program = shell("cat folder/secret folder/open 2>/dev/null; true")
     await arena.run(program)  # so that the shell is proven to run
     elsewhere, folder = arena.tmp_path / "elsewhere", arena.project / "folder"
     elsewhere.mkdir(mode=0o755)
     (elsewhere / "secret").write_text("of elsewhere")
     folder.symlink_to(elsewhere)
-    result = await arena.run(program, (_secret_covered,))
+    result = await arena.run(program, (_covered("folder"),))
     assert result.status is Status.SANDBOX_ERROR
     assert "symbolic links" in result.message
     folder.unlink()
     folder.mkdir()
     (folder / "secret").write_text("covered")
     (folder / "open").write_text("its own")
-    result = await arena.run(program, (_secret_covered,))
+    result = await arena.run(program, (_covered("folder/secret"),))
     assert result.stdout.text.endswith("its own")
     assert "covered" not in result.stdout.text
 
