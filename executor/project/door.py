@@ -13,12 +13,12 @@ from executor.model import ChangedFile, NotCommitted, Result
 from executor.project import record
 from executor.project.changes import Change, ChangeSet, of_upper
 from executor.project.commit import Commit, CommitError, commit
-from executor.project.obeyed import Obeyed
+from executor.project.obeyed import in_project
 from executor.project_files import guarded
 
 if TYPE_CHECKING:
     from executor.profile import Profile
-    from executor.project.judging import NameJudge
+    from executor.project.names import Names
     from executor.project.record import Record
     from executor.project.store import Store
     from executor.project_search import ProjectSearch
@@ -35,7 +35,7 @@ class Door:
     """
 
     search: ProjectSearch
-    load_names: Callable[[], NameJudge]
+    load_names: Callable[[], Names]
     store: Store
     shown: Sequence[str] = ()
 
@@ -86,7 +86,7 @@ class Door:
             SandboxError: nothing of it could be committed; it says why.
         """
         try:
-            names = Obeyed(self.load_names(), changes.record)
+            names = in_project(self.load_names(), changes.record)
             done = commit(
                 changes, names, self.store, label=label, stage=stage, shown=self.shown
             )

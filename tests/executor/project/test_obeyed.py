@@ -6,25 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from executor.project.obeyed import Obeyed
+from executor.project.obeyed import in_project
 from executor.project.record import take
 from executor.settings import Settings
 from tests.executor.project_layout import lay_out
 
 
 def verdict(project: Path, path: str) -> str | None:
-    row = Obeyed(Settings().names, take(project, ())).judge(path)
+    row = in_project(Settings().names, take(project, ())).judge(path)
     return row and row.verdict
 
 
 def test_without_links_the_table_alone_decides(project: Path):
-    lay_out(project, "CLAUDE.md", "docs/agents.md")
+    lay_out(project, "CLAUDE.md", "docs/guide.md")
     assert verdict(project, "CLAUDE.md") == "held"
-    assert verdict(project, "docs/agents.md") is None
+    assert verdict(project, "docs/guide.md") is None
 
 
 LINKS = {
-    "CLAUDE.md": ("docs/agents.md", "docs/agents.md", "held"),
+    "CLAUDE.md": ("docs/guide.md", "docs/guide.md", "held"),
     ".vscode": ("tools/editor", "tools/editor/tasks.json", "never"),
     "sub/.envrc": ("../env/rc", "env/rc", "never"),
 }
