@@ -166,6 +166,46 @@ TOOLS = (
         HELD,
     ),
     Danger(
+        "yarn's configuration",
+        "yarn",
+        ".yarnrc.yml",
+        write("own.js", f"require('child_process').execSync('{TOUCH}')")
+        + "echo 'yarnPath: ./own.js' > .yarnrc.yml",
+        "yarn --version",
+        "echo '{}' > package.json",
+        HELD,
+    ),
+    Danger(
+        "yarn's older configuration",
+        "yarn",
+        ".yarnrc",
+        write("own.js", f"require('child_process').execSync('{TOUCH}')")
+        + """echo 'yarn-path "./own.js"' > .yarnrc""",
+        "yarn --version",
+        "echo '{}' > package.json",
+        HELD,
+    ),
+    Danger(
+        "mise, in a folder that the user trusts",
+        "mise",
+        "mise.toml",
+        write("mise.toml", f"""[env]\nOWN = "{{{{ exec(command='{TOUCH}') }}}}\""""),
+        "MISE_TRUSTED_CONFIG_PATHS=$PWD mise env -s bash",
+    ),
+    Danger(
+        "hooks that pre-commit manages",
+        "pre-commit",
+        ".pre-commit-config.yaml",
+        write(
+            ".pre-commit-config.yaml",
+            "repos:\n- repo: local\n  hooks:\n  - {id: own, name: own, language: system, "
+            f"always_run: true, pass_filenames: false, entry: {TOUCH}}}",
+        ),
+        "git add -A; git -c user.name=a -c user.email=a commit --allow-empty -qm b",
+        f"{REPOSITORY}; echo 'repos: []' > .pre-commit-config.yaml; pre-commit install",
+        HELD,
+    ),
+    Danger(
         "vi, where the user reads a project's settings",
         "vi",
         ".exrc",
