@@ -163,9 +163,9 @@ class Names:
         matches: dict[int, list[Pattern]] = {}
         index = self._everywhere
         for at, name in enumerate(names):
-            found = [p for p in index.candidates(name) if p.matches(names, at)]
-            if found:
-                matches[at] = found
+            for pattern in index.candidates(name):
+                if pattern.matches(names, at):
+                    matches.setdefault(at, []).append(pattern)
             if name in _MARKED:
                 if parts[at] not in CONTROL_FOLDERS:
                     return OTHERWISE_SPELT

@@ -11,7 +11,7 @@ from executor.project.name_row import Row, refuse
 _SHELLS: tuple[Row, ...] = (
     *refuse(
         "direnv, on cd",
-        ".envrc .direnv/*.rc .direnv/bin .direnvrc .config/direnv",
+        ".envrc .envrc.* .direnv/*.rc .direnv/bin .direnvrc .config/direnv",
         in_packages=True,
     ),
     *refuse(

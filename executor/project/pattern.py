@@ -63,9 +63,11 @@ class Pattern:
         return all(p.matches(name) for p, name in zip(self.parts, names[at:], strict=False))
 
     @property
-    def rank(self) -> tuple[int, int, bool]:
-        """Of two for one place the longer is meant, that with fewer stars, that of the top."""
-        return len(self.parts), sum(part.is_literal for part in self.parts), self.is_top
+    def rank(self) -> tuple[int, int, int, bool]:
+        """Of two for one place the longer is meant, with fewer stars, more text, at the top."""
+        literals = sum(part.is_literal for part in self.parts)
+        text = sum(len(text) for part in self.parts for text in part.texts)
+        return len(self.parts), literals, text, self.is_top
 
 
 def compile_pattern(

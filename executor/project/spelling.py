@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 
 # What NTFS and Windows drop from the end of a name, and what begins a stream of a file there.
 _DROPPED = ". "
@@ -11,6 +12,7 @@ _SHORT_BASE = 6
 _SHORT_ENDING = 3
 
 
+@lru_cache(maxsize=16_384)  # names of folders come again with each path below them
 def fold(name: str) -> str:
     """The form that all spellings of a name have in common.
 

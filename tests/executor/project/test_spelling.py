@@ -1,0 +1,63 @@
+"""All spellings that a file system or tool takes for one name have one form."""
+
+from __future__ import annotations
+
+import pytest
+
+from executor.project.spelling import fold, short_form
+
+
+@pytest.mark.parametrize(
+    ("spelt", "name"),
+    [
+        (".GIT", ".git"),
+        (".git.", ".git"),
+        (".git . .", ".git"),
+        (".git::$INDEX_ALLOCATION", ".git"),
+        (".g\u200cit", ".git"),  # HFS+ leaves out what joins and parts
+        ("\ufeff.git", ".git"),
+        (".gi\u00adt", ".git"),  # ext4 with casefold leaves out soft hyphens
+        (".gi\ufe0ft", ".git"),
+        (".v\u017fcode", ".vscode"),  # long s
+        (".g\u0131t", ".git"),  # dotless i
+        ("\uff0egit", ".git"),  # full width
+        (".Z\u2126", ".z\u03c9"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("GIT~1", "git~23"),
+        ("CLAUDE~1.JSO", "claude~2.jso"),
+    ],
+)
+def test_these_are_one(spelt, name):
+    assert fold(spelt) == fold(name)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(".git", "git"), (".git", ".gitx"), ("git~", "git~1"), ("a.b", "ab"), (" .git", ".git")],
+)
+def test_these_are_two(one, other):
+    assert fold(one) != fold(other)
+
+
+def test_bytes_that_are_no_text_have_a_form_too():
+    assert fold(b"\xff.GIT".decode("utf-8", "surrogateescape")).endswith(".git")
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        (".git", "GIT~1"),
+        (".vscode", "VSCODE~1"),
+        (".gitmodules", "GITMOD~3"),
+        (".claude.json", "CLAUDE~1.JSO"),
+        ("opencode.json", "OPENCO~1.JSO"),
+        ("rust-toolchain", "RUST-T~1"),
+    ],
+)
+def test_a_long_or_dotted_name_has_a_short_one(name, short):
+    assert short_form(name) == fold(short)
+
+
+def test_a_short_name_has_no_other():
+    assert short_form("uv.toml"[:6]) is None
+    assert short_form("hooks") is None
