@@ -12,6 +12,7 @@ from policy.effects import Command, Download, FileAccess, OpaqueExec, Place, Unp
 from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
 from policy.path_patterns import lies_in_tree, match_path
 from policy.rules import ADDRESS_RULE, Rule, Rules
+from policy.wildcards import is_made_of
 
 RealPath = Callable[[str], str]
 ReadText = Callable[[str], str | None]
@@ -115,7 +116,7 @@ def _has_input(spec: str, inputs: Mapping[str, object]) -> bool:
     if given is None or isinstance(given, list | dict):
         return False
     shown = str(given).lower() if isinstance(given, bool) else str(given)
-    return re.fullmatch(".*".join(map(re.escape, value.split("*"))), shown, re.DOTALL) is not None
+    return is_made_of(value.split("*"), shown)
 
 
 def _names_tool(spec: str, name: str) -> bool:
