@@ -70,7 +70,7 @@ class _PathPattern(NamedTuple):
 
 @functools.lru_cache(maxsize=1024)
 def _compiled(spec: str) -> _PathPattern:
-    names = [name for name in spec.split("/") if name]
+    names = _names(spec)
     if "/" not in spec.rstrip("/"):
         names.insert(0, "**")
     is_below = spec.endswith("/")
@@ -80,6 +80,11 @@ def _compiled(spec: str) -> _PathPattern:
         names.pop()
         is_below = True
     return _PathPattern(tuple(names), is_below)
+
+
+def _names(spec: str) -> list[str]:
+    """The pattern of each name; two stars and more are any folders."""
+    return [name if name.strip("*") or name == "*" else "**" for name in spec.split("/") if name]
 
 
 @functools.lru_cache(maxsize=1024)
@@ -137,7 +142,7 @@ def _is_folder_of(spec: str, anchor: str, path: str) -> bool:
 
 
 def _may_match(spec: str, anchor: str | None, path: str) -> bool:
-    rule = [segment for segment in spec.split("/") if segment]
+    rule = _names(spec)
     if anchor is not None and anchor != "/":
         rule = [segment for segment in anchor.split("/") if segment] + (
             rule if spec.startswith("/") or "/" in spec.rstrip("/") else ["**", *rule]
