@@ -17,6 +17,7 @@ from policy.secrets import is_secret_name
 # Installed packages and version control: large, and what lies there is not the project's own.
 NOT_SEARCHED = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
 ENTRIES_MAX = 2_000_000
+SECONDS_MAX = 60.0
 # The coarsest time stamps of folders in use: FAT's, of 2 s.
 SETTLED_NS = 2_000_000_000
 
@@ -45,6 +46,7 @@ class ProjectSearch:
         self._denied = HiddenPaths()
         self._known: dict[str, _Folder] = {}
         self._lock = threading.Lock()
+        self._deadline = 0.0
 
     def deny(self, denied: HiddenPaths) -> None:
         """From now on, what these cover is secret too."""
@@ -95,10 +97,11 @@ class ProjectSearch:
         """Every folder that is to be searched, by its path. What is gone is forgotten.
 
         Raises:
-            RequestError: there are too many, or the topmost can't be listed.
+            RequestError: there are too many, it takes too long, or the topmost can't be listed.
         """
         met: dict[str, _Folder] = {}
         begun = time.time_ns()
+        self._deadline = time.monotonic() + SECONDS_MAX
         seen, ahead = 0, [str(self.project)]
         while ahead:
             if seen > ENTRIES_MAX:
@@ -130,11 +133,21 @@ class ProjectSearch:
             # A program could open what it closed before, so that nothing in it was found.
             return _Folder((0, 0, time.time_ns()), denied=(path,))
 
+    def _check_time(self) -> None:
+        if time.monotonic() > self._deadline:
+            count = len(self._denied.patterns)
+            raise RequestError(
+                f"the project was searched for {SECONDS_MAX:.0f} s for what is to be hidden, by "
+                f"{count:,} patterns of rules, and that was not all of it",
+                "open a folder further down as the project, or have fewer rules that deny to read",
+            )
+
     def _listed(self, path: str, state: tuple[int, int, int]) -> _Folder:
         folders, named, denied, special, entries = [], [], [], [], 0
         with os.scandir(path) as listing:
             for entry in listing:
                 entries += 1
+                self._check_time()
                 is_folder = entry.is_dir(follow_symlinks=False)
                 if self._denied.covers(entry.path):
                     denied.append(entry.path)

@@ -14,7 +14,6 @@ import trio
 from executor import cgroup
 from executor.cells import Cell
 from executor.description import pack_cell
-from executor.disk_call import DiskCall
 from executor.errors import SandboxError
 from executor.making import Maker, Remains, bury
 from executor.model import Limits
@@ -66,7 +65,6 @@ class Supply:
         self._tending = trio.CancelScope(shield=True)
         self._opened: dict[object, float] = {}  # when what is in use was asked for
         self._calm = trio.Event()
-        self._describing = DiskCall()
         self.pool: Pool[Kind, Waiting] | None = None
         if budget is not None and placement.tier == "A":
             from executor.pool import Pool  # noqa: PLC0415
@@ -89,8 +87,8 @@ class Supply:
         use = object()
         self._opened[use] = trio.current_time()
         try:
-            # The project is searched for what is to be hidden, and its disk may be slow.
-            wanted = await self._describing(partial(self._describe, job, layout, session))
+            # The project is searched for what is to be hidden: it may be slow, or have grown.
+            wanted = await trio.to_thread.run_sync(self._describe, job, layout, session)
             async with self._waiting(wanted) as waiting:
                 if waiting is not None:
                     remains = waiting.remains

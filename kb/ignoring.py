@@ -2,26 +2,47 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from kb.ignore_pattern import IgnorePattern, PatternTooLargeError, ignore_pattern
 from kb.plain_files import read_plain
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
-
 BYTES_MAX = 1024 * 1024  # of one file
+PATTERNS_MAX = 10_000  # of one file
+SHOWN_CHARS = 80
 IGNORE_FILES = (".git/info/exclude", ".gitignore")
 """In a folder's order of precedence, the weakest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreFile:
+    """What one file says, the last line first, which counts. Bytes are characters, as for git.
+
+    `folder` ends in a slash; `problems` say which lines are not obeyed, and why.
+    """
+
+    folder: str
+    patterns: tuple[IgnorePattern, ...]
+    problems: tuple[str, ...] = ()
+
+    def verdict(self, path: str, *, is_folder: bool) -> bool | None:
+        """Whether a path below the folder is ignored; None where no line is about it."""
+        relative = _as_bytes(path[len(self.folder) :])
+        name = relative.rsplit("/", 1)[-1]
+        for pattern in self.patterns:
+            if pattern.fits(relative, name, is_folder=is_folder):
+                return pattern.ignores
+        return None
 
 
 @dataclass(frozen=True, slots=True)
 class Ignores:
     """The ignore files that hold in one folder, outermost first."""
 
-    files: tuple[tuple[str, GitIgnoreSpec], ...] = ()
+    files: tuple[IgnoreFile, ...] = ()
 
     def within(self, folder: Path) -> Ignores:
         """Those that hold in `folder`, which lies in the one of these."""
@@ -30,12 +51,16 @@ class Ignores:
 
     def match(self, path: str, *, is_folder: bool) -> bool:
         """Whether the innermost file that says anything about the path ignores it, as git does."""
-        ending = "/" if is_folder else ""
-        for folder, spec in reversed(self.files):
-            verdict = spec.check_file(path[len(folder) :] + ending).include
+        for file in reversed(self.files):
+            verdict = file.verdict(path, is_folder=is_folder)
             if verdict is not None:
                 return verdict
         return False
+
+    def problems(self, folder: Path) -> Iterator[str]:
+        """What is not obeyed of the files of one folder: why it could not be read or matched."""
+        own = f"{str(folder).rstrip('/')}/"
+        return (problem for file in self.files if file.folder == own for problem in file.problems)
 
 
 def above(root: Path) -> Ignores:
@@ -58,12 +83,35 @@ def _child(folder: Path, below: Path) -> Path:
     return folder / below.relative_to(folder).parts[0]
 
 
-def _read(folder: Path) -> Iterator[tuple[str, GitIgnoreSpec]]:
+def _read(folder: Path) -> Iterator[IgnoreFile]:
+    own = f"{str(folder).rstrip('/')}/"
     for name in IGNORE_FILES:
         try:
-            text = read_plain(folder / name, BYTES_MAX).decode("utf-8", "replace")
-        except OSError:
+            text = read_plain(folder / name, BYTES_MAX).decode("latin-1")
+        except (FileNotFoundError, NotADirectoryError):
             continue
-        from pathspec import GitIgnoreSpec  # noqa: PLC0415 - only where there is something to read
+        except OSError as error:
+            yield IgnoreFile(own, (), (f"{name} is not obeyed: {error.strerror}",))
+            continue
+        yield _file(own, name, text.removeprefix("\xef\xbb\xbf").split("\n"))
 
-        yield f"{str(folder).rstrip('/')}/", GitIgnoreSpec.from_lines(text.splitlines())
+
+def _file(folder: str, name: str, lines: list[str]) -> IgnoreFile:
+    patterns: list[IgnorePattern] = []
+    problems: list[str] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            pattern = ignore_pattern(line)
+        except PatternTooLargeError as error:
+            problems.append(f"{name}, line {number}, is not obeyed: {line[:SHOWN_CHARS]}… {error}")
+            continue
+        if pattern is not None:
+            patterns.append(pattern)
+        if len(patterns) == PATTERNS_MAX:
+            problems.append(f"{name} is obeyed up to line {number}: it has more patterns than that")
+            break
+    return IgnoreFile(folder, tuple(reversed(patterns)), tuple(problems))
+
+
+def _as_bytes(path: str) -> str:
+    return path if path.isascii() else os.fsencode(path).decode("latin-1")

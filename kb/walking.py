@@ -99,6 +99,8 @@ class Walk:
             folder = waiting.pop()
             if self.selection.respect_gitignore:
                 ignores = folder.ignores.within(folder.path)
+                for problem in ignores.problems(folder.path):
+                    self.skip(folder.path / ".gitignore", problem)
             below = []
             for entry in self._entries(folder):
                 if not self._meant(entry, ignores, folder.depth):

@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from policy.model import Decision, Source
+from policy.model import Decision, RuleFileError, Source
 from policy.rules import Rule, RuleKind
 from policy.wordlist import word_set
 
-_RULE = r"(?s)\s*([^()\s]+)\s*(?:\((.*)\))?\s*"
 _KINDS: dict[str, RuleKind] = {
     "Bash": "command",
     "Read": "read",
@@ -26,6 +25,11 @@ _TOOLS = word_set(
     MultiEdit NotebookEdit NotebookRead PowerShell Read Skill SlashCommand Task TodoWrite
     WebFetch WebSearch Write"""
 )
+_CHARS_MAX = {
+    "Bash": 64 << 10
+}  # a rule may be a whole program, as a host writes what it was allowed
+_PATTERN_CHARS_MAX = 1024
+_PATTERN_STARS_MAX = 64
 _PRIMARY_FIELDS = word_set("command file_path path notebook_path url")
 
 
@@ -51,11 +55,21 @@ class _Written(NamedTuple):
 def parse_rule(
     text: str, decision: Decision, source: Source, anchors: Anchors
 ) -> tuple[Rule | None, str]:
-    """The rule, or None and why it is never consulted."""
-    match = re.fullmatch(_RULE, text)
-    if match is None:
+    """The rule, or None and why it is never consulted.
+
+    Raises:
+        RuleFileError: it restricts, and is longer or has more stars than what is matched.
+    """
+    name, spec = _taken_apart(text)
+    if excess := _excess(name, text):
+        shown = f"{text[:80]}…" if len(text) > 80 else text
+        if decision is Decision.ALLOW:
+            return None, f"{shown} {excess}; it is left out"
+        raise RuleFileError(
+            source.path, source.line, f"{shown} {excess}", "Write a shorter rule, or several"
+        )
+    if not name or any(char in "()" or char.isspace() for char in name):
         return None, f"{text!r} is not a rule: write Tool or Tool(spec)"
-    name, spec = match[1], match[2]
     kind = _KINDS.get(name)
     written = _Written(text, decision, source)
     if kind is None:
@@ -65,6 +79,23 @@ def parse_rule(
     if kind == "fetch":
         return _fetch_rule(written, spec)
     return written.rule(kind, (spec or "*").strip() or "*"), ""
+
+
+def _taken_apart(text: str) -> tuple[str, str | None]:
+    """The tool's name, and what stands in parentheses behind it."""
+    text = text.strip()
+    name, opened, rest = text.partition("(")
+    return (name.rstrip(), rest[:-1]) if opened and rest.endswith(")") else (text, None)
+
+
+def _excess(name: str, text: str) -> str:
+    """In what a rule is more than is matched; empty if in nothing."""
+    chars_max = _CHARS_MAX.get(name, _PATTERN_CHARS_MAX)
+    if len(text) > chars_max:
+        return f"has over {chars_max:,} characters"
+    if name not in _CHARS_MAX and text.count("*") > _PATTERN_STARS_MAX:
+        return f"has over {_PATTERN_STARS_MAX} stars"
+    return ""
 
 
 def _tool_rule(written: _Written, name: str, spec: str | None) -> tuple[Rule | None, str]:

@@ -17,6 +17,8 @@ from policy.shell.git import GLOBAL_VALUES
 from policy.shell.interpreters import interpreter
 from policy.shell.options import parse
 from policy.shell.programs import PROGRAMS
+from policy.unknown_text import may_be, parts
+from policy.wildcards import ANY, Wildcard, is_made_of
 from policy.wordlist import word_set
 
 if TYPE_CHECKING:
@@ -34,17 +36,25 @@ _COMPAT_WRAPPER = (
 _WRAPPERS_MAX = 4  # texts of one command; each is another wrapper fewer
 # Programs whose options are words behind one dash, never letters in a row.
 _LONG_WITH_ONE_DASH = word_set("find java javac go terraform openssl gdb convert ffmpeg")
-_GLOBS = {marks.GLOB_STAR: ".*", marks.GLOB_ONE: ".", marks.GLOB_SET: ".", marks.GLOB_ANY: ".*"}
 
 
 class Pattern(NamedTuple):
-    """A compiled spec."""
+    """A compiled spec: what a line begins with if only arguments may follow, and the texts between
+    its stars."""
 
-    matcher: re.Pattern[str]
+    begin: str | None
+    pieces: tuple[str, ...]
     program: str | None
     tokens: tuple[str, ...]
     is_prefix: bool
     has_options: bool
+
+    def fits(self, text: str) -> bool:
+        """Whether a command line fits as it is written."""
+        if self.begin is None:
+            return is_made_of(self.pieces, text)
+        rest = text[len(self.begin) :]
+        return text.startswith(self.begin) and (not rest or rest[0].isspace())
 
 
 @functools.lru_cache(maxsize=1024)
@@ -54,15 +64,13 @@ def compile_pattern(spec: str) -> Pattern:
     if spec.endswith(":*"):
         spec = spec[:-2] + " *"
     is_prefix = spec.endswith(" *") and spec.count("*") == 1
-    body = spec[:-2] if is_prefix else spec
-    expression = ".*".join(map(re.escape, body.split("*"))) + (r"(?:\s.*)?" if is_prefix else "")
     words = tuple(word.strip("\"'") for word in spec.split())
     open_ended = bool(words) and words[-1] == "*"
     words = words[:-1] if open_ended else words
     program = words[0].rsplit("/", 1)[-1] if words and "*" not in words[0] else None
     has_options = any(word.startswith("-") for word in words[1:])
-    matcher = re.compile(expression, re.DOTALL)
-    return Pattern(matcher, program, words[1:], open_ended, has_options)
+    begin = spec[:-2] if is_prefix else None
+    return Pattern(begin, tuple(spec.split("*")), program, words[1:], open_ended, has_options)
 
 
 class Spellings(NamedTuple):
@@ -96,14 +104,13 @@ def spellings(command: Command) -> Spellings:
 def match_command(spec: str, seen: Spellings) -> Found | None:
     """How a rule's spec matches a command; `possible` when an unknown part could make it match."""
     pattern = compile_pattern(spec)
-    matches = pattern.matcher.fullmatch
     for text in seen.texts:
-        if matches(text):
+        if pattern.fits(text):
             return "compat"
     if seen.name is None:
         return "possible" if _may_be(pattern, seen.words[0]) else None
     line = seen.before_operands if pattern.has_options else seen.line
-    if line not in seen.texts and matches(line):
+    if line not in seen.texts and pattern.fits(line):
         return "normalised"
     if pattern.program == seen.name:
         return _match_structure(pattern, seen.words)
@@ -138,7 +145,7 @@ def approves(spec: str, command: Command) -> bool:
         return False
     while wrapper := _wrapper(text):
         text = text[wrapper.end() :]
-    return compile_pattern(spec).matcher.fullmatch(text) is not None
+    return compile_pattern(spec).fits(text)
 
 
 def is_stripped(command: Command) -> bool:
@@ -174,13 +181,10 @@ def _compat_texts(text: str) -> tuple[str, ...]:
 def _may_be(pattern: Pattern, word: str) -> bool:
     """Whether a command word that is partly unknown could name the rule's program or run it."""
     base = word.rsplit("/", 1)[-1]
-    expression = "".join(
-        _GLOBS.get(char) or (".*" if marks.has_hole(char) else re.escape(char)) for char in base
-    )
-    matcher = re.compile(expression or ".*", re.DOTALL)
-    if pattern.program is None or matcher.fullmatch(pattern.program):
+    if pattern.program is None or not base:
         return True
-    return any(matcher.fullmatch(name) for name in _run_others())
+    word_pattern = Wildcard(parts(base, ANY))
+    return any(word_pattern.meets(name) for name in (pattern.program, *_run_others()))
 
 
 @functools.cache
@@ -241,16 +245,8 @@ def _match_operand(pattern: str, operand: str) -> Found | None:
     if marks.splits(operand):
         return "possible"
     if marks.is_known(operand):
-        expression = ".*".join(map(re.escape, pattern.split("*")))
-        return "normalised" if re.fullmatch(expression, operand, re.DOTALL) else None
-    return "possible" if _could_equal(operand, pattern) else None
-
-
-def _could_equal(operand: str, pattern: str) -> bool:
-    expression = "".join(
-        _GLOBS.get(char) or (".*" if marks.has_hole(char) else re.escape(char)) for char in operand
-    )
-    return re.fullmatch(expression, pattern, re.DOTALL) is not None
+        return "normalised" if is_made_of(pattern.split("*"), operand) else None
+    return "possible" if may_be(operand, pattern, ANY) else None
 
 
 def _line(words: tuple[str, ...], names: OptionNames) -> _Line:

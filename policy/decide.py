@@ -12,9 +12,13 @@ from policy.effects import Command, Download, FileAccess, OpaqueExec, Place, Unp
 from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
 from policy.path_patterns import lies_in_tree, match_path
 from policy.rules import ADDRESS_RULE, Rule, Rules
+from policy.wildcards import is_made_of
 
 RealPath = Callable[[str], str]
 ReadText = Callable[[str], str | None]
+WORK_MAX = 500_000
+"""How often a command of a program is compared with a rule, over all its commands."""
+FILE_WORK = 10  # what comparing a file costs beside that
 
 
 def evaluate(
@@ -115,7 +119,7 @@ def _has_input(spec: str, inputs: Mapping[str, object]) -> bool:
     if given is None or isinstance(given, list | dict):
         return False
     shown = str(given).lower() if isinstance(given, bool) else str(given)
-    return re.fullmatch(".*".join(map(re.escape, value.split("*"))), shown, re.DOTALL) is not None
+    return is_made_of(value.split("*"), shown)
 
 
 def _names_tool(spec: str, name: str) -> bool:
@@ -143,12 +147,33 @@ def _matches(
 ) -> tuple[Match, ...]:
     found: dict[Match, None] = {}
     of_commands = rules.of("command")
+    of_files = rules.of("edit", "read")
+    work = 0
     for effect in analysis.effects:
+        is_file = isinstance(effect, FileAccess)
+        work += FILE_WORK * len(of_files) if is_file else len(of_commands)
+        if work > WORK_MAX:
+            found.update(dict.fromkeys(_work_matches(effect.place, rules)))
+            break
         if isinstance(effect, Command):
             found.update(dict.fromkeys(_command_matches(effect, of_commands)))
         else:
             found.update(dict.fromkeys(_effect_matches(effect, subject, rules, real_path)))
     return tuple(found)
+
+
+def _work_matches(place: Place, rules: Rules) -> Iterator[Match]:
+    """The strictest rule that restricts, for what there was no time to compare with all of them."""
+    restricting = [rule for rule in rules.rules if rule.decision in (Decision.DENY, Decision.ASK)]
+    if not restricting:
+        return
+    rule = max(restricting, key=lambda rule: rule.decision)
+    why = f"the program does too much to compare all of it with {len(rules.rules):,} rules"
+    advice = "Run less at once, or have fewer rules."
+    yield Match(
+        "unparsed", rule.text, rule.source, rule.decision, "unparsed", (), place.span,
+        marks.shown(place.text), why, advice,
+    )  # fmt: skip
 
 
 def _effect_matches(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
+from policy.wildcards import is_made_of
+
 # A name in ASCII whose last label is no number: it has no other spelling.
 _PLAIN = re.compile(r"(?:[a-z0-9_-]+\.)*[a-z_][a-z0-9_-]*")
 
@@ -30,11 +32,12 @@ def match_domain(spec: str, host: str) -> bool:
     spec = spec.strip().removesuffix(".").lower()
     if spec == "*":
         return True
+    wanted, labels = spec.split("."), host.split(".")
     if spec.startswith("*."):
-        suffix = _expression(spec[2:])
-        return re.fullmatch(rf"(?:[^.]+\.)+{suffix}", host) is not None
-    return re.fullmatch(_expression(spec), host) is not None
-
-
-def _expression(spec: str) -> str:
-    return "[^.]*".join(map(re.escape, spec.split("*")))
+        wanted = wanted[1:]
+        if len(labels) <= len(wanted) or not all(labels):
+            return False
+        labels = labels[-len(wanted) :]
+    return len(labels) == len(wanted) and all(
+        is_made_of(one.split("*"), label) for one, label in zip(wanted, labels, strict=True)
+    )

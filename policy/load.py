@@ -14,12 +14,14 @@ from policy.model import Decision, RuleFileError, Source, Subject
 from policy.paths import is_below
 from policy.plain_text import read_bytes, read_text
 from policy.rules import DEFAULT_RULES, Rule, Rules
+from policy.strict_json import strict_json
 
 if TYPE_CHECKING:
     from pathlib import Path  # loading it takes a tenth of a hook's time
 
 StrPath = str | os.PathLike[str]
 MANAGED: StrPath = "/etc/claude-code/managed-settings.json"
+RULES_MAX = 2_000  # of one file
 _LISTS = {"deny": Decision.DENY, "ask": Decision.ASK, "allow": Decision.ALLOW}
 
 
@@ -112,7 +114,7 @@ class _Loader:
         for file in (path, *_settings_in(f"{path.removesuffix('.json')}.d")):
             self.add_settings(file, own=os.path.dirname(path), is_trusted=True)
             text = self._text(file, is_source=False)
-            if text and json.loads(text).get("allowManagedPermissionRulesOnly") is True:
+            if text and _document(text, file).get("allowManagedPermissionRulesOnly") is True:
                 self.managed_only = True
 
     def add_settings(self, path: str, *, own: str, is_trusted: bool) -> None:
@@ -198,36 +200,55 @@ def _settings_in(folder: str) -> list[str]:
 
 def _entries(text: str, path: str) -> Iterator[tuple[str, str, int]]:
     """Every permission entry of a settings file: its list, its text, its line."""
+    permissions = _document(text, path).get("permissions", {})
+    if not isinstance(permissions, dict):
+        line = text.count("\n", 0, max(text.find('"permissions"'), 0)) + 1
+        raise RuleFileError(path, line, "permissions is not an object", "Write it as {...}")
+    count = 0
+    for key in _LISTS:
+        place = _Place(text)
+        line = place.go_to(f'"{key}"')
+        entries: Any = permissions.get(key, [])
+        if not isinstance(entries, list):
+            raise RuleFileError(path, line, f"permissions.{key} is not a list", "Write it as [...]")
+        count += len(entries)
+        if count > RULES_MAX:
+            raise RuleFileError(
+                path, line, f"it has over {RULES_MAX:,} rules", "Leave out what others cover"
+            )
+        for entry in entries:
+            if not isinstance(entry, str) or not entry.strip():
+                raise RuleFileError(path, line, f"{entry!r} is not a rule", "Write it as a text")
+            line = place.go_to(json.dumps(entry, ensure_ascii=False))
+            yield key, entry, line
+
+
+def _document(text: str, path: str) -> dict[str, Any]:
     try:
-        document = json.loads(text)
+        document = strict_json(text)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
         raise RuleFileError(path, line, f"not valid JSON: {error}", "Correct the syntax") from None
     if not isinstance(document, dict):
         raise RuleFileError(path, 1, "not a JSON object", 'Write {"permissions": {...}}')
-    permissions = document.get("permissions", {})
-    if not isinstance(permissions, dict):
-        line = _line_of(text, '"permissions"', 0)[0]
-        raise RuleFileError(path, line, "permissions is not an object", "Write it as {...}")
-    for key in _LISTS:
-        start = max(text.find(f'"{key}"'), 0)
-        line = text.count("\n", 0, start) + 1
-        entries: Any = permissions.get(key, [])
-        if not isinstance(entries, list):
-            raise RuleFileError(path, line, f"permissions.{key} is not a list", "Write it as [...]")
-        for entry in entries:
-            if not isinstance(entry, str) or not entry.strip():
-                raise RuleFileError(path, line, f"{entry!r} is not a rule", "Write it as a text")
-            line, start = _line_of(text, json.dumps(entry, ensure_ascii=False), start)
-            yield key, entry, line
+    return document
 
 
-def _line_of(text: str, literal: str, start: int) -> tuple[int, int]:
-    """The line of a literal behind `start`, and where to look for the next one."""
-    found = text.find(literal, start)
-    if found < 0:
-        return text.count("\n", 0, start) + 1, start
-    return text.count("\n", 0, found) + 1, found + len(literal)
+class _Place:
+    """Goes through a text from one literal to the next, and knows the line."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._line = 1
+
+    def go_to(self, literal: str) -> int:
+        """The line of the next one; where there is none, as when it is escaped, the last one's."""
+        found = self._text.find(literal, self._at)
+        if found >= 0:
+            self._line += self._text.count("\n", self._at, found)
+            self._at = found
+        return self._line
 
 
 def _try_example(example: str, expected: bool, group: tuple[Rule, ...], anchors: Anchors) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
 
 from policy import marks
+from policy.name_patterns import SPECIAL, name_pattern
 from policy.paths import is_below
-
-_UNKNOWN = {
-    marks.GLOB_STAR: "*", marks.GLOB_ONE: "?", marks.GLOB_SET: "?", marks.GLOB_ANY: "*",
-}  # fmt: skip
+from policy.unknown_text import may_be, parts
+from policy.wildcards import ANY, ONE
 
 
 def match_path(spec: str, anchor: str | None, path: str) -> bool:
@@ -58,17 +58,39 @@ def lies_in_tree(spec: str, anchor: str | None, root: str, excluded: Collection[
     return not set(excluded).intersection(literal[len(root.rstrip("/")) + 1 :].split("/"))
 
 
-@functools.lru_cache(maxsize=1024)
-def _compiled(spec: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - pathspec's own type
-    import pathspec  # noqa: PLC0415 - 17 ms that only file rules pay
+class _PathPattern(NamedTuple):
+    """A gitignore pattern by its names, from the top on.
 
-    return pathspec.GitIgnoreSpec.from_lines([spec])
+    `is_below`: not what they lead to is meant, but all that lies below it.
+    """
+
+    names: tuple[str, ...]
+    is_below: bool
+
+
+@functools.lru_cache(maxsize=1024)
+def _compiled(spec: str) -> _PathPattern:
+    names = _names(spec)
+    if "/" not in spec.rstrip("/"):
+        names.insert(0, "**")
+    is_below = spec.endswith("/")
+    if is_below and names[-1] == "**":
+        names[-1] = "*"
+    while names and names[-1] == "**":
+        names.pop()
+        is_below = True
+    return _PathPattern(tuple(names), is_below)
+
+
+def _names(spec: str) -> list[str]:
+    """The pattern of each name; two stars and more are any folders."""
+    return [name if name.strip("*") or name == "*" else "**" for name in spec.split("/") if name]
 
 
 @functools.lru_cache(maxsize=1024)
 def _literal_pieces(spec: str) -> tuple[str, ...]:
     """What every path that the pattern matches has in it; most are told apart by that alone."""
-    if any(char in spec for char in "\\[!#") or spec != spec.strip():
+    if any(char in spec for char in "\\["):
         return ()
     return tuple(filter(None, re.split(r"[/*?]+", spec)))
 
@@ -77,7 +99,39 @@ def _matches(spec: str, relative: str) -> bool:
     for piece in _literal_pieces(spec):
         if piece not in relative:
             return False
-    return bool(_compiled(spec).match_file(relative))
+    pattern = _compiled(spec)
+    path = [name for name in relative.split("/") if name]
+    ends = _ends(pattern.names, path)
+    return any(end < len(path) or not pattern.is_below for end in ends)
+
+
+def _ends(rule: tuple[str, ...], path: list[str]) -> Iterator[int]:
+    """How many names of a path the whole of a pattern can have met."""
+    met = {0}
+    for at in range(len(path) + 1):
+        met = _with_skipped(rule, met)
+        if len(rule) in met:
+            yield at
+        if at < len(path):
+            met = set(_led_on(rule, met, path[at]))
+
+
+def _with_skipped(rule: tuple[str, ...], met: set[int]) -> set[int]:
+    """With what follows a `**` that stands for no folder at all."""
+    found = set(met)
+    for index in range(min(met, default=len(rule)), len(rule)):
+        if index in found and rule[index] == "**":
+            found.add(index + 1)
+    return found
+
+
+def _led_on(rule: tuple[str, ...], met: Iterable[int], name: str) -> Iterator[int]:
+    """How far a pattern is met when one name more is."""
+    for index in met:
+        if index < len(rule) and rule[index] == "**":
+            yield index
+        elif index < len(rule) and _segment_meets(rule[index], name):
+            yield index + 1
 
 
 def _is_folder_of(spec: str, anchor: str, path: str) -> bool:
@@ -88,7 +142,7 @@ def _is_folder_of(spec: str, anchor: str, path: str) -> bool:
 
 
 def _may_match(spec: str, anchor: str | None, path: str) -> bool:
-    rule = [segment for segment in spec.split("/") if segment]
+    rule = _names(spec)
     if anchor is not None and anchor != "/":
         rule = [segment for segment in anchor.split("/") if segment] + (
             rule if spec.startswith("/") or "/" in spec.rstrip("/") else ["**", *rule]
@@ -96,66 +150,44 @@ def _may_match(spec: str, anchor: str | None, path: str) -> bool:
     elif "/" not in spec.strip("/"):
         rule = ["**", *rule]
     segments = [segment for segment in path.split("/") if segment]
-    return _segments_meet(tuple(rule), tuple(segments))
+    return _segments_meet(tuple(rule), segments)
+
+
+def _segments_meet(rule: tuple[str, ...], path: list[str]) -> bool:
+    """Whether a path with unknown names may be one of the pattern's, or lie below one."""
+    met = {0}
+    for at, name in enumerate(path):
+        met = _with_skipped(rule, met)
+        # What lies below a match matches too.
+        if len(rule) in met:
+            return True
+        if not marks.is_only_hole(name):
+            met = set(_led_on(rule, met, name))
+        elif at == len(path) - 1:
+            met = {index for index in met if rule[index] == "**"}
+        else:
+            met = set(_led_anywhere(rule, met))
+    return any(set(rule[index:]) <= {"**"} for index in met)
+
+
+def _led_anywhere(rule: tuple[str, ...], met: set[int]) -> Iterator[int]:
+    """How far a pattern may be met by any number of folders; what is known behind them must still
+    meet the rest of it."""
+    first = min(met, default=len(rule))
+    yield from (index for index in range(first, len(rule)) if rule[index] != "**" or index in met)
 
 
 @functools.lru_cache(maxsize=4096)
-def _segments_meet(rule: tuple[str, ...], path: tuple[str, ...]) -> bool:
-    if not rule:
-        return True  # what lies below a match matches too
-    if not path:
-        return all(segment == "**" for segment in rule)
-    if rule[0] == "**":
-        return len(rule) == 1 or any(
-            _segments_meet(rule[1:], path[index:]) for index in range(len(path))
-        )
-    if marks.is_only_hole(path[0]):
-        # Any number of folders; what is known behind it must still meet the rule.
-        if len(path) == 1:
-            return False
-        starts = [index for index, segment in enumerate(rule) if segment != "**"]
-        return any(_segments_meet(rule[index:], path[1:]) for index in starts)
-    return _segment_meets(rule[0], path[0]) and _segments_meet(rule[1:], path[1:])
-
-
 def _segment_meets(rule: str, segment: str) -> bool:
     if marks.is_known(segment):
-        return re.fullmatch(_expression(rule), segment) is not None
-    if any(char in rule for char in "*?["):
+        if not any(char in rule for char in SPECIAL):
+            return rule == segment
+        return name_pattern(rule).meets(segment)
+    if any(char in rule for char in SPECIAL):
         first, second = rule[:1], segment[:1]
         if (first == ".") != (second == ".") and (first == "*" or marks.has_glob(second)):
             return False  # a pattern's first character never stands for a leading dot
-        return _globs_meet(rule, "".join(_UNKNOWN.get(char, char) for char in segment))
+        return name_pattern(rule).meets(parts(segment, ONE))
     if rule[0] == "." and marks.has_glob(segment[0]):
         return False  # a pattern's first character never stands for a leading dot
-    return re.fullmatch(_shape(segment), rule) is not None
-
-
-def _expression(glob: str) -> str:
-    return "".join({"*": "[^/]*", "?": "[^/]"}.get(char) or re.escape(char) for char in glob)
-
-
-def _shape(segment: str) -> str:
-    pieces = []
-    for char in segment:
-        if char in (marks.GLOB_STAR, marks.GLOB_ANY):
-            pieces.append(".*")
-        elif char in (marks.GLOB_ONE, marks.GLOB_SET):
-            pieces.append(".")
-        else:
-            pieces.append(".+" if marks.has_hole(char) else re.escape(char))
-    return "".join(pieces)
-
-
-@functools.lru_cache(maxsize=4096)
-def _globs_meet(first: str, second: str) -> bool:
-    """Whether two patterns have a name in common."""
-    if not first or not second:
-        return not (first + second).strip("*")
-    if first[0] == "*":
-        return _globs_meet(first[1:], second) or _globs_meet(first, second[1:])
-    if second[0] == "*":
-        return _globs_meet(first, second[1:]) or _globs_meet(first[1:], second)
-    if "?" in (first[0], second[0]) or first[0] == second[0] or marks.has_hole(second[0]):
-        return _globs_meet(first[1:], second[1:])
-    return False
+    return may_be(segment, rule, ONE, ANY)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Any
 
 import mcp.types as wire
@@ -38,15 +40,17 @@ Observe = Callable[[str, str, float], None]
 
 
 def build_server(
-    config: Config, tools: Sequence[str] = offered(), observe: Observe | None = None
+    lifespan: Callable[[], AbstractAsyncContextManager[Projects]],
+    tools: Sequence[str] = offered(),
+    observe: Observe | None = None,
 ) -> Server[Projects]:
-    """A server whose calls are about the project of `config`, or that their client names."""
+    """A server whose calls are about the projects that `lifespan` gives for as long as it runs."""
     desk = _Desk({name: BY_NAME[name] for name in tools}, observe)
     server: Server[Projects] = Server(
         "context-mode",
         version=__version__,
         instructions=INSTRUCTIONS,
-        lifespan=lambda _: open_projects(config),
+        lifespan=lambda _: lifespan(),
         on_list_tools=desk.list_tools,
         on_call_tool=desk.call_tool,
         on_list_prompts=_no_prompts,
@@ -64,7 +68,7 @@ def build_server(
 async def serve_stdio(config: Config, tools: Sequence[str] = offered()) -> None:
     """Serve one agent on stdin and stdout until stdin ends."""
     log_messages.configure()
-    server = build_server(config, tools)
+    server = build_server(partial(open_projects, config), tools)
     try:
         async with stdio_streams() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())

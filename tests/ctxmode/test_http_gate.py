@@ -19,8 +19,8 @@ async def never():
     await trio.sleep_forever()
 
 
-async def ask(headers, *, path="/mcp", receive=never):
-    """The status, and what the application saw if it was reached."""
+async def ask(headers, *, path="/mcp", receive=never, more=()):
+    """The status, and what the application saw if it was reached; `more` are further headers."""
     seen, sent = [], []
 
     async def app(scope, receive, send):
@@ -30,7 +30,7 @@ async def ask(headers, *, path="/mcp", receive=never):
     async def send(message):
         sent.append(message)
 
-    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    raw = [(name.encode(), value.encode()) for name, value in (*headers.items(), *more)]
     scope = {"type": "http", "path": path, "method": "POST", "headers": raw}
     await Gate(app, ADMISSION)(scope, receive, send)
     return sent[0]["status"], seen
@@ -76,6 +76,25 @@ async def test_host_origin_and_token_are_all_demanded(change, status):
     assert bool(seen) == (status == 200)
     if seen:
         assert seen[0][0] == "ada"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "status"),
+    [
+        ("origin", "https://app.example", 400),
+        ("origin", "https://evil.example", 400),
+        ("host", "localhost:8765", 400),
+        ("authorization", f"Bearer {TOKEN}", 400),
+        ("content-type", "text/plain", 400),
+        ("mcp-session-id", "x", 400),
+        ("accept", "text/plain", 200),  # may be sent in several lines
+    ],
+)
+async def test_a_header_that_decides_stands_there_once(name, value, status):
+    whole = GOOD | {"origin": "https://app.example", "content-type": "x", "mcp-session-id": "y"}
+    assert (await ask(whole, receive=whole_body()))[0] == 200
+    got, seen = await ask(whole, receive=whole_body(), more=[(name, value)])
+    assert (got, bool(seen)) == (status, status == 200)
 
 
 async def test_health_needs_no_token_but_the_right_host():

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 import trio
 
+from ctxmode.mcp.http.serving import CONVERSATIONS_MAX
 from tests.e2e.fuzz import fuzzed
 from tests.e2e.serving import ALL_S_MAX, OTHER, TOKEN, connected, served
 from tests.processes import DEADLINE_S, descriptors
@@ -93,6 +94,53 @@ async def test_who_may_not_come_in_is_told_why(place, change, status):
         answer = await http.post(server.url, json=PING)
     assert answer.status_code == status
     assert answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        ((), b"200"),
+        (("Origin: http://localhost", "Origin: https://evil.example"), b"400"),
+        (("Host: localhost",), b"400"),
+        ((f"Authorization: Bearer {OTHER}",), b"400"),
+    ],
+)
+async def test_two_headers_where_one_decides_are_refused_in_words(place, lines, status):
+    own = (f"Authorization: Bearer {TOKEN}", "Connection: close")
+    async with served(place) as server:
+        head = "\r\n".join(("GET /metrics HTTP/1.1", "Host: localhost", *own, *lines))
+        with socket.create_connection(server.address, 10) as asking:
+            asking.sendall(f"{head}\r\n\r\n".encode())
+            answer = b"".join(iter(lambda: asking.recv(65536), b""))
+    assert answer.split()[1] == status
+    assert (b'{"error":' in answer) == (status != b"200")
+
+
+async def test_a_token_with_a_full_house_leaves_room_for_another(place):
+    start = PING | {
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    }
+    async with served(place) as server, httpx2.AsyncClient(headers=HEADERS, timeout=60) as ada:
+        opened = [await ada.post(server.url, json=start) for _ in range(CONVERSATIONS_MAX)]
+        surplus = await ada.post(server.url, json=start)
+        session = {"Mcp-Session-Id": opened[0].headers["mcp-session-id"]}
+        bobs = HEADERS | {"Authorization": f"Bearer {OTHER}"}
+        async with httpx2.AsyncClient(headers=bobs, timeout=60) as bob:
+            others = await bob.post(server.url, json=start)
+            stolen = await bob.post(server.url, json=PING, headers=session)
+        await ada.delete(server.url, headers=session)
+        after = await ada.post(server.url, json=start)
+    assert {answer.status_code for answer in opened} == {200}
+    assert surplus.status_code == 429
+    assert "ada has" in surplus.json()["error"]
+    assert others.status_code == 200
+    assert stolen.status_code == 404
+    assert after.status_code == 200
 
 
 async def test_health_is_open_and_metrics_are_not(place):

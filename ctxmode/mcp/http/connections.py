@@ -28,6 +28,10 @@ IDLE_S_MAX = 5.0  # without the whole head of a request
 SEND_S_MAX = 20.0  # for the other side to take a piece of an answer
 HANDSHAKE_S_MAX = 10.0
 READ_BYTES = PIECE_BYTES = 64 * 1024
+NO_REQUEST = (
+    b'{"error": "this is no request of HTTP/1.1 as it is served: it has one Host, one length, '
+    b'header lines that are whole, and a head below 64 KiB"}'
+)
 GONE = (trio.BrokenResourceError, trio.ClosedResourceError, trio.BusyResourceError, OSError)
 
 Stream = trio.SocketStream | trio.SSLStream[trio.SocketStream]
@@ -74,6 +78,14 @@ class _Http1(H11Protocol):
 
     async def _check_protocol(self, event: h11.Request) -> None:
         pass
+
+    async def _send_error_response(self, status_code: int) -> None:
+        """What is no request at all is refused in words, too."""
+        fields = [("content-type", "application/json"), ("content-length", str(len(NO_REQUEST)))]
+        headers = [*fields, ("connection", "close"), *self.config.response_headers("h11")]
+        await self._send_h11_event(h11.Response(status_code=status_code, headers=headers))
+        await self._send_h11_event(h11.Data(data=NO_REQUEST))
+        await self._send_h11_event(h11.EndOfMessage())
 
 
 class _Connection:

@@ -21,6 +21,11 @@ from ctxmode.mcp.http.tokens import Tokens
 BODY_S_MAX = 30.0
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 OPEN_PATHS = ("/healthz",)
+# Of two, this program and a proxy before it could each go by another.
+SENT_ONCE = (
+    *("host", "origin", "authorization", "content-type", "content-length"),
+    *("mcp-session-id", "mcp-protocol-version"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,8 @@ class Gate:
         await self._app(scope, _hasty(receive), send)
 
     def _refusal(self, scope: Scope, headers: Headers) -> JSONResponse | None:
+        if twice := next((name for name in SENT_ONCE if len(headers.getlist(name)) > 1), None):
+            return _refused(400, f"the header {twice} stands there more than once: send one")
         if not self._admission.admits_host(headers.get("host", "")):
             return _refused(421, "this Host is not served here; --allow-host NAME adds one")
         origin = headers.get("origin")

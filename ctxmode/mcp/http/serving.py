@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,22 +14,25 @@ import trio
 from hypercorn.config import Config as Hypercorn
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.responses import JSONResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from ctxmode.config import Config, prepare_storage
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.mcp import log_messages
+from ctxmode.mcp.http import bodies
 from ctxmode.mcp.http.connections import Connections
 from ctxmode.mcp.http.gate import LOOPBACK, Admission, Gate
 from ctxmode.mcp.http.metrics import Metrics
 from ctxmode.mcp.http.tokens import Tokens
+from ctxmode.mcp.projects import open_projects
 from ctxmode.mcp.server import build_server
 from ctxmode.mcp.tools import offered
 
 BODY_BYTES_MAX = 8 * 1024 * 1024
-CONVERSATIONS_MAX = 256
+CONVERSATIONS_MAX = 256  # of each name of a token
 IDLE_S_MAX = 30 * 60.0
 PORT_MAX = 65_535
+FULL, TOO_MANY = 503, 429
 ENDPOINT = "mcp"
 
 
@@ -75,35 +79,36 @@ async def serve_http(site: Site, address: Address) -> None:
         frozenset({*LOOPBACK, _bracketed(address.host), *(h.lower() for h in site.hosts)}),
         site.origins,
     )
-    endpoints = Endpoints(site)
     _announce(site, address, port)
-    async with endpoints.conversations.run():
+    async with open_endpoints(site) as endpoints:
         connections = Connections(Gate(endpoints, admission), settings)
         await connections.serve(trio.SocketListener(trio.socket.from_stdlib_socket(listener)))
 
 
 class Endpoints:
-    """ASGI: the table of paths behind the gate."""
+    """ASGI: the table of paths behind the gate. Made by `open_endpoints` only.
 
-    def __init__(self, site: Site) -> None:
+    Each name of a token has conversations of its own, which neither count nor are known to others.
+    """
+
+    def __init__(
+        self,
+        site: Site,
+        metrics: Metrics,
+        conversations: Mapping[str, StreamableHTTPSessionManager],
+    ) -> None:
         self._folders = {f"/{ENDPOINT}": site.config.project} | {
             f"/{name}/{ENDPOINT}": folder for name, folder in site.others.items()
         }
-        self._metrics = Metrics()
-        server = build_server(site.config, site.tools, self._metrics.observe)
-        self.conversations = StreamableHTTPSessionManager(
-            server,
-            session_idle_timeout=IDLE_S_MAX,
-            max_request_body_size=BODY_BYTES_MAX,
-            max_sessions=CONVERSATIONS_MAX,
-        )
+        self._metrics = metrics
+        self._conversations = conversations
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request that the gate let in."""
         path = scope["path"].rstrip("/")
         if path in self._folders:
             scope["ctxmode.project"] = self._folders[path]
-            await self.conversations.handle_request(scope, receive, send)
+            await self._converse(scope, receive, send)
         elif path == "/healthz":
             await JSONResponse({"status": "ok"})(scope, receive, send)
         elif path == "/metrics":
@@ -113,6 +118,58 @@ class Endpoints:
         else:
             served = ", ".join((*self._folders, "/healthz", "/metrics"))
             await JSONResponse({"error": f"there is only {served}"}, 404)(scope, receive, send)
+
+    async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "POST":
+            messages = await bodies.whole(receive, BODY_BYTES_MAX)
+            if problem := await bodies.problem(messages, BODY_BYTES_MAX):
+                await JSONResponse({"error": problem}, 400)(scope, receive, send)
+                return
+            receive = bodies.again(messages, receive)
+        name = scope["user"].username
+        await self._conversations[name].handle_request(scope, receive, _told_when_full(name, send))
+
+
+def _told_when_full(name: str, send: Send) -> Send:
+    """The answer to who has as many conversations as he may, in our words."""
+    is_full = False
+
+    async def sent(message: Message) -> None:
+        nonlocal is_full
+        if message["type"] == "http.response.start" and message["status"] == FULL:
+            is_full = True
+            full = JSONResponse(
+                {
+                    "error": f"{name} has {CONVERSATIONS_MAX} conversations open, the most of one "
+                    "token: end one with DELETE, or wait until one was silent for "
+                    f"{IDLE_S_MAX / 60:.0f} minutes"
+                },
+                TOO_MANY,
+            )
+            await send({"type": message["type"], "status": TOO_MANY, "headers": full.raw_headers})
+            await send({"type": "http.response.body", "body": full.body})
+        elif not is_full:
+            await send(message)
+
+    return sent
+
+
+@asynccontextmanager
+async def open_endpoints(site: Site) -> AsyncIterator[Endpoints]:
+    """The projects of a site, and for each name of its tokens a house of conversations."""
+    metrics = Metrics()
+    async with open_projects(site.config) as projects, AsyncExitStack() as houses:
+        server = build_server(lambda: nullcontext(projects), site.tools, metrics.observe)
+        conversations = {}
+        for name in set(site.tokens.names.values()):
+            conversations[name] = StreamableHTTPSessionManager(
+                server,
+                session_idle_timeout=IDLE_S_MAX,
+                max_request_body_size=BODY_BYTES_MAX,
+                max_sessions=CONVERSATIONS_MAX,
+            )
+            await houses.enter_async_context(conversations[name].run())
+        yield Endpoints(site, metrics, conversations)
 
 
 def _listen(address: Address) -> socket.socket:

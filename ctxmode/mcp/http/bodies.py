@@ -1,0 +1,62 @@
+"""Bodies of requests: whole, and JSON that means one thing to everybody who reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import trio
+from starlette.types import Message, Receive
+
+from policy.strict_json import strict_json
+
+SMALL_BYTES = 64 * 1024  # parsed in place: well below a millisecond
+
+
+async def whole(receive: Receive, bytes_max: int) -> list[Message]:
+    """The messages of a body, up to its end or to more than `bytes_max`."""
+    messages: list[Message] = []
+    size = 0
+    while size <= bytes_max:
+        message = await receive()
+        messages.append(message)
+        size += len(message.get("body", b""))
+        if message["type"] != "http.request" or not message.get("more_body", False):
+            break
+    return messages
+
+
+async def problem(messages: Sequence[Message], bytes_max: int) -> str:
+    """What is wrong with a body as JSON; empty if nothing, or if it is refused for another reason:
+    it is too large, or its sender has left."""
+    body = b"".join(message.get("body", b"") for message in messages)
+    if len(body) > bytes_max or messages[-1]["type"] != "http.request":
+        return ""
+    if len(body) <= SMALL_BYTES:
+        return _problem(body)
+    return await trio.to_thread.run_sync(_problem, body)
+
+
+def _problem(body: bytes) -> str:
+    try:
+        value = strict_json(body.decode("utf-8"))
+    except RecursionError:
+        return (
+            "the body is JSON that is nested too deep: send arguments as plain text or flat lists"
+        )
+    except UnicodeDecodeError as error:
+        return f"the body is not UTF-8: {error.reason} at byte {error.start}"
+    except ValueError as error:
+        return f"the body is not JSON as it is served: {error}"
+    if not isinstance(value, dict):
+        return "the body is not a JSON object: send one message of JSON-RPC"
+    return ""
+
+
+def again(messages: Sequence[Message], receive: Receive) -> Receive:
+    """Gives what was received once more, then what comes."""
+    left = list(reversed(messages))
+
+    async def received() -> Message:
+        return left.pop() if left else await receive()
+
+    return received
