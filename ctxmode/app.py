@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-DRAIN_S_MAX = 1.0
+DRAIN_S_MAX = 0.5
 """How long closing may go on indexing what is queued; the next process takes up the rest."""
 
 

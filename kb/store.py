@@ -179,8 +179,11 @@ class Store:
 
         return Bulk(self._access)
 
-    def index_pending(self, limit_bytes: int = pending.HEAD_BYTES) -> Progress:
-        """Index up to about `limit_bytes` of what is queued, and say how far the queue is.
+    def index_pending(
+        self, limit_bytes: int = pending.HEAD_BYTES, source_id: int | None = None
+    ) -> Progress:
+        """Index up to about `limit_bytes` of what is queued, of one source or of all, and say how
+        far that is.
 
         A spool file that is gone is dropped from the queue; its source stays incomplete and says
         so.
@@ -190,8 +193,21 @@ class Store:
         """
         from kb import indexing  # noqa: PLC0415
 
-        indexing.index_queued(self._access, limit_bytes)
-        return self.progress()
+        indexing.index_queued(self._access, limit_bytes, source_id)
+        return self.progress(source_id)
+
+    def move_superseded(self) -> bool:
+        """Move a part of a large superseded version into the index of such; False where nothing
+        was left to move.
+
+        Raises:
+            StoreError: it could not be moved; it stays where it is.
+        """
+        with self._access.reading() as db:
+            if not reading.any_unmoved(db):
+                return False
+        with self._access.writing() as db:
+            return writing.move_superseded(db)
 
     def files(self, path: Path) -> dict[str, FileState]:
         """Every indexed file at or below `path`, by its path."""
