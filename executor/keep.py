@@ -139,6 +139,11 @@ class Keep:
             return self._opened
 
     @property
+    def opened(self) -> bool:
+        """Whether the store was opened."""
+        return self._opened is not None
+
+    @property
     def notices(self) -> tuple[str, ...]:
         """What a person should know about the store, as far as it is open."""
         return self._opened.notices if self._opened else ()
@@ -221,8 +226,8 @@ class Keep:
             self._queued = trio.Event()
 
     async def index_queued(self) -> None:
-        """Index until nothing is queued, then see to what was superseded; or until nothing more
-        can be stored."""
+        """Index until nothing is queued and no more is kept than may be, then see to what was
+        superseded; or until nothing more can be stored."""
         if self._opened is None and not self._spooled():
             return  # the store need not be opened for that
         from kb import StoreError  # noqa: PLC0415 - as of here the store is loaded anyway
@@ -244,9 +249,12 @@ class Keep:
 
     def _step(self) -> bool:
         """One step of what is left to do; False where nothing is."""
-        if not self.store.index_pending(INDEX_STEP_BYTES).complete:
-            return True
-        return self.store.move_superseded()
+        from kb import StoreError  # noqa: PLC0415
+
+        more = not self.store.index_pending(INDEX_STEP_BYTES).complete
+        with suppress(StoreError):  # which must not keep what is queued from being indexed
+            more = self.store.keep_to_quota() or more
+        return more or self.store.move_superseded()
 
     async def _add(self, label: str, shown: Stream, spool: Path | None, series: str) -> Indexed:
         if spool is None:

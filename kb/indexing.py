@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from kb import pending, reading, redaction, words, writing
+from kb import eviction, pending, reading, redaction, words, writing
 from kb.access import Access
 from kb.chunking import chunk_in_worker, chunk_next, chunk_part
 from kb.chunks import Chunk, ChunkedDocument
@@ -113,6 +113,7 @@ class Prepared:
 
 def add(access: Access, about: About, data: bytes) -> Indexed:
     """Chunk `data`, then store it in one transaction."""
+    eviction.admit(access, len(data))
     prepared = prepare(access, about, data)
     with access.writing() as db:
         return store(access, db, [prepared])[0]
@@ -150,6 +151,7 @@ def add_spool(
 ) -> Indexed:
     """Index a file's beginning and end, and queue what lies between; a file without such a middle
     is deleted at once."""
+    eviction.admit(access, spool.stat().st_size)
     head, tail = pending.head_and_tail(spool, head_bytes, tail_bytes)
     detected = about.detected(head.data)
     parts = [head] if tail is None else [head, tail]

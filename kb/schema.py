@@ -209,6 +209,22 @@ def move_superseded_versions_bit_by_bit(db: sqlite3.Connection) -> None:
             WHERE {condition}""")
 
 
+def create_evictions(db: sqlite3.Connection) -> None:
+    """What goes, and went, so that a quota is kept to."""
+    db.execute("""
+        CREATE TABLE eviction (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            begun_at REAL NOT NULL,
+            quota TEXT NOT NULL,
+            text_bytes_left INTEGER NOT NULL,
+            sources INTEGER NOT NULL DEFAULT 0,
+            text_bytes INTEGER NOT NULL DEFAULT 0,
+            forgotten_at REAL,
+            merges INTEGER NOT NULL DEFAULT 0,
+            ended_at REAL
+        )""")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_sources_and_chunks,
     create_full_text_index,
@@ -221,6 +237,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     add_how_files_were_met,
     find_letters_by_what_is_typed,
     move_superseded_versions_bit_by_bit,
+    create_evictions,
 )
 
 

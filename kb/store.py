@@ -9,8 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from kb import files, pending, purging, reading, terms, writing
-from kb.access import Access
+from kb import disk_use, eviction, files, pending, purging, reading, terms, writing
+from kb.access import Access, Quota
+from kb.disk_use import DiskUse
 from kb.errors import translated
 from kb.files import FileState
 from kb.filetypes import canonical_language
@@ -49,19 +50,27 @@ class Store:
         return self._access.notices
 
     @classmethod
-    def open(cls, path: Path, *, create: bool = True, redact: FindSecrets | None = None) -> Store:
+    def open(
+        cls,
+        path: Path,
+        *,
+        create: bool = True,
+        redact: FindSecrets | None = None,
+        quota: Quota | None = None,
+    ) -> Store:
         """Open the file, making or migrating it where needed.
 
         A damaged file is renamed, never deleted, and `notices` says so; a read-only one can be
         searched but not added to. `redact` finds the secrets in whatever is added: they are
         replaced by their kind before anything is stored, and counted in `Source.redactions`.
+        `quota` tells how many bytes it may take on the disk; `keep_to_quota` sees to that.
 
         Raises:
             StoreUnavailableError: there is no such file and `create` is false, or it cannot be
                 opened.
             StoreError: SQLite refuses it for another reason.
         """
-        return cls(Access(path, create=create, redact=redact))
+        return cls(Access(path, create=create, redact=redact, quota=quota))
 
     def __enter__(self) -> Store:
         return self
@@ -347,18 +356,27 @@ class Store:
             self._access.known_words.clear()
         return self._compacted(purged)
 
-    def evict(self, max_text_bytes: int) -> Purged:
-        """Forget superseded versions, then the oldest sources, until the kept text is no larger.
+    def keep_to_quota(self) -> bool:
+        """Take one short step towards the quota, where the store takes more; False where none is
+        left to take.
 
-        Pinned sources and those still being indexed are never touched, so that more may remain.
+        The oldest sources go, superseded versions before current ones, never pinned ones. Steps of
+        several processes go together.
 
         Raises:
-            StoreError: nothing was evicted.
+            StoreError: the step could not be taken.
         """
-        with self._access.writing() as db:
-            purged = purging.evict(db, max_text_bytes)
-            self._access.known_words.clear()
-        return self._compacted(purged)
+        return not self._access.read_only and eviction.step(self._access)
+
+    def disk_use(self) -> DiskUse:
+        """What it takes on the disk."""
+        with self._access.reading() as db:
+            return disk_use.of_store(self.path, db)
+
+    def evictions(self) -> tuple[eviction.Eviction, ...]:
+        """What went lately so that a quota is kept to, the latest first."""
+        with self._access.reading() as db:
+            return eviction.latest(db)
 
     def _compacted(self, purged: Purged) -> Purged:
         for spool in purged.spools:
