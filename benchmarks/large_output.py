@@ -1,10 +1,11 @@
-"""How much later a large output is answered: `python -m benchmarks.large_output [--mib N] [--json]`.
+"""How late a large output is answered: `python -m benchmarks.large_output [--mib N] [--json]`.
 
 A program prints so many MiB of log lines, of JSON, or of one line, and a server answers the call of
-`ctx_execute`; beside it the same program through an executor alone, which keeps nothing. Then the
-same command once more, which supersedes what the first one left; and the same by `context-mode run`
-with its output thrown away. What is told besides is how long the indexing behind the answer goes on,
-and what the server holds in memory at most.
+`ctx_execute`; beside it the same program through an executor alone, which keeps nothing. Then
+another one while the first is still being indexed; the same command once more, which supersedes
+what the first one left; and the same by `context-mode run` with its output thrown away. Told
+besides: how long the indexing behind the answers goes on, and what the server holds in memory at
+most.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def by_hand(code: str) -> float:
         project.mkdir()
         environment = {**os.environ, "CONTEXT_MODE_DIR": str(Path(folder, "data"))}
         command = [sys.executable, "-m", "ctxmode", "run", "python", "-c"]
-        for tried, text in enumerate(("1", code)):
+        for text in ("1", code):
             started = time.perf_counter()
             subprocess.run(
                 [*command, text],
@@ -128,7 +129,6 @@ def by_hand(code: str) -> float:
                 check=True,
             )
             took = time.perf_counter() - started
-            del tried
     return took
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kb.contents import Section
     from policy.secrets import Secret
 
-QUOTA_S = 1.0
+SETTLING_S = 1.0
 
 NAMED = 5
 """How many sources a message names, where several or none are meant."""
@@ -55,14 +55,13 @@ class Library:
 
         with translated():
             answer = indexing.index(self.store, self.config, self.rules(), request, on_progress)
-            self._keep_to_quota()
+            self._settle()
             return answer
 
-    def _keep_to_quota(self) -> None:
-        """Drop the oldest where too much is kept, as far as a short time goes; the next process
-        takes up the rest."""
-        end = time.monotonic() + QUOTA_S
-        while self.store.keep_to_quota() and time.monotonic() < end:
+    def _settle(self) -> None:
+        """Keep to the quota, as far as a short time goes; the next process takes up the rest."""
+        end = time.monotonic() + SETTLING_S
+        while self.store.settle() and time.monotonic() < end:
             pass
 
     def watch(self, request: IndexRequest, stop: threading.Event) -> Iterator[IndexAnswer]:

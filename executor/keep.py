@@ -233,8 +233,9 @@ class Keep:
         from kb import StoreError  # noqa: PLC0415 - as of here the store is loaded anyway
 
         while True:
+            step = partial(self.store.settle, INDEX_STEP_BYTES)
             try:
-                more = await trio.to_thread.run_sync(self._step, limiter=self.writing)
+                more = await trio.to_thread.run_sync(step, limiter=self.writing)
             except StoreError:
                 return  # what is queued stays queued: the next output, or process, tries again
             if not more:
@@ -246,15 +247,6 @@ class Keep:
             return any(self._spool_dir.iterdir())
         except FileNotFoundError:
             return False
-
-    def _step(self) -> bool:
-        """One step of what is left to do; False where nothing is."""
-        from kb import StoreError  # noqa: PLC0415
-
-        more = not self.store.index_pending(INDEX_STEP_BYTES).complete
-        with suppress(StoreError):  # which must not keep what is queued from being indexed
-            more = self.store.keep_to_quota() or more
-        return more or self.store.move_superseded()
 
     async def _add(self, label: str, shown: Stream, spool: Path | None, series: str) -> Indexed:
         if spool is None:

@@ -16,8 +16,8 @@ TRANSACTION_BYTES = 512 * 1024
 
 TRANSACTION_SOURCES = 200
 
-EVICTION_STEPS = 4
-"""How many steps towards the quota are taken beside each transaction: as much goes as comes."""
+EVICTION_STEP_BYTES = 64 * 1024
+"""For so much that is stored one step towards the quota is taken, so that as much goes as comes."""
 
 INLINE_BYTES = 128 * 1024
 """So much is prepared in this process before workers are put to it: a few changed files are done
@@ -106,12 +106,13 @@ class Bulk:
     def _store(self) -> None:
         if not self._ready:
             return
-        eviction.admit(self._access, sum(ready.new.bytes_total for ready in self._ready))
+        size = sum(ready.new.bytes_total for ready in self._ready)
+        eviction.admit(self._access, size)
         with self._access.writing() as db:
             stored = indexing.store(self._access, db, self._ready)
         self._ready.clear()
         self.indexed += stored
         self.bytes_indexed += sum(indexed.bytes_indexed for indexed in stored)
-        for _ in range(EVICTION_STEPS):
+        for _ in range(1 + size // EVICTION_STEP_BYTES):
             if not eviction.step(self._access):
                 break

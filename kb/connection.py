@@ -164,6 +164,22 @@ def _lock_within(handle: int, path: Path, wait_s: float) -> None:
             return
 
 
+def copy_to(db: sqlite3.Connection, target: Path) -> None:
+    """A consistent copy of a file at `target`.
+
+    Raises:
+        FileExistsError: something is there already.
+        sqlite3.Error: it could not be written.
+    """
+    if target.exists():
+        raise FileExistsError(f"{target} exists: choose another place")
+    copy = sqlite3.connect(target)
+    try:
+        db.backup(copy)
+    finally:
+        copy.close()
+
+
 def fts5_available() -> bool:
     """Whether this Python's SQLite can search: full-text tables with the trigram tokenizer."""
     db = sqlite3.connect(":memory:")

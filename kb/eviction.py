@@ -127,13 +127,17 @@ def begin(access: Access, quota: str, staying: Callable[[int, DiskUse], int]) ->
     """Begin an eviction, unless one is under way or there is nothing that could go; `staying` says
     how much text may stay of so much, in so large a store."""
     with access.writing() as db:
+        if _current(db) is not None:
+            return
         use = disk_use.of_store(access.path, db)
+        text = text_bytes(db)
+        left = staying(text, use)
         unpinned = db.execute("SELECT 1 FROM source WHERE pinned = 0 LIMIT 1").fetchone()
-        if _current(db) is not None or (unpinned is None and not use.free):
+        if not use.free and (left >= text or unpinned is None):
             return
         db.execute(
             "INSERT INTO eviction (begun_at, quota, text_bytes_left) VALUES (?, ?, ?)",
-            (time.time(), quota, staying(text_bytes(db), use)),
+            (time.time(), quota, left),
         )
         db.execute(
             "DELETE FROM eviction WHERE id <= (SELECT max(id) FROM eviction) - ?", (REMEMBERED,)
@@ -203,8 +207,8 @@ def _tidy_some(access: Access) -> bool:
     """Give a part of what is free back to the file system; notes when that is done."""
     with access.exclusively() as db:
         merging = db.execute(
-            "UPDATE eviction SET merges = merges + 1 WHERE ended_at IS NULL AND merges < ?"
-            " RETURNING 1",
+            "UPDATE eviction SET merges = merges + 1"
+            " WHERE ended_at IS NULL AND text_bytes > 0 AND merges < ? RETURNING 1",
             (MERGES_MAX,),
         ).fetchall()
         if (merging and tidying.merge_some(db)) or tidying.shrink_some(db):

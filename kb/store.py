@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from kb import disk_use, eviction, files, pending, purging, reading, terms, writing
+from kb import files, pending, purging, reading, terms, writing
 from kb.access import Access, Quota
-from kb.disk_use import DiskUse
+from kb.connection import copy_to
 from kb.errors import translated
 from kb.files import FileState
 from kb.filetypes import canonical_language
@@ -63,7 +62,7 @@ class Store:
         A damaged file is renamed, never deleted, and `notices` says so; a read-only one can be
         searched but not added to. `redact` finds the secrets in whatever is added: they are
         replaced by their kind before anything is stored, and counted in `Source.redactions`.
-        `quota` tells how many bytes it may take on the disk; `keep_to_quota` sees to that.
+        `quota` tells how many bytes it may take on the disk; `settle` sees to that.
 
         Raises:
             StoreUnavailableError: there is no such file and `create` is false, or it cannot be
@@ -205,18 +204,16 @@ class Store:
         indexing.index_queued(self._access, limit_bytes, source_id)
         return self.progress(source_id)
 
-    def move_superseded(self) -> bool:
-        """Move a part of a large superseded version into the index of such; False where nothing
-        was left to move.
+    def settle(self, limit_bytes: int = pending.HEAD_BYTES) -> bool:
+        """Take one short step of what is left to do behind additions: index what is queued, drop
+        what exceeds the quota, move what was superseded. False where nothing was left to do.
 
         Raises:
-            StoreError: it could not be moved; it stays where it is.
+            StoreError: it could not be done; it is left to do.
         """
-        with self._access.reading() as db:
-            if not reading.any_unmoved(db):
-                return False
-        with self._access.writing() as db:
-            return writing.move_superseded(db)
+        from kb import settling  # noqa: PLC0415
+
+        return settling.step(self._access, limit_bytes)
 
     def files(self, path: Path) -> dict[str, FileState]:
         """Every indexed file at or below `path`, by its path."""
@@ -356,28 +353,6 @@ class Store:
             self._access.known_words.clear()
         return self._compacted(purged)
 
-    def keep_to_quota(self) -> bool:
-        """Take one short step towards the quota, where the store takes more; False where none is
-        left to take.
-
-        The oldest sources go, superseded versions before current ones, never pinned ones. Steps of
-        several processes go together.
-
-        Raises:
-            StoreError: the step could not be taken.
-        """
-        return not self._access.read_only and eviction.step(self._access)
-
-    def disk_use(self) -> DiskUse:
-        """What it takes on the disk."""
-        with self._access.reading() as db:
-            return disk_use.of_store(self.path, db)
-
-    def evictions(self) -> tuple[eviction.Eviction, ...]:
-        """What went lately so that a quota is kept to, the latest first."""
-        with self._access.reading() as db:
-            return eviction.latest(db)
-
     def _compacted(self, purged: Purged) -> Purged:
         for spool in purged.spools:
             spool.unlink(missing_ok=True)
@@ -421,11 +396,5 @@ class Store:
             FileExistsError: something is there already.
             StoreError: it could not be written.
         """
-        if target.exists():
-            raise FileExistsError(f"{target} exists: choose another place")
         with self._access.reading() as db, translated(target):
-            copy = sqlite3.connect(target)
-            try:
-                db.backup(copy)
-            finally:
-                copy.close()
+            copy_to(db, target)
