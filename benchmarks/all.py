@@ -25,7 +25,7 @@ from benchmarks.report import Report, Row, Times, lines
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = (
     *("execute", "isolation", "throughput", "compile_cache", "batch", "stream", "startup", "mcp"),
-    *("limits", "context_saved", "kb", "kb_quality"),
+    *("large_output", "limits", "context_saved", "kb", "kb_quality"),
     "containers",
 )
 TIMEOUT_S = 1800

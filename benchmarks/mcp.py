@@ -52,8 +52,9 @@ trio.run(main)
 class Client:
     """The least that speaks the protocol."""
 
-    def __init__(self, server: subprocess.Popen[bytes]) -> None:
+    def __init__(self, server: subprocess.Popen[bytes], data: Path) -> None:
         self.server = server
+        self.data = data
         self._last = 0
 
     def ask(self, method: str, params: Any) -> Any:  # noqa: ANN401 - JSON
@@ -102,7 +103,7 @@ def server(*arguments: str) -> Iterator[Client]:
                 "CONTEXT_MODE_PROJECT_DIR": str(project),
             },
         ) as process:
-            client = Client(process)
+            client = Client(process, Path(folder, "data"))
             client.ask("initialize", INITIALIZE["params"])
             client.tell({"jsonrpc": "2.0", "method": "notifications/initialized"})
             yield client

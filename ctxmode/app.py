@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
@@ -24,6 +24,7 @@ from ctxmode.logged import logged
 from ctxmode.rules import load as load_rules
 from ctxmode.waiting_line import Told, told_to_nobody
 from executor.keep import Answer, Keep
+from kb.disk_use import queue_folder
 
 # What only some operations need is loaded by these: a person waits for one run.
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from ctxmode.indexing import IndexRequest
     from ctxmode.library import Library
     from ctxmode.purging import PurgeRequest
+    from ctxmode.quotas import Holdings
     from ctxmode.searching import SearchRequest
     from ctxmode.usage import Answered, Recorder, Usage
     from executor import Background, Backgrounds, Caller, Completed, Executor, Request
@@ -44,7 +46,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-DRAIN_S_MAX = 1.0
+DONE = object()
+QUOTA_OF_ALL_EVERY_S = 10.0
+"""How often a server looks at what is kept of all projects: the sizes of their files."""
+
+DRAIN_S_MAX = 0.5
 """How long closing may go on indexing what is queued; the next process takes up the rest."""
 
 
@@ -206,7 +212,9 @@ class App:
 
         network = Network(http.resolve, allow_private=self.config.fetch_private)
         with translated():
-            return await pages.fetch(self.library, request, network, self._keep.writing)
+            fetched = await pages.fetch(self.library, request, network, self._keep.writing)
+        self._keep.wake()
+        return fetched
 
     async def purge(self, request: PurgeRequest) -> kb.Purged:
         """Forget sources for good."""
@@ -234,6 +242,12 @@ class App:
 
         return await diagnosis.kept_ahead(self.config)
 
+    async def holdings(self) -> Holdings:
+        """What is kept on disk, and what went for the quotas lately."""
+        from ctxmode.quotas import read_holdings  # noqa: PLC0415 - few ask
+
+        return await self._reading(partial(read_holdings, self.config))
+
     async def doctor(self, *, refresh: bool = False, told: Told = told_to_nobody) -> Diagnosis:
         """What works here; `refresh` forgets what earlier probes of languages found, `told` hears
         how many of them are proven."""
@@ -253,9 +267,12 @@ class App:
             return await trio.to_thread.run_sync(call, abandon_on_cancel=True)
 
     async def _writing(self, call: Callable[[], T]) -> T:
-        return await trio.to_thread.run_sync(
-            call, limiter=self._keep.writing, abandon_on_cancel=True
-        )
+        try:
+            return await trio.to_thread.run_sync(
+                call, limiter=self._keep.writing, abandon_on_cancel=True
+            )
+        finally:
+            self._keep.wake()
 
 
 @asynccontextmanager
@@ -275,7 +292,7 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
         await trio.to_thread.run_sync(rules)  # a broken rule file is told at once
         settings, refused = await trio.to_thread.run_sync(engine_settings, config)
         settings = replace(settings, sole_language=sole_language)
-        keep = Keep(partial(_open_store, config), config.database.with_suffix(".queue"))
+        keep = Keep(partial(_open_store, config), queue_folder(config.database))
         if not sole_language:
             await trio.to_thread.run_sync(lambda: keep.store)
     try:
@@ -292,11 +309,15 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
                 trio.open_nursery() as nursery,
             ):
                 nursery.start_soon(_index_behind, keep)
+                if not sole_language:
+                    nursery.start_soon(_keep_all_to_quota, config)
                 with closing(App(config, engine, keep, backgrounds, refused)) as app:
                     yield app
                 nursery.cancel_scope.cancel()
         with trio.move_on_after(DRAIN_S_MAX):
             await keep.index_queued()
+            if keep.opened:
+                await _step_to_quota_of_all(config)
     finally:
         keep.close()
 
@@ -314,6 +335,25 @@ def _open_store(config: Config) -> kb.Store:
 async def _kept(config: Config, keep: Keep, request: Request, completed: Completed) -> Answer:
     """What is kept of a run in the background: all, since its handle is soon forgotten."""
     return await logged(config, request, await keep.answer(completed, request, always=True))
+
+
+async def _keep_all_to_quota(config: Config) -> None:
+    """See to the quota of all projects, now and again."""
+    while True:
+        await _step_to_quota_of_all(config)
+        await trio.sleep(QUOTA_OF_ALL_EVERY_S)
+
+
+async def _step_to_quota_of_all(config: Config) -> None:
+    """Drop the oldest of all projects where too much is kept, in short steps. What cannot be done
+    is told in the report that `stats` shows, or tried again."""
+    from ctxmode import quotas  # noqa: PLC0415 - after the first answer, if at all
+
+    with suppress(OSError, ContextModeError):
+        steps = quotas.keep_all(config, await trio.to_thread.run_sync(quotas.load_quotas, config))
+        with closing(steps):
+            while await trio.to_thread.run_sync(next, steps, DONE) is not DONE:
+                pass
 
 
 async def _index_behind(keep: Keep) -> None:

@@ -16,6 +16,7 @@ from ctxmode import __version__
 from ctxmode.config import Config, prepare_storage
 from ctxmode.container_engine import EngineHealth, examine
 from ctxmode.errors import ContextModeError
+from ctxmode.quotas import Holdings, read_holdings
 from ctxmode.waiting_line import Told, told_to_nobody
 from executor import (
     Executor,
@@ -43,7 +44,7 @@ class PartHealth:
 class Diagnosis:
     """The whole state. `critical` names what must work and does not; empty means healthy.
     `notices` are what a person should know besides, of the store and of configuration files;
-    `kept_ahead` is what the user's servers keep ready for runs."""
+    `kept_ahead` is what the user's servers keep ready for runs, `holdings` what is kept on disk."""
 
     project: str
     languages: Mapping[str, LanguageReport]
@@ -54,6 +55,7 @@ class Diagnosis:
     container_engine: EngineHealth = field(default_factory=lambda: EngineHealth(False))
     notices: tuple[str, ...] = ()
     kept_ahead: tuple[KeptAhead, ...] = ()
+    holdings: Holdings | None = None
 
     @property
     def critical(self) -> tuple[str, ...]:
@@ -79,6 +81,7 @@ class Diagnosis:
             "container_engine": self.container_engine.to_json(),
             "notices": list(self.notices),
             "kept_ahead": [asdict(one) for one in self.kept_ahead],
+            "on_disk": None if self.holdings is None else self.holdings.to_json(),
         }
 
 
@@ -104,6 +107,7 @@ async def diagnose(
         storage=PartHealth(True, str(config.database)),
         container_engine=await examine(),
         kept_ahead=await kept_ahead(config),
+        holdings=await trio.to_thread.run_sync(read_holdings, config),
     )
 
 

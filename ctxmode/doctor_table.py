@@ -9,6 +9,7 @@ from ctxmode import __version__, terminal
 from ctxmode.container_engine import EngineHealth
 from ctxmode.diagnosis import Diagnosis, PartHealth
 from ctxmode.highlight import harmless
+from ctxmode.quotas import holdings_lines
 from ctxmode.remedies import remedies
 from ctxmode.render import kept_ahead_lines, size
 from executor import Isolation, LanguageReport
@@ -24,7 +25,7 @@ def show(diagnosis: Diagnosis) -> None:
     console.print(_isolation(diagnosis.isolation))
     console.print(_parts(diagnosis))
     console.print(_containers(diagnosis.container_engine))
-    for line in kept_ahead_lines(diagnosis.kept_ahead):
+    for line in (*_holdings(diagnosis), *kept_ahead_lines(diagnosis.kept_ahead)):
         console.print(Text(line))
     for notice in diagnosis.notices:
         console.print(Text(f"\nNotice: {harmless(notice)}", style="yellow"))
@@ -34,6 +35,10 @@ def show(diagnosis: Diagnosis) -> None:
     if diagnosis.critical:
         verdict = f"Critical, and not working: {', '.join(diagnosis.critical)}."
     console.print(Text(verdict, style="red" if diagnosis.critical else "green"))
+
+
+def _holdings(diagnosis: Diagnosis) -> list[str]:
+    return [] if diagnosis.holdings is None else holdings_lines(diagnosis.holdings)
 
 
 def _table(title: str, *columns: str) -> Table:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from kb.contents import Section
     from policy.secrets import Secret
 
+SETTLING_S = 1.0
+
 NAMED = 5
 """How many sources a message names, where several or none are meant."""
 
@@ -51,7 +54,15 @@ class Library:
         from ctxmode import indexing  # noqa: PLC0415
 
         with translated():
-            return indexing.index(self.store, self.config, self.rules(), request, on_progress)
+            answer = indexing.index(self.store, self.config, self.rules(), request, on_progress)
+            self._settle()
+            return answer
+
+    def _settle(self) -> None:
+        """Keep to the quota, as far as a short time goes; the next process takes up the rest."""
+        end = time.monotonic() + SETTLING_S
+        while self.store.settle() and time.monotonic() < end:
+            pass
 
     def watch(self, request: IndexRequest, stop: threading.Event) -> Iterator[IndexAnswer]:
         """Index a folder, then whatever changes in it, until `stop` is set.
@@ -206,8 +217,14 @@ def _rules(config: Config) -> policy.Rules:
 
 
 def open_store(config: Config) -> kb.Store:
-    """The project's store, which keeps no secret."""
-    return kb.Store.open(config.database, redact=_secrets)
+    """The project's store, which keeps no secret, and no more than its quota."""
+    return kb.Store.open(config.database, redact=_secrets, quota=partial(_quota, config))
+
+
+def _quota(config: Config) -> int:
+    from ctxmode.quotas import load_quotas  # noqa: PLC0415 - where something is added
+
+    return load_quotas(config).project_bytes
 
 
 def _secrets(data: bytes) -> Sequence[Secret]:

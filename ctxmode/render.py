@@ -292,11 +292,18 @@ def doctor_text(diagnosis: Diagnosis) -> str:
             for name, it in parts.items()
         ),
         f"container engine: {diagnosis.container_engine.summary}",
+        *_holdings_lines(diagnosis),
         *kept_ahead_lines(diagnosis.kept_ahead),
         *(f"notice: {notice}" for notice in diagnosis.notices),
         f"critical: {', '.join(diagnosis.critical) or 'nothing'}",
     ]
     return "\n".join(lines)
+
+
+def _holdings_lines(diagnosis: Diagnosis) -> list[str]:
+    from ctxmode.quotas import holdings_lines  # noqa: PLC0415 - few ask
+
+    return [] if diagnosis.holdings is None else holdings_lines(diagnosis.holdings)
 
 
 def kept_ahead_lines(kept: Iterable[KeptAhead]) -> list[str]:

@@ -10,6 +10,7 @@ import hashlib
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from executor.model import Request, Result, Stream
 
 if TYPE_CHECKING:
     from executor.progress import Completed
-    from kb import Hit, Indexed, Progress, Store
+    from kb import Hit, Indexed, Store
 
 T = TypeVar("T")
 
@@ -33,6 +34,9 @@ SECTIONS_BYTES_MAX = 4096
 
 INDEX_STEP_BYTES = 512 * 1024
 """How much is indexed at a time behind an answer, so that a search never waits long for it."""
+
+FURTHER_S = 0.6
+"""How long an answer with an intent waits for more than the beginning and the end to be indexed."""
 
 
 class KeptStream(NamedTuple):
@@ -108,12 +112,14 @@ def _kept_json(kept: Kept) -> dict[str, Any]:
 class Keep:
     """Puts outputs into the store, and indexes behind the answers what was too much before them.
 
-    The store is written by one thread at a time: whoever else writes holds `writing` too.
-    `spool_dir` is where a stream waits for its indexing, beyond the life of this process.
+    Whoever writes much holds `writing`, one after the other; an answer waits for none of them, only
+    for other answers. `spool_dir` is where a stream waits for its indexing, beyond the life of this
+    process.
     """
 
     def __init__(self, open_store: Callable[[], Store], spool_dir: Path) -> None:
         self.writing = trio.CapacityLimiter(1)
+        self._answering = trio.CapacityLimiter(1)
         self._open_store = open_store
         self._opened: Store | None = None
         self._opening = threading.Lock()
@@ -131,6 +137,11 @@ class Keep:
             if self._opened is None:
                 self._opened = self._open_store()
             return self._opened
+
+    @property
+    def opened(self) -> bool:
+        """Whether the store was opened."""
+        return self._opened is not None
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -168,6 +179,7 @@ class Keep:
         about = f"{request.language} {name}".strip()
         command = _identity(request)
         added: list[KeptStream] = []
+        note = ""
         try:
             for stream, (shown, spool) in wanted.items():
                 label = f"{output_id}/{stream} ({about})"
@@ -176,33 +188,57 @@ class Keep:
                 added.append(_kept_stream(stream, indexed))
         except (StoreError, OSError) as error:
             _discard(spool for _, spool in wanted.values())
+            note = f"the output could not be kept: {error}"
             if not added:
-                return Answer(result, note=f"the output could not be kept: {error}")
+                return Answer(result, note=note)
+        self.wake()
+        if request.intent is not None:
+            added = await self._further_indexed(added)
         kept = Kept(output_id, tuple(added))
-        if kept.bytes_indexed < kept.bytes_total:
-            self._queued.set()
-        answer = Answer(replace(result, output_id=output_id), kept)
+        answer = Answer(replace(result, output_id=output_id), kept, note=note)
         return answer if request.intent is None else await self._filtered(answer, request.intent)
 
+    def wake(self) -> None:
+        """There may be something to do behind the answers."""
+        self._queued.set()
+
+    async def _further_indexed(self, streams: Sequence[KeptStream]) -> list[KeptStream]:
+        """The same streams when more of them is indexed, as far as that takes but a moment: the
+        sections that match an intent are chosen from what is indexed."""
+        from kb import StoreError  # noqa: PLC0415
+
+        found = dict.fromkeys(streams, 0)
+        with trio.move_on_after(FURTHER_S), suppress(StoreError):
+            for stream in streams:
+                found[stream] = stream.bytes_indexed
+                while found[stream] < stream.bytes_total:
+                    step = partial(self.store.index_pending, INDEX_STEP_BYTES, stream.source_id)
+                    progress = await trio.to_thread.run_sync(step, limiter=self.writing)
+                    found[stream] = progress.done
+        return [s._replace(bytes_indexed=max(found[s], s.bytes_indexed)) for s in streams]
+
     async def index_behind(self) -> None:
-        """Index what is queued, in small steps, for ever; also what earlier processes left."""
+        """Do what is left to do behind the answers, in small steps, for ever; also what earlier
+        processes left."""
         while True:
             await self.index_queued()
             await self._queued.wait()
             self._queued = trio.Event()
 
     async def index_queued(self) -> None:
-        """Index until nothing is queued, or nothing more can be stored."""
+        """Index until nothing is queued and no more is kept than may be, then see to what was
+        superseded; or until nothing more can be stored."""
         if self._opened is None and not self._spooled():
             return  # the store need not be opened for that
         from kb import StoreError  # noqa: PLC0415 - as of here the store is loaded anyway
 
         while True:
+            step = partial(self.store.settle, INDEX_STEP_BYTES)
             try:
-                progress = await self._in_thread(self._index_step)
+                more = await trio.to_thread.run_sync(step, limiter=self.writing)
             except StoreError:
                 return  # what is queued stays queued: the next output, or process, tries again
-            if progress.complete:
+            if not more:
                 return
 
     def _spooled(self) -> bool:
@@ -211,9 +247,6 @@ class Keep:
             return any(self._spool_dir.iterdir())
         except FileNotFoundError:
             return False
-
-    def _index_step(self) -> Progress:
-        return self.store.index_pending(INDEX_STEP_BYTES)
 
     async def _add(self, label: str, shown: Stream, spool: Path | None, series: str) -> Indexed:
         if spool is None:
@@ -245,7 +278,7 @@ class Keep:
         return replace(answer, sections=_affordable(found), sections_total=len(found))
 
     async def _in_thread(self, call: Callable[..., T], *args: object) -> T:
-        return await trio.to_thread.run_sync(partial(call, *args), limiter=self.writing)
+        return await trio.to_thread.run_sync(partial(call, *args), limiter=self._answering)
 
 
 def _identity(request: Request) -> str:

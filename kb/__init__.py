@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         StoreCorruptError,
         StoreError,
         StoreFullError,
+        StoreQuotaError,
         StoreReadOnlyError,
         StoreUnavailableError,
         UnknownSourceError,
@@ -60,7 +61,8 @@ _MODULES = {
         "connection": "fts5_available",
         "directory": "DirectoryProgress DirectoryReport OnProgress index_file index_paths "
         "index_selection",
-        "errors": "StoreBusyError StoreCorruptError StoreError StoreFullError StoreReadOnlyError "
+        "errors": "StoreBusyError StoreCorruptError StoreError StoreFullError StoreQuotaError "
+        "StoreReadOnlyError "
         "StoreUnavailableError UnknownSourceError",
         "explaining": "explain",
         "filters": "Filters",
@@ -112,6 +114,7 @@ __all__ = [
     "StoreCorruptError",
     "StoreError",
     "StoreFullError",
+    "StoreQuotaError",
     "StoreReadOnlyError",
     "StoreUnavailableError",
     "UnknownSourceError",

@@ -4,36 +4,56 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 
-from kb.connection import connect, prepare
+from kb.connection import BUSY_TIMEOUT_S, OTHERS_WAIT_S, connect, prepare
 from kb.errors import StoreReadOnlyError, translated
 from kb.redaction import FindSecrets
+
+Quota = Callable[[], int]
+"""Tells a number of bytes. It is asked when something is written: a search does without."""
 
 
 class Access:
     """Two connections to one file: writes wait for each other, reads never wait for a write."""
 
-    def __init__(self, path: Path, *, create: bool, redact: FindSecrets | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        create: bool,
+        redact: FindSecrets | None = None,
+        quota: Quota | None = None,
+        of_others: bool = False,
+    ) -> None:
         """Open the file, making or migrating it where needed. `redact` finds what must not be
-        stored; None stores everything.
+        stored; None stores everything. `quota` tells what the file may take on the disk. One
+        `of_others` is given up where it is locked for longer than a moment, or damaged.
 
         Raises:
             StoreError: it cannot be opened.
         """
         self.path = path
         self.redact = redact
-        read_only, self.notices = prepare(path, create=create)
+        self._quota = quota
+        wait_s = OTHERS_WAIT_S if of_others else BUSY_TIMEOUT_S
+        read_only, self.notices = prepare(path, create=create, of_others=of_others)
         self.known_words: set[str] = set()
         """Some of the words that the vocabulary has; only to be used while writing."""
         self._data_version = -1
         self._write_lock = threading.Lock()
         self._read_lock = threading.Lock()
         with translated(path):
-            self._writer = None if read_only else connect(path)
-            self._reader = connect(path, read_only=read_only)
+            self._writer = None if read_only else connect(path, wait_s=wait_s)
+            self._reader = connect(path, read_only=read_only, wait_s=wait_s)
+
+    @cached_property
+    def quota_bytes(self) -> int | None:
+        """How much the file may take on the disk; None is without a limit."""
+        return None if self._quota is None else self._quota()
 
     @property
     def read_only(self) -> bool:

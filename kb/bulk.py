@@ -6,7 +6,7 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
-from kb import indexing
+from kb import eviction, indexing
 from kb.access import Access
 from kb.model import Indexed
 from kb.workers import WORKERS
@@ -15,6 +15,9 @@ TRANSACTION_BYTES = 512 * 1024
 """How much is stored at a time: other writers wait for no more than that."""
 
 TRANSACTION_SOURCES = 200
+
+EVICTION_STEP_BYTES = 64 * 1024
+"""For so much that is stored one step towards the quota is taken, so that as much goes as comes."""
 
 INLINE_BYTES = 128 * 1024
 """So much is prepared in this process before workers are put to it: a few changed files are done
@@ -103,8 +106,13 @@ class Bulk:
     def _store(self) -> None:
         if not self._ready:
             return
+        size = sum(ready.new.bytes_total for ready in self._ready)
+        eviction.admit(self._access, size)
         with self._access.writing() as db:
             stored = indexing.store(self._access, db, self._ready)
         self._ready.clear()
         self.indexed += stored
         self.bytes_indexed += sum(indexed.bytes_indexed for indexed in stored)
+        for _ in range(1 + size // EVICTION_STEP_BYTES):
+            if not eviction.step(self._access):
+                break

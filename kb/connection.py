@@ -11,16 +11,26 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kb import compression
-from kb.errors import StoreCorruptError, StoreUnavailableError, translated
+from kb.errors import (
+    StoreBusyError,
+    StoreCorruptError,
+    StoreUnavailableError,
+    translated,
+)
 from kb.schema import SchemaTooNewError, migrate
 
 BUSY_TIMEOUT_S = 30.0
 """How long a writer waits for others. Transactions are short, so only a stuck one takes longer."""
 
+OTHERS_WAIT_S = 1.0
+"""The same for a store of another project, which is passed over then."""
+
 _SIDE_FILES = ("", "-wal", "-shm")
 
 
-def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+def connect(
+    path: Path, *, read_only: bool = False, wait_s: float = BUSY_TIMEOUT_S
+) -> sqlite3.Connection:
     """A connection with this project's settings; transactions are begun explicitly.
 
     Raises:
@@ -28,8 +38,10 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     """
     if read_only:
         return _read_only(path)
-    db = _open(path.absolute().as_uri())
+    db = _open(path.absolute().as_uri(), wait_s)
     try:
+        # A new file is made so, an older one becomes so when it is next rewritten as a whole.
+        db.execute("PRAGMA auto_vacuum = INCREMENTAL")
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA temp_store = MEMORY")
         db.execute("PRAGMA cache_size = -16384")  # 16 MiB; the system caches the file besides
@@ -42,9 +54,9 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     return db
 
 
-def _open(uri: str) -> sqlite3.Connection:
+def _open(uri: str, wait_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
     db = sqlite3.connect(
-        uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+        uri, uri=True, timeout=wait_s, isolation_level=None, check_same_thread=False
     )
     compression.register(db)
     return db
@@ -63,8 +75,9 @@ def _read_only(path: Path) -> sqlite3.Connection:
     return db
 
 
-def prepare(path: Path, *, create: bool) -> tuple[bool, tuple[str, ...]]:
-    """Make the file ready for `connect`: exists, sound, current.
+def prepare(path: Path, *, create: bool, of_others: bool = False) -> tuple[bool, tuple[str, ...]]:
+    """Make the file ready for `connect`: exists, sound, current. One `of_others` is never set
+    aside, and waited for but a moment.
 
     Returns whether it can only be read, and what a person should know about it.
 
@@ -82,6 +95,10 @@ def prepare(path: Path, *, create: bool) -> tuple[bool, tuple[str, ...]]:
             raise StoreUnavailableError(f"{path.parent}: {error.strerror}") from error
     elif not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
         return True, (f"{path} is read-only: searching works, storing does not",)
+    if of_others:
+        with _sole(path, OTHERS_WAIT_S):
+            _migrated(path, OTHERS_WAIT_S)
+        return False, ()
     with _sole(path):
         try:
             _migrated(path)
@@ -92,9 +109,9 @@ def prepare(path: Path, *, create: bool) -> tuple[bool, tuple[str, ...]]:
     return False, ()
 
 
-def _migrated(path: Path) -> None:
+def _migrated(path: Path, wait_s: float = BUSY_TIMEOUT_S) -> None:
     with translated(path):
-        db = connect(path)
+        db = connect(path, wait_s=wait_s)
         try:
             migrate(db)
         except SchemaTooNewError as error:
@@ -118,17 +135,49 @@ def set_aside(path: Path) -> Path:
 
 
 @contextmanager
-def _sole(path: Path) -> Iterator[None]:
+def _sole(path: Path, wait_s: float | None = None) -> Iterator[None]:
     """One process at a time makes, migrates or sets aside a file."""
     try:
         handle = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise StoreUnavailableError(f"{path}: {error.strerror}") from error
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        if wait_s is None:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        else:
+            _lock_within(handle, path, wait_s)
         yield
     finally:
         os.close(handle)
+
+
+def _lock_within(handle: int, path: Path, wait_s: float) -> None:
+    end = time.monotonic() + wait_s
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise StoreBusyError(f"{path}: another process is opening it") from None
+            time.sleep(0.02)
+        else:
+            return
+
+
+def copy_to(db: sqlite3.Connection, target: Path) -> None:
+    """A consistent copy of a file at `target`.
+
+    Raises:
+        FileExistsError: something is there already.
+        sqlite3.Error: it could not be written.
+    """
+    if target.exists():
+        raise FileExistsError(f"{target} exists: choose another place")
+    copy = sqlite3.connect(target)
+    try:
+        db.backup(copy)
+    finally:
+        copy.close()
 
 
 def fts5_available() -> bool:

@@ -25,6 +25,10 @@ class StoreFullError(StoreError):
     """The disk or a quota of the file system is full; what was stored before is intact."""
 
 
+class StoreQuotaError(StoreError):
+    """The store's quota has no room for it; what was stored before is intact."""
+
+
 class StoreBusyError(StoreError):
     """Other processes held the file for longer than the busy timeout."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from kb import pending, reading, redaction, words, writing
+from kb import eviction, pending, reading, redaction, words, writing
 from kb.access import Access
 from kb.chunking import chunk_in_worker, chunk_next, chunk_part
 from kb.chunks import Chunk, ChunkedDocument
@@ -113,6 +113,7 @@ class Prepared:
 
 def add(access: Access, about: About, data: bytes) -> Indexed:
     """Chunk `data`, then store it in one transaction."""
+    eviction.admit(access, len(data))
     prepared = prepare(access, about, data)
     with access.writing() as db:
         return store(access, db, [prepared])[0]
@@ -150,6 +151,7 @@ def add_spool(
 ) -> Indexed:
     """Index a file's beginning and end, and queue what lies between; a file without such a middle
     is deleted at once."""
+    eviction.admit(access, spool.stat().st_size)
     head, tail = pending.head_and_tail(spool, head_bytes, tail_bytes)
     detected = about.detected(head.data)
     parts = [head] if tail is None else [head, tail]
@@ -229,24 +231,24 @@ def _indexed(new: writing.NewSource, source_id: int, version: int, cuts: list[_C
     )
 
 
-def index_queued(access: Access, limit_bytes: int) -> None:
-    """Index up to about `limit_bytes` of what is queued.
+def index_queued(access: Access, limit_bytes: int, source_id: int | None = None) -> None:
+    """Index up to about `limit_bytes` of what is queued, of one source or of all.
 
     Raises:
         StoreError: a slice could not be stored; it stays queued.
     """
     while limit_bytes > 0:
-        done = _index_next(access, limit_bytes)
+        done = _index_next(access, limit_bytes, source_id)
         if done is None:
             return
         limit_bytes -= done
 
 
-def _index_next(access: Access, limit: int) -> int | None:
+def _index_next(access: Access, limit: int, only: int | None) -> int | None:
     """Index as much of the queue as goes into one transaction, of about `limit` bytes at most; how
     many bytes of work that was, or None when nothing is queued."""
     with access.reading() as db:
-        queued = pending.next_queued(db)
+        queued = pending.next_queued(db, only)
     if queued is None:
         return None
     try:
@@ -257,7 +259,7 @@ def _index_next(access: Access, limit: int) -> int | None:
     detected = Detected(source.kind, source.language, "stored")
     slices = list(_next_slices(access, queued, detected, limit))
     with access.writing() as db:
-        if pending.next_queued(db) != queued:  # another process was faster
+        if pending.next_queued(db, only) != queued:  # another process was faster
             return limit
         if not slices:
             pending.drop(db, queued)

@@ -71,9 +71,13 @@ def _keep_only(db: sqlite3.Connection, kept: Iterable[int], chosen: Iterable[int
     writing.insert_words(db, frozenset(vocabulary), set())
 
 
-def _vocabulary(db: sqlite3.Connection, source_id: int) -> set[str]:
-    """The words of a source."""
-    rows = db.execute("SELECT body FROM chunk WHERE source_id = ?", (source_id,))
+def _vocabulary(
+    db: sqlite3.Connection, source_id: int, ids: tuple[int, int] = writing.ALL_CHUNKS
+) -> set[str]:
+    """The words of a source's chunks, from the first to the last of `ids`."""
+    rows = db.execute(
+        "SELECT body FROM chunk WHERE source_id = ? AND id BETWEEN ? AND ?", (source_id, *ids)
+    )
     return set().union(*(words.vocabulary(restored(body)) for (body,) in rows))
 
 
@@ -106,21 +110,56 @@ def _chosen(db: sqlite3.Connection, wanted: Wanted) -> list[int]:
     return [source_id for (source_id,) in rows]
 
 
-def evict(db: sqlite3.Connection, max_text_bytes: int) -> Purged:
-    """Delete sources until the kept text is no larger, within the caller's transaction: superseded
-    versions first, then the oldest; never what is pinned or still being indexed."""
-    total = db.execute("SELECT coalesce(sum(bytes_indexed), 0) FROM source").fetchone()[0]
-    chosen: list[int] = []
-    for source_id, size in db.execute(
-        "SELECT id, bytes_indexed FROM source"
-        " WHERE pinned = 0 AND id NOT IN (SELECT source_id FROM pending)"
-        " ORDER BY superseded_by IS NULL, id"
-    ):
-        if total <= max_text_bytes:
-            break
-        chosen.append(source_id)
-        total -= size
-    return _delete(db, chosen)
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What a step of forgetting one source removed: `whole` says that nothing of it is left;
+    `text_bytes` counts what was queued, too."""
+
+    whole: bool
+    chunks: int
+    text_bytes: int
+    spools: tuple[Path, ...]
+
+
+def forget_end(db: sqlite3.Connection, source_id: int, most_chunks: int) -> Forgotten:
+    """Forget the last chunks of a source and what of it is queued, within the caller's transaction;
+    the source, too, if no more chunks than that are left.
+
+    Until then it is an incomplete source as any other, but neither a file nor a page that need not
+    be read again.
+    """
+    queued, spools = _unqueue(db, source_id)
+    rows = db.execute(
+        "SELECT id FROM chunk WHERE source_id = ? ORDER BY id DESC LIMIT ?",
+        (source_id, most_chunks + 1),
+    ).fetchall()
+    if len(rows) <= most_chunks:
+        size = db.execute("SELECT bytes_indexed FROM source WHERE id = ?", (source_id,)).fetchone()
+        _take_out(db, [source_id])
+        return Forgotten(True, len(rows), size[0] + queued, spools)
+    range_ = (rows[-2][0], rows[0][0])
+    among = "FROM chunk WHERE source_id = ? AND id BETWEEN ? AND ?"
+    (size,) = db.execute(f"SELECT sum(end_byte - start_byte) {among}", (source_id, *range_))
+    gone = _vocabulary(db, source_id, range_)
+    writing.unindex(db, source_id, range_)
+    db.execute(f"DELETE {among}", (source_id, *range_))
+    writing.delete_words(db, gone)
+    db.execute("DELETE FROM page WHERE source_id = ?", (source_id,))
+    db.execute(
+        "UPDATE source SET bytes_indexed = bytes_indexed - ?, sha256 = NULL,"
+        " mtime_ns = CASE WHEN mtime_ns IS NULL THEN NULL ELSE 0 END WHERE id = ?",
+        (size[0], source_id),
+    )
+    return Forgotten(False, len(rows) - 1, size[0] + queued, spools)
+
+
+def _unqueue(db: sqlite3.Connection, source_id: int) -> tuple[int, tuple[Path, ...]]:
+    """Take a source out of the queue: how many bytes of it were queued, and its spool files."""
+    rows = db.execute(
+        "SELECT spool, end_byte - next_byte FROM pending WHERE source_id = ?", (source_id,)
+    ).fetchall()
+    db.execute("DELETE FROM pending WHERE source_id = ?", (source_id,))
+    return sum(size for _, size in rows), tuple(dict.fromkeys(Path(spool) for spool, _ in rows))
 
 
 def compact(db: sqlite3.Connection) -> None:

@@ -52,6 +52,12 @@ def progress(db: sqlite3.Connection, source_id: int | None) -> Progress:
     return Progress(*row)
 
 
+def any_unmoved(db: sqlite3.Connection) -> bool:
+    """Whether a superseded version is still in the index of current ones."""
+    row = db.execute("SELECT 1 FROM source WHERE unmoved_from IS NOT NULL LIMIT 1").fetchone()
+    return row is not None
+
+
 def text(db: sqlite3.Connection, source_id: int, start: int, end: int | None) -> bytes:
     """The bytes of the chunks that overlap [start, end), cut to it, in order."""
     limit = source(db, source_id).bytes_total if end is None else end

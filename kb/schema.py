@@ -187,6 +187,44 @@ def _chunks_with_folded_words(db: sqlite3.Connection, table: str) -> list[int]:
     return sorted(found)
 
 
+def move_superseded_versions_bit_by_bit(db: sqlite3.Connection) -> None:
+    """A large version that was superseded stays in the index of current ones for a while, with its
+    chunks from `unmoved_from` on."""
+    db.execute("ALTER TABLE source ADD COLUMN unmoved_from INTEGER")
+    db.execute(
+        "CREATE INDEX source_unmoved ON source (unmoved_from) WHERE unmoved_from IS NOT NULL"
+    )
+    for view, condition in (
+        ("current_chunk", "s.superseded_by IS NULL OR c.id >= s.unmoved_from"),
+        (
+            "superseded_chunk",
+            "s.superseded_by IS NOT NULL AND (s.unmoved_from IS NULL OR c.id < s.unmoved_from)",
+        ),
+    ):
+        db.execute(f"DROP VIEW {view}")
+        db.execute(f"""
+            CREATE VIEW {view} AS
+            SELECT c.id, c.source_id, c.leaf, c.crumb, {SQL_NAME}(c.body) AS body, c.ident, s.label
+            FROM chunk c JOIN source s ON s.id = c.source_id
+            WHERE {condition}""")
+
+
+def create_evictions(db: sqlite3.Connection) -> None:
+    """What goes, and went, so that a quota is kept to."""
+    db.execute("""
+        CREATE TABLE eviction (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            begun_at REAL NOT NULL,
+            quota TEXT NOT NULL,
+            text_bytes_left INTEGER NOT NULL,
+            sources INTEGER NOT NULL DEFAULT 0,
+            text_bytes INTEGER NOT NULL DEFAULT 0,
+            forgotten_at REAL,
+            merges INTEGER NOT NULL DEFAULT 0,
+            ended_at REAL
+        )""")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_sources_and_chunks,
     create_full_text_index,
@@ -198,6 +236,8 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     compress_texts,
     add_how_files_were_met,
     find_letters_by_what_is_typed,
+    move_superseded_versions_bit_by_bit,
+    create_evictions,
 )
 
 

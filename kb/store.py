@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from kb import files, pending, purging, reading, terms, writing
-from kb.access import Access
+from kb.access import Access, Quota
+from kb.connection import copy_to
 from kb.errors import translated
 from kb.files import FileState
 from kb.filetypes import canonical_language
@@ -49,19 +49,27 @@ class Store:
         return self._access.notices
 
     @classmethod
-    def open(cls, path: Path, *, create: bool = True, redact: FindSecrets | None = None) -> Store:
+    def open(
+        cls,
+        path: Path,
+        *,
+        create: bool = True,
+        redact: FindSecrets | None = None,
+        quota: Quota | None = None,
+    ) -> Store:
         """Open the file, making or migrating it where needed.
 
         A damaged file is renamed, never deleted, and `notices` says so; a read-only one can be
         searched but not added to. `redact` finds the secrets in whatever is added: they are
         replaced by their kind before anything is stored, and counted in `Source.redactions`.
+        `quota` tells how many bytes it may take on the disk; `settle` sees to that.
 
         Raises:
             StoreUnavailableError: there is no such file and `create` is false, or it cannot be
                 opened.
             StoreError: SQLite refuses it for another reason.
         """
-        return cls(Access(path, create=create, redact=redact))
+        return cls(Access(path, create=create, redact=redact, quota=quota))
 
     def __enter__(self) -> Store:
         return self
@@ -179,8 +187,11 @@ class Store:
 
         return Bulk(self._access)
 
-    def index_pending(self, limit_bytes: int = pending.HEAD_BYTES) -> Progress:
-        """Index up to about `limit_bytes` of what is queued, and say how far the queue is.
+    def index_pending(
+        self, limit_bytes: int = pending.HEAD_BYTES, source_id: int | None = None
+    ) -> Progress:
+        """Index up to about `limit_bytes` of what is queued, of one source or of all, and say how
+        far that is.
 
         A spool file that is gone is dropped from the queue; its source stays incomplete and says
         so.
@@ -190,8 +201,19 @@ class Store:
         """
         from kb import indexing  # noqa: PLC0415
 
-        indexing.index_queued(self._access, limit_bytes)
-        return self.progress()
+        indexing.index_queued(self._access, limit_bytes, source_id)
+        return self.progress(source_id)
+
+    def settle(self, limit_bytes: int = pending.HEAD_BYTES) -> bool:
+        """Take one short step of what is left to do behind additions: index what is queued, drop
+        what exceeds the quota, move what was superseded. False where nothing was left to do.
+
+        Raises:
+            StoreError: it could not be done; it is left to do.
+        """
+        from kb import settling  # noqa: PLC0415
+
+        return settling.step(self._access, limit_bytes)
 
     def files(self, path: Path) -> dict[str, FileState]:
         """Every indexed file at or below `path`, by its path."""
@@ -331,19 +353,6 @@ class Store:
             self._access.known_words.clear()
         return self._compacted(purged)
 
-    def evict(self, max_text_bytes: int) -> Purged:
-        """Forget superseded versions, then the oldest sources, until the kept text is no larger.
-
-        Pinned sources and those still being indexed are never touched, so that more may remain.
-
-        Raises:
-            StoreError: nothing was evicted.
-        """
-        with self._access.writing() as db:
-            purged = purging.evict(db, max_text_bytes)
-            self._access.known_words.clear()
-        return self._compacted(purged)
-
     def _compacted(self, purged: Purged) -> Purged:
         for spool in purged.spools:
             spool.unlink(missing_ok=True)
@@ -387,11 +396,5 @@ class Store:
             FileExistsError: something is there already.
             StoreError: it could not be written.
         """
-        if target.exists():
-            raise FileExistsError(f"{target} exists: choose another place")
         with self._access.reading() as db, translated(target):
-            copy = sqlite3.connect(target)
-            try:
-                db.backup(copy)
-            finally:
-                copy.close()
+            copy_to(db, target)

@@ -18,6 +18,14 @@ from kb.chunks import Chunk
 _INDEXES = (("chunk_fts", "current_chunk"), ("history_fts", "superseded_chunk"))
 _COLUMNS = "leaf, crumb, body, ident, label"
 
+ALL_CHUNKS = (0, 2**63 - 1)
+
+MOVED_AT_ONCE_BYTES = 256 * 1024
+"""So large a superseded version is moved into the history's index before its successor's answer."""
+
+STEP_CHUNKS = 128
+"""How many chunks are moved, or forgotten, at a time: a quarter of a megabyte or so."""
+
 KNOWN_WORDS = 65_536
 """How many words are remembered as stored, some 6 MB of them; nine of ten words of a new source are
 among them, and need not be looked up."""
@@ -106,7 +114,9 @@ def insert_chunks(
     entries: dict[str, list[tuple[object, ...]]] = {table: [] for table, _ in _INDEXES}
     for source_id, chunks, bodies in parts:
         label, superseded = db.execute(
-            "SELECT label, superseded_by IS NOT NULL FROM source WHERE id = ?", (source_id,)
+            "SELECT label, superseded_by IS NOT NULL AND unmoved_from IS NULL FROM source"
+            " WHERE id = ?",
+            (source_id,),
         ).fetchone()
         # It may have been superseded while some of it was queued. What is at hand goes into the
         # index: reading it back through the view would restore every text.
@@ -197,20 +207,52 @@ def _title(chunk: Chunk) -> tuple[str, str]:
 
 
 def supersede(db: sqlite3.Connection, old_id: int, new_id: int) -> None:
-    """Move the older version's chunks out of the index that search reads, into the history's."""
+    """Note that there is a later version: search passes the older one over from here on. A small
+    one's chunks move into the history's index at once, a large one's later, by `move_superseded`.
+    """
+    first = db.execute(
+        "SELECT min(c.id) FROM chunk c JOIN source s ON s.id = c.source_id"
+        " WHERE s.id = ? AND s.bytes_indexed > ?",
+        (old_id, MOVED_AT_ONCE_BYTES),
+    ).fetchone()[0]
+    if first is not None:
+        moved = "UPDATE source SET superseded_by = ?, unmoved_from = ? WHERE id = ?"
+        db.execute(moved, (new_id, first, old_id))
+        return
     unindex(db, old_id)
     db.execute("UPDATE source SET superseded_by = ? WHERE id = ?", (new_id, old_id))
     index_whole(db, old_id)
 
 
-def index_whole(db: sqlite3.Connection, source_id: int) -> None:
-    """Put all of a source's chunks into the full-text index that they belong to; the opposite of
-    `unindex`."""
+def move_superseded(db: sqlite3.Connection) -> bool:
+    """Move some chunks of a large superseded version into the history's index; False where none is
+    left to move."""
+    row = db.execute(
+        "SELECT id, unmoved_from FROM source WHERE unmoved_from IS NOT NULL ORDER BY id LIMIT 1"
+    ).fetchone()
+    if row is None:
+        return False
+    source_id, first = row
+    # By the index of sources: their chunks are not the only ones of their time.
+    ids = db.execute("SELECT id FROM chunk WHERE source_id = ?", (source_id,)).fetchall()
+    left = sorted(chunk_id for (chunk_id,) in ids if chunk_id >= first)
+    if moved := left[:STEP_CHUNKS]:
+        unindex(db, source_id, (moved[0], moved[-1]))
+    after = left[STEP_CHUNKS] if len(left) > STEP_CHUNKS else None
+    db.execute("UPDATE source SET unmoved_from = ? WHERE id = ?", (after, source_id))
+    if moved:
+        index_whole(db, source_id, (moved[0], moved[-1]))
+    return True
+
+
+def index_whole(db: sqlite3.Connection, source_id: int, ids: tuple[int, int] = ALL_CHUNKS) -> None:
+    """Put a source's chunks, from the first to the last of `ids`, into the full-text index that
+    they belong to; the opposite of `unindex`."""
     for table, view in _INDEXES:
         db.execute(
             f"INSERT INTO {table} (rowid, {_COLUMNS})"
-            f" SELECT id, {_COLUMNS} FROM {view} WHERE source_id = ?",
-            (source_id,),
+            f" SELECT id, {_COLUMNS} FROM {view} WHERE source_id = ? AND id BETWEEN ? AND ?",
+            (source_id, *ids),
         )
 
 
@@ -227,13 +269,15 @@ def empty_indexes(db: sqlite3.Connection) -> None:
     db.execute("DELETE FROM word")
 
 
-def unindex(db: sqlite3.Connection, source_id: int) -> None:
-    """Take a source's chunks out of the full-text index that has them; the text stays."""
+def unindex(db: sqlite3.Connection, source_id: int, ids: tuple[int, int] = ALL_CHUNKS) -> None:
+    """Take a source's chunks, from the first to the last of `ids`, out of the full-text index that
+    has them; the text stays."""
     for table, view in _INDEXES:
         db.execute(
             f"INSERT INTO {table} ({table}, rowid, {_COLUMNS})"
-            f" SELECT 'delete', id, {_COLUMNS} FROM {view} WHERE source_id = ?",
-            (source_id,),
+            f" SELECT 'delete', id, {_COLUMNS} FROM {view}"
+            " WHERE source_id = ? AND id BETWEEN ? AND ?",
+            (source_id, *ids),
         )
 
 

@@ -2,7 +2,8 @@
 
 All bytes are measured: produced is what programs printed and pages hold, returned is the text of
 the answers, kept = produced - returned. Only calls of tools count, of all servers that ever served
-this project. What your servers keep ready for runs is told with the memory that it takes.
+this project. What is kept on disk is told beside its quotas, with what was dropped for them lately;
+and what your servers keep ready for runs, with the memory that it takes.
 
 examples:
   context-mode stats
@@ -20,6 +21,7 @@ from ctxmode import exit_codes, launch
 from ctxmode.config import load_config, prepare_storage
 from ctxmode.diagnosis import kept_ahead
 from ctxmode.launch import print_json
+from ctxmode.quotas import holdings_lines, read_holdings
 from ctxmode.render import kept_ahead_lines
 from ctxmode.usage_table import read_usage, show
 
@@ -33,12 +35,15 @@ def run(args: argparse.Namespace) -> int:
     prepare_storage(config)
     usage = read_usage(config)
     ready = launch.run(partial(kept_ahead, config))
+    holdings = read_holdings(config)
     if args.json:
-        print_json(usage.to_json() | {"kept_ahead": [asdict(one) for one in ready]})
+        ahead = [asdict(one) for one in ready]
+        print_json(usage.to_json() | {"kept_ahead": ahead, "on_disk": holdings.to_json()})
     elif not usage.tools:
         sys.stdout.write("No tool was called in this project yet.\n")
     else:
         show(usage)
     if not args.json:
-        sys.stdout.write("".join(f"{line}\n" for line in kept_ahead_lines(ready)))
+        lines = (*holdings_lines(holdings), *kept_ahead_lines(ready))
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
     return exit_codes.OK

@@ -103,6 +103,14 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("sessions.life_s", "seconds", _OF_EXECUTOR.sessions.life_s, "until any ends", "lower"),
     Setting(
+        "quota.project_bytes",
+        "bytes",
+        2 * UNITS["g"],
+        "what is kept of a project, on disk; the oldest goes",
+        "lower",
+    ),
+    Setting("quota.all_bytes", "bytes", 8 * UNITS["g"], "the same of all projects together"),
+    Setting(
         "sandbox.isolation",
         "choice",
         _OF_EXECUTOR.isolation,

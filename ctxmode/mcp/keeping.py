@@ -14,6 +14,7 @@ from ctxmode.library import age_s
 from ctxmode.mcp import arguments, structured
 from ctxmode.mcp.reply import Reply
 from ctxmode.purging import PurgeRequest
+from ctxmode.quotas import holdings_lines
 from ctxmode.searching import SearchRequest
 from ctxmode.usage_table import usage_text
 
@@ -111,4 +112,7 @@ async def stats(call: Call, given: arguments.Stats) -> Reply:
     del data["days"]
     ready = await call.app.kept_ahead()
     data["kept_ahead"] = [asdict(one) for one in ready]
-    return Reply("\n".join([usage_text(usage), *render.kept_ahead_lines(ready)]), data)
+    holdings = await call.app.holdings()
+    data["on_disk"] = holdings.to_json()
+    lines = [usage_text(usage), *holdings_lines(holdings), *render.kept_ahead_lines(ready)]
+    return Reply("\n".join(lines), data)

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 import trio
 
+import executor.keep
 from executor.capture import Capture
 from executor.keep import SECTIONS_BYTES_MAX, Answer, Keep
 from executor.model import Request, Result, Status
 from executor.progress import Completed
-from kb import Store
+from kb import Store, disk_use, reading
 
 INLINE_BYTES = 4096
 REQUEST = Request("python", code="print()")
@@ -132,11 +133,79 @@ async def test_an_intent_does_not_touch_a_small_output(keep, tmp_path):
 
 
 async def test_the_middle_of_a_huge_output_is_indexed_behind_the_answer(keep, store, tmp_path):
-    answer = await keep.answer(completed(tmp_path, HUGE), REQUEST)
-    assert 5_000_000 < answer.kept.bytes_indexed < answer.kept.bytes_total == len(HUGE)
+    middle = HUGE.replace(b"0003000 ", b"0003000 catastrophe ")
+    answer = await keep.answer(completed(tmp_path, middle), REQUEST)
+    assert 1_000_000 < answer.kept.bytes_indexed < 2_000_000
+    assert answer.kept.bytes_total == len(middle)
+    (early,) = store.search("catastrophe")
+    assert (early.hits, early.incomplete_sources) == ((), 1)
     await keep.index_queued()
-    assert store.text(answer.kept.streams[0].source_id) == HUGE
+    (late,) = store.search("catastrophe")
+    assert "0003000 catastrophe" in late.hits[0].text
+    assert late.incomplete_sources == 0
+    assert store.text(answer.kept.streams[0].source_id) == middle
     assert list((tmp_path / "queue").iterdir()) == []
+
+
+async def test_an_answer_with_an_intent_waits_for_more_of_the_output(keep, tmp_path, monkeypatch):
+    monkeypatch.setattr(executor.keep, "FURTHER_S", 600)
+    middle = HUGE.replace(b"0003000 ", b"0003000 catastrophe ")
+    answer = await keep.answer(completed(tmp_path, middle), replace(REQUEST, intent="catastrophe"))
+    assert answer.kept.bytes_indexed == len(middle)
+    assert "0003000 catastrophe" in answer.sections[0].text
+
+
+async def test_an_answer_waits_neither_for_other_writers_nor_long_for_an_intent(keep, tmp_path):
+    async with keep.writing:  # as long as a folder is being indexed
+        with trio.fail_after(60):
+            answer = await keep.answer(completed(tmp_path, HUGE), replace(REQUEST, intent="word"))
+    assert answer.kept.bytes_indexed < answer.kept.bytes_total
+    assert answer.sections
+
+
+async def test_a_repeated_large_output_is_answered_before_the_earlier_one_has_moved(
+    keep, store, tmp_path
+):
+    first = await keep.answer(completed(tmp_path, LOG * 9), REQUEST)
+    assert first.kept.bytes_indexed == first.kept.bytes_total
+    second = await keep.answer(completed(tmp_path, LOG.upper()), REQUEST)
+    with store.access.reading() as db:
+        assert reading.any_unmoved(db)
+    found = {hit.source_id for hit in store.search("entry", limit=50)[0].hits}
+    assert found == {second.kept.streams[0].source_id}
+    await keep.index_queued()
+    with store.access.reading() as db:
+        assert not reading.any_unmoved(db)
+
+
+async def test_what_the_quota_has_no_room_for_is_answered_and_said(tmp_path):
+    with Store.open(tmp_path / "kb.sqlite3", quota=lambda: 300_000) as store:
+        store.add("pinned", LOG, pinned=True)
+        run = completed(tmp_path, LOG)
+        answer = await Keep(lambda: store, tmp_path / "kb.queue").answer(run, REQUEST)
+    assert (answer.result, answer.kept) == (run.result, None)
+    assert "could not be kept" in answer.note
+    assert "pinned" in answer.note
+    assert list((tmp_path / "kb.queue").iterdir()) == []
+
+
+async def test_of_two_streams_one_may_be_kept_and_the_other_is_named_as_not(tmp_path):
+    with Store.open(tmp_path / "kb.sqlite3", quota=lambda: 600_000) as store:
+        run = completed(tmp_path, LOG, LOG * 4)
+        answer = await Keep(lambda: store, tmp_path / "kb.queue").answer(run, REQUEST)
+    assert [stream.stream for stream in answer.kept.streams] == ["stdout"]
+    assert "could not be kept" in answer.note
+
+
+async def test_behind_the_answers_the_quota_is_kept_to(tmp_path):
+    with Store.open(tmp_path / "kb.sqlite3", quota=lambda: 900_000) as store:
+        keep = Keep(lambda: store, tmp_path / "kb.queue")
+        for n in range(12):
+            request = replace(REQUEST, args=(str(n),))
+            await keep.answer(completed(tmp_path, LOG.replace(b"audit", b"%d" % n)), request)
+        await keep.index_queued()
+        assert disk_use.of_store(store.path).total <= 900_000
+        assert 0 < len(store.sources()) < 12
 
 
 async def test_indexing_behind_starts_with_what_an_earlier_process_left(keep, store, tmp_path):

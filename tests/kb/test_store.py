@@ -183,22 +183,6 @@ def test_a_backup_is_a_whole_store(store: Store, tmp_path: Path) -> None:
         store.backup(tmp_path / "copy.db")
 
 
-def test_eviction_takes_superseded_then_oldest_but_never_pinned(store: Store) -> None:
-    pinned = store.add("pinned", b"p" * 1000, pinned=True)
-    store.add("a", b"a" * 1000)
-    store.add("b", b"b" * 1000)
-    store.add("b", b"c" * 1000)
-    assert store.evict(3000).sources == 1
-    assert [source.label for source in store.sources(include_superseded=True)] == [
-        "b",
-        "a",
-        "pinned",
-    ]
-    assert store.evict(0).sources == 2
-    assert [source.id for source in store.sources()] == [pinned.source_id]
-    assert store.check().ok
-
-
 def test_a_later_part_of_a_table_is_not_numbered_anew(store: Store, tmp_path: Path) -> None:
     spool = tmp_path / "out.csv"
     spool.write_bytes(b"id,name\n" + b"".join(b"%d,name%d\n" % (n, n) for n in range(5000)))

@@ -1,0 +1,169 @@
+"""Keeping all stores of a user within one quota: what is oldest goes first, wherever it is kept.
+
+A store that another process keeps locked, or that is damaged, is passed over and named: it is
+neither waited for nor set aside, and what it takes is not made up for by the others.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kb import disk_use, eviction
+from kb.access import Access
+from kb.disk_use import DiskUse
+from kb.errors import StoreError
+
+LOCK = ".quota.lock"
+REPORT = "quota.json"
+BUCKET_S = 3600
+"""Sources of one hour count as equally old, wherever they are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was last done for the quota of all stores: when, of how many stores how much text went,
+    and which were passed over, by name, and why."""
+
+    at: float
+    stores: int = 0
+    text_bytes: int = 0
+    passed_over: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What a store holds: how much text, and how much of it may go, by age; superseded versions
+    count as older than all current ones."""
+
+    use: DiskUse
+    text_bytes: int
+    by_age: tuple[tuple[tuple[int, int], int], ...]
+
+    def on_disk(self, text_bytes: int) -> int:
+        """What so much of its text takes."""
+        return text_bytes * self.use.filled // self.text_bytes if self.text_bytes else 0
+
+    def text(self, on_disk: int) -> int:
+        """How much of its text takes so much."""
+        return -(-on_disk * self.text_bytes // self.use.filled) if self.use.filled else 0
+
+
+def total(folder: Path) -> int:
+    """What all stores in a folder take on the disk, in bytes."""
+    return sum(disk_use.of_store(path).total for path in disk_use.stores(folder))
+
+
+def keep_to_quota(folder: Path, quota: int) -> Generator[None]:
+    """Take the steps towards the quota, one at each turn. Where another process is at it, it is
+    left to it.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    if total(folder) <= quota:
+        return
+    with _alone(folder) as alone:
+        if alone:
+            yield from _keep_to_quota(folder, quota)
+
+
+def _keep_to_quota(folder: Path, quota: int) -> Generator[None]:
+    passed_over: dict[str, str] = {}
+    holdings: dict[Path, Holding] = {}
+    for path in disk_use.stores(folder):
+        try:
+            with closing(_opened(path)) as access:
+                holdings[path] = _holding(access)
+        except StoreError as error:
+            passed_over[path.name] = str(error)
+        yield
+    stores = text_bytes = 0
+    for path, cut in cuts(holdings, quota).items():
+        try:
+            with closing(_opened(path)) as access:
+                _begin(access, cut)
+                while eviction.next_step(access):
+                    yield
+        except StoreError as error:
+            passed_over[path.name] = str(error)
+        else:
+            text_bytes += cut
+            stores += cut > 0
+    _write(folder, Report(time.time(), stores, text_bytes, passed_over))
+
+
+def _opened(path: Path) -> Access:
+    return Access(path, create=False, of_others=True)
+
+
+def _begin(access: Access, cut: int) -> None:
+    eviction.begin(access, "all", lambda text_bytes, _: max(0, text_bytes - cut))
+
+
+def _holding(access: Access) -> Holding:
+    with access.reading() as db:
+        rows = db.execute(
+            "SELECT superseded_by IS NULL, CAST(indexed_at / ? AS INTEGER), sum(bytes_indexed)"
+            " FROM source WHERE pinned = 0 GROUP BY 1, 2 ORDER BY 1, 2",
+            (BUCKET_S,),
+        )
+        by_age = tuple(((current, hour), size) for current, hour, size in rows)
+        return Holding(disk_use.of_store(access.path, db), eviction.text_bytes(db), by_age)
+
+
+def cuts(holdings: Mapping[Path, Holding], quota: int) -> dict[Path, int]:
+    """How much text is to go from which stores; nothing where only free space is to be given
+    back."""
+    if sum(one.use.total for one in holdings.values()) <= quota:
+        return {}
+    found = {path: 0 for path, one in holdings.items() if one.use.total > one.use.filled}
+    filled = sum(one.use.filled for one in holdings.values())
+    excess = filled - int(eviction.STAYS * quota) if filled > quota else 0
+    by_age = sorted((age, path, n) for path, one in holdings.items() for age, n in one.by_age)
+    for _, path, text_bytes in by_age:
+        if excess <= 0:
+            break
+        taken = min(text_bytes, holdings[path].text(excess))
+        found[path] = found.get(path, 0) + taken
+        excess -= holdings[path].on_disk(taken)
+    return found
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[bool]:
+    """Whether no other process is at it; then none will be meanwhile."""
+    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        os.close(handle)
+
+
+def _write(folder: Path, report: Report) -> None:
+    """Leave the report for whoever asks, in one piece."""
+    new = folder / f"{REPORT}.{os.getpid()}"
+    new.write_text(json.dumps(asdict(report)))
+    new.replace(folder / REPORT)
+
+
+def latest(folder: Path) -> Report | None:
+    """What was last done; None where nothing ever was, or the report cannot be read."""
+    try:
+        data: dict[str, Any] = json.loads((folder / REPORT).read_text())
+        return Report(**data)
+    except (OSError, ValueError, TypeError):
+        return None

@@ -1,0 +1,81 @@
+"""What stores take on the disk, in bytes: their files and logs, and what waits to be indexed."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+
+SUFFIX = ".sqlite3"
+"""What the name of every store ends with."""
+
+_NO_STORES = (".usage.sqlite3",)
+
+
+@dataclass(frozen=True, slots=True)
+class DiskUse:
+    """`files` is the store's file and its log, `queued` what waits to be indexed, `pages` what the
+    file will be without a log, and `free` what of that holds nothing, and so is filled again before
+    the file grows."""
+
+    files: int
+    queued: int
+    pages: int = 0
+    free: int = 0
+
+    @property
+    def total(self) -> int:
+        """What it takes on the disk now."""
+        return self.files + self.queued
+
+    @property
+    def filled(self) -> int:
+        """What it would take if all that is free was given back."""
+        return self.pages - self.free + self.queued
+
+
+def queue_folder(path: Path) -> Path:
+    """Where the outputs wait that are to be indexed into the store at `path`."""
+    return path.with_suffix(".queue")
+
+
+def of_store(path: Path, db: sqlite3.Connection | None = None) -> DiskUse:
+    """What the store at `path` takes; what of it is filled is known only with a connection."""
+    files = _size(path) + _size(path.with_name(path.name + "-wal"))
+    queued = sum(_size(file) for file in queued_files(path))
+    if db is None:
+        return DiskUse(files, queued)
+    size, pages, free = (
+        db.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("page_size", "page_count", "freelist_count")
+    )
+    return DiskUse(files, queued, pages * size, free * size)
+
+
+def queued_files(path: Path) -> list[Path]:
+    """The files that wait to be indexed into the store at `path`."""
+    try:
+        return list(queue_folder(path).iterdir())
+    except OSError:
+        return []
+
+
+def stores(folder: Path) -> Iterator[Path]:
+    """The stores in a folder: plain files only."""
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        if not path.name.endswith(_NO_STORES) and _size(path):
+            yield path
+
+
+def _size(path: Path) -> int:
+    """The size of a plain file; 0 where there is none."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0

@@ -1,0 +1,239 @@
+"""Keeping a store within its quota: the oldest sources go, a little at a time.
+
+An eviction is a row: how much text may stay, and what went so far. So a step needs no more than
+the row, any process may take the next one, and one that was killed leaves nothing half done. Its
+steps are: forget sources, or the last chunks of a large one, until no more text is left than may
+stay; merge what that left in the indexes; give the free pages back to the file system. What was
+superseded goes before what is current, since search passes it over; then what is older goes first.
+"""
+
+# ruff: noqa: S608 - only names fixed in this file are put into statements
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kb import disk_use, purging, tidying, writing
+from kb.access import Access
+from kb.disk_use import DiskUse
+from kb.errors import StoreQuotaError
+from kb.purging import Forgotten
+
+STAYS = 0.9
+"""Which share of a quota is left filled, so that not every addition finds it exceeded."""
+
+STORED_SHARE = 1.6
+"""How much a text takes in a store, with both indexes."""
+
+STEP_SOURCES = 50
+
+MERGES_MAX = 4000
+"""Where others add to the indexes all the time they would never be in one piece."""
+
+ORPHAN_S = 3600.0
+"""A file that has waited so long in the queue's folder without a row of the queue is garbage."""
+
+REMEMBERED = 20
+"""How many evictions are remembered, to be told."""
+
+_ORDER = "(expires_at IS NULL OR expires_at > :now), superseded_by IS NULL, indexed_at, id"
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """What went for a quota: `quota` is `project` or `all`. `ended_at` of None says that it is
+    still going on. Times are in seconds since the epoch."""
+
+    begun_at: float
+    quota: str
+    sources: int
+    text_bytes: int
+    ended_at: float | None
+
+
+def admit(access: Access, new_bytes: int) -> None:
+    """See to it that an addition can be kept.
+
+    Raises:
+        StoreQuotaError: the quota has no room for it beside what is pinned.
+    """
+    quota = access.quota_bytes
+    if quota is None:
+        return
+    new = int(new_bytes * STORED_SHARE)
+    if disk_use.of_store(access.path).files + new <= quota:
+        return
+    with access.reading() as db:
+        use = disk_use.of_store(access.path, db)
+        pinned = _pinned(db, use.pages - use.free)
+    if pinned + new > quota:
+        raise StoreQuotaError(
+            f"{new_bytes:,} bytes have no room in the project's quota of {quota:,} bytes, of which "
+            f"{pinned:,} are pinned: raise quota.project_bytes, or purge what is pinned"
+        )
+
+
+def _pinned(db: sqlite3.Connection, filled: int) -> int:
+    """About how much of what is filled is pinned."""
+    total, pinned = db.execute(
+        "SELECT coalesce(sum(bytes_indexed), 0), coalesce(sum(pinned * bytes_indexed), 0)"
+        " FROM source"
+    ).fetchone()
+    return int(filled * pinned / total) if total else 0
+
+
+def step(access: Access) -> bool:
+    """Take the next step towards the quota; False where none is left to take.
+
+    Raises:
+        StoreError: it could not be taken.
+    """
+    if access.quota_bytes is not None and not _under_way(access):
+        begin_if_exceeded(access, access.quota_bytes)
+    return next_step(access)
+
+
+def next_step(access: Access) -> bool:
+    """Take the next step of the eviction that is under way; False where none is."""
+    return _under_way(access) and (_forget_some(access) or _tidy_some(access))
+
+
+def _under_way(access: Access) -> bool:
+    with access.reading() as db:
+        return _current(db) is not None
+
+
+def begin_if_exceeded(access: Access, quota: int) -> None:
+    """Begin an eviction where the store takes more than its quota."""
+    if disk_use.of_store(access.path).total <= quota:
+        return
+    drop_orphans(access)
+    with access.exclusively() as db:
+        tidying.checkpoint(db)
+    if disk_use.of_store(access.path).total > quota:
+        begin(access, "project", lambda text, use: _staying(text, use, quota))
+
+
+def _staying(text: int, use: DiskUse, quota: int) -> int:
+    if use.filled <= quota:
+        return text  # only what is free is to be given back
+    return int(text * STAYS * quota / use.filled)
+
+
+def begin(access: Access, quota: str, staying: Callable[[int, DiskUse], int]) -> None:
+    """Begin an eviction, unless one is under way or there is nothing that could go; `staying` says
+    how much text may stay of so much, in so large a store."""
+    with access.writing() as db:
+        if _current(db) is not None:
+            return
+        use = disk_use.of_store(access.path, db)
+        text = text_bytes(db)
+        left = staying(text, use)
+        unpinned = db.execute("SELECT 1 FROM source WHERE pinned = 0 LIMIT 1").fetchone()
+        if not use.free and (left >= text or unpinned is None):
+            return
+        db.execute(
+            "INSERT INTO eviction (begun_at, quota, text_bytes_left) VALUES (?, ?, ?)",
+            (time.time(), quota, left),
+        )
+        db.execute(
+            "DELETE FROM eviction WHERE id <= (SELECT max(id) FROM eviction) - ?", (REMEMBERED,)
+        )
+
+
+def text_bytes(db: sqlite3.Connection) -> int:
+    """How much text is kept, with what is queued, which soon will be."""
+    row = db.execute(
+        "SELECT (SELECT coalesce(sum(bytes_indexed), 0) FROM source)"
+        " + (SELECT coalesce(sum(end_byte - next_byte), 0) FROM pending)"
+    ).fetchone()
+    return int(row[0])
+
+
+def _current(db: sqlite3.Connection) -> tuple[int, int, bool] | None:
+    """The eviction under way: its id, how much text may stay, whether only tidying is left."""
+    row: tuple[int, int, bool] | None = db.execute(
+        "SELECT id, text_bytes_left, forgotten_at IS NOT NULL FROM eviction"
+        " WHERE ended_at IS NULL ORDER BY id LIMIT 1"
+    ).fetchone()
+    return row
+
+
+def _forget_some(access: Access) -> bool:
+    """Forget the next sources in one short transaction; False where enough was forgotten."""
+    with access.writing() as db:
+        current = _current(db)
+        if current is None or current[2]:
+            return False
+        eviction_id, left, _ = current
+        excess = text_bytes(db) - left
+        forgotten = _forget_oldest(db, excess) if excess > 0 else []
+        db.execute(
+            "UPDATE eviction SET sources = sources + ?, text_bytes = text_bytes + ?,"
+            " forgotten_at = ? WHERE id = ?",
+            (
+                sum(one.whole for one in forgotten),
+                sum(one.text_bytes for one in forgotten),
+                None if forgotten else time.time(),
+                eviction_id,
+            ),
+        )
+        access.known_words.clear()
+    for one in forgotten:
+        for spool in one.spools:
+            spool.unlink(missing_ok=True)
+    return True
+
+
+def _forget_oldest(db: sqlite3.Connection, excess: int) -> list[Forgotten]:
+    """Forget the next unpinned sources, as far as one transaction goes."""
+    forgotten: list[Forgotten] = []
+    rows = db.execute(
+        f"SELECT id FROM source WHERE pinned = 0 ORDER BY {_ORDER} LIMIT :most",
+        {"now": time.time(), "most": STEP_SOURCES},
+    )
+    for (source_id,) in rows.fetchall():
+        room = writing.STEP_CHUNKS - sum(one.chunks for one in forgotten)
+        if room <= 0 or sum(one.text_bytes for one in forgotten) >= excess:
+            break
+        forgotten.append(purging.forget_end(db, source_id, room))
+    return forgotten
+
+
+def _tidy_some(access: Access) -> bool:
+    """Give a part of what is free back to the file system; notes when that is done."""
+    with access.exclusively() as db:
+        merging = db.execute(
+            "UPDATE eviction SET merges = merges + 1"
+            " WHERE ended_at IS NULL AND text_bytes > 0 AND merges < ? RETURNING 1",
+            (MERGES_MAX,),
+        ).fetchall()
+        if (merging and tidying.merge_some(db)) or tidying.shrink_some(db):
+            return True
+        db.execute("UPDATE eviction SET ended_at = ? WHERE ended_at IS NULL", (time.time(),))
+        tidying.checkpoint(db)
+    return True
+
+
+def drop_orphans(access: Access) -> None:
+    """Remove files of the queue that a killed process has left and nobody will index."""
+    with access.reading() as db:
+        wanted = {spool for (spool,) in db.execute("SELECT DISTINCT spool FROM pending")}
+    for file in disk_use.queued_files(access.path):
+        try:
+            waited_s = time.time() - file.lstat().st_mtime
+            if str(file.absolute()) not in wanted and waited_s > ORPHAN_S:
+                file.unlink()
+        except OSError:
+            continue
+
+
+def latest(db: sqlite3.Connection) -> tuple[Eviction, ...]:
+    """The evictions that are remembered, the latest first."""
+    rows = db.execute(
+        "SELECT begun_at, quota, sources, text_bytes, ended_at FROM eviction ORDER BY id DESC"
+    )
+    return tuple(Eviction(*row) for row in rows)
