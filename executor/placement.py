@@ -122,7 +122,7 @@ class Placement:
         del language, other
         return True
 
-    def cell(  # noqa: PLR0913 - all that a cell depends on
+    def cell(
         self,
         profile: Profile,
         limits: Limits,

@@ -91,7 +91,7 @@ class OpenBox(Protocol):
 class Runner:
     """Places jobs: in the boxes that `box` makes, of the spawner's or of another back end."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - all that a run needs
         self,
         placement: Place,
         box: OpenBox,
@@ -230,7 +230,8 @@ class Runner:
             raise SandboxError("what the run changed was lost with its sandbox")
         # Half a commit would be taken back, but a whole one is what was asked for.
         with trio.CancelScope(shield=True):
-            return await trio.to_thread.run_sync(call)
+            done: Commit = await trio.to_thread.run_sync(call)
+        return done
 
 
 class _Run:

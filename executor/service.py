@@ -21,9 +21,9 @@ from executor.compiling import Compiler
 from executor.errors import RequestError
 from executor.model import Isolation, Limits, Request, Result, Status
 from executor.profile import Profile, ProjectAccess
+from executor.progress import Completed, Observe, OnOutput
 from executor.project.door import Door
 from executor.project.store import Store
-from executor.progress import Completed, Observe, OnOutput
 from executor.request import Checked, check
 from executor.runner import Runner
 from executor.sessions import Sessions, open_sessions
@@ -264,7 +264,9 @@ class Executor:
                 f"{lacking.reason}. To mend it, {lacking.remedy}."
             )
         if profile.project is ProjectAccess.LIVE or _is_building_session(checked):
-            what = "a session with profile" if profile.project is ProjectAccess.COMMIT else "profile"
+            what = (
+                "a session with profile" if profile.project is ProjectAccess.COMMIT else "profile"
+            )
             return (
                 f"{what} {profile.name} needs tier A, since tier {tier} works on a copy of the "
                 f"project: {lacking.reason}. To mend it, {lacking.remedy}."
@@ -279,7 +281,9 @@ class Executor:
                 "C). To mend it, leave out isolation = container, or lower the profile's floor."
             )
         if profile.project is ProjectAccess.LIVE or _is_building_session(checked):
-            what = "a session with profile" if profile.project is ProjectAccess.COMMIT else "profile"
+            what = (
+                "a session with profile" if profile.project is ProjectAccess.COMMIT else "profile"
+            )
             return (
                 f"{what} {profile.name} needs tier A, and programs run in containers here (tier "
                 "C). To mend it, leave out isolation = container."

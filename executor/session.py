@@ -273,9 +273,7 @@ class Session:
             SandboxError: the box is gone, or the view could not be renewed.
         """
         search = self._runner.placement.search
-        guarded = await trio.to_thread.run_sync(
-            project_files.guarded, search, self.profile.sockets
-        )
+        guarded = await trio.to_thread.run_sync(project_files.guarded, search, self.profile.sockets)
         renew = await self._is_stale()
         keep = self.profile.project is not ProjectAccess.COMMIT
         await cell.order(b"begin", pack_begin(guarded, renew=renew, keep=keep))
@@ -306,9 +304,7 @@ class Session:
     async def _commit(self, cell: Box, call: Call, result: Result) -> Result:
         """The result of a call, once what it changed is committed."""
         assert self._record is not None
-        done = await self._runner.commit(
-            cell, self._layout, self._record, self.profile, call.label
-        )
+        done = await self._runner.commit(cell, self._layout, self._record, self.profile, call.label)
         self._leftovers = bool(done.left_out)
         self._committed = await self._runner.record(self.profile)
         return with_commit(result, done, stage=False)

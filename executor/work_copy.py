@@ -45,7 +45,7 @@ def make(record: Record, folder: Path, owner: tuple[int, int]) -> WorkCopy:
     """
     record = without_secrets(record)
     total = 0
-    copied = []
+    copied: list[tuple[str, State]] = []
     for path, state in shown(record):
         total += state.size if stat.S_ISREG(state.mode) else 0
         if len(copied) >= ENTRIES_MAX or total > BYTES_MAX:
@@ -105,4 +105,3 @@ def _finish(folder: Path, copied: list[tuple[str, State]], owner: tuple[int, int
         if stat.S_ISDIR(state.mode):
             os.chmod(target, stat.S_IMODE(state.mode) & 0o777)
             os.utime(target, ns=(state.mtime_ns, state.mtime_ns))
-

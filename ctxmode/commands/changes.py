@@ -20,6 +20,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from ctxmode import exit_codes
 from ctxmode.changes import (
@@ -60,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     changes = Changes(load_config(args.project))
     if action == "list":
         kept = changes.list()
-        _print(args, [to_json(one) for one in kept], list_text(kept, time.time()))
+        _print(args, {"changes": [to_json(one) for one in kept]}, list_text(kept, time.time()))
         return exit_codes.OK
     return {"show": _show, "apply": _apply, "drop": _drop}[action](changes, words, args)
 
@@ -95,7 +97,7 @@ def _drop(changes: Changes, words: list[str], args: argparse.Namespace) -> int:
     return exit_codes.OK
 
 
-def _print(args: argparse.Namespace, data: object, text: str) -> None:
+def _print(args: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
     if args.json:
         print_json(data)
     else:

@@ -151,7 +151,7 @@ async def _placed(  # noqa: PLR0913, PLR0917 - each is another thing
                     pool,
                 )
                 job = Job((), "/", {}, Limits(), profile=ANALYZE, language=trial)
-                spec, _ = await trio.to_thread.run_sync(place.spec, job)
+                spec = await trio.to_thread.run_sync(place.spec, job)
                 hello = await pool.try_out(spec)
             except SandboxError as error:
                 reasons.append(str(error))

@@ -87,9 +87,7 @@ class Door:
         """
         try:
             names = in_project(self.load_names(), changes.record)
-            done = commit(
-                changes, names, self.store, label=label, stage=stage, shown=self.shown
-            )
+            done = commit(changes, names, self.store, label=label, stage=stage, shown=self.shown)
         except (CommitError, OSError) as error:
             raise SandboxError(_nothing(error)) from error
         return replace(done, changed=changes.changes) if stage else done

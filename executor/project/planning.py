@@ -192,9 +192,7 @@ class Planning:
     def _creation_conflict(self, change: Change, info: os.stat_result | None) -> str:
         if info is None:
             return self._folder_conflict(change)
-        if _is_folder(info) and change.kind == "folder":
-            self.done.add(change.path)
-        elif self._is_as_left(change, info):
+        if (_is_folder(info) and change.kind == "folder") or self._is_as_left(change, info):
             self.done.add(change.path)
         else:
             return "the run created it; something else came there meanwhile"

@@ -7,16 +7,14 @@ import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
 from executor.project import apply, keeping
-from executor.project.judging import NameJudge
 from executor.project.keeping import Kept
 from executor.project.locking import key_of, locked
 from executor.project.manifest import Change, ChangeSet, LeftOut
-from executor.project.outcome import Commit, CommitError
+from executor.project.outcome import CommitError
 from executor.removal import remove
 
 AGE_S_MAX = 7 * 24 * 3600

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .kernel import StepError, open_beneath
-from .tree import FOLDER
+from .view import FOLDER
 from .wire import send
 
 COUNT_MAX = 100  # below what one message may carry of descriptors (SCM_MAX_FD, 253)

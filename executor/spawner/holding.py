@@ -88,7 +88,7 @@ class Held:
 
     def attend(self, control: socket.socket, timeout_s: float | None = None) -> bool:
         """Serve what waits until the server says something; False if that takes too long."""
-        ready: list[object] = []
+        ready: list[socket.socket | int] = []
         while control not in ready:
             ready = select.select([control, self._notices.fd], [], [], timeout_s)[0]
             if not ready:

@@ -116,9 +116,10 @@ class _Session:
         renewed = False
         if "project" in self._cell.data:
             self._cell.data["project"] |= told["guarded"]
-            renewed = told["renew"] and self._handles.view is not None
-            if renewed:
-                self._handles.view.renew(keep=told["keep"])
+            view = self._handles.view
+            if view is not None and told["renew"]:
+                view.renew(keep=told["keep"])
+                renewed = True
             covered = frozenset[str]() if renewed else tree.mount_points()
             tree.hide("", self._cell.data["project"], covered)
         self._before = project.look(self._cell.data, self._handles)

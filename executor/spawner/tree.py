@@ -28,7 +28,6 @@ from .kernel import (
     mount,
     open_beneath,
     open_tree,
-    open_tree_at,
     set_attributes,
     syscall,
 )

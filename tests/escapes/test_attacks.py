@@ -14,8 +14,8 @@ from tests.escapes.attack import STARTED, Attack, Control, NotApplicable, NotSto
 from tests.escapes.table import ATTACKS
 
 ATTACK_S_MAX = 120
-# Where a scenario does the attacking, the program is another tier's; what is committed has a cell of
-# its own.
+# Where a scenario does the attacking, the program is another tier's; what is committed has a cell
+# of its own.
 WARM = [
     a
     for a in ATTACKS

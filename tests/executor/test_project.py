@@ -11,8 +11,8 @@ import pytest
 import trio
 
 from executor import Request, Status
-from executor.settings import Settings
 from executor.project.store import Store
+from executor.settings import Settings
 
 pytestmark = pytest.mark.tier_a
 

@@ -218,7 +218,9 @@ async def test_a_session_sees_what_the_host_changed_between_calls(
         path.write_text(f"{before}\n")
     look, enter = "cat file 2>/dev/null || echo absent", "cd sub"
     if language == "python":
-        look = "import os\nprint(open('file').read().strip() if os.path.exists('file') else 'absent')"
+        look = (
+            "import os\nprint(open('file').read().strip() if os.path.exists('file') else 'absent')"
+        )
         enter = "import os; os.chdir('sub')"
     seen = await call(language, f"{enter}\n{look}", profile=profile)
     assert seen.stdout.text == f"{before or 'absent'}\n"

@@ -1,4 +1,4 @@
-"""Working on a copy of the project: what is copied; what a run changed there reaches the project."""
+"""Working on a copy of the project: what is copied, and what comes back of it."""
 
 from __future__ import annotations
 
