@@ -84,7 +84,7 @@ class Held:
         _remove(path)
         self._population.count_anew()
         self._supervisor(control, run)
-        list(self._population.reap())
+        self._notices.settle(dict(self._population.reap()))
 
     def attend(self, control: socket.socket, timeout_s: float | None = None) -> bool:
         """Serve what waits until the server says something; False if that takes too long."""

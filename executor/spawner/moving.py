@@ -121,10 +121,7 @@ class _Moved:
         pending = [b""]
         while pending:
             path = pending.pop()
-            try:
-                folder, below = _look(self._source / path, path)
-            except PermissionError as error:
-                raise _error(errno.EXDEV) from error
+            folder, below = _look(self._source / path, path)
             if folder.info.st_uid != os.geteuid():
                 raise _error(errno.EXDEV)  # it could neither be emptied nor made again
             yield folder
@@ -216,7 +213,10 @@ class _Moved:
 def _look(place: Path, path: bytes) -> tuple[_Folder, list[bytes]]:
     """A folder, and the paths of those in it."""
     at, name = place
-    fd = os.open(name, FOLDER, dir_fd=at)
+    try:
+        fd = os.open(name, FOLDER, dir_fd=at)
+    except PermissionError as error:
+        raise _error(errno.EXDEV) from error  # what may not be read can't be made again
     try:
         attributes = {}
         for attribute in os.listxattr(fd):

@@ -243,3 +243,29 @@ async def test_who_changes_what_it_asked_for_gains_nothing(covered, project, run
     done, same, read = json.loads(result.stdout.text)
     assert (same, bool(read)) == (True, not covered)
     assert done or covered
+
+
+async def test_who_moves_a_folder_is_confined_as_the_program_is(project, run):
+    (project / "src").mkdir()
+    for number in range(3000):
+        (project / f"src/{number}").touch()
+    code = """
+def status(pid):
+    fields = dict(line.split(':', 1) for line in open(f'/proc/{pid}/status'))
+    held = ('Uid', 'Gid', 'Groups', 'CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb',
+            'NoNewPrivs', 'Seccomp')
+    return [fields['PPid'].strip()] + [fields[name].strip() for name in held]
+def look():
+    while not os.path.exists('lib/0'): time.sleep(0.0005)
+    while os.path.exists('src') and not seen:
+        for pid in set(filter(str.isdigit, os.listdir('/proc'))) - {'1', str(os.getpid())}:
+            seen.append(status(pid))
+seen = []
+looking = threading.Thread(target=look)
+looking.start()
+os.rename('src', 'lib')
+looking.join()
+print(seen == [status('self')], seen[0][0], len(os.listdir('lib')))
+"""
+    result = await run("python", IN_WORDS + code)
+    assert (result.stdout.text, result.stderr.text) == ("True 1 3000\n", "")
