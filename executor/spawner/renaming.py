@@ -145,13 +145,13 @@ def _work(move: _Move, places: list[int]) -> NoReturn:
 
 def _read(call: Call) -> _Asked | None:
     """What is asked for; None where that can't be read, or only the kernel can do it."""
+    arguments = call.arguments
     if call.number == SYS_RENAME:
-        places, addresses, flags = (AT_FDCWD, AT_FDCWD), call.arguments[:2], 0
-    elif call.number in (SYS_RENAMEAT, SYS_RENAMEAT2):
-        places, addresses = call.arguments[0:4:2], call.arguments[1:4:2]
-        flags = call.arguments[4] & 0xFFFFFFFF if call.number == SYS_RENAMEAT2 else 0
-    else:
+        arguments = (AT_FDCWD, arguments[0], AT_FDCWD, arguments[1])
+    elif call.number not in (SYS_RENAMEAT, SYS_RENAMEAT2):
         return None
+    places, addresses = arguments[0:4:2], arguments[1:4:2]
+    flags = arguments[4] & 0xFFFFFFFF if call.number == SYS_RENAMEAT2 else 0
     if flags & ~NO_REPLACE:
         return None
     try:
