@@ -9,7 +9,7 @@ import os
 import stat
 import time
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .kernel import SYS_RENAMEAT2, libc
 
@@ -63,8 +63,7 @@ class _Entry:
         return self.at, self.name + b"/" + below if below else self.name
 
 
-@dataclass(frozen=True, slots=True)
-class _Folder:
+class _Folder(NamedTuple):
     """A folder as it was before anything was moved."""
 
     path: bytes

@@ -13,8 +13,7 @@ import os
 import struct
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from . import moving
 from .confine import Confinement, arrange_descriptors, confine, reset_signals
@@ -31,8 +30,7 @@ NO_REPLACE = 1
 PLACE = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(NamedTuple):
     """A rename as it was asked for: each path, and the descriptor or folder it starts from."""
 
     source: bytes
@@ -42,8 +40,7 @@ class _Asked:
     flags: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Move:
+class _Move(NamedTuple):
     call: Call
     asked: _Asked
     program: Confinement
