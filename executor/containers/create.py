@@ -121,9 +121,10 @@ def has_own_kernel(runtime: str) -> bool:
 def overlay_volume(lower: str, folder: str, target: str, labels: Mapping[str, str]) -> Mount:
     """A volume that the daemon mounts as an overlay, and removes with the container.
 
-    `folder` holds its `upper` and `work`.
+    `folder` holds its `upper` and `work`. Whatever the host's default is, no folder is redirected:
+    who reads the upper folder knows nothing of that.
     """
-    options = f"lowerdir={lower},upperdir={folder}/upper,workdir={folder}/work"
+    options = f"lowerdir={lower},upperdir={folder}/upper,workdir={folder}/work,redirect_dir=off"
     return {
         "Type": "volume",
         "Target": target,

@@ -84,13 +84,14 @@ class Held:
         _remove(path)
         self._population.count_anew()
         self._supervisor(control, run)
-        list(self._population.reap())
+        self._notices.settle(dict(self._population.reap()))
 
     def attend(self, control: socket.socket, timeout_s: float | None = None) -> bool:
         """Serve what waits until the server says something; False if that takes too long."""
-        ready: list[socket.socket | int] = []
-        while control not in ready:
-            ready = select.select([control, self._notices.fd], [], [], timeout_s)[0]
+        ready: list[int] = []
+        while control.fileno() not in ready:
+            asking = [control.fileno(), self._notices.fd]
+            ready, _, _ = select.select(asking, [], [], timeout_s)
             if not ready:
                 return False
             self._serve()

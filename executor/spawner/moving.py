@@ -9,7 +9,7 @@ import os
 import stat
 import time
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .kernel import SYS_RENAMEAT2, libc
 
@@ -63,8 +63,7 @@ class _Entry:
         return self.at, self.name + b"/" + below if below else self.name
 
 
-@dataclass(frozen=True, slots=True)
-class _Folder:
+class _Folder(NamedTuple):
     """A folder as it was before anything was moved."""
 
     path: bytes
@@ -121,10 +120,7 @@ class _Moved:
         pending = [b""]
         while pending:
             path = pending.pop()
-            try:
-                folder, below = _look(self._source / path, path)
-            except PermissionError as error:
-                raise _error(errno.EXDEV) from error
+            folder, below = _look(self._source / path, path)
             if folder.info.st_uid != os.geteuid():
                 raise _error(errno.EXDEV)  # it could neither be emptied nor made again
             yield folder
@@ -216,7 +212,10 @@ class _Moved:
 def _look(place: Path, path: bytes) -> tuple[_Folder, list[bytes]]:
     """A folder, and the paths of those in it."""
     at, name = place
-    fd = os.open(name, FOLDER, dir_fd=at)
+    try:
+        fd = os.open(name, FOLDER, dir_fd=at)
+    except PermissionError as error:
+        raise _error(errno.EXDEV) from error  # what may not be read can't be made again
     try:
         attributes = {}
         for attribute in os.listxattr(fd):

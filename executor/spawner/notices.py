@@ -14,8 +14,7 @@ import os
 import select
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .confine import Confinement
 from .kernel import SYS_EXIT_GROUP
@@ -31,8 +30,7 @@ RESPONSE = struct.Struct("=QqiI")
 CONTINUE = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A system call in which a thread stands until it is answered, or killed."""
 
     listener: int

@@ -13,8 +13,7 @@ import os
 import struct
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from . import moving
 from .confine import Confinement, arrange_descriptors, confine, reset_signals
@@ -32,8 +31,7 @@ NO_REPLACE = 1
 PLACE = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(NamedTuple):
     """A rename as it was asked for: each path, and the descriptor or folder it starts from."""
 
     source: bytes
@@ -43,8 +41,7 @@ class _Asked:
     flags: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Move:
+class _Move(NamedTuple):
     call: Call
     asked: _Asked
     program: Confinement
@@ -146,13 +143,13 @@ def _work(move: _Move, places: list[int]) -> NoReturn:
 
 def _read(call: Call) -> _Asked | None:
     """What is asked for; None where that can't be read, or only the kernel can do it."""
+    arguments = call.arguments
     if call.number == SYS_RENAME:
-        places, addresses, flags = (AT_FDCWD, AT_FDCWD), call.arguments[:2], 0
-    elif call.number in (SYS_RENAMEAT, SYS_RENAMEAT2):
-        places, addresses = call.arguments[0:4:2], call.arguments[1:4:2]
-        flags = call.arguments[4] & 0xFFFFFFFF if call.number == SYS_RENAMEAT2 else 0
-    else:
+        arguments = (AT_FDCWD, arguments[0], AT_FDCWD, arguments[1])
+    elif call.number not in (SYS_RENAMEAT, SYS_RENAMEAT2):
         return None
+    places, addresses = arguments[0:4:2], arguments[1:4:2]
+    flags = arguments[4] & 0xFFFFFFFF if call.number == SYS_RENAMEAT2 else 0
     if flags & ~NO_REPLACE:
         return None
     try:

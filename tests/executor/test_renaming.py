@@ -5,62 +5,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from executor import Limits, Status
+from tests.executor.renames import ANSWERS, COUNT, IN_WORDS, names, plant
 
 pytestmark = pytest.mark.tier_a
 
 GIT = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
-IN_WORDS = """
-import ctypes, errno, json, os, shutil, sys, threading, time
-def tree(top='.'):
-    'All that a name carries along, by path.'
-    found = {}
-    for folder, folders, files in os.walk(top):
-        for name in folders + files:
-            path = os.path.join(folder, name)
-            info = os.lstat(path)
-            moved_about = os.path.isdir(path) and not os.path.islink(path)
-            found[path] = [oct(info.st_mode), os.readlink(path) if os.path.islink(path) else
-                           sorted(os.listxattr(path)) if moved_about else open(path).read(),
-                           info.st_mtime_ns]
-    return found
-def tried(act):
-    try:
-        return act() or 'done'
-    except OSError as error:
-        return errno.errorcode[error.errno]
-"""
-
-
-def plant(folder: Path) -> None:
-    """A folder `src` with what may be in one: levels, modes, times, attributes, links."""
-    inner = folder / "src/inner/most"
-    inner.mkdir(parents=True)
-    for number in range(3):
-        (inner / f"{number}.txt").write_text(f"{number}")
-        (folder / f"src/{number}.txt").write_text(f"{number}")
-    (folder / "src/link").symlink_to("inner/most")
-    (folder / "src/empty").mkdir(mode=0o700)
-    (folder / "src/locked").mkdir()
-    (folder / "src/locked/file").write_text("locked")
-    (folder / "src/locked").chmod(0o555)
-    os.setxattr(folder / "src/inner", "user.said", b"so")
-    for path in ("src/inner/most", "src/inner", "src/empty", "src"):
-        os.utime(folder / path, ns=(10**18 + 1, 10**18 + 2))
-
-
-def names(folder: Path) -> set[str]:
-    """All paths below, a folder's with a slash at its end."""
-    return {
-        f"{path.relative_to(folder)}{'/' * (path.is_dir() and not path.is_symlink())}"
-        for path in folder.rglob("*")
-    }
-
-
 PROGRAMS = {
     "python": ("python", "import os; os.rename('src', 'lib')"),
     "mv": ("shell", "mv -T src lib"),
@@ -99,94 +52,14 @@ async def test_git_moves_a_folder(project, run):
     assert (result.stdout.text, result.stderr.text) == ("200\n200\n", "")
 
 
-# Each is done in the project, and on an ordinary file system beside it.
-ANSWERS = """
-libc = ctypes.CDLL(None, use_errno=True)
-def with_flags(flags):
-    if libc.renameat2(-100, b'src', -100, b'lib', flags) < 0:
-        raise OSError(ctypes.get_errno(), '')
-def from_inside():
-    os.mkdir('aside')
-    os.chdir('aside')
-    os.rename('../src', 'lib')
-def by_descriptors():
-    one, other = os.open('src', os.O_PATH), os.open('.', os.O_PATH)
-    os.rename('inner', 'lib', src_dir_fd=one, dst_dir_fd=other)
-def there_and_back():
-    os.rename('src', 'lib')
-    os.rename('lib', 'src')
-def onto(*below):
-    os.makedirs(os.path.join('lib', *below), 0o711)
-    os.rename('src', 'lib')
-def a_plain_folder(folder):
-    shutil.rmtree(folder)
-    os.rename('src', folder)
-CASES = {
-    'a new name': lambda: os.rename('src', 'lib'),
-    'an absolute path': lambda: os.rename(os.path.abspath('src'), os.path.abspath('lib')),
-    'slashes behind': lambda: os.rename('src//', 'lib/'),
-    'from another folder': from_inside,
-    'by descriptors': by_descriptors,
-    'there and back': there_and_back,
-    'a folder within': lambda: os.rename('src/inner', 'src/locked2'),
-    'out of a locked folder': lambda: os.rename('src/locked', 'src/empty/locked'),
-    'onto an empty folder': onto,
-    'onto a folder with a file': lambda: onto('below'),
-    'onto what was emptied': lambda: a_plain_folder('src/inner'),
-    'onto one of the project': lambda: os.rename('src/inner', 'src/empty'),
-    'onto a full one of the project': lambda: os.rename('src/empty', 'src/inner'),
-    'onto a file': lambda: os.rename('src/inner', 'src/0.txt'),
-    'a file onto it': lambda: os.rename('src/0.txt', 'src/inner'),
-    'itself': lambda: os.rename('src', 'src'),
-    'into itself': lambda: os.rename('src', 'src/inner/src'),
-    'onto its own parent': lambda: os.rename('src/inner', 'src'),
-    'nothing': lambda: os.rename('none', 'lib'),
-    'into nothing': lambda: os.rename('src', 'none/lib'),
-    'a dot': lambda: os.rename('src/.', 'lib'),
-    'two dots': lambda: os.rename('src/inner/..', 'lib'),
-    'to a dot': lambda: os.rename('src', '.'),
-    'a link with a slash': lambda: os.rename('src/link/', 'lib'),
-    'by way of a link': lambda: os.rename('src/link', 'lib'),
-    'below a link': lambda: (os.rename('src/inner', 'lib'), os.symlink('lib', 'src/inner'),
-                             os.rename('src/inner/most', 'most')) and None,
-    'too long a name': lambda: os.rename('src', 'x' * 300),
-    'too long a path': lambda: os.rename('src', 'x/' * 3000),
-    'no replacing': lambda: (os.mkdir('lib'), with_flags(1)) and None,
-    'nothing to replace': lambda: with_flags(1),
-    'absurd flags': lambda: with_flags(0x80),
-}
-def answer(place, act):
-    os.chdir(place)
-    said = tried(act)
-    os.chdir(place)
-    return said, tree()
-here = os.path.abspath('.')
-different = {}
-for number, (name, act) in enumerate(CASES.items()):
-    copy = os.path.join(os.environ['TMPDIR'], str(number))
-    shutil.copytree(os.path.join(here, str(number)), copy, symlinks=True)
-    ours, kernel = answer(os.path.join(here, str(number)), act), answer(copy, act)
-    for said, found in (ours, kernel):  # what the case itself has made has its own time
-        for path in ('./aside', './aside/lib') if said == 'done' else ('./lib', './aside'):
-            found.get(path, [0, 0, 0])[2] = 0
-    if ours[0] != kernel[0]:
-        different[name] = [ours[0], kernel[0]]
-    elif {p: v[:2] for p, v in ours[1].items()} != {p: v[:2] for p, v in kernel[1].items()}:
-        different[name] = [ours[1], kernel[1]]
-    elif name == 'a new name' and ours != kernel:
-        different[name + ', times'] = [ours[1], kernel[1]]
-print(json.dumps([len(CASES), different]))
-"""
-
-
 async def test_a_rename_answers_and_leaves_what_it_does_elsewhere(project, run):
-    for number in range(31):
+    for number in range(COUNT):
         (project / str(number)).mkdir()
         plant(project / str(number))
     result = await run("python", IN_WORDS + ANSWERS)
     assert result.stderr.text == ""
     count, different = json.loads(result.stdout.text)
-    assert (count, different) == (31, {})
+    assert (count, different) == (COUNT, {})
 
 
 WITHIN = """
@@ -331,7 +204,8 @@ async def test_the_steps_of_a_compiled_program_rename(project, run_or_skip):
 
 SWAPS = """
 # What is asked for changes all the while: the names in memory, and the link that leads to them.
-paths = [path.ljust(9, b'\\0') for path in (b'door/src', b'door/lib', b'/etc', b'/job', b'src/.env')]
+texts = (b'door/src', b'door/lib', b'/etc', b'/job', b'src/.env')
+paths = [text.ljust(9, b'\\0') for text in texts]
 libc = ctypes.CDLL(None, use_errno=True)
 one, other = (ctypes.create_string_buffer(path, 9) for path in paths[:2])
 places = ['.', '/', '/job', '/etc', '/proc/1/root', '/proc/1/cwd']
@@ -375,3 +249,29 @@ async def test_who_changes_what_it_asked_for_gains_nothing(covered, project, run
     done, same, read = json.loads(result.stdout.text)
     assert (same, bool(read)) == (True, not covered)
     assert done or covered
+
+
+async def test_who_moves_a_folder_is_confined_as_the_program_is(project, run):
+    (project / "src").mkdir()
+    for number in range(3000):
+        (project / f"src/{number}").touch()
+    code = """
+def status(pid):
+    fields = dict(line.split(':', 1) for line in open(f'/proc/{pid}/status'))
+    held = ('Uid', 'Gid', 'Groups', 'CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb',
+            'NoNewPrivs', 'Seccomp')
+    return [fields['PPid'].strip()] + [fields[name].strip() for name in held]
+def look():
+    while not os.path.exists('lib/0'): time.sleep(0.0005)
+    while os.path.exists('src') and not seen:
+        for pid in set(filter(str.isdigit, os.listdir('/proc'))) - {'1', str(os.getpid())}:
+            seen.append(status(pid))
+seen = []
+looking = threading.Thread(target=look)
+looking.start()
+os.rename('src', 'lib')
+looking.join()
+print(seen == [status('self')], seen[0][0], len(os.listdir('lib')))
+"""
+    result = await run("python", IN_WORDS + code)
+    assert (result.stdout.text, result.stderr.text) == ("True 1 3000\n", "")
