@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from executor.profile import ANALYZE, Profile, ProjectAccess
 from executor.project_files import Guarded
 from executor.project_search import ProjectSearch
 from executor.removal import remove
+from executor.spawner.confine import SCOPES_ABI, landlock_abi
 from executor.trial_record import Recalled, TrialRecord
 from executor.work_copy import WorkCopy
 from runtimes import Step
@@ -142,7 +144,9 @@ class Placement:
             project=project,
             project_source=self.spawner.source(project),
             access=access,
-            seccomp=seccomp.program(seccomp.Filter(sockets=self.tier == "A")),
+            seccomp=seccomp.program(seccomp.Filter(namespaces=self.tier == "A")),
+            judged=None if self.tier == "A" else seccomp.judged(signals=not scopes_signals()),
+            scopes_signals=scopes_signals(),
             exit_notice=seccomp.exit_notice() if tells_exits else b"",
             binds=(
                 *((self.spawner.source(path), path) for path in not_of_the_system(binds)),
@@ -196,6 +200,12 @@ class Placement:
             target = f"{layout.home}/{path[2:]}" if path.startswith("~/") else path
             if os.path.exists(source) and not self.search.denies(source):
                 yield self.spawner.source(source), target
+
+
+@functools.cache
+def scopes_signals() -> bool:
+    """Whether this kernel's Landlock can keep a run's signals within it."""
+    return landlock_abi() >= SCOPES_ABI
 
 
 def not_of_the_system(paths: Iterable[str]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from .kernel import (
     StepError,
     prctl,
 )
+from .process_calls import judged
 from .supervisor import Supervisor, outcome
 from .victims import score
 from .wire import Description, send
@@ -134,6 +135,8 @@ def _confinement(cell: Description, run: dict[str, Any]) -> Confinement:
         run["rlimits"],
         cell.blob(cell.data["seccomp"]),
         cell.blob(cell.data["exit_notice"]),
+        judged(cell),
+        cell.data["scopes_signals"],
     )
 
 

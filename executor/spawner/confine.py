@@ -31,6 +31,7 @@ from .kernel import (
     prctl,
     syscall,
 )
+from .process_calls import Judged
 
 # no root magic, no setuid fixup, no ambient capabilities; each locked
 SECUREBITS = 0b11101111
@@ -41,9 +42,10 @@ LANDLOCK_FILE_BITS_LATEST = 16
 EXECUTE, WRITE_FILE, READ_FILE, READ_FOLDER = 1, 1 << 1, 1 << 2, 1 << 3
 TRUNCATE, IOCTL_DEVICE = 1 << 14, 1 << 15
 SET_FILTER, NEW_LISTENER = 1, 1 << 3  # of seccomp(2)
-TOLD = b"\0"  # the message of a process that tells its exit
+LISTENERS = b"\0"  # the message with which a process hands over its listeners
 BIND_AND_CONNECT_TCP = 3
-ABSTRACT_SOCKETS_AND_SIGNALS = 3
+ABSTRACT_SOCKETS, SIGNALS = 1, 2  # what Landlock can scope
+SCOPES_ABI = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class Confinement:
     rlimits: Sequence[tuple[int, int]]
     seccomp: bytes
     exit_notice: bytes = b""  # a second filter, see `exit_notice`
+    judged: Judged | None = None  # or one that asks about calls, see `process_calls`
+    scopes_signals: bool = True  # False where Landlock is too old for it, or to be taken for that
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,8 @@ class Line:
     """The supervisor's and a process's way to each other until exec closes it.
 
     A process that `waits` reads one byte there when all that holds for it is in force. One that
-    `tells_exit` sends a message before, with the descriptor of its exit notice if there can be one.
+    has a second filter, because it `tells_exit` or is judged, sends a message before, with the
+    descriptor of the filter's listener if there can be one.
     """
 
     fd: int
@@ -94,8 +99,10 @@ def enter_program(
             _restrict(confinement)
         _drop_capabilities()
         _install_filter(confinement.seccomp)
-        if line.tells_exit:
-            _tell_exits(confinement.exit_notice, end)
+        if confinement.judged:
+            _hand_over_listener(confinement.judged.filter, end, is_required=True)
+        elif line.tells_exit:
+            _hand_over_listener(confinement.exit_notice, end)
         if line.waits and not os.read(end, 1):
             os._exit(0)  # the supervisor is gone
         os.execve(argv[0], list(argv), run["env"])  # noqa: S606 - no shell is the point
@@ -155,9 +162,11 @@ def _restrict(confinement: Confinement) -> None:
         "=QQQ",
         every,
         BIND_AND_CONNECT_TCP if abi >= 4 and confinement.deny_tcp else 0,
-        ABSTRACT_SOCKETS_AND_SIGNALS if abi >= 6 else 0,
+        (ABSTRACT_SOCKETS | SIGNALS * confinement.scopes_signals) if abi >= SCOPES_ABI else 0,
     )
-    known = 8 if abi < 4 else 16 if abi < 6 else 24  # bytes of the struct this kernel knows
+    known = (
+        8 if abi < 4 else 16 if abi < SCOPES_ABI else 24
+    )  # bytes of the struct this kernel knows
     ruleset = syscall("landlock ruleset", SYS_LANDLOCK_CREATE, attributes, known, 0)
     for path, access in confinement.grants:
         try:
@@ -202,16 +211,22 @@ def _install_filter(program: bytes) -> None:
     prctl("seccomp", PR_SET_SECCOMP, 2, _sock_fprog(buffer))
 
 
-def _tell_exits(program: bytes, line: int) -> None:
-    """Have each exit told to a listener from here on, if none above this process has one."""
+def _hand_over_listener(program: bytes, line: int, *, is_required: bool = False) -> None:
+    """Install a filter that asks, and give the supervisor its listener.
+
+    There can be none if another one listens above this process. Then a filter that is `required`
+    is installed even so: the kernel refuses what it would have asked about.
+    """
     buffer = ctypes.create_string_buffer(program, len(program))
+    listeners = []
     try:
         number = syscall("listen", SYS_SECCOMP, SET_FILTER, NEW_LISTENER, _sock_fprog(buffer))
         listeners = [number]
     except StepError:
-        listeners = []
+        if is_required:
+            _install_filter(program)
     with socket.socket(fileno=os.dup(line)) as supervisor:
-        socket.send_fds(supervisor, [TOLD], listeners)
+        socket.send_fds(supervisor, [LISTENERS], listeners)
     for listener in listeners:
         os.close(listener)
 

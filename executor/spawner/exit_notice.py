@@ -8,16 +8,9 @@ on what a program says: the call, the thread and the exit code are the kernel's 
 
 from __future__ import annotations
 
-import fcntl
 import os
-import select
-import struct
 
-# _IOWR('!', 0, struct seccomp_notif), _IOWR('!', 1, struct seccomp_notif_resp): linux/seccomp.h
-RECEIVE, ANSWER = 0xC0502100, 0xC0182101
-NOTIFICATION = struct.Struct("=QIIiIQ6Q")
-RESPONSE = struct.Struct("=QqiI")
-CONTINUE = 1
+from .notification import is_asked, let_go_on, receive
 
 
 class ExitNotice:
@@ -28,9 +21,7 @@ class ExitNotice:
 
     def is_there(self) -> bool:
         """Whether some process asks. The descriptor is also ready when none is left to ask."""
-        poller = select.poll()
-        poller.register(self.fd, select.POLLIN)
-        return any(event & select.POLLIN for _, event in poller.poll(0))
+        return is_asked(self.fd)
 
     def exit_code(self, main: int) -> int | None:
         """With what code this process is about to exit, if it is the one that asks.
@@ -38,13 +29,11 @@ class ExitNotice:
         To be called when `is_there`. Any other process goes on to its end; `main` stays in the call
         until it is killed.
         """
-        notification = bytearray(NOTIFICATION.size)
         try:
-            fcntl.ioctl(self.fd, RECEIVE, notification)
-            number, thread, _, _, _, _, code, *_ = NOTIFICATION.unpack(notification)
-            if os.path.isdir(f"/proc/{main}/task/{thread}"):
-                return int(code) & 0xFF
-            fcntl.ioctl(self.fd, ANSWER, RESPONSE.pack(number, 0, 0, CONTINUE))
+            asked = receive(self.fd)
+            if os.path.isdir(f"/proc/{main}/task/{asked.thread}"):
+                return asked.arguments[0] & 0xFF
+            let_go_on(self.fd, asked)
         except OSError:
             pass  # who asked was killed meanwhile
         return None

@@ -20,6 +20,7 @@ from . import artifacts, project, tree
 from .confine import Confinement
 from .kernel import StepError
 from .population import Population
+from .process_calls import judged
 from .supervisor import exceeded, launch, outcome
 from .wire import Description, send
 
@@ -151,10 +152,14 @@ class _Session:
             self._cell.data["deny_tcp"],
             run["rlimits"],
             self._cell.blob(self._cell.data["seccomp"]),
+            judged=judged(self._cell),
+            scopes_signals=self._cell.data.get("scopes_signals", True),
         )
         try:
             step = run["steps"][running.step]
-            running.main = launch(step, run, confinement, running.stdio, last=last).arrive()
+            launched = launch(step, run, confinement, running.stdio, last=last)
+            self._population.ask(launched.judge)
+            running.main = launched.arrive()
         except (StepError, OSError) as error:
             self._finish(running, {"error": str(error)})
         else:

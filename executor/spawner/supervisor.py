@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .confine import TOLD, Confinement, Line, enter_program
+from .confine import LISTENERS, Confinement, Line, enter_program
 from .exit_notice import ExitNotice
 from .kernel import StepError
 from .population import END_S_MAX, Population
+from .process_calls import Judge
 from .victims import score
 
 
@@ -26,6 +27,7 @@ class Launched:
     line: socket.socket
     waits: bool = False  # for a word on the line
     notice: ExitNotice | None = None
+    judge: Judge | None = None  # for `Population.ask`
 
     def arrive(self) -> int:
         """The pid, once the process has become the program.
@@ -97,6 +99,7 @@ class Supervisor:
 
     def _start(self, step: dict[str, Any], *, last: bool) -> Launched:
         launched = launch(step, self._run, self._confinement, self._stdio, last=last)
+        self.population.ask(launched.judge)
         launched.arrive()
         return launched
 
@@ -168,14 +171,19 @@ def launch(  # noqa: PLR0913 - all that a process is made of
     theirs.close()
     if not last:
         os.close(stdio[0])
-    return Launched(pid, ours, waits, _told_listener(ours) if tells_exit else None)
+    judged = confinement.judged
+    listener = _received_listener(ours) if judged or tells_exit else None
+    if judged or listener is None:
+        judge = Judge(listener, judged.kinds) if judged and listener is not None else None
+        return Launched(pid, ours, waits, judge=judge)
+    return Launched(pid, ours, waits, ExitNotice(listener))
 
 
-def _told_listener(line: socket.socket) -> ExitNotice | None:
+def _received_listener(line: socket.socket) -> int | None:
     message, fds, _, _ = socket.recv_fds(line, 4096, 1, socket.MSG_CMSG_CLOEXEC)
-    if message != TOLD:
+    if message != LISTENERS:
         raise StepError(message.decode(errors="replace") or "the program's process was killed")
-    return ExitNotice(fds[0]) if fds else None
+    return fds[0] if fds else None
 
 
 def exceeded(population: Population, run: dict[str, Any]) -> str | None:

@@ -126,7 +126,7 @@ def _in_a_process(code: str) -> object:
 CHILD = """
 import json, os, select, signal, socket, sys
 from executor import seccomp
-from executor.spawner.confine import TOLD, PR_SET_NO_NEW_PRIVS, _tell_exits, prctl
+from executor.spawner.confine import LISTENERS, PR_SET_NO_NEW_PRIVS, _hand_over_listener, prctl
 from executor.spawner.exit_notice import ExitNotice
 
 def child(then):
@@ -134,10 +134,10 @@ def child(then):
     pid = os.fork()
     if pid == 0:
         prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
-        _tell_exits(seccomp.exit_notice(), theirs.fileno())
+        _hand_over_listener(seccomp.exit_notice(), theirs.fileno())
         then(theirs)
     message, fds, _, _ = socket.recv_fds(ours, 64, 1)
-    assert message == TOLD, message
+    assert message == LISTENERS, message
     return pid, ExitNotice(fds[0]), ours
 
 def asked(notice):
@@ -182,13 +182,13 @@ print(json.dumps(notice.exit_code(pid)))
 def test_below_a_listener_of_somebody_elses_a_program_tells_nothing():
     code = """
 def again(line):
-    _tell_exits(seccomp.exit_notice(), line.fileno())
+    _hand_over_listener(seccomp.exit_notice(), line.fileno())
     signal.pause()
 
 pid, notice, line = child(again)
 message, fds, _, _ = socket.recv_fds(line, 64, 1)
 os.kill(pid, signal.SIGKILL)
-print(json.dumps([message == TOLD, fds]))
+print(json.dumps([message == LISTENERS, fds]))
 """
     assert _in_a_process(CHILD + code) == [True, []]
 

@@ -14,7 +14,7 @@ from executor.seccomp import CLONE_NEW_FLAGS, DENIED, DENIED_IOCTLS, Filter, exi
 ALLOW, KILL, NOTIFY = 0x7FFF0000, 0x80000000, 0x7FC00000
 NATIVE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}.get(platform.machine(), 0)
 I386 = 0x40000003
-BOTH = (Filter(), Filter(sockets=False))
+BOTH = (Filter(), Filter(namespaces=False))
 
 pytestmark = pytest.mark.skipif(
     not NATIVE, reason="not applicable: the audit number of this architecture is not listed here"
@@ -122,7 +122,7 @@ def test_sockets_are_of_plain_families_or_without_a_network_of_none(name, family
     plain = name in ("unix", "inet", "inet6")
     expected = ALLOW if plain else refuse(errno.EAFNOSUPPORT)
     assert verdict(program(Filter()), call, family) == expected
-    assert verdict(program(Filter(sockets=False)), call, family) == refuse(errno.EACCES)
+    assert verdict(program(Filter(namespaces=False)), call, family) == refuse(errno.EACCES)
 
 
 def test_personality_is_left_as_it_is():
