@@ -163,4 +163,4 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_runs(place, pro
     (project / "taken").touch()
     done = place.run("ci", "pipeline.toml", "--reports", "taken")
     assert done.returncode == 1
-    assert done.stderr.decode().splitlines()[0].endswith("taken: File exists")
+    assert done.stderr.decode().splitlines()[0].endswith("taken: Not a directory")
