@@ -24,7 +24,7 @@ from executor.profile import ANALYZE, Profile, ProjectAccess
 from executor.project_files import Guarded
 from executor.project_search import ProjectSearch
 from executor.removal import remove
-from executor.spawner.confine import SCOPES_ABI, landlock_abi
+from executor.spawner.confine import landlock_abi
 from executor.trial_record import Recalled, TrialRecord
 from executor.work_copy import WorkCopy
 from runtimes import Step
@@ -145,8 +145,7 @@ class Placement:
             project_source=self.spawner.source(project),
             access=access,
             seccomp=seccomp.program(seccomp.Filter(namespaces=self.tier == "A")),
-            judged=None if self.tier == "A" else seccomp.judged(signals=not scopes_signals()),
-            scopes_signals=scopes_signals(),
+            judged=None if self.tier == "A" else seccomp.judged(_landlock_abi()),
             exit_notice=seccomp.exit_notice() if tells_exits else b"",
             binds=(
                 *((self.spawner.source(path), path) for path in not_of_the_system(binds)),
@@ -203,9 +202,8 @@ class Placement:
 
 
 @functools.cache
-def scopes_signals() -> bool:
-    """Whether this kernel's Landlock can keep a run's signals within it."""
-    return landlock_abi() >= SCOPES_ABI
+def _landlock_abi() -> int:
+    return landlock_abi()  # which asks the kernel, whose answer stands
 
 
 def not_of_the_system(paths: Iterable[str]) -> Iterator[str]:

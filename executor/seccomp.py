@@ -46,6 +46,10 @@ DENIED = {
 # Calls younger than the libseccomp of stable distributions. From 424 on a call has the same number
 # on every architecture (arch/x86/entry/syscalls/syscall_64.tbl and its kin).
 NUMBERS = {
+    "fchmodat2": 452,
+    "setxattrat": 463,
+    "removexattrat": 466,
+    "file_setattr": 469,
     "mount_setattr": 442,
     "quotactl_fd": 443,
     "memfd_secret": 447,
@@ -87,6 +91,15 @@ ON_PROCESSES = {
     "priority": "setpriority",
     "io priority": "ioprio_set",
 }
+# Calls that change a file's mode, owner, times or attributes: the supervisor does them in tier B
+# (`executor.spawner.file_calls`), since Landlock does not judge them. Younger ones do not exist
+# there, and neither do ioctls on inodes, which need no right to write.
+FILE_CALLS = (
+    "chmod fchmod fchmodat fchmodat2 chown lchown fchown fchownat utime utimes futimesat utimensat "
+    "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr"
+)
+YOUNGER_FILE_CALLS = "setxattrat removexattrat file_setattr"
+INODE_IOCTLS = {0xFF00: 0x6600, 0xFFFFFFFF: 0x401C5820}  # all of type 'f'; FS_IOC_FSSETXATTR
 # And those by which a signal is sent, where Landlock does not keep signals within the run.
 SIGNALS = {
     "target": "kill",
@@ -94,6 +107,8 @@ SIGNALS = {
 }
 # What passes unasked: the caller itself, or its group by kill(0). Whole registers are compared.
 OWN = {"process": {0: 0}, "priority": {0: 0, 1: 0}, "io priority": {0: 1, 1: 0}, "target": {0: 0}}
+# From which ABI on Landlock keeps signals within a run, and files from being truncated.
+SIGNALS_ABI, TRUNCATION_ABI = 6, 3
 # fcntl(2) and ioctl(2) by which a process is chosen that the kernel will signal: F_SETOWN,
 # F_SETOWN_EX; FIOSETOWN, SIOCSPGRP.
 OWNER_CHOICES = {"fcntl": (8, 15), "ioctl": (0x8901, 0x8902)}
@@ -164,8 +179,8 @@ class Judged:
 
 
 @functools.cache
-def judged(*, signals: bool) -> Judged:
-    """What tier B asks about; `signals`, too, where Landlock leaves them alone.
+def judged(abi: int) -> Judged:
+    """What tier B asks about, and what it refuses for a Landlock of this ABI, which is too old.
 
     Where nobody can be asked, all of it is refused.
 
@@ -176,14 +191,37 @@ def judged(*, signals: bool) -> Judged:
     ask = pyseccomp.NOTIFY if can_ask else pyseccomp.ERRNO(errno.EPERM)
     rules = pyseccomp.SyscallFilter(defaction=pyseccomp.ALLOW)
     kinds = []
-    for kind, names in (*ON_PROCESSES.items(), *(SIGNALS.items() if signals else ())):
+    for kind, names in (*ON_PROCESSES.items(), *(SIGNALS.items() if abi < SIGNALS_ABI else ())):
         for name in names.split():
             for place, own in OWN[kind].items():
                 _add(rules, ask, name, pyseccomp.Arg(place, pyseccomp.NE, own))
-            kinds.append((pyseccomp.resolve_syscall(pyseccomp.system_arch(), name), kind))
-    if signals:
+            kinds.append((_number(name), kind))
+    for name in FILE_CALLS.split():
+        number = _number(name)
+        if number != UNKNOWN:
+            _add(rules, ask, name)
+            kinds.append((number, name))
+    for name in YOUNGER_FILE_CALLS.split():
+        _add(rules, pyseccomp.ERRNO(errno.ENOSYS), name)
+    for mask, request in INODE_IOCTLS.items():
+        chosen = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, mask, request)
+        _add(rules, pyseccomp.ERRNO(errno.ENOTTY), "ioctl", chosen)
+    if abi < SIGNALS_ABI:
         _deny_owners(rules)
+    if abi < TRUNCATION_ABI:
+        _deny_truncation(rules)
     return Judged(_export(rules), tuple(kinds))
+
+
+def _deny_truncation(rules: pyseccomp.SyscallFilter) -> None:
+    """What empties a file that is not opened for writing."""
+    refuse = pyseccomp.ERRNO(errno.EACCES)
+    _add(rules, refuse, "truncate")
+    _add(rules, pyseccomp.ERRNO(errno.ENOSYS), "openat2")  # its flags lie behind a pointer
+    for name, place in {"open": 1, "openat": 2}.items():
+        for mode in (os.O_RDONLY, os.O_ACCMODE):
+            mask, flags = os.O_ACCMODE | os.O_TRUNC, mode | os.O_TRUNC
+            _add(rules, refuse, name, pyseccomp.Arg(place, pyseccomp.MASKED_EQ, mask, flags))
 
 
 def _deny_owners(rules: pyseccomp.SyscallFilter) -> None:
@@ -227,11 +265,14 @@ def _deny_device_nodes(rules: pyseccomp.SyscallFilter) -> None:
 
 def _add(rules: pyseccomp.SyscallFilter, action: int, name: str, *arguments: pyseccomp.Arg) -> None:
     """Add a rule; a call that this architecture does not have needs none."""
-    number = pyseccomp.resolve_syscall(pyseccomp.system_arch(), name)
-    if number == UNKNOWN:
-        number = NUMBERS.get(name, UNKNOWN)
+    number = _number(name)
     if number != UNKNOWN:
         rules.add_rule(action, number, *arguments)
+
+
+def _number(name: str) -> int:
+    number = int(pyseccomp.resolve_syscall(pyseccomp.system_arch(), name))
+    return NUMBERS.get(name, UNKNOWN) if number == UNKNOWN else number
 
 
 def _export(rules: pyseccomp.SyscallFilter) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import select
 import struct
@@ -9,6 +10,8 @@ from dataclasses import dataclass
 
 # _IOWR('!', 0, struct seccomp_notif), _IOWR('!', 1, struct seccomp_notif_resp): linux/seccomp.h
 RECEIVE, ANSWER = 0xC0502100, 0xC0182101
+IS_VALID = 0x40082102  # _IOW('!', 2, __u64), and before Linux 5.17:
+WAS_VALID = 0x80082102
 NOTIFICATION = struct.Struct("=QIIiIQ6Q")
 RESPONSE = struct.Struct("=QqiI")
 CONTINUE = 1
@@ -52,10 +55,19 @@ def let_go_on(fd: int, asked: Notification) -> None:
     fcntl.ioctl(fd, ANSWER, RESPONSE.pack(asked.number, 0, 0, CONTINUE))
 
 
-def refuse(fd: int, asked: Notification, error: int) -> None:
-    """Answer the call with an error number.
+def answer(fd: int, asked: Notification, error: int) -> None:
+    """End the call with an error number, or as done with 0; the kernel does not do it.
 
     Raises:
         OSError: who asked was killed meanwhile.
     """
     fcntl.ioctl(fd, ANSWER, RESPONSE.pack(asked.number, 0, -error, 0))
+
+
+def is_waiting(fd: int, asked: Notification) -> bool:
+    """Whether who asked is still there, and its number nobody else's."""
+    for request in (IS_VALID, WAS_VALID):
+        with contextlib.suppress(OSError):
+            fcntl.ioctl(fd, request, struct.pack("=Q", asked.number))
+            return True
+    return False

@@ -15,7 +15,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .notification import is_asked, let_go_on, receive, refuse
+from .file_calls import CALLS, FileCalls
+from .notification import Notification, answer, is_asked, let_go_on, receive
 from .wire import Description
 
 ANSWERS_MAX = 64  # in one go, before the supervisor looks at limits and orders again
@@ -30,6 +31,7 @@ class Judged:
 
     filter: bytes
     kinds: Mapping[int, str]
+    writable: Sequence[str]  # below which files are the program's to change
 
 
 def judged(cell: Description) -> Judged | None:
@@ -37,15 +39,17 @@ def judged(cell: Description) -> Judged | None:
     told = cell.data.get("judged")
     if not told:
         return None
-    return Judged(cell.blob(told["filter"]), dict(told["kinds"]))
+    writable = [os.path.realpath(path) for path, access in cell.data["access"] if access == "rw"]
+    return Judged(cell.blob(told["filter"]), dict(told["kinds"]), writable)
 
 
 class Judge:
     """The supervisor's end of the filter: answers what one step's processes ask."""
 
-    def __init__(self, fd: int, kinds: Mapping[int, str]) -> None:
+    def __init__(self, fd: int, judged: Judged) -> None:
         self.fd = fd
-        self._kinds = kinds
+        self._kinds = judged.kinds
+        self._files = FileCalls(fd, judged.writable)
 
     def answer(self) -> bool:
         """Answer what is asked by now; False when nobody is left who could ask."""
@@ -54,19 +58,24 @@ class Judge:
         for _ in range(ANSWERS_MAX):
             try:
                 asked = receive(self.fd)
-                error = self._error(asked.call, asked.arguments)
-                if error:
-                    refuse(self.fd, asked, error)
-                else:
-                    let_go_on(self.fd, asked)
+                self._answer(asked)
             except OSError:
                 pass  # who asked was killed meanwhile
             if not is_asked(self.fd):
                 break
         return True
 
-    def _error(self, call: int, arguments: Sequence[int]) -> int:
-        names_own = KINDS.get(self._kinds.get(call, ""))
+    def _answer(self, asked: Notification) -> None:
+        name = self._kinds.get(asked.call, "")
+        if name in CALLS:
+            answer(self.fd, asked, self._files.do(name, asked))
+        elif error := self._error(name, asked.arguments):
+            answer(self.fd, asked, error)
+        else:
+            let_go_on(self.fd, asked)
+
+    def _error(self, kind: str, arguments: Sequence[int]) -> int:
+        names_own = KINDS.get(kind)
         if names_own is None:
             return errno.EPERM
         try:

@@ -174,7 +174,7 @@ def launch(  # noqa: PLR0913 - all that a process is made of
     judged = confinement.judged
     listener = _received_listener(ours) if judged or tells_exit else None
     if judged or listener is None:
-        judge = Judge(listener, judged.kinds) if judged and listener is not None else None
+        judge = Judge(listener, judged) if judged and listener is not None else None
         return Launched(pid, ours, waits, judge=judge)
     return Launched(pid, ours, waits, ExitNotice(listener))
 

@@ -86,7 +86,7 @@ def older_landlock(packed: Packed, kind: str) -> None:
     """The same, and tier B's answer to it: signals are judged, too."""
     signal_scope(packed, kind)
     if kind == "cell" and "judged" in packed.data:
-        judged = judged_calls(signals=True)
+        judged = judged_calls(abi=5)
         packed.data["judged"] = {"filter": packed.blob(judged.program), "kinds": judged.kinds}
 
 

@@ -13,12 +13,14 @@ from executor.seccomp import (
     CLONE_NEW_FLAGS,
     DENIED,
     DENIED_IOCTLS,
+    FILE_CALLS,
     WITHOUT_NAMESPACES,
     Filter,
     exit_notice,
     judged,
     program,
 )
+from executor.spawner.file_calls import CALLS
 from executor.spawner.process_calls import KINDS
 
 ALLOW, KILL, NOTIFY = 0x7FFF0000, 0x80000000, 0x7FC00000
@@ -186,13 +188,13 @@ SIGNALS = {
 }
 
 
-@pytest.mark.parametrize("signals", [False, True])
-def test_a_call_that_names_another_process_is_asked_about(signals):
-    filter_ = judged(signals=signals)
+@pytest.mark.parametrize("abi", [1, 5, 6, 7])
+def test_a_call_that_names_another_process_is_asked_about(abi):
+    filter_ = judged(abi)
     for name, arguments in PASSES.items():
         assert verdict(filter_.program, number_of(name), *arguments) == ALLOW, name
     for name, several in {**ASKED, **SIGNALS}.items():
-        expected = NOTIFY if signals or name in ASKED else ALLOW
+        expected = NOTIFY if abi < 6 or name in ASKED else ALLOW
         assert number_of(name) in dict(filter_.kinds) or expected == ALLOW
         for arguments in several:
             answer = verdict(filter_.program, number_of(name), *arguments)
@@ -200,11 +202,11 @@ def test_a_call_that_names_another_process_is_asked_about(signals):
 
 
 def test_every_kind_of_call_is_one_that_the_supervisor_can_judge():
-    assert {kind for _, kind in judged(signals=True).kinds} <= KINDS.keys()
+    assert {kind for _, kind in judged(5).kinds} <= KINDS.keys() | CALLS.keys()
 
 
 def test_without_landlocks_scope_no_owner_is_chosen_and_no_descriptor_signals():
-    filter_ = judged(signals=True).program
+    filter_ = judged(5).program
     assert verdict(filter_, number_of("pidfd_send_signal"), 3, 9) == refuse(errno.ENOSYS)
     for name, command in (("fcntl", 8), ("fcntl", 15), ("ioctl", 0x8901), ("ioctl", 0x8902)):
         for high in (0, HIGH):
@@ -214,7 +216,7 @@ def test_without_landlocks_scope_no_owner_is_chosen_and_no_descriptor_signals():
 
 def test_where_nobody_can_be_asked_all_of_it_is_refused(monkeypatch):
     monkeypatch.setattr(pyseccomp, "get_api", lambda: 4)
-    program_ = judged.__wrapped__(signals=True).program
+    program_ = judged.__wrapped__(5).program
     for name, several in {**ASKED, **SIGNALS}.items():
         for arguments in several:
             assert verdict(program_, number_of(name), *arguments) == refuse(errno.EPERM), name
@@ -235,3 +237,27 @@ def test_without_namespaces_a_pair_of_sockets_is_of_streams(flags):
     answers = {kind: verdict(filter_, call, 1, kind | flags) for kind in range(16)}
     assert [kind for kind, answer in answers.items() if answer == ALLOW] == [1, 5]
     assert verdict(filter_, call, 30, 1) == refuse(errno.EACCES)
+
+
+@pytest.mark.parametrize("abi", [2, 7])
+def test_the_supervisor_changes_what_a_file_is_called_to_be(abi):
+    filter_ = judged(abi)
+    assert set(FILE_CALLS.split()) == CALLS.keys()
+    for name in known(FILE_CALLS):
+        assert verdict(filter_.program, number_of(name), 0, 0) == NOTIFY, name
+        assert dict(filter_.kinds)[number_of(name)] == name
+    for request_ in (0x40086602, 0x80086601, 0x401C5820, HIGH | 0x401C5820, 0x40806685):
+        answer = verdict(filter_.program, number_of("ioctl"), 3, request_)
+        assert answer == refuse(errno.ENOTTY), hex(request_)
+    for request_ in (0x5401, 0x40049409, 0x5421):  # TCGETS, FICLONE, FIONBIO
+        assert verdict(filter_.program, number_of("ioctl"), 3, request_) == ALLOW
+
+
+@pytest.mark.parametrize(("abi", "answer"), [(2, refuse(errno.EACCES)), (3, ALLOW)])
+def test_nothing_is_emptied_that_is_not_written_to(abi, answer):
+    filter_ = judged(abi).program
+    assert verdict(filter_, number_of("truncate"), 1, 0) == answer
+    for mode in (0, 3):
+        assert verdict(filter_, number_of("openat"), 3, 1, 0o1000 | mode) == answer
+    for flags in (0o1001, 0o1002, 0, 0o100):
+        assert verdict(filter_, number_of("openat"), 3, 1, flags) == ALLOW
