@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-import shutil
+import os
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 
+from ctxmode.destination import Destination, RefusedError, open_destination
 from ctxmode.errors import ContextModeError
 from executor.artifacts import safe_name
 from executor.keep import Answer
 from executor.model import Artifact
+from kb.plain_files import open_plain
+
+GLOB_CHARACTERS = frozenset("*?[")
 
 
-def deliver(answer: Answer, folder: Path) -> Answer:
-    """Move the artifacts into `folder`; an existing file is never replaced.
+def deliver(answer: Answer, folder: Path, project: Path, asked_for: Sequence[str] = ()) -> Answer:
+    """Move the artifacts into `folder`; an existing file is never replaced, no link followed.
+
+    Of the patterns that a person gave, `asked_for`, those without wildcards name a file: that one
+    may be one which tools obey. What is refused is told in the result.
 
     Raises:
         ContextModeError: the folder can't be written.
     """
+    artifacts = answer.result.artifacts
+    if not any(artifact.path for artifact in artifacts):
+        return answer
     try:
-        moved = tuple(_moved(artifact, folder) for artifact in answer.result.artifacts)
+        with open_destination(folder, project) as destination:
+            moved = tuple(_moved(one, destination, asked_for) for one in artifacts)
+    except RefusedError as error:
+        moved = tuple(_refused(one, error) if one.path else one for one in artifacts)
     except OSError as error:
         raise ContextModeError(
             f"artifacts cannot be put into {folder}: {error.strerror}",
@@ -29,17 +42,27 @@ def deliver(answer: Answer, folder: Path) -> Answer:
     return replace(answer, result=replace(answer.result, artifacts=moved))
 
 
-def _moved(artifact: Artifact, folder: Path) -> Artifact:
+def _moved(artifact: Artifact, destination: Destination, asked_for: Sequence[str]) -> Artifact:
     if artifact.path is None:
         return artifact
-    folder.mkdir(parents=True, exist_ok=True)
-    target = _unused(folder / safe_name(artifact.name))
-    shutil.move(artifact.path, target)
+    kept, name = Path(artifact.path), safe_name(artifact.name)
+    is_asked_for = any(_names(pattern, artifact.name) for pattern in asked_for)
+    try:
+        with open_plain(kept, Path("/"), follow=False) as content:
+            target = destination.add(content, name, is_asked_for=is_asked_for)
+    except RefusedError as error:
+        return _refused(artifact, error)
+    kept.unlink()
     return replace(artifact, path=str(target))
 
 
-def _unused(path: Path) -> Path:
-    if not path.exists():
-        return path
-    names = (path.with_stem(f"{path.stem}-{number}") for number in count(1))
-    return next(name for name in names if not name.exists())
+def _refused(artifact: Artifact, error: RefusedError) -> Artifact:
+    return Artifact(artifact.name, reason=str(error))
+
+
+def _names(pattern: str, name: str) -> bool:
+    """Whether a pattern is the path of this very file, and no wildcard."""
+    if GLOB_CHARACTERS & set(pattern):
+        return False
+    path = os.path.normpath(pattern)
+    return path == name or (path.startswith("/") and path.endswith(f"/{name}"))

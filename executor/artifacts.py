@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from executor.model import Artifact
+from executor.project_files import PROTECTED_PATHS
 
 NAME_CHARACTERS_MAX = 80
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -39,7 +40,18 @@ def store(handed_over: Mapping[str, Any], fds: Sequence[int], folder: Path) -> t
 
 def safe_name(name: str) -> str:
     """The last part of a name that a program chose, as no shell or file system minds it."""
-    return _UNSAFE.sub("_", os.path.basename(name))[-NAME_CHARACTERS_MAX:] or "file"
+    safe = _UNSAFE.sub("_", os.path.basename(name))[-NAME_CHARACTERS_MAX:]
+    if not safe.strip("."):  # nothing, this folder or the one above
+        return "file"
+    return f"_{safe[1:]}" if safe.startswith("-") else safe
+
+
+def is_never_committed(path: str) -> bool:
+    """Whether tools obey a file of this relative path on the host, at any depth, in any case."""
+    parts = path.lower().split("/")
+    ends = ["/".join(parts[at:]) for at in range(len(parts))]
+    protected = (".git", *(name.lower() for name in PROTECTED_PATHS))
+    return any(f"{end}/".startswith(f"{name}/") for end in ends for name in protected)
 
 
 def readable(name: str) -> str:
@@ -47,10 +59,14 @@ def readable(name: str) -> str:
     return os.fsencode(name).decode(errors="replace")
 
 
+def _private_opener(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
+
+
 def _copy(source: int, target: Path, size: int) -> int:
     """At most `size` bytes: the size that was allowed, should the file have grown since."""
     copied = 0
-    with open(target, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as out:
+    with open(target, "xb", opener=_private_opener) as out:
         while copied < size:
             sent = os.sendfile(out.fileno(), source, copied, min(size - copied, 1 << 20))
             if sent == 0:

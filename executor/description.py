@@ -16,6 +16,7 @@ from executor import rootfs
 from executor.model import MIB, Limits
 from executor.profile import ProjectAccess
 from executor.project_files import Guarded
+from executor.seccomp import Judged
 from runtimes import Ahead, Step
 
 READ_ONLY, NOSUID, NODEV = 0x1, 0x2, 0x4  # MOUNT_ATTR_* of mount_setattr(2)
@@ -41,6 +42,8 @@ class CellSpec:
     seccomp: bytes
     notices: bytes = b""  # the filter that has the supervisor told of some calls
     heavy_notices: bytes = b""  # the same for programs that tell of their exit, too
+    judged: Judged | None = None  # tier B: the calls that are judged one by one
+    scopes_signals: bool = True  # Landlock keeps signals within the run
     binds: tuple[tuple[str, str], ...] = ()  # (source, path in the cell), read-only
     limits: Limits = field(default_factory=Limits)
     scratch: str = rootfs.SCRATCH
@@ -109,7 +112,11 @@ def _packed_cell(spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[st
         "seccomp": packed.blob(spec.seccomp),
         "notices": packed.blob(spec.notices),
         "heavy_notices": packed.blob(spec.heavy_notices),
+        "scopes_signals": spec.scopes_signals,
     }
+    if spec.judged:
+        filter_ = packed.blob(spec.judged.program)
+        description["judged"] = {"filter": filter_, "kinds": spec.judged.kinds}
     if spec.tier == "A":
         description |= _namespaced(spec, system, devices, packed)
     else:

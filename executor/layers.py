@@ -103,8 +103,10 @@ def _layer(name: str, reason: str, detail: str) -> Layer:
 
 
 def _namespaces(found: Findings) -> Layer:
-    reason = found.why_not_a if found.tier != "A" else ""
-    return _layer("namespaces", reason, "user, mount, pid, net, ipc, uts, cgroup")
+    if found.tier == "A":
+        return Layer(True, "user, mount, pid, net, ipc, uts, cgroup")
+    instead = "calls that act on a process are judged one by one: only the run's own pass"
+    return Layer(False, instead, found.why_not_a, REMEDIES["namespaces"])
 
 
 def _cgroup(found: Findings) -> Layer:

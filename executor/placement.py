@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from executor.project.record import Record
 from executor.project_files import Guarded
 from executor.project_search import ProjectSearch
 from executor.removal import remove
+from executor.spawner.confine import landlock_abi
 from executor.trial_record import Recalled, TrialRecord
 from executor.work_copy import WorkCopy
 from runtimes import Step
@@ -153,9 +155,10 @@ class Placement:
             project=project,
             project_source=self.spawner.source(project),
             access=access,
-            seccomp=seccomp.program(seccomp.Filter(sockets=self.tier == "A")),
+            seccomp=seccomp.program(seccomp.Filter(namespaces=self.tier == "A")),
             notices=seccomp.notices(renames=renames),
             heavy_notices=seccomp.notices(exits=exits, renames=renames),
+            judged=None if self.tier == "A" else seccomp.judged(_landlock_abi()),
             binds=(
                 *((self.spawner.source(path), path) for path in not_of_the_system(binds)),
                 *((self.spawner.source(path), path) for path in self.repository),
@@ -209,6 +212,11 @@ class Placement:
             target = f"{layout.home}/{path[2:]}" if path.startswith("~/") else path
             if os.path.exists(source) and not self.search.denies(source):
                 yield self.spawner.source(source), target
+
+
+@functools.cache
+def _landlock_abi() -> int:
+    return landlock_abi()  # which asks the kernel, whose answer stands
 
 
 def not_of_the_system(paths: Iterable[str]) -> Iterator[str]:

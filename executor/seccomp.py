@@ -46,6 +46,10 @@ DENIED = {
 # Calls younger than the libseccomp of stable distributions. From 424 on a call has the same number
 # on every architecture (arch/x86/entry/syscalls/syscall_64.tbl and its kin).
 NUMBERS = {
+    "fchmodat2": 452,
+    "setxattrat": 463,
+    "removexattrat": 466,
+    "file_setattr": 469,
     "mount_setattr": 442,
     "quotactl_fd": 443,
     "memfd_secret": 447,
@@ -68,6 +72,48 @@ UNKNOWN = -1  # __NR_SCMP_ERROR
 # What the supervisor asks to be told of: `executor.spawner.notices`.
 EXITS, RENAMES = ("exit_group",), ("rename", "renameat", "renameat2")
 NOTIFY_API = 5  # seccomp_api_get(3): the kernel and the library know of notifications
+# Of the host in tier B, which has no namespace of its own for any of these: sockets, and objects
+# that are found by a number alone, whoever made them. Answered with EACCES.
+WITHOUT_NAMESPACES = (
+    "socket connect "
+    "shmget shmat shmctl semget semop semtimedop semtimedop_time64 semctl "
+    "msgget msgsnd msgrcv msgctl "
+    "mq_open mq_unlink"
+)
+# What a socketpair may be in tier B. One of datagrams could still send to any socket of the host.
+SOCK_TYPE_MASK = 0xF
+PAIR_KINDS = (socket.SOCK_STREAM, socket.SOCK_SEQPACKET)
+PR_SCHED_CORE = 62  # prctl(2): the one option that names another process
+
+# Calls that act on a process by its number, which tier B has judged one by one, and how they name
+# it (`executor.spawner.process_calls.KINDS`). Those that only read are no concern: what they tell
+# stands in /proc, too.
+ON_PROCESSES = {
+    "process": ("prlimit64 sched_setaffinity sched_setattr sched_setparam sched_setscheduler "),
+    "priority": "setpriority",
+    "io priority": "ioprio_set",
+}
+# Calls that change a file's mode, owner, times or attributes: the supervisor does them in tier B
+# (`executor.spawner.file_calls`), since Landlock does not judge them. Younger ones do not exist
+# there, and neither do ioctls on inodes, which need no right to write.
+FILE_CALLS = (
+    "chmod fchmod fchmodat fchmodat2 chown lchown fchown fchownat utime utimes futimesat utimensat "
+    "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr"
+)
+YOUNGER_FILE_CALLS = "setxattrat removexattrat file_setattr"
+INODE_IOCTLS = {0xFF00: 0x6600, 0xFFFFFFFF: 0x401C5820}  # all of type 'f'; FS_IOC_FSSETXATTR
+# And those by which a signal is sent, where Landlock does not keep signals within the run.
+SIGNALS = {
+    "target": "kill",
+    "process": "tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo",
+}
+# What passes unasked: the caller itself, or its group by kill(0). Whole registers are compared.
+OWN = {"process": {0: 0}, "priority": {0: 0, 1: 0}, "io priority": {0: 1, 1: 0}, "target": {0: 0}}
+# From which ABI on Landlock keeps signals within a run, and files from being truncated.
+SIGNALS_ABI, TRUNCATION_ABI = 6, 3
+# fcntl(2) and ioctl(2) by which a process is chosen that the kernel will signal: F_SETOWN,
+# F_SETOWN_EX; FIOSETOWN, SIOCSPGRP.
+OWNER_CHOICES = {"fcntl": (8, 15), "ioctl": (0x8901, 0x8902)}
 # Terminal ioctls that put keystrokes into someone's terminal (TIOCSTI, TIOCLINUX, TIOCSETD).
 DENIED_IOCTLS = (0x5412, 0x541C, 0x5423)
 DEVICE_KINDS = 0o170000  # S_IFMT
@@ -79,9 +125,7 @@ ALLOWED_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
 class Filter:
     """What a tier needs of its filter beyond the denylist."""
 
-    # False in tier B, which has no namespace for either: no socket() of any family, and none of
-    # the System V objects, which would outlive the run.
-    sockets: bool = True
+    namespaces: bool = True  # False in tier B: what they would keep apart is refused
     own_kernel: bool = False  # a container's own, like gVisor's, which asks for fewer capabilities
 
 
@@ -105,7 +149,10 @@ def program(spec: Filter) -> bytes:
         _add(rules, refuse, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, flag, flag))
     for request in DENIED_IOCTLS:
         _add(rules, refuse, "ioctl", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, 0xFFFFFFFF, request))
-    _deny_sockets(rules, spec)
+    if spec.namespaces:
+        _deny_families(rules)
+    else:
+        _deny_shared(rules)
     if spec.own_kernel:
         _deny_device_nodes(rules)
     return _export(rules)
@@ -129,12 +176,86 @@ def notices(*, exits: bool = False, renames: bool = False) -> bytes:
     return _export(rules)
 
 
-def _deny_sockets(rules: pyseccomp.SyscallFilter, spec: Filter) -> None:
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A filter that asks about calls, and by number how each of them names its process."""
+
+    program: bytes
+    kinds: tuple[tuple[int, str], ...]
+
+
+@functools.cache
+def judged(abi: int) -> Judged:
+    """What tier B asks about, and what it refuses for a Landlock of this ABI, which is too old.
+
+    Where nobody can be asked, all of it is refused.
+
+    Raises:
+        OSError: libseccomp refused it or is missing.
+    """
+    can_ask = pyseccomp.get_api() >= NOTIFY_API
+    ask = pyseccomp.NOTIFY if can_ask else pyseccomp.ERRNO(errno.EPERM)
+    rules = pyseccomp.SyscallFilter(defaction=pyseccomp.ALLOW)
+    kinds = []
+    for kind, names in (*ON_PROCESSES.items(), *(SIGNALS.items() if abi < SIGNALS_ABI else ())):
+        for name in names.split():
+            for place, own in OWN[kind].items():
+                _add(rules, ask, name, pyseccomp.Arg(place, pyseccomp.NE, own))
+            kinds.append((_number(name), kind))
+    for name in FILE_CALLS.split():
+        number = _number(name)
+        if number != UNKNOWN:
+            _add(rules, ask, name)
+            kinds.append((number, name))
+    for name in YOUNGER_FILE_CALLS.split():
+        _add(rules, pyseccomp.ERRNO(errno.ENOSYS), name)
+    for mask, request in INODE_IOCTLS.items():
+        chosen = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, mask, request)
+        _add(rules, pyseccomp.ERRNO(errno.ENOTTY), "ioctl", chosen)
+    if abi < SIGNALS_ABI:
+        _deny_owners(rules)
+    if abi < TRUNCATION_ABI:
+        _deny_truncation(rules)
+    return Judged(_export(rules), tuple(kinds))
+
+
+def _deny_truncation(rules: pyseccomp.SyscallFilter) -> None:
+    """What empties a file that is not opened for writing."""
+    refuse = pyseccomp.ERRNO(errno.EACCES)
+    _add(rules, refuse, "truncate")
+    _add(rules, pyseccomp.ERRNO(errno.ENOSYS), "openat2")  # its flags lie behind a pointer
+    for name, place in {"open": 1, "openat": 2}.items():
+        for mode in (os.O_RDONLY, os.O_ACCMODE):
+            mask, flags = os.O_ACCMODE | os.O_TRUNC, mode | os.O_TRUNC
+            _add(rules, refuse, name, pyseccomp.Arg(place, pyseccomp.MASKED_EQ, mask, flags))
+
+
+def _deny_owners(rules: pyseccomp.SyscallFilter) -> None:
+    """What would signal a process that no argument names, or one behind a pointer."""
+    # By a descriptor, which can be one of /proc/PID. Programs then do as on an older kernel.
+    _add(rules, pyseccomp.ERRNO(errno.ENOSYS), "pidfd_send_signal")
+    for name, commands in OWNER_CHOICES.items():
+        for command in commands:
+            chosen = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, 0xFFFFFFFF, command)
+            _add(rules, pyseccomp.ERRNO(errno.EPERM), name, chosen)
+
+
+def _deny_shared(rules: pyseccomp.SyscallFilter) -> None:
+    """What would be the host's own, for want of a namespace."""
+    refuse = pyseccomp.ERRNO(errno.EACCES)
+    for name in WITHOUT_NAMESPACES.split():
+        _add(rules, refuse, name)
+    _add(rules, refuse, "socketpair", pyseccomp.Arg(0, pyseccomp.NE, socket.AF_UNIX))
+    for kind in set(range(SOCK_TYPE_MASK + 1)) - set(PAIR_KINDS):
+        _add(
+            rules, refuse, "socketpair", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, SOCK_TYPE_MASK, kind)
+        )
+    shares = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, 0xFFFFFFFF, PR_SCHED_CORE)
+    _add(rules, pyseccomp.ERRNO(errno.EPERM), "prctl", shares)
+
+
+def _deny_families(rules: pyseccomp.SyscallFilter) -> None:
     unsupported = pyseccomp.ERRNO(errno.EAFNOSUPPORT)
-    if not spec.sockets:
-        for name in ("socket", "shmget", "semget", "msgget", "mq_open"):
-            _add(rules, pyseccomp.ERRNO(errno.EACCES), name)
-        return
     for family in range(64):
         if family not in ALLOWED_FAMILIES:
             _add(rules, unsupported, "socket", pyseccomp.Arg(0, pyseccomp.EQ, family))
@@ -150,11 +271,14 @@ def _deny_device_nodes(rules: pyseccomp.SyscallFilter) -> None:
 
 def _add(rules: pyseccomp.SyscallFilter, action: int, name: str, *arguments: pyseccomp.Arg) -> None:
     """Add a rule; a call that this architecture does not have needs none."""
-    number = pyseccomp.resolve_syscall(pyseccomp.system_arch(), name)
-    if number == UNKNOWN:
-        number = NUMBERS.get(name, UNKNOWN)
+    number = _number(name)
     if number != UNKNOWN:
         rules.add_rule(action, number, *arguments)
+
+
+def _number(name: str) -> int:
+    number = int(pyseccomp.resolve_syscall(pyseccomp.system_arch(), name))
+    return NUMBERS.get(name, UNKNOWN) if number == UNKNOWN else number
 
 
 def _export(rules: pyseccomp.SyscallFilter) -> bytes:

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ctxmode.ci.model import Case, Outcome, Verdict
+from ctxmode.destination import RefusedError, open_destination, remove_folder
+from kb.plain_files import open_plain
 
 ENTRIES_MAX = 500
 INPUTS_MAX = 10_000
@@ -59,13 +61,18 @@ class CaseCache:
         entry = self._folder / key
         try:
             outcome = Outcome.from_json(json.loads((entry / "outcome.json").read_bytes()))
-            if (entry / "artifacts").is_dir():
-                shutil.copytree(entry / "artifacts", artifacts, dirs_exist_ok=True)
+            remove_folder(artifacts, self._project)
+            files = [*self._put(entry / "artifacts", artifacts)] if outcome.artifacts else []
             os.utime(entry)
-            files = sorted(artifacts.iterdir()) if outcome.artifacts else []
-        except (OSError, ValueError, TypeError, KeyError):
+        except (OSError, RefusedError, ValueError, TypeError, KeyError):
             return None
         return replace(outcome, source="cache", artifacts=tuple(map(str, files)))
+
+    def _put(self, kept: Path, artifacts: Path) -> Iterator[Path]:
+        with open_destination(artifacts, self._project) as destination:
+            for path in sorted(kept.iterdir()):
+                with path.open("rb") as content:
+                    yield destination.add(content, path.name)
 
     def store(self, key: str, outcome: Outcome, artifacts: Path) -> None:
         """Keep a case that has passed; a full disk keeps nothing."""
@@ -76,8 +83,7 @@ class CaseCache:
             partial = Path(tempfile.mkdtemp(dir=self._folder, prefix=".partial-"))
             try:
                 (partial / "outcome.json").write_text(json.dumps(outcome.to_json()))
-                if artifacts.is_dir():
-                    shutil.copytree(artifacts, partial / "artifacts")
+                _copy(outcome.artifacts, artifacts, partial / "artifacts")
                 partial.rename(self._folder / key)
             finally:
                 shutil.rmtree(partial, ignore_errors=True)
@@ -98,6 +104,17 @@ class CaseCache:
             if len(found) > INPUTS_MAX:
                 raise OSError(f"more than {INPUTS_MAX:,} inputs")
         yield from sorted(found)
+
+
+def _copy(paths: Sequence[str], folder: Path, to: Path) -> None:
+    """Copy files of one folder: a program may have put a link there, to what it can't read."""
+    to.mkdir()
+    for path in map(Path, paths):
+        with (
+            open_plain(path, folder, follow=False) as content,
+            (to / path.name).open("xb") as copy,
+        ):
+            shutil.copyfileobj(content, copy)
 
 
 def _digest(path: Path) -> str:

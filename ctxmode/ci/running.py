@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from ctxmode.ci.cache import CaseCache
 from ctxmode.ci.graph import cases_of
 from ctxmode.ci.model import Case, Outcome, Pipeline, Report, Step, Verdict
 from ctxmode.delivery import deliver
+from ctxmode.destination import RefusedError, remove_folder
 from ctxmode.errors import ContextModeError
 from ctxmode.render import ending, refusal_text
 from executor.artifacts import safe_name
@@ -120,14 +120,15 @@ class _Running:
 
     async def _run(self, case: Case, folder: Path) -> Outcome:
         self._setting.begun(case.name)
-        await trio.to_thread.run_sync(lambda: shutil.rmtree(folder, ignore_errors=True))
         outcome = Outcome(case.name, case.step.name, case.step.line, Verdict.FAILED)
+        project = self._app.config.project
         try:
+            await trio.to_thread.run_sync(remove_folder, folder, project)
             answer = await self._app.execute(
                 request_of(case, self._setting.artifacts), name=case.name
             )
-            answer = await trio.to_thread.run_sync(deliver, answer, folder)
-        except (ContextModeError, OSError) as error:
+            answer = await trio.to_thread.run_sync(deliver, answer, folder, project)
+        except (ContextModeError, RefusedError, OSError) as error:
             return replace(outcome, reason=str(error))
         return _judged(case, answer, outcome)
 
@@ -156,7 +157,7 @@ def _judged(case: Case, answer: Answer, outcome: Outcome) -> Outcome:
     result = answer.result
     ended = result.status in (Status.OK, Status.NONZERO_EXIT)
     handed = [a.name for a in result.artifacts if a.path is not None]
-    missing = [a.name for a in result.artifacts if a.path is None]
+    missing = [f"{a.name} ({a.reason})" for a in result.artifacts if a.path is None]
     missing += [p for p in map(case.filled, case.step.artifacts) if not _is_there(p, handed)]
     passed = ended and result.exit_code in case.step.expect_exit and not missing
     expected = " or ".join(map(str, case.step.expect_exit))

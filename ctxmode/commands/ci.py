@@ -33,9 +33,10 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 
 from ctxmode import exit_codes
@@ -49,6 +50,7 @@ from ctxmode.ci.model import Outcome, Pipeline, Report
 from ctxmode.ci.running import Setting, run_pipeline
 from ctxmode.config import load_config
 from ctxmode.configuration import load_settings
+from ctxmode.destination import RefusedError, open_destination
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.launch import print_json, with_app
 from ctxmode.terminal_output import for_stdout
@@ -87,13 +89,13 @@ def run(args: argparse.Namespace) -> int:
     usual = load_settings(config.project, config.config_home).limits
     stdin = args.file == "-"
     pipeline = (load_stdin if stdin else partial(load, Path(args.file)))(config.project, usual)
-    folder = (config.project / args.reports).resolve()
+    folder = Path(os.path.normpath(config.project / args.reports))
     if not folder.is_relative_to(config.project) or folder == config.project:
         raise UsageError(
             f"--reports {args.reports!r} is no folder of its own in the project",
             "Steps read there what others handed back: name a folder below the project.",
         )
-    _prepare(folder)
+    _prepare(folder, config.project)
     before = _before(folder) if args.rerun_failed else {}
     cache = CaseCache(config.state_dir / "ci", config.project) if args.cache else None
     total = sum(len(cases_of(step)) for step in pipeline.steps)
@@ -106,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             shown.out.print(f"interrupted: {shown.done} of {total} cases were done")
             raise
-    _write(report, folder)
+    _write(report, folder, config.project)
     _show(report, args)
     return exit_codes.OK if report.ok else exit_codes.ERROR
 
@@ -134,6 +136,11 @@ def _before(folder: Path) -> dict[str, Outcome]:
 def _writing(folder: Path) -> Iterator[None]:
     try:
         yield
+    except RefusedError as error:
+        raise ContextModeError(
+            f"the report cannot be written to {folder}: {error}",
+            "Remove it, or name another folder with --reports.",
+        ) from error
     except OSError as error:
         raise ContextModeError(
             f"the report cannot be written to {folder}: {error.strerror}",
@@ -141,18 +148,26 @@ def _writing(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _prepare(folder: Path) -> None:
+def _prepare(folder: Path, project: Path) -> None:
     """See that there is a place for the report, before what it tells of takes its time."""
     with _writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / ".gitignore").write_text("*\n")
+        _put({".gitignore": "*\n"}, folder, project)
 
 
-def _write(report: Report, folder: Path) -> None:
+def _write(report: Report, folder: Path, project: Path) -> None:
+    texts = {
+        "report.json": json.dumps(report.to_json(), indent=2) + "\n",
+        "report.md": reports.markdown(report),
+        "junit.xml": reports.junit(report),
+    }
     with _writing(folder):
-        (folder / "report.json").write_text(json.dumps(report.to_json(), indent=2) + "\n")
-        (folder / "report.md").write_text(reports.markdown(report))
-        (folder / "junit.xml").write_text(reports.junit(report))
+        _put(texts, folder, project)
+
+
+def _put(texts: Mapping[str, str], folder: Path, project: Path) -> None:
+    with open_destination(folder, project) as destination:
+        for name, text in texts.items():
+            destination.replace(name, BytesIO(text.encode()))
 
 
 def _show(report: Report, args: argparse.Namespace) -> None:

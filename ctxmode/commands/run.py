@@ -206,15 +206,17 @@ async def _consent(verdict: Mapping[str, Any]) -> bool | None:
 
 
 async def _execute(app: App, request: Request, caller: Caller, live: bool, folder: Path) -> Answer:
+    project = app.config.project
     if request.cwd is None:
-        request = replace(request, cwd=_own_folder(app.config.project))
+        request = replace(request, cwd=_own_folder(project))
     if not live:
-        return deliver(await app.execute(request, name=_called(request), caller=caller), folder)
+        answer = await app.execute(request, name=_called(request), caller=caller)
+        return deliver(answer, folder, project, request.artifacts)
     async with LiveOutput.open(sys.stdout.buffer, sys.stderr.buffer) as output:
         answer = await app.execute(
             request, name=_called(request), on_output=output.feed, caller=caller
         )
-    return deliver(answer, folder)
+    return deliver(answer, folder, project, request.artifacts)
 
 
 def _called(request: Request) -> str:

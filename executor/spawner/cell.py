@@ -20,6 +20,7 @@ from .kernel import (
     StepError,
     prctl,
 )
+from .process_calls import judged
 from .supervisor import Ahead, Supervisor, outcome
 from .victims import score
 from .wire import Description, send
@@ -142,6 +143,8 @@ def _confinement(cell: Description, run: dict[str, Any]) -> Confinement:
         cell.blob(cell.data["seccomp"]),
         cell.blob(cell.data["notices"]),
         cell.blob(cell.data["heavy_notices"]),
+        judged(cell),
+        cell.data["scopes_signals"],
     )
 
 

@@ -31,6 +31,7 @@ from .kernel import (
     prctl,
     syscall,
 )
+from .process_calls import Judged
 
 # no root magic, no setuid fixup, no ambient capabilities; each locked
 SECUREBITS = 0b11101111
@@ -43,9 +44,10 @@ TRUNCATE, IOCTL_DEVICE = 1 << 14, 1 << 15
 # Of seccomp(2). Once a call is told, only a signal that kills takes its thread out of it: what was
 # begun for it would else be begun again.
 SET_FILTER, NEW_LISTENER, WAIT_KILLABLE = 1, 1 << 3, 1 << 5
-TOLD = b"\0"  # the message of a process whose calls are told
+LISTENERS = b"\0"  # the message with which a process hands over its listeners
 BIND_AND_CONNECT_TCP = 3
-ABSTRACT_SOCKETS_AND_SIGNALS = 3
+ABSTRACT_SOCKETS, SIGNALS = 1, 2  # what Landlock can scope
+SCOPES_ABI = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class Confinement:
     seccomp: bytes
     notices: bytes = b""  # a second filter, see `notices`
     heavy_notices: bytes = b""  # that of heavy programs
+    judged: Judged | None = None  # or one that asks about calls, see `process_calls`
+    scopes_signals: bool = True  # False where Landlock is too old for it, or to be taken for that
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,8 @@ class Line:
     """The supervisor's and a process's way to each other until exec closes it.
 
     A process that `waits` reads one byte there when all that holds for it is in force. One that
-    has `notices` sends a message before, with the descriptor of that filter if there can be one.
+    has `notices`, or is judged, sends a message before, with the descriptor of that filter if there
+    can be one.
     """
 
     fd: int
@@ -92,8 +97,10 @@ def enter_program(
         end = arrange_descriptors(stdio, end)
         os.chdir(run["cwd"])
         confine(confinement)
-        if line.notices:
-            _listen(line.notices, end)
+        if confinement.judged:
+            _hand_over_listener(confinement.judged.filter, end, is_required=True)
+        elif line.notices:
+            _hand_over_listener(line.notices, end)
         if line.waits and not os.read(end, 1):
             os._exit(0)  # the supervisor is gone
         os.execve(argv[0], list(argv), run["env"])  # noqa: S606 - no shell is the point
@@ -167,9 +174,11 @@ def _restrict(confinement: Confinement) -> None:
         "=QQQ",
         every,
         BIND_AND_CONNECT_TCP if abi >= 4 and confinement.deny_tcp else 0,
-        ABSTRACT_SOCKETS_AND_SIGNALS if abi >= 6 else 0,
+        (ABSTRACT_SOCKETS | SIGNALS * confinement.scopes_signals) if abi >= SCOPES_ABI else 0,
     )
-    known = 8 if abi < 4 else 16 if abi < 6 else 24  # bytes of the struct this kernel knows
+    known = (
+        8 if abi < 4 else 16 if abi < SCOPES_ABI else 24
+    )  # bytes of the struct this kernel knows
     ruleset = syscall("landlock ruleset", SYS_LANDLOCK_CREATE, attributes, known, 0)
     for path, access in confinement.grants:
         try:
@@ -214,16 +223,22 @@ def _install_filter(program: bytes) -> None:
     prctl("seccomp", PR_SET_SECCOMP, 2, _sock_fprog(buffer))
 
 
-def _listen(program: bytes, line: int) -> None:
-    """Have calls told to a listener from here on, if none above this process has one."""
+def _hand_over_listener(program: bytes, line: int, *, is_required: bool = False) -> None:
+    """Install a filter that asks, and give the supervisor its listener.
+
+    There can be none if another one listens above this process. Then a filter that is `required`
+    is installed even so: the kernel refuses what it would have asked about.
+    """
     buffer = ctypes.create_string_buffer(program, len(program))
     flags = NEW_LISTENER | WAIT_KILLABLE
+    listeners = []
     try:
         listeners = [syscall("listen", SYS_SECCOMP, SET_FILTER, flags, _sock_fprog(buffer))]
     except StepError:
-        listeners = []
+        if is_required:
+            _install_filter(program)
     with socket.socket(fileno=os.dup(line)) as supervisor:
-        socket.send_fds(supervisor, [TOLD], listeners)
+        socket.send_fds(supervisor, [LISTENERS], listeners)
     for listener in listeners:
         os.close(listener)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from . import proc
 from .kernel import StepError
+from .process_calls import Judge
 from .standstill import End, Standstill
 
 TICK_S = 0.1
@@ -32,6 +33,7 @@ class Population:
         self.own_kernel = False  # nothing else runs on this kernel, which counts better than a sum
         self.poller = select.poll()
         self._standstill = Standstill()
+        self._judges: dict[int, Judge] = {}
         self._next_sample = time.monotonic() + TICK_S
         self._wakeup, waker = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self.poller.register(self._wakeup, select.POLLIN)
@@ -47,7 +49,18 @@ class Population:
         if self._wakeup in ready:
             os.read(self._wakeup, 4096)
             ready.remove(self._wakeup)
+        for fd in self._judges.keys() & set(ready):
+            ready.remove(fd)
+            if not self._judges[fd].answer():
+                self.poller.unregister(fd)
+                os.close(self._judges.pop(fd).fd)
         return ready
+
+    def ask(self, judge: Judge | None) -> None:
+        """From now on `wait` has this judge answer, until nobody is left who could ask."""
+        if judge:
+            self._judges[judge.fd] = judge
+            self.poller.register(judge.fd, select.POLLIN)
 
     def reap(self) -> Iterator[tuple[int, int]]:
         """(pid, wait status) of every child that has ended."""

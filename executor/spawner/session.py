@@ -20,6 +20,7 @@ from . import artifacts, changes, notices, project, tree
 from .confine import Confinement
 from .kernel import StepError
 from .population import Population
+from .process_calls import judged
 from .supervisor import exceeded, launch, outcome
 from .wire import Description, send
 
@@ -183,10 +184,13 @@ class _Session:
             self._cell.blob(self._cell.data["seccomp"]),
             self._cell.blob(self._cell.data["notices"]),
             self._cell.blob(self._cell.data["heavy_notices"]),
+            judged(self._cell),
+            self._cell.data.get("scopes_signals", True),
         )
         try:
             step = run["steps"][running.step]
             launched = launch(step, run, confinement, running.stdio, self._notices, last=last)
+            self._population.ask(launched.judge)
             running.main = launched.arrive()
         except (StepError, OSError) as error:
             self._finish(running, {"error": str(error)})

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .confine import TOLD, Confinement, Line, enter_program
+from .confine import LISTENERS, Confinement, Line, enter_program
 from .kernel import StepError
 from .notices import Notices
 from .population import END_S_MAX, Population
+from .process_calls import Judge
 from .victims import score
 
 
@@ -25,6 +26,7 @@ class Launched:
     pid: int
     line: socket.socket
     waits: bool = False  # for a word on the line
+    judge: Judge | None = None  # for `Population.ask`
 
     def arrive(self) -> int:
         """The pid, once the process has become the program.
@@ -100,6 +102,7 @@ class Supervisor:
     def _start(self, step: dict[str, Any], *, last: bool) -> Launched:
         confinement, notices = self._confinement, self._notices
         launched = launch(step, self._run, confinement, self._stdio, notices, last=last)
+        self.population.ask(launched.judge)
         launched.arrive()
         return launched
 
@@ -172,16 +175,20 @@ def launch(  # noqa: PLR0913 - all that a process is made of
     theirs.close()
     if not last:
         os.close(stdio[0])
-    if told:
-        for listener in _listeners(ours):
+    judged = confinement.judged
+    judge = None
+    for listener in _listeners(ours) if told or judged else ():
+        if judged:
+            judge = Judge(listener, judged)
+        else:
             notices.listen(listener, confinement)
-    return Launched(pid, ours, waits)
+    return Launched(pid, ours, waits, judge)
 
 
 def _listeners(line: socket.socket) -> list[int]:
     """One, or none where something around the whole cell listens already."""
     message, fds, _, _ = socket.recv_fds(line, 4096, 1, socket.MSG_CMSG_CLOEXEC)
-    if message != TOLD:
+    if message != LISTENERS:
         raise StepError(message.decode(errors="replace") or "the program's process was killed")
     return fds
 

@@ -7,6 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from ctxmode.ci.cache import CaseCache
+from ctxmode.ci.model import Outcome, Verdict
+
 PIPELINE = """\
 [[step]]
 name = "make"
@@ -163,4 +166,46 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_runs(place, pro
     (project / "taken").touch()
     done = place.run("ci", "pipeline.toml", "--reports", "taken")
     assert done.returncode == 1
-    assert done.stderr.decode().splitlines()[0].endswith("taken: File exists")
+    assert done.stderr.decode().splitlines()[0].endswith("taken: Not a directory")
+
+
+@pytest.mark.parametrize("planted", ["report.md", "junit.xml", ".gitignore", "artifacts", ""])
+def test_no_link_of_a_project_is_written_through(planted, place, project, tmp_path):
+    victim = tmp_path / "victim"
+    if planted in ("artifacts", ""):
+        (victim / "make-1").mkdir(parents=True)
+        (victim / "make-1" / "mine").touch()
+    else:
+        victim.write_text("mine")
+    at = project / ".ctxmode-ci" / planted
+    at.parent.mkdir(exist_ok=True)
+    at.symlink_to(victim)
+    done = place.run("ci", "pipeline.toml")
+    assert done.returncode == 1
+    assert b"Traceback" not in done.stderr
+    assert b"link" in done.stderr + done.stdout
+    if victim.is_dir():
+        assert [path.name for path in victim.rglob("*")] == ["make-1", "mine"]
+    else:
+        assert victim.read_text() == "mine"
+
+
+def test_the_cache_keeps_no_content_that_a_link_leads_to(tmp_path):
+    folder, secret = tmp_path / "reports" / "case", tmp_path / "secret"
+    folder.mkdir(parents=True)
+    secret.write_text("secret")
+    (folder / "fine").write_text("fine")
+    outcome = Outcome("n", "n", 1, Verdict.PASSED, artifacts=(str(folder / "fine"),))
+    cache = CaseCache(tmp_path / "cache", tmp_path)
+    cache.store("control", outcome, folder)
+    assert cache.load("control", folder) is not None
+    assert (folder / "fine").read_text() == "fine"
+    (folder / "fine").unlink()
+    (folder / "fine").symlink_to(secret)
+    cache.store("key", outcome, folder)
+    assert cache.load("key", folder) is None
+    assert b"secret" not in b"".join(p.read_bytes() for p in cache_files(tmp_path))
+
+
+def cache_files(tmp_path):
+    return [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]

@@ -392,3 +392,16 @@ def test_artifacts_are_put_where_asked_and_replace_nothing(place, tmp_path):
         assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in out.iterdir()) == ["plot-1.txt", "plot.txt"]
     assert (out / "plot.txt").read_text() == "drawn\n"
+
+
+def test_what_tools_would_obey_is_handed_back_only_by_its_name(place):
+    make = ("run", "shell", "-c", 'cd "$TMPDIR"; echo evil > .envrc; echo fine > fine.rc')
+    done = place.run(*make, "--artifact", "*rc", "--artifact", ".*rc", "--json")
+    told = {a["name"]: a for a in json.loads(done.stdout)["result"]["artifacts"]}
+    assert told[".envrc"]["path"] is None
+    assert "is obeyed by tools" in told[".envrc"]["reason"]
+    assert (place.project / "fine.rc").read_text() == "fine\n"
+    assert not (place.project / ".envrc").exists()
+    done = place.run(*make, "--artifact", "*.rc", "--artifact", ".envrc")
+    assert b".envrc (5 B) at" in done.stderr
+    assert (place.project / ".envrc").read_text() == "evil\n"

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import trio
 
+from ctxmode.delivery import deliver
 from executor import Limits, Result
+from executor.keep import Answer
 from tests.escapes.arena import Arena
 from tests.escapes.attack import Attack, Program, Stopped, python, shell
 
@@ -127,6 +129,47 @@ async def _artifacts_are_bounded(arena: Arena) -> None:
     assert any("exceed" in reason for reason in _reasons(result).values())
 
 
+async def _nothing_is_delivered_through_links(arena: Arena) -> None:
+    """What a program leaves in the project lies in wait for whoever puts its files there."""
+    program = python("""
+os.symlink("@home@", "out")
+os.mkdir("real")
+os.symlink("@home@/planted", "real/plot.png")
+os.symlink("@secret@", "real/data.csv")
+for name in ("plot.png", "data.csv", ".envrc", ".Bashrc"):
+    with open(os.path.join(os.environ["TMPDIR"], name), "w") as file:
+        file.write("echo owned")
+""")
+    patterns = ("plot.png", "data.csv", ".*rc")
+    result = await arena.run(program, artifacts=patterns, profile="build")
+    assert len(_contents(result)) == 4, result
+    answer, project = Answer(result), arena.project
+    (project / "real").mkdir(exist_ok=True)
+    for name, target in {
+        "out": arena.home,
+        "real/plot.png": arena.home / "planted",
+        "real/data.csv": arena.home / "secret",
+    }.items():
+        if not (project / name).is_symlink():  # where no links are committed that lead out
+            (project / name).symlink_to(target)
+    through = deliver(answer, project / "out", project, patterns).result
+    assert all("is a link in the project" in reason for reason in _reasons(through).values())
+    assert [path.name for path in arena.home.iterdir()] == ["secret"]
+    beside = deliver(answer, project / "real", project, patterns).result
+    made = {
+        Path(name).name: Path(a.path).name for a in beside.artifacts if (name := a.name) if a.path
+    }
+    assert made == {"plot.png": "plot-1.png", "data.csv": "data-1.csv"}
+    assert all("is obeyed by tools" in reason for reason in _reasons(beside).values())
+    assert len(_reasons(beside)) == 2
+    assert [path.name for path in arena.home.iterdir()] == ["secret"]
+    assert arena.canary in (arena.home / "secret").read_text()
+    # The control: whoever opens those names writes at home.
+    (project / "real" / "plot.png").write_bytes(b"planted")
+    (project / "out" / "x").write_bytes(b"planted")
+    assert sorted(path.name for path in arena.home.iterdir()) == ["planted", "secret", "x"]
+
+
 ATTACKS = (
     Attack(
         "A64",
@@ -157,5 +200,11 @@ ATTACKS = (
         "too many, too large, too deep artifacts",
         Stopped("count, size and time limits"),
         scenario=_artifacts_are_bounded,
+    ),
+    Attack(
+        "X34",
+        "links, and names that tools obey, where files are put for a person",
+        Stopped("put beneath the folder asked for, as new files, through no link"),
+        scenario=_nothing_is_delivered_through_links,
     ),
 )

@@ -29,6 +29,7 @@ from executor.profile import Profile
 from executor.project.commit import Commit
 from executor.project.record import Record
 from executor.runner import Job
+from executor.seccomp import judged as judged_calls
 from executor.spare import Spare
 from executor.supply import Supply
 from executor.warmth import Kind, Waiting, WaitingRoom
@@ -71,6 +72,26 @@ def seccomp(packed: Packed, kind: str) -> None:
         packed.data["seccomp"] = packed.blob(ALLOW_EVERYTHING)
     elif kind == "container":
         packed.data["HostConfig"]["SecurityOpt"][-1] = "seccomp=unconfined"
+
+
+def judging(packed: Packed, kind: str) -> None:
+    """Nobody is asked about calls that name a process."""
+    if kind == "cell":
+        packed.data.pop("judged", None)
+
+
+def signal_scope(packed: Packed, kind: str) -> None:
+    """Landlock lets signals out, as it did before Linux 6.12. Nothing is done about it."""
+    if kind == "cell":
+        packed.data["scopes_signals"] = False
+
+
+def older_landlock(packed: Packed, kind: str) -> None:
+    """The same, and tier B's answer to it: signals are judged, too."""
+    signal_scope(packed, kind)
+    if kind == "cell" and "judged" in packed.data:
+        judged = judged_calls(abi=5)
+        packed.data["judged"] = {"filter": packed.blob(judged.program), "kinds": judged.kinds}
 
 
 def landlock(packed: Packed, kind: str) -> None:

@@ -265,7 +265,6 @@ time.sleep(600)
 
 PRIORITY = python("""
 attempt("renice victim", os.setpriority, os.PRIO_PROCESS, @victim@, 19)
-attempt("all of the user", os.setpriority, os.PRIO_USER, os.getuid(), 19)
 attempt("pin victim", os.sched_setaffinity, @victim@, [0])
 attempt("io of victim", kernel, NR.ioprio_set, 1, @victim@, 3 << 13)
 attempt("limits of victim", kernel, NR.prlimit64, @victim@, 7, struct.pack("=QQ", 1, 1), 0)
@@ -473,9 +472,23 @@ ATTACKS = (
         ),
         PRIORITY,
         setup=_victim,
-        b=NotStopped(
-            "processes of the same user can be made nicer and pinned to processors",
-            ("^renice victim done$", "^pin victim done$", "^oom score of victim EACCES$"),
+        b=Stopped(
+            "calls that name a process are judged (seccomp, the supervisor)",
+            (
+                "^renice victim EPERM$",
+                "^pin victim EPERM$",
+                "^io of victim EPERM$",
+                "^limits of victim EPERM$",
+                "^oom score of victim EACCES$",
+                "^own done$",
+            ),
+            after=_victim_lives,
+            controls=(
+                Control(
+                    ("^renice victim done$", "^pin victim done$", "^io of victim done$"),
+                    (off.judging,),
+                ),
+            ),
         ),
     ),
     Attack(

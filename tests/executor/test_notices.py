@@ -129,7 +129,7 @@ def _in_a_process(code: str) -> object:
 CHILD = """
 import json, os, select, signal, socket, sys
 from executor import seccomp
-from executor.spawner.confine import TOLD, PR_SET_NO_NEW_PRIVS, _listen, prctl
+from executor.spawner.confine import LISTENERS, PR_SET_NO_NEW_PRIVS, _hand_over_listener, prctl
 from executor.spawner.notices import Notices
 
 EXITS = seccomp.notices(exits=True)
@@ -139,10 +139,10 @@ def child(then):
     pid = os.fork()
     if pid == 0:
         prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
-        _listen(EXITS, theirs.fileno())
+        _hand_over_listener(EXITS, theirs.fileno())
         then(theirs)
     message, fds, _, _ = socket.recv_fds(ours, 64, 1)
-    assert message == TOLD, message
+    assert message == LISTENERS, message
     notices = Notices()
     for fd in fds:
         notices.listen(fd, None)
@@ -190,13 +190,13 @@ print(json.dumps(notices.serve(pid)))
 def test_below_a_listener_of_somebody_elses_a_program_tells_nothing():
     code = """
 def again(line):
-    _listen(EXITS, line.fileno())
+    _hand_over_listener(EXITS, line.fileno())
     signal.pause()
 
 pid, notices, line = child(again)
 message, fds, _, _ = socket.recv_fds(line, 64, 1)
 os.kill(pid, signal.SIGKILL)
-print(json.dumps([message == TOLD, fds]))
+print(json.dumps([message == LISTENERS, fds]))
 """
     assert _in_a_process(CHILD + code) == [True, []]
 

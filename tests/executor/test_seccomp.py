@@ -9,12 +9,24 @@ import struct
 import pyseccomp
 import pytest
 
-from executor.seccomp import CLONE_NEW_FLAGS, DENIED, DENIED_IOCTLS, Filter, notices, program
+from executor.seccomp import (
+    CLONE_NEW_FLAGS,
+    DENIED,
+    DENIED_IOCTLS,
+    FILE_CALLS,
+    WITHOUT_NAMESPACES,
+    Filter,
+    judged,
+    notices,
+    program,
+)
+from executor.spawner.file_calls import CALLS
+from executor.spawner.process_calls import KINDS
 
 ALLOW, KILL, NOTIFY = 0x7FFF0000, 0x80000000, 0x7FC00000
 NATIVE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}.get(platform.machine(), 0)
 I386 = 0x40000003
-BOTH = (Filter(), Filter(sockets=False))
+BOTH = (Filter(), Filter(namespaces=False))
 
 pytestmark = pytest.mark.skipif(
     not NATIVE, reason="not applicable: the audit number of this architecture is not listed here"
@@ -122,7 +134,7 @@ def test_sockets_are_of_plain_families_or_without_a_network_of_none(name, family
     plain = name in ("unix", "inet", "inet6")
     expected = ALLOW if plain else refuse(errno.EAFNOSUPPORT)
     assert verdict(program(Filter()), call, family) == expected
-    assert verdict(program(Filter(sockets=False)), call, family) == refuse(errno.EACCES)
+    assert verdict(program(Filter(namespaces=False)), call, family) == refuse(errno.EACCES)
 
 
 def test_personality_is_left_as_it_is():
@@ -151,3 +163,105 @@ def test_just_those_calls_are_told_that_are_asked_for(exits, renames):
 def test_a_kernel_that_can_tell_nobody_is_not_asked_to(monkeypatch):
     monkeypatch.setattr(pyseccomp, "get_api", lambda: 4)
     assert notices.__wrapped__(exits=True) == b""
+
+
+# Arguments that name the caller itself, and others: by whole registers.
+HIGH = 1 << 32
+PASSES = {
+    "prlimit64": (0, 7),
+    "sched_setaffinity": (0, 8),
+    "setpriority": (0, 0, 5),
+    "ioprio_set": (1, 0, 0),
+    "kill": (0, 9),
+}
+ASKED = {
+    "prlimit64": ((7,), (HIGH,), (HIGH | 7,)),
+    "sched_setaffinity": ((7,), (HIGH,)),
+    "sched_setscheduler": ((7,),),
+    "sched_setparam": ((7,),),
+    "sched_setattr": ((7,),),
+    "setpriority": ((0, 7), (1, 0), (2, 0), (2 | HIGH, 0), (HIGH, 0), (0, HIGH)),
+    "ioprio_set": ((1, 7), (2, 0), (3, 0), (0, 0), (1 | HIGH, 0)),
+}
+SIGNALS = {
+    "kill": ((7, 9), (-1 & 2**64 - 1, 9), (HIGH, 9)),
+    "tkill": ((7, 9),),
+    "tgkill": ((7, 7, 9),),
+    "rt_sigqueueinfo": ((7, 9),),
+    "rt_tgsigqueueinfo": ((7, 7, 9),),
+}
+
+
+@pytest.mark.parametrize("abi", [1, 5, 6, 7])
+def test_a_call_that_names_another_process_is_asked_about(abi):
+    filter_ = judged(abi)
+    for name, arguments in PASSES.items():
+        assert verdict(filter_.program, number_of(name), *arguments) == ALLOW, name
+    for name, several in {**ASKED, **SIGNALS}.items():
+        expected = NOTIFY if abi < 6 or name in ASKED else ALLOW
+        assert number_of(name) in dict(filter_.kinds) or expected == ALLOW
+        for arguments in several:
+            answer = verdict(filter_.program, number_of(name), *arguments)
+            assert answer == expected, (name, arguments)
+
+
+def test_every_kind_of_call_is_one_that_the_supervisor_can_judge():
+    assert {kind for _, kind in judged(5).kinds} <= KINDS.keys() | CALLS.keys()
+
+
+def test_without_landlocks_scope_no_owner_is_chosen_and_no_descriptor_signals():
+    filter_ = judged(5).program
+    assert verdict(filter_, number_of("pidfd_send_signal"), 3, 9) == refuse(errno.ENOSYS)
+    for name, command in (("fcntl", 8), ("fcntl", 15), ("ioctl", 0x8901), ("ioctl", 0x8902)):
+        for high in (0, HIGH):
+            assert verdict(filter_, number_of(name), 3, high | command) == refuse(errno.EPERM)
+    assert verdict(filter_, number_of("fcntl"), 3, 1) == ALLOW
+
+
+def test_where_nobody_can_be_asked_all_of_it_is_refused(monkeypatch):
+    monkeypatch.setattr(pyseccomp, "get_api", lambda: 4)
+    program_ = judged.__wrapped__(5).program
+    for name, several in {**ASKED, **SIGNALS}.items():
+        for arguments in several:
+            assert verdict(program_, number_of(name), *arguments) == refuse(errno.EPERM), name
+
+
+def test_without_namespaces_nothing_is_reached_by_number_or_name():
+    filter_ = program(Filter(namespaces=False))
+    for name in known(WITHOUT_NAMESPACES):
+        assert verdict(filter_, number_of(name), 1, 2, 3) == refuse(errno.EACCES), name
+    for high in (0, HIGH):
+        assert verdict(filter_, number_of("prctl"), high | 62) == refuse(errno.EPERM)
+    assert verdict(filter_, number_of("prctl"), 15) == ALLOW
+
+
+@pytest.mark.parametrize("flags", [0, 0o4000 | 0o2000000, 1 << 32], ids=oct)
+def test_without_namespaces_a_pair_of_sockets_is_of_streams(flags):
+    filter_, call = program(Filter(namespaces=False)), number_of("socketpair")
+    answers = {kind: verdict(filter_, call, 1, kind | flags) for kind in range(16)}
+    assert [kind for kind, answer in answers.items() if answer == ALLOW] == [1, 5]
+    assert verdict(filter_, call, 30, 1) == refuse(errno.EACCES)
+
+
+@pytest.mark.parametrize("abi", [2, 7])
+def test_the_supervisor_changes_what_a_file_is_called_to_be(abi):
+    filter_ = judged(abi)
+    assert set(FILE_CALLS.split()) == CALLS.keys()
+    for name in known(FILE_CALLS):
+        assert verdict(filter_.program, number_of(name), 0, 0) == NOTIFY, name
+        assert dict(filter_.kinds)[number_of(name)] == name
+    for request_ in (0x40086602, 0x80086601, 0x401C5820, HIGH | 0x401C5820, 0x40806685):
+        answer = verdict(filter_.program, number_of("ioctl"), 3, request_)
+        assert answer == refuse(errno.ENOTTY), hex(request_)
+    for request_ in (0x5401, 0x40049409, 0x5421):  # TCGETS, FICLONE, FIONBIO
+        assert verdict(filter_.program, number_of("ioctl"), 3, request_) == ALLOW
+
+
+@pytest.mark.parametrize(("abi", "answer"), [(2, refuse(errno.EACCES)), (3, ALLOW)])
+def test_nothing_is_emptied_that_is_not_written_to(abi, answer):
+    filter_ = judged(abi).program
+    assert verdict(filter_, number_of("truncate"), 1, 0) == answer
+    for mode in (0, 3):
+        assert verdict(filter_, number_of("openat"), 3, 1, 0o1000 | mode) == answer
+    for flags in (0o1001, 0o1002, 0, 0o100):
+        assert verdict(filter_, number_of("openat"), 3, 1, flags) == ALLOW

@@ -1,0 +1,160 @@
+"""A folder that files are put into for a person, whatever a program has made of it meanwhile.
+
+A project's folders are opened one by one and never through a link: a link in a project is the
+program's to make, and could lead anywhere. Outside the project links are the person's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+from typing import BinaryIO
+
+from executor.artifacts import is_never_committed
+
+ROOM_BYTES = 1 << 20
+NUMBERS_MAX = 1000
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+class RefusedError(Exception):
+    """Something is not put where it was to go; the text says why."""
+
+
+class Destination:
+    """The open folder. `project` is the project's real path."""
+
+    def __init__(self, fd: int, folder: Path, project: Path) -> None:
+        self.folder = folder
+        self._fd = fd
+        self._told = _told_name(Path(_place(fd)), project)
+
+    def add(self, content: BinaryIO, name: str, *, is_asked_for: bool = False) -> Path:
+        """Put a new file there, under this name or a numbered one: nothing is ever replaced.
+
+        `is_asked_for`: a person named this very file, so that it may be one which tools obey.
+
+        Raises:
+            RefusedError: it would be such a file, or every name is taken.
+            OSError: it can't be written.
+        """
+        for candidate in _numbered(name):
+            if not is_asked_for and is_never_committed(str(self._told / candidate)):
+                raise RefusedError(
+                    f"{self._told / candidate} is obeyed by tools: name that very file to get it"
+                )
+            with contextlib.suppress(FileExistsError):
+                self._write_new(candidate, content, 0o600)
+                return self.folder / candidate
+        raise RefusedError(f"{NUMBERS_MAX:,} files of that name are there already")
+
+    def replace(self, name: str, content: BinaryIO) -> None:
+        """Put a file there in the place of a regular one, or of none.
+
+        Raises:
+            RefusedError: what has the name is no regular file.
+            OSError: it can't be written.
+        """
+        with contextlib.suppress(FileNotFoundError):
+            found = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
+            if not stat.S_ISREG(found.st_mode):
+                raise RefusedError(f"{self.folder / name} is no regular file: remove it")
+        partial = f".{name}.{secrets.token_hex(8)}"
+        self._write_new(partial, content, 0o666)
+        os.rename(partial, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+
+    def remove(self, name: str) -> None:
+        """Take a folder below away, as far as that can be done."""
+        shutil.rmtree(name, ignore_errors=True, dir_fd=self._fd)
+
+    def _write_new(self, name: str, content: BinaryIO, mode: int) -> None:
+        fd = os.open(name, NEW_FILE, mode, dir_fd=self._fd)
+        try:
+            with open(fd, "wb") as out:
+                while part := content.read(ROOM_BYTES):
+                    out.write(part)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(name, dir_fd=self._fd)
+            raise
+
+
+@contextlib.contextmanager
+def open_destination(folder: Path, project: Path) -> Iterator[Destination]:
+    """The folder, made if it is missing.
+
+    Raises:
+        RefusedError: it lies in the project, behind a link.
+        OSError: it can't be made or opened.
+    """
+    fd = os.open("/", FOLDER)
+    try:
+        for part in PurePath(os.path.abspath(folder)).parts[1:]:
+            fd = _entered(fd, part, project)
+        yield Destination(fd, folder, project)
+    finally:
+        os.close(fd)
+
+
+def remove_folder(folder: Path, project: Path) -> None:
+    """Take a folder away with all that is in it. No link is followed on the way there, or in it.
+
+    Raises:
+        RefusedError, OSError: see `open_destination`, of the folder above.
+    """
+    with open_destination(folder.parent, project) as above:
+        above.remove(folder.name)
+
+
+def _entered(fd: int, part: str, project: Path) -> int:
+    """The folder of this name in an open one, which is closed unless this raises."""
+    is_inside = Path(_place(fd)).is_relative_to(project)
+    flags = FOLDER | (os.O_NOFOLLOW if is_inside else 0)
+    try:
+        try:
+            entered = os.open(part, flags, dir_fd=fd)
+        except FileNotFoundError:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(part, dir_fd=fd)
+            entered = os.open(part, flags, dir_fd=fd)
+    except OSError as error:
+        if is_inside and error.errno in (errno.ENOTDIR, errno.ELOOP) and _is_link(fd, part):
+            raise RefusedError(
+                f"{_place(fd)}/{part} is a link in the project, which is not followed"
+            ) from error
+        raise
+    os.close(fd)
+    return entered
+
+
+def _is_link(fd: int, name: str) -> bool:
+    return stat.S_ISLNK(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
+
+
+def _place(fd: int) -> str:
+    return os.readlink(f"/proc/self/fd/{fd}")
+
+
+def _told_name(place: Path, project: Path) -> PurePath:
+    """The folder as tools see it: in the project, or at home; elsewhere a name is all that counts.
+
+    What lies above the project says nothing of it: it may be a worktree in an agent's folder.
+    """
+    for top in (project, Path.home()):
+        if place.is_relative_to(top):
+            return place.relative_to(top)
+    return PurePath()
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    path = PurePath(name)
+    for number in range(1, NUMBERS_MAX):
+        yield str(path.with_stem(f"{path.stem}-{number}"))
