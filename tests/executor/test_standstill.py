@@ -247,7 +247,7 @@ print(json.dumps(size()))
 def test_what_was_asleep_sleeps_on_and_is_not_interrupted(tmp_path):
     code = """
 start(\"\"\"
-import queue, select, socket
+import socket
 def tell(wait):
     def waits():
         wait()
@@ -255,14 +255,16 @@ def tell(wait):
     threading.Thread(target=waits).start()
 reader, writer = os.pipe()
 ours, theirs = socket.socketpair()
-end = time.monotonic() + 0.5
 tell(lambda: libc.usleep(500_000) and 1 / 0)
 tell(lambda: time.sleep(0.5))
 tell(lambda: libc.poll(None, 0, 500) and 1 / 0)
 tell(lambda: libc.read(reader, ctypes.create_string_buffer(1), 1) == 1 or 1 / 0)
 tell(lambda: libc.recv(ours.fileno(), ctypes.create_string_buffer(1), 1, 0) == 1 or 1 / 0)
 tell(lambda: threading.Event().wait(0.5))
-tell(lambda: queue.Queue().get(timeout=0.5) if 0 else threading.Lock().acquire())  # for ever
+def told(number, _):
+    os.write(fd, b"x")
+signal.signal(signal.SIGALRM, told)
+signal.setitimer(signal.ITIMER_REAL, 0.5)
 os.write(fd, b"begun")
 time.sleep(0.7)
 os.write(writer, b"x")
@@ -273,7 +275,7 @@ time.sleep(0.1)
 population.stop_all()
 still = lasts(1)
 population.continue_all()
-until(lambda: size() == 11)
+until(lambda: size() == 12)
 print(json.dumps(still))
 """
     assert run(code, tmp_path / "written")
