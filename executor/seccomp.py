@@ -68,6 +68,9 @@ CLONE_NEW_FLAGS = (
     0x40000000,  # net
     0x00000080,  # time
 )
+CLONE_UNTRACED = 0x00800000  # born beside what stops a session's processes between calls
+# F_SETLEASE, F_NOTIFY, F_SETDELEG: whoever opens the file waits for a holder that may be stopped.
+DENIED_FILE_COMMANDS = (1024, 1026, 1040)
 UNKNOWN = -1  # __NR_SCMP_ERROR
 # What the supervisor asks to be told of: `executor.spawner.notices`.
 EXITS, RENAMES = ("exit_group",), ("rename", "renameat", "renameat2")
@@ -145,10 +148,13 @@ def program(spec: Filter) -> bytes:
             _add(rules, refuse, name)
     _add(rules, refuse, "personality", pyseccomp.Arg(0, pyseccomp.NE, 0))
     _add(rules, pyseccomp.ERRNO(errno.ENOSYS), "clone3")  # its flags lie behind a pointer
-    for flag in CLONE_NEW_FLAGS:
+    for flag in (*CLONE_NEW_FLAGS, CLONE_UNTRACED):
         _add(rules, refuse, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, flag, flag))
     for request in DENIED_IOCTLS:
         _add(rules, refuse, "ioctl", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, 0xFFFFFFFF, request))
+    for command in DENIED_FILE_COMMANDS:
+        for name in ("fcntl", "fcntl64"):
+            _add(rules, refuse, name, pyseccomp.Arg(1, pyseccomp.MASKED_EQ, 0xFFFFFFFF, command))
     if spec.namespaces:
         _deny_families(rules)
     else:

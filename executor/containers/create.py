@@ -21,6 +21,7 @@ TASKS_OF_ONE = 16  # gVisor takes a thread of the machine for each pair of proce
 # gVisor shows any process's descriptors to its user. So the agent there begins as that kernel's
 # root, which is none of the machine's, and programs are of a user that can't become it.
 TO_CHANGE_USER = ("SETUID", "SETGID", "SETPCAP")
+TO_STOP = ("SYS_PTRACE",)  # processes of another user than the agent's
 CPU_SHARES = 512  # of the usual 1024: whoever else works on that machine goes first
 Mount = Mapping[str, Any]
 
@@ -87,7 +88,7 @@ def configuration(
             "NetworkMode": "none",
             "IpcMode": "private",
             "CapDrop": ["ALL"],
-            "CapAdd": list(TO_CHANGE_USER) if own_kernel else [],
+            "CapAdd": [*TO_CHANGE_USER, *TO_STOP] if own_kernel else [],
             "SecurityOpt": ["no-new-privileges:true", f"seccomp={seccomp.profile()}"],
             "ReadonlyRootfs": True,
             "Init": False,  # the agent does what an init does, and can't be killed in its place

@@ -163,10 +163,11 @@ class Population:
             time.sleep(0.001)
         raise StepError("processes of the run could not be ended")
 
-    def _await_child(self) -> None:
-        """Until a child, or what is traced, has ended or stopped; but not for long."""
+    def _await_child(self) -> bool:
+        """Until a child, or what is traced, has ended or stopped, but not for long: whether so."""
         if select.select([self._wakeup], [], [], NEWS_S_MAX)[0]:
-            os.read(self._wakeup, 4096)
+            return bool(os.read(self._wakeup, 4096))
+        return False
 
     def _members(self) -> list[int]:
         """Every process but this one."""

@@ -149,7 +149,8 @@ class _Session:
     def _stop(self) -> str:
         """Stop all that lives, or end it: why that had to be, or nothing."""
         try:
-            self._population.stop_all()
+            with tree.as_root():
+                self._population.stop_all()
         except StepError as error:
             self._population.end_all()
             return str(error)

@@ -23,8 +23,10 @@ WALL = 0x40000000
 STOP_S_MAX = 5.0
 REAP_S = 0.02
 ENDS = (os.CLD_EXITED, os.CLD_KILLED, os.CLD_DUMPED)
-# Calls in which a thread can't be interrupted until its child has become a program.
-CLONE, VFORK, CLONE_VFORK = ("220", "none", 0x4000) if ARM else ("56", "58", 0x4000)
+# Calls in which a thread can't be interrupted until its child has become a program. Of the last,
+# clone3, the flags lie behind a pointer; to programs the filter refuses it.
+CLONE, VFORK = ("220", ("435",)) if ARM else ("56", ("58", "435"))
+CLONE_VFORK = 0x4000
 
 End = tuple[int, int, struct_rusage]
 
@@ -36,12 +38,15 @@ class Standstill:
         self.is_used = False  # there may be traced threads from now on
         self._ends: list[End] = []  # of this process's own children
         self._stopped: dict[int, int] = {}  # threads, and the signals that they were about to get
+        self._awaited: set[int] = set()  # that are interrupted, and stop in a moment
         self._is_wanted = False  # that they are stopped
         self._is_helped = False
         self._lock = threading.Lock()
 
-    def stop(self, members: Callable[[], list[int]], rest: Callable[[], None]) -> None:
-        """Stop all threads of these processes; `rest` waits until the kernel may have news.
+    def stop(self, members: Callable[[], list[int]], rest: Callable[[], bool]) -> None:
+        """Stop all threads of these processes, until two looks find the same and nothing new.
+
+        `rest` waits for news of the kernel, but not for long; whether there may be some.
 
         Raises:
             StepError: something may not be traced, or does not stop.
@@ -57,8 +62,8 @@ class Standstill:
                     return
                 if time.monotonic() > deadline:
                     raise StepError("a process does not stop")
-                if seen is None:
-                    rest()
+                while self._awaited and rest():
+                    self._take_news()
 
     def release(self) -> None:
         """Let all go on, with the signals that have come meanwhile."""
@@ -86,6 +91,7 @@ class Standstill:
                 is_any = True
                 is_end_of_child = told.si_code in ENDS and _is_child(told.si_pid)
                 pid, status, usage = os.wait4(told.si_pid, os.WNOHANG | WALL)
+                self._awaited.discard(pid)
                 if os.WIFSTOPPED(status):
                     self._note_stop(pid, 0 if status >> 16 else os.WSTOPSIG(status))
                     continue
@@ -103,30 +109,45 @@ class Standstill:
     def _look(self, members: list[int], stack: contextlib.ExitStack) -> set[int] | None:
         """All threads, if none can do anything any more. What can is interrupted."""
         seen, is_still = set(), True
+        self._awaited.clear()
         for pid in members:
             try:
                 threads = proc.threads(pid)
+                if len(threads) > 1 and not self._is_helped:
+                    stack.enter_context(self._help())
+                for thread in threads:
+                    is_still &= self._is_still(f"/proc/{pid}/task/{thread}", thread)
             except OSError:
                 is_still = False  # it has just ended: who knows what it has started
                 continue
-            for thread in threads:
-                folder = f"/proc/{pid}/task/{thread}"
-                if not self._is_still(folder, thread):
-                    is_still = False
-                    if len(threads) > 1 and not self._is_helped:
-                        stack.enter_context(self._help())
-                    _interrupt(folder, thread)
             seen |= set(threads)
         return seen if is_still else None
 
     def _is_still(self, folder: str, thread: int) -> bool:
-        try:
+        """Whether a thread can do nothing; else it is interrupted.
+
+        Raises:
+            OSError: it has ended.
+            StepError: it may not be traced.
+        """
+        # An exec can have given the number of a thread that stood still to another.
+        if thread in self._stopped and proc.stat(folder)[0] == b"t":
+            return True
+        for _ in range(2):  # for the same reason
+            code = ptrace(PTRACE_SEIZE, thread, OPTIONS)
+            if code == 0:
+                ptrace(PTRACE_INTERRUPT, thread)
+                self._awaited.add(thread)
+                return False
             state = proc.stat(folder)[0]
-            if state == b"t":
-                return thread in self._stopped
-            return state == b"Z" or (state == b"D" and _waits_for_child(folder))
-        except OSError:
-            return False
+            if state in b"ZX":
+                return state == b"Z"
+            if proc.identity(folder)[2] == os.getpid():  # since its birth, or the last look
+                if state == b"D" and _waits_for_child(folder):
+                    return True
+                self._awaited.add(thread)
+                return False
+        raise StepError(f"a process may not be traced ({errno.errorcode.get(code, code)})")
 
     @contextlib.contextmanager
     def _help(self) -> Iterator[None]:
@@ -170,35 +191,11 @@ def _is_child(pid: int) -> bool:
     return (group, parent) == (pid, os.getpid())
 
 
-def _interrupt(folder: str, thread: int) -> None:
-    """Trace a thread, and have it stop as soon as it would run its program's code.
-
-    Raises:
-        StepError: it may not be traced.
-    """
-    for _ in range(2):  # in between an exec can have given its number to another
-        code = ptrace(PTRACE_SEIZE, thread, OPTIONS)
-        if code == 0:
-            ptrace(PTRACE_INTERRUPT, thread)
-        if code in (0, errno.ESRCH):
-            return
-        try:
-            is_over = proc.stat(folder)[0] in (b"Z", b"X")
-            if is_over or proc.identity(folder)[2] == os.getpid():
-                return  # it is traced from its birth on
-        except OSError:
-            return
-    raise StepError(f"a process may not be traced ({errno.errorcode.get(code, code)})")
-
-
 def _waits_for_child(folder: str) -> bool:
-    """Whether a traced thread waits in the kernel for its child of a vfork, which is stopped.
-
-    Raises:
-        OSError: it has ended, or the kernel does not tell.
-    """
-    if proc.identity(folder)[2] != os.getpid():
+    """Whether a traced thread waits in the kernel for its child of a vfork, which is stopped."""
+    try:
+        with open(f"{folder}/syscall", encoding="ascii") as file:
+            number, *arguments = file.read().split()
+    except OSError:  # it has ended, or this kernel does not tell
         return False
-    with open(f"{folder}/syscall", encoding="ascii") as file:
-        number, *arguments = file.read().split()
-    return number == VFORK or (number == CLONE and bool(int(arguments[0], 16) & CLONE_VFORK))
+    return number in VFORK or (number == CLONE and bool(int(arguments[0], 16) & CLONE_VFORK))
