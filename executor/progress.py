@@ -155,10 +155,15 @@ class Progress:
             changed_files_omitted=end.changed_omitted if end else int(bool(self.undone)),
             undone_paths=tuple(map(readable, end.undone if end else self.undone)),
             phase=end.phase if end else "run",
-            message=self.failure or (outcome.meaning_of(end) if end else "") or self.note,
+            message=self._message(status, end, consumed),
             profile=self.profile,
             session=self.session,
         )
+
+    def _message(self, status: Status, end: Exit | None, consumed: Consumption | None) -> str:
+        why = self.failure or (outcome.meaning_of(end) if end else "") or self.note
+        met = outcome.limits_met(status, end, consumed, self.limits)
+        return "; ".join(filter(None, (why, met)))
 
     def completed(self, result: Result) -> Completed:
         return Completed(result, self.outputs["stdout"].spool, self.outputs["stderr"].spool)
