@@ -16,6 +16,8 @@ from policy.secrets import (
     Secret,
     assignments,
     blocks,
+    command_lines,
+    detector,
     find_secrets,
     is_secret_name,
     placeholders,
@@ -24,6 +26,7 @@ from policy.secrets import (
     tokens,
 )
 from policy.secrets.tokens import TOKEN_FORMS
+from tests.policy.ordinary_texts import TEXTS
 from tests.policy.secret_corpus import NEGATIVES, POSITIVES, PRIVATE_KEYS
 
 
@@ -44,6 +47,27 @@ def test_a_secret_is_found_with_its_kind_and_exactly(kind, before, secret, after
 @pytest.mark.parametrize("text", NEGATIVES)
 def test_what_is_no_secret_is_left_alone(text):
     assert redact(text).text == text
+
+
+def test_of_ordinary_lines_hardly_one_in_a_thousand_loses_a_word():
+    lines = sum(len(text.splitlines()) for text in TEXTS.values())
+    masks = [text[s.start : s.end] for text in TEXTS.values() for s in find_secrets(text)]
+    assert lines > 2000
+    assert len(masks) <= lines / 1000, masks
+
+
+def test_a_secret_among_ordinary_lines_is_found():
+    """The control: the same lines around a secret hide none."""
+    for kind, before, secret, after in POSITIVES:
+        for text in (TEXTS["environment"], TEXTS["manifests"]):
+            shown = redact(f"{text}\n{before}{secret}{after}\n{text}").text
+            assert f"{before}[REDACTED:{kind}]{after}" in shown
+
+
+@pytest.mark.parametrize("form", command_lines.FORMS, ids=lambda form: form.expression.decode())
+def test_the_finder_of_a_form_is_asked_wherever_its_mark_stands(form):
+    (may_find,) = (m for _, name, m in detector.FINDERS if name == "find_in_command_lines")
+    assert all(may_find(mark + form.needs) for mark in form.marks)
 
 
 @pytest.mark.parametrize("block", PRIVATE_KEYS)
@@ -126,6 +150,21 @@ HOSTILE = (
     " " * 30 + "pwd" + " " * 30,
     "<password>",
     "x" * 20,
+    "curl -u ",
+    "mysql ",
+    "redis-cli -a",
+    " login -p",
+    "machine a login b ",
+    "name=",
+    'name="password" ',
+    "cookie: sess",
+    "echo a",
+    "$6$",
+    "PWD=/a/",
+    "token: a-",
+    "secret: a1",
+    "; password=a",
+    "host=a password=b ",
 )
 
 
@@ -148,6 +187,7 @@ def expressions() -> list[tuple[str, str]]:
         for name, value in vars(module).items():
             if isinstance(value, re.Pattern):
                 found.append((f"{module.__name__}.{name}", value.pattern.decode()))
+    found += [(form.kind, form.expression.decode()) for form in command_lines.FORMS]
     return found + [(form.kind, form.expression.decode()) for form in TOKEN_FORMS]
 
 
