@@ -10,13 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from executor import repositories
+from executor import installed, repositories
 from executor.errors import RequestError
 from policy import HiddenPaths
-from policy.secrets import is_secret_name
+from policy.secrets import is_secret_path
 
-# Installed packages and version control: large, and what lies there is not the project's own.
-NOT_SEARCHED = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
 ENTRIES_MAX = 2_000_000
 # The coarsest time stamps of folders in use: FAT's, of 2 s.
 SETTLED_NS = 2_000_000_000
@@ -130,6 +128,8 @@ class ProjectSearch:
     def _listed(self, path: str, state: tuple[int, int, int]) -> _Folder:
         folders, named, denied, entries = [], [], [], 0
         marks: set[str] = set()
+        beside = path[len(str(self.project)) + 1 :]
+        is_installed = installed.judge(path)
         with os.scandir(path) as listing:
             for entry in listing:
                 entries += 1
@@ -138,12 +138,13 @@ class ProjectSearch:
                 is_folder = entry.is_dir(follow_symlinks=False)
                 if self._denied.covers(entry.path):
                     denied.append(entry.path)
-                elif not is_folder and is_secret_name(entry.name):
+                elif not is_folder and is_secret_path(f"{beside}/{entry.name}"):
                     named.append(entry.path)
-                elif is_folder and entry.name not in NOT_SEARCHED:
+                elif is_folder and not (is_installed and is_installed(entry.name)):
                     folders.append(entry.path)
         found = [f"{path}/.git"] if ".git" in marks else []
-        if "HEAD" in marks and marks & repositories.BARE_PARTS:
+        is_bare = os.path.basename(path) != ".git"
+        if is_bare and "HEAD" in marks and marks & repositories.BARE_PARTS:
             found.append(path)
         return _Folder(state, tuple(folders), tuple(named), tuple(denied), tuple(found), entries)
 

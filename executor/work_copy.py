@@ -20,7 +20,7 @@ from executor.model import MIB, ChangedFile
 from executor.project_files import protected_paths
 from executor.project_search import ProjectSearch
 from executor.repositories import is_made_dangerous
-from policy.secrets import is_secret_name
+from policy.secrets import is_secret_path
 
 BYTES_MAX = 256 * MIB
 ENTRIES_MAX = 20_000
@@ -173,7 +173,9 @@ def _walk(top: Path, hidden: Container[str] = ()) -> Iterator[tuple[str, os.stat
     for folder, folders, files in os.walk(top):
         beside = os.path.relpath(folder, top)
         folders[:] = [n for n in folders if os.path.normpath(f"{beside}/{n}") not in hidden]
-        for name in sorted(folders) + sorted(n for n in files if not is_secret_name(n)):
+        for name in sorted(folders) + sorted(
+            n for n in files if not is_secret_path(f"{beside}/{n}")
+        ):
             path = os.path.normpath(f"{beside}/{name}")
             if path not in hidden:
                 yield path, os.lstat(os.path.join(folder, name))

@@ -20,12 +20,14 @@ from policy.secrets import (
     detector,
     find_secrets,
     is_secret_name,
+    is_secret_path,
     placeholders,
     redact,
     telling_names,
     tokens,
 )
 from policy.secrets.tokens import TOKEN_FORMS
+from policy.wordlist import words
 from tests.policy.ordinary_texts import TEXTS
 from tests.policy.secret_corpus import NEGATIVES, POSITIVES, PRIVATE_KEYS
 
@@ -226,6 +228,25 @@ def test_each_form_of_token_names_its_source():
     assert all(form.source and form.anchors for form in TOKEN_FORMS)
 
 
+DATA = ("", *words(".json .yaml .yml .toml .ini .txt .csv .xml .conf .cfg .properties"))
+CODE = words(".py .ts .js .go .rs .java .rb .php .md .html .c .h .json.py")
+COPIES = (
+    *words(
+        """#.env# .#.env .env~ .env.bak .env.swp .env.swo .env.orig .env.old .env.save .env.~1~
+        #id_rsa# id_rsa~ id_ed25519.bak .id_rsa.swp id_rsa.old server.pem~ server.pem.bak .env.bak~
+        server.key.orig .npmrc~ .netrc.bak #.pypirc# prod.tfvars~ .credentials.json.swp .env.bak2
+        credentials.json~ #passwords.txt# .#passwords.yml terraform.tfstate.bak .pgpass.rpmsave
+        .htpasswd.dpkg-old"""
+    ),
+    *("id_rsa copy", "id_rsa (copy)", ".env (1)", "Copy of id_rsa", "credentials copy 2.json"),
+)
+PATHS = words(
+    """.envs/.local/.django .envs/production .aws/credentials .docker/config.json .kube/config
+    .config/gh/hosts.yml .config/gcloud/application_default_credentials.json .m2/settings.xml
+    .composer/auth.json .password-store/a/b.gpg"""
+)
+
+
 @pytest.mark.parametrize(
     ("path", "secret"),
     [
@@ -257,7 +278,45 @@ def test_each_form_of_token_names_its_source():
         ("service-account-prod.json", True),
         ("credentials.json", True),
         ("README.md", False),
+        # Copies that editors and people make.
+        *((name, True) for name in COPIES),
+        (".env.example~", False),
+        ("#.env.sample#", False),
+        (".env.template.bak", False),
+        ("main.py~", False),
+        ("#notes.txt#", False),
+        (".main.py.swp", False),
+        ("id_ed25519.pub.bak", False),
+        # With endings of data, not of code.
+        *((f"{name}{ending}", True) for name in ("passwords", "credentials") for ending in DATA),
+        *((f"{name}{ending}", False) for name in ("passwords", "credentials") for ending in CODE),
+        ("credentials.json.bak", True),
+        ("credentials.py~", False),
+        ("prod.tfvars", True),
+        ("prod.auto.tfvars.json", True),
+        ("main.tf", False),
+        ("prod.tfvars.example", False),
     ],
 )
 def test_files_of_secrets_are_known_by_name(path, secret):
     assert is_secret_name(path) is secret
+
+
+@pytest.mark.parametrize(
+    ("path", "secret"),
+    [
+        *((f"{at}{path}", True) for path in PATHS for at in ("", "/home/me/", "deep/")),
+        *((f"{path}~", True) for path in PATHS),
+        *((path.replace(".", "", 1), False) for path in PATHS if "credentials" not in path),
+        ("src/config.json", False),
+        ("docker/config.json", False),
+        (".docker/config.json.md", False),
+        ("my.envs/a", False),
+        (".envs", False),
+        (".kube/config.d/readme", False),
+        ("a/.env", True),
+        (".AWS/Credentials", True),
+    ],
+)
+def test_files_of_secrets_are_known_by_the_folders_that_lead_to_them(path, secret):
+    assert is_secret_path(path) is secret
