@@ -28,7 +28,7 @@ from kb import watch as watch_folder
 from kb.globs import GlobError
 from kb.plain_files import open_plain
 from kb.walking import is_utf8
-from policy.secrets import is_secret_name
+from policy.secrets import is_secret_path
 
 TERMS_SHOWN = 12
 FILE_BYTES_MAX = 256 << 20
@@ -234,7 +234,7 @@ def _one(store: Store, indexed: Indexed) -> IndexAnswer:
 
 def _refused(path: Path, rules: policy.Rules) -> str | None:
     """Why this file may not be read; None where it may."""
-    if is_secret_name(path.name) and not path.is_dir():
+    if is_secret_path(str(path)) and not path.is_dir():
         return LIKE_SECRETS
     verdict = policy.evaluate_read(str(path), rules, real_path=policy.real_path)
     return None if verdict.allowed else verdict.message

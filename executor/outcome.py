@@ -6,7 +6,7 @@ import signal
 
 from executor.cells import Exit
 from executor.cgroup import Consumption
-from executor.model import Status
+from executor.model import MIB, Limits, Status
 
 # Why the supervisor ended a run by itself.
 SUPERVISOR_REASONS = {"cpu": Status.CPU_LIMIT, "memory": Status.MEMORY_LIMIT}
@@ -45,6 +45,37 @@ def _limit_met(end: Exit, consumed: Consumption | None) -> Status | None:
 def meaning_of(end: Exit) -> str:
     """What a reader may not know about the signal that ended a run; mostly nothing."""
     return LIMIT_SIGNALS[signal.Signals(end.signal)] if end.signal in LIMIT_SIGNALS else ""
+
+
+def limits_met(
+    status: Status, end: Exit | None, consumed: Consumption | None, limits: Limits | None
+) -> str:
+    """What was refused at a limit that the status does not name: a child of the run may have met
+    it while the program itself exited 0. Empty if nothing was, as far as anything counts it."""
+    met = []
+    if consumed and consumed.oom_kills and status is not Status.MEMORY_LIMIT:
+        whom = _counted(consumed.oom_kills, "process of the run was", "processes of the run were")
+        met.append(f"{whom} ended at the memory limit{_memory(limits)}")
+    if consumed and consumed.fork_refusals and status is not Status.PROCESS_LIMIT:
+        what = _counted(
+            consumed.fork_refusals, "start of a process was", "starts of processes were"
+        )
+        met.append(f"{what} refused at the limit of {_processes(limits)}")
+    if end and end.scratch_full and status is not Status.DISK_LIMIT:
+        met.append("the scratch folder was full at the end of the run")
+    return "; ".join(met)
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def _memory(limits: Limits | None) -> str:
+    return f" ({limits.memory_bytes / MIB:,.0f} MiB)" if limits else ""
+
+
+def _processes(limits: Limits | None) -> str:
+    return f"{limits.processes} processes" if limits else "processes"
 
 
 def status_of_lost(stopped: Status | None, consumed: Consumption | None) -> Status:

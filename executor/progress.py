@@ -152,10 +152,15 @@ class Progress:
             connections=tuple(self.connections),
             changed_files_omitted=end.changed_omitted if end else 0,
             phase=end.phase if end else "run",
-            message=self.failure or (outcome.meaning_of(end) if end else "") or self.note,
+            message=self._message(status, end, consumed),
             profile=self.profile,
             session=self.session,
         )
+
+    def _message(self, status: Status, end: Exit | None, consumed: Consumption | None) -> str:
+        why = self.failure or (outcome.meaning_of(end) if end else "") or self.note
+        met = outcome.limits_met(status, end, consumed, self.limits)
+        return "; ".join(filter(None, (why, met)))
 
     def completed(self, result: Result) -> Completed:
         return Completed(result, self.outputs["stdout"].spool, self.outputs["stderr"].spool)

@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from executor import installed
 from executor.errors import RequestError
 from policy import HiddenPaths
-from policy.secrets import is_secret_name
+from policy.secrets import is_secret_path
 
-# Installed packages and version control: large, and what lies there is not the project's own.
-NOT_SEARCHED = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
 ENTRIES_MAX = 2_000_000
 SECONDS_MAX = 60.0
 # The coarsest time stamps of folders in use: FAT's, of 2 s.
@@ -87,10 +86,8 @@ class ProjectSearch:
         with self._lock:
             found = {path for _, folder in self._search() for path in folder.special}
         if everywhere:
-            for folder, folders, files in os.walk(self.project):
-                if not NOT_SEARCHED.isdisjoint(os.path.relpath(folder, self.project).split("/")):
-                    found |= {p for name in files if _is_special(p := f"{folder}/{name}")}
-                folders[:] = [n for n in folders if not os.path.islink(f"{folder}/{n}")]
+            for folder, _, files in os.walk(self.project):
+                found |= {p for name in files if _is_special(p := f"{folder}/{name}")}
         return tuple(sorted(found))
 
     def _search(self) -> Iterator[tuple[str, _Folder]]:
@@ -144,6 +141,8 @@ class ProjectSearch:
 
     def _listed(self, path: str, state: tuple[int, int, int]) -> _Folder:
         folders, named, denied, special, entries = [], [], [], [], 0
+        beside = path[len(str(self.project)) + 1 :]
+        is_installed = installed.judge(path)
         with os.scandir(path) as listing:
             for entry in listing:
                 entries += 1
@@ -153,9 +152,9 @@ class ProjectSearch:
                     denied.append(entry.path)
                 elif not (is_folder or entry.is_symlink() or entry.is_file(follow_symlinks=False)):
                     special.append(entry.path)
-                elif not is_folder and is_secret_name(entry.name):
+                elif not is_folder and is_secret_path(f"{beside}/{entry.name}"):
                     named.append(entry.path)
-                elif is_folder and entry.name not in NOT_SEARCHED:
+                elif is_folder and not (is_installed and is_installed(entry.name)):
                     folders.append(entry.path)
         return _Folder(state, tuple(folders), tuple(named), tuple(denied), tuple(special), entries)
 

@@ -233,6 +233,11 @@ class Session:
         before = self._consumed or (group.consumption() if group else None)
         channel = await self._channel(cell, call, progress)
         turn = Turn(cell, channel, call.limits, progress, self._forget)
+        progress.limits = replace(
+            call.limits,
+            memory_bytes=self._limits.memory_bytes,
+            processes=self._limits.processes,
+        )
         progress.started_at = time.monotonic()
         self._turn = turn
         program = call.program and call.program(self._layout.job, self._calls)

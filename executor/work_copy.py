@@ -13,7 +13,7 @@ from executor.errors import RequestError
 from executor.model import GIB
 from executor.project.changes import ChangeSet, of_copy
 from executor.project.record import Record, State, take
-from policy.secrets import is_secret_name
+from policy.secrets import is_secret_path
 
 BYTES_MAX = GIB
 ENTRIES_MAX = 200_000
@@ -65,7 +65,7 @@ def without_secrets(record: Record) -> Record:
     secret = {
         path
         for path, state in record.states.items()
-        if stat.S_ISREG(state.mode) and is_secret_name(path.rpartition("/")[2])
+        if stat.S_ISREG(state.mode) and is_secret_path(path)
     }
     return replace(record, hidden=record.hidden | secret)
 

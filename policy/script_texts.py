@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Callable
 
-from policy.secrets.names import is_secret_name
+from policy.secrets.names import is_secret_path
 
 BYTES_MAX = 256 * 1024
 
@@ -22,7 +22,7 @@ def script_texts(project: str) -> Callable[[str], str | None]:
     def read(path: str) -> str | None:
         try:
             real = os.path.realpath(path)
-            if not real.startswith(f"{root}/") or is_secret_name(real):
+            if not real.startswith(f"{root}/") or is_secret_path(real[len(root) :]):
                 return None
             descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             with open(descriptor, "rb") as file:

@@ -246,6 +246,8 @@ def _tell(answer: Answer) -> None:
         sys.stderr.write(f"context-mode: {harmless(refusal_text(result))}\n")
     elif result.status not in (Status.OK, Status.NONZERO_EXIT):
         sys.stderr.write(f"context-mode: {one_line(ending(result))}\n")
+    elif result.message:
+        sys.stderr.write(f"context-mode: {one_line(result.message)}\n")
     for note in (*run_notes(result), *filter(None, [answer.note])):
         sys.stderr.write(f"context-mode: {one_line(note)}\n")
     if sys.stderr.isatty() and result.changed_files:

@@ -119,5 +119,7 @@ def _tell(result: Result) -> None:
         say(ending(result))
     elif result.exit_code == exit_codes.INTERRUPTED:
         say("interrupted")
+    elif result.message:
+        say(result.message)
     if result.session and result.session.startswith(_CHANGED):
         say(f"session {result.session}")

@@ -16,7 +16,7 @@ from executor.model import GIB
 from executor.project_search import ProjectSearch
 from executor.unpacking import take_out, unpack, within
 from executor.work_copy import BYTES_MAX, ENTRIES_MAX
-from policy.secrets import is_secret_name
+from policy.secrets import is_secret_path
 
 HINT = "use a local engine, or tier A: see `context-mode doctor`"
 
@@ -51,7 +51,7 @@ def pack(search: ProjectSearch, archive: Path) -> None:
 
 def _travels(full: str, name: str, info: os.stat_result, secrets: set[str]) -> bool:
     if stat.S_ISREG(info.st_mode):
-        return full not in secrets and not is_secret_name(name)
+        return full not in secrets and not is_secret_path(name)
     return stat.S_ISDIR(info.st_mode) or stat.S_ISLNK(info.st_mode)
 
 

@@ -9,6 +9,14 @@ Text may be str or bytes; ranges are in its own units. Work grows linearly with 
 from __future__ import annotations
 
 from policy.secrets.detector import Redacted, Secret, find_secrets, redact
-from policy.secrets.names import SECRET_NAMES, is_secret_name
+from policy.secrets.names import SECRET_NAMES, is_secret_name, is_secret_path
 
-__all__ = ["SECRET_NAMES", "Redacted", "Secret", "find_secrets", "is_secret_name", "redact"]
+__all__ = [
+    "SECRET_NAMES",
+    "Redacted",
+    "Secret",
+    "find_secrets",
+    "is_secret_name",
+    "is_secret_path",
+    "redact",
+]

@@ -37,15 +37,52 @@ _NO_VALUES = frozenset(
     b" undefined required optional varchar char object void unknown default password secret token"
     b" username user key value hash binary data file stdin prompt keyring basic bearer digest oauth"
     b" oauth2 enabled disabled always never inherit empty unset missing invalid valid present"
-    b" absent test".split()
+    b" absent test"
+    # Where a system looks its users up (nsswitch.conf), how PAM and git proceed.
+    b" files compat db sss systemd nis nisplus ldap winbind hesiod altfiles extrausers"
+    b" sufficient requisite include substack prompted interactive store cache osxkeychain"
+    b" libsecret wincred manager manager-core".split()
 )
+# A path: an absolute one of at least two parts, or one from a folder that is named.
+_PATH = re.compile(
+    rb"(?:~[\w.-]{0,40}|\.{1,2}|[A-Za-z]:|file:)?(?:[/\\]{1,2}[\w .@+%~:,-]{1,255}){1,64}+[/\\]?\Z"
+)
+_FILE = re.compile(
+    rb"[\w./~@+-]{1,200}\.(?:pem|key|crt|cer|json|ya?ml|toml|txt|cfg|conf|ini|env|p12|jks|pub|asc"
+    rb"|gpg|sock|db|log|properties|xml|html?|[jt]sx?|py|rb|go|rs|java|sh|md|php|cs|css)(?::[0-9:]{1,9})?\Z"
+)
+# `^1.7.0`, `7.3.1-beta.2`, `>=2`: packages are called after what they do.
+_VERSION = re.compile(
+    rb"(?:[\^~v]|[<>=]=?)?[0-9]{1,4}(?:\.[0-9]{1,9}){1,3}(?:[-+.]?(?:alpha|beta|rc|dev|post|pre|a|b)"
+    rb"[.-]?[0-9]{0,4})?\Z"
+)
+# Words, with a short number behind one: `db-creds-v2`, `variable123`, `ServiceAccount2`.
+_NUMBERED = rb"(?:[A-Z]?[a-z]{1,24}|[A-Z]{1,24}){1,8}+(?:v?[0-9]{1,4})?|v?[0-9]{1,4}"
+_WORDS = re.compile(
+    rb"(?:(?:[A-Z]?[a-z]{2,24}|[A-Z]{2,24}){1,8}+(?:v?[0-9]{1,4})?|v?[0-9]{1,4})"
+    rb"(?:[-_./: ](?:" + _NUMBERED + rb")){0,12}+\Z"
+)
+_MIXED_BYTES_MIN = 8
+_NEIGHBOUR = re.compile(
+    rb"(?:\A|[;,?&\s\"'])(?:server|data source|host(?:addr|name)?|uid|user(?:name|[ ]?id)?|database"
+    rb"|dbname|initial catalog|port|driver|endpoint|domain)[ ]?=[ ]?[^\s;,=(]",
+    re.IGNORECASE,
+)
+_NEIGHBOUR_BYTES = 120
+_UPPER_NAME = re.compile(rb"[A-Z][A-Z0-9_]*+\Z")
 
 
 def find_assignments(data: bytes) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of each value that a telling name is given."""
     for kind, start, end in names(data):
-        if value := _value_behind(data, start, end, kind):
+        value = _value_behind(data, start, end, kind)
+        if value and not _is_folder(data[start:end], data[slice(*value)]):
             yield kind, *value
+
+
+def _is_folder(name: bytes, value: bytes) -> bool:
+    """Whether it is where a shell is, and was: `PWD=/…`, `OLDPWD=/…`."""
+    return name.lower().endswith((b"pwd", b"cwd")) and _PATH.match(value) is not None
 
 
 def _value_behind(data: bytes, start: int, end: int, kind: str) -> tuple[int, int] | None:
@@ -53,18 +90,47 @@ def _value_behind(data: bytes, start: int, end: int, kind: str) -> tuple[int, in
     separator = _SEPARATOR.match(data, end)
     if separator is None:
         gap = _OPTION_GAP.match(data, end) if is_option else None
-        return _option_value(data, gap.end()) if gap else None
+        return _option_value(data, gap.end(), kind) if gap else None
     if separator["quote"]:
         return _quoted(data, separator, kind)
     begins_line = _begins_line(data, start)
-    if separator["sign"] == b":" and separator["gap"] and begins_line:
-        return _of_line(data, separator.end(), kind)
-    if separator["sign"] == b"=" and begins_line:
+    if separator["sign"] == b":" and begins_line:
+        value = _of_line(data, separator.end(), kind)
+        return value if separator["gap"] or (value and _is_odd(data[slice(*value)])) else None
+    if separator["sign"] == b"=" and (begins_line or _is_variable(data, start, end, separator)):
         return _setting(data, start, separator, kind)
     may_be_plain = (is_option and separator["sign"] == b"=") or (
-        kind == "password" and separator["sign"] == b">"
+        kind == "password"
+        and (separator["sign"] == b">" or (separator["sign"] == b"=" and _is_field(data, start)))
     )
-    return _word(data, separator.end(), may_be_plain=may_be_plain)
+    return _word(data, separator.end(), kind, may_be_plain=may_be_plain)
+
+
+def _is_variable(data: bytes, start: int, end: int, separator: re.Match[bytes]) -> bool:
+    """Whether it is `NAME=value` before a command, among its arguments, or in a list of them."""
+    before = data[max(start - 1, 0) : start]
+    return (
+        not separator["gap"]
+        and before in (b" ", b"\t", b'"', b"'", b";", b"[")
+        and _UPPER_NAME.match(data[start:end]) is not None
+    )
+
+
+def _is_field(data: bytes, start: int) -> bool:
+    """Whether it is one of the fields of an address, a form or a connection string."""
+    before = data[max(start - 2, 0) : start]
+    if before[-1:] in (b"?", b"&") or data[start - 1 : start + 1] == b":_":  # of .npmrc
+        return True
+    if before == b", " or (before.strip() == before != b"" and before[-1:] not in b";,'\""):
+        return False
+    return _has_neighbour(data, start)
+
+
+def _has_neighbour(data: bytes, start: int) -> bool:
+    first = max(data.rfind(b"\n", 0, start) + 1, start - _NEIGHBOUR_BYTES)
+    last = data.find(b"\n", start)
+    last = min(len(data) if last < 0 else last, start + _NEIGHBOUR_BYTES)
+    return _NEIGHBOUR.search(data, first, last) is not None
 
 
 def _begins_line(data: bytes, start: int) -> bool:
@@ -86,11 +152,12 @@ def _quoted(data: bytes, separator: re.Match[bytes], kind: str) -> tuple[int, in
     if end < 0 or (len(quote) < 3 and data.find(b"\n", start, end) >= 0):
         return None
     value = data[start:end]
-    if not _may_be_secret(value) or (b" " in value and not _is_mixed(value)):
+    if not may_be_value(value, kind) or (b" " in value and not _is_mixed(value)):
         return None
     # After a comma stands an argument or a message.
-    is_password = kind == "password" and separator["sign"] != b","
-    return (start, end) if is_password or _is_random(value) else None
+    if separator["sign"] == b",":
+        return (start, end) if _is_random(value, kind) and not _WORDS.match(value) else None
+    return (start, end) if kind == "password" or _is_random(value, kind) else None
 
 
 def _of_line(data: bytes, at: int, kind: str) -> tuple[int, int] | None:
@@ -99,14 +166,14 @@ def _of_line(data: bytes, at: int, kind: str) -> tuple[int, int] | None:
     if line is None:
         return None
     value = line[0].partition(b" #")[0].rstrip()
-    if not _may_be_secret(value) or b" " in value or _CODE.search(value):
+    if not may_be_value(value, kind) or b" " in value or _CODE.search(value.rstrip(b"=")):
         return None
     if value.endswith((b",", b";")):
         return None
     is_password = kind == "password" and (
         _has_digit(value) or value.islower() or not _IDENTIFIER.match(value)
     )
-    return (at, at + len(value)) if is_password or _is_random(value) else None
+    return (at, at + len(value)) if is_password or _is_random(value, kind) else None
 
 
 def _setting(
@@ -117,43 +184,67 @@ def _setting(
     if match is None or match[0].endswith(b","):
         return None
     value = match[0]
-    if _CODE.search(value.rstrip(b"=")) or not _may_be_secret(value):
+    if _CODE.search(value.rstrip(b"=")) or not may_be_value(value, kind):
         return None
     if data[start : start + 1].isupper() and not separator["gap"]:
         return match.span()
     is_name = _IDENTIFIER.match(value) and (b"." in value or has_keyword(value))
     is_password = kind == "password" and not is_name and _has_digit(value) and len(value) >= 6
-    return match.span() if is_password or (_is_random(value) and not is_name) else None
+    return match.span() if is_password or (_is_random(value, kind) and not is_name) else None
 
 
-def _word(data: bytes, at: int, *, may_be_plain: bool) -> tuple[int, int] | None:
+def _word(data: bytes, at: int, kind: str, *, may_be_plain: bool) -> tuple[int, int] | None:
     """A value in the midst of a line: `--password=value`, `?token=value`, `<password>value<`."""
     match = _WORD.match(data, at)
     if match is None:
         return None
     value = match[0].partition(b"&")[0].rstrip(b")]}>.")
-    if _CODE.search(value.rstrip(b"=")) or not _may_be_secret(value):
+    if _CODE.search(value.rstrip(b"=")) or not may_be_value(value, kind):
         return None
-    if not may_be_plain and not (_is_random(value) and not _is_dotted(value)):
+    if not may_be_plain and not (_is_random(value, kind) and not _is_dotted(value)):
         return None
     return at, at + len(value)
 
 
-def _option_value(data: bytes, at: int) -> tuple[int, int] | None:
+def _option_value(data: bytes, at: int, kind: str) -> tuple[int, int] | None:
     """`--password hunter2`: what follows an option could be any word, so it must be odd."""
     match = _WORD.match(data, at)
-    if match is None or match[0].startswith(b"-") or not _may_be_secret(match[0]):
+    if match is None or match[0].startswith(b"-") or not may_be_value(match[0], kind):
         return None
-    value = match[0]
-    is_odd = _has_digit(value) and not value.isdigit() and len(value) >= 6
-    return match.span() if is_odd and not _CODE.search(value) else None
+    return match.span() if _is_odd(match[0]) and not _CODE.search(match[0]) else None
 
 
-def _may_be_secret(value: bytes) -> bool:
-    """Not too short, and neither a placeholder nor a type nor the name of a secret."""
+def may_be_value(value: bytes, kind: str) -> bool:
+    """Not too short, and neither a placeholder nor a type nor the name of a secret; no path, file
+    or version either."""
     if len(value) < 4 or value.lower() in _NO_VALUES or is_placeholder(value):
         return False
+    if _is_path(value) or _VERSION.match(value) or (_FILE.match(value) and kind != "password"):
+        return False
     return _has_digit(value) or not has_keyword(value)
+
+
+def _is_path(value: bytes) -> bool:
+    """Whether it is a path, and not what base64 can look like."""
+    if not value.startswith((b"/", b"~", b".", b"\\")) and value[1:2] != b":":
+        return False
+    if _PATH.match(value) is None:
+        return False
+    parts = re.split(rb"[/\\]", value)
+    if value.startswith(b"/") and len([part for part in parts if part]) < 2:
+        return False
+    return not any(map(_is_mixed_up, parts))
+
+
+def _is_mixed_up(part: bytes) -> bool:
+    """Whether small and capital letters and digits are strewn, as in no name of a file."""
+    if len(part) < _MIXED_BYTES_MIN or b"." in part or b"-" in part:
+        return False
+    return _has_digit(part) and part.lower() != part != part.upper() and not _WORDS.match(part)
+
+
+def _is_odd(value: bytes) -> bool:
+    return _has_digit(value) and not value.isdigit() and len(value) >= 6
 
 
 def _has_digit(value: bytes) -> bool:
@@ -169,8 +260,10 @@ def _is_mixed(value: bytes) -> bool:
     return _has_digit(value) and any(0x41 <= byte <= 0x5A for byte in value) and len(value) >= 12
 
 
-def _is_random(value: bytes) -> bool:
+def _is_random(value: bytes, kind: str) -> bool:
     """Whether it looks made by a machine, or by somebody who follows a password's rules."""
     if b" " in value or len(value) < 8 or not _has_digit(value):
+        return False
+    if kind != "password" and _WORDS.match(value):
         return False
     return not value.isdigit() and len(set(value)) >= 6

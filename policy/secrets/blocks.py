@@ -27,7 +27,8 @@ _COMMON_EXAMPLES = frozenset(b"pass passwd password pwd secret pw token user use
 
 # RFC 9110, 11.6: Authorization, Proxy-Authorization; the schemes of RFC 6750 and RFC 7617.
 _SCHEME = re.compile(
-    rb"(?P<scheme>bearer|basic|token)[ \t]{1,8}(?P<value>[A-Za-z0-9._~+/-]{8,4096}+={0,2})",
+    rb"(?P<scheme>bearer|basic|token|api-?key|jwt|ssws|genie-?key)[ \t]{1,8}"
+    rb"(?P<value>[A-Za-z0-9._~+/-]{8,4096}+={0,2})",
     re.IGNORECASE,
 )
 _HEADER = re.compile(

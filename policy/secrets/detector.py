@@ -29,6 +29,17 @@ FINDERS: tuple[tuple[str, str, Callable[[bytes], bool]], ...] = (
         _any_of(b"bearer", b"authorization", b"x-a", b"private-token"),
     ),
     ("assignments", "find_assignments", any_keyword),
+    (
+        "command_lines",
+        "find_in_command_lines",
+        _any_of(
+            *(b"curl ", b"wget ", b"sshpass ", b"mysql", b"mariadb ", b" login ", b"redis-cli "),
+            *(b"ldap", b"pass ", b"pass:", b"masterauth ", b"identified by ", b"password '"),
+            *(b"with password ", b"machine ", b"default\n", b"default ", b"smbclient ", b"echo "),
+            *(b"value", b"$1$", b"$5$", b"$6$", b"$y$", b"$2a$", b"$2b$", b"$2y$", b"$apr1$"),
+            *(b"$argon2", b"cookie: ", b'"auth"', b"_auth"),
+        ),
+    ),
 )
 
 

@@ -14,24 +14,39 @@ KEYWORDS = tuple(
         *("passw", "passphrase", "pwd", "secret", "token", "credential"),
         *("api_key", "access_key", "private_key", "auth_key", "signing_key", "encryption_key"),
         *("master_key", "account_key", "license_key", "session_key", "webhook_key", "jwt_key"),
-        "key_data",
+        *("shared_key", "storage_key", "app_key", "application_key", "subscription_key"),
+        *("admin_key", "crypt_key", "hmac_key", "deploy_key", "key_data"),
     )
     for word in dict.fromkeys((stem, stem.replace("_", "-"), stem.replace("_", "")))
 )
 _KEYS = tuple(word for word in KEYWORDS if word.endswith(b"key"))
-_APART = tuple(word for word in KEYWORDS if word not in _KEYS)
+# Too short to tell that a value speaks of secrets, too.
+_SHORT = (b"pass", b"psk")
+_APART = (*(word for word in KEYWORDS if word not in _KEYS), *_SHORT)
 _BEFORE_KEY = frozenset(word[:-3].rstrip(b"_-")[-3:] for word in _KEYS)
 NAME_BYTES_MAX = 80
 _CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 _TAIL = rb"[A-Za-z0-9_.-]{0,80}+"
 _WORDS = rb"[A-Z]{1,80}(?![a-z])|[A-Z]?[a-z]++|[0-9]++"
 
-_PASSWORDS = word_set("password passwd passphrase pwd passwort passcode")
+_PASSWORDS = word_set("password passwd passphrase pwd passwort passcode psk userpass dbpass")
 _SECRETS = word_set("secret secrets token credential credentials apikey")
+# `…_pass` names a password only with one of these before it: there are passes of other kinds.
+_PASS_KINDS = word_set(
+    """db smtp user admin root mysql pg postgres mongo redis mail email imap ftp sftp ldap auth
+    login rabbitmq amqp my http https proxy sa service sql database account ssh sudo basic key store
+    keystore api app registry vpn wifi samba smb web jenkins docker nexus sonar backup master
+    require client server remote git svn"""
+)
+# What stands before `token` where it is none of a person's: of a parser, a page, an assembly.
+_OTHER_TOKENS = word_set(
+    "next page continuation cancellation pad eos bos sep cls unk mask unexpected lexer parser"
+)
 # `…_key` names a secret only with one of these before it.
 _KEY_KINDS = word_set(
     """api access secret private auth signing encryption master account license session webhook
-    jwt client admin service storage shared"""
+    jwt client admin service storage shared app application subscription crypt hmac deploy
+    preshared"""
 )
 # What may follow the telling word and leave it telling: API_TOKEN_PROD, secret_key_base.
 _SUFFIXES = word_set(
@@ -100,11 +115,23 @@ def kind_of(name: bytes) -> str:
         words.pop()
     if not words:
         return ""
-    tail, before = words[-1], words[-2] if len(words) > 1 else ""
+    before = words[-2] if len(words) > 1 else ""
+    return _kind_of_last(words[-1], before) if not _is_public(words) else ""
+
+
+def _kind_of_last(tail: str, before: str) -> str:
+    """The same, by the last word and the one before it."""
     if tail in _PASSWORDS or tail.endswith(("password", "passwd")):
         return "password"
+    if tail == "pass":
+        return "password" if before in _PASS_KINDS or not before else ""
     if tail == "key":
         return "key" if before in _KEY_KINDS else ""
-    if tail in _SECRETS:
+    if tail in _SECRETS and not (tail == "token" and before in _OTHER_TOKENS):
         return {"apikey": "key", "token": "token"}.get(tail, "secret")
     return ""
+
+
+def _is_public(words: list[str]) -> bool:
+    """Whether it is what everybody may have: `PublicKeyToken` of a .NET assembly, a public key."""
+    return words[-3:] == ["public", "key", "token"] or words[-2:] == ["public", "key"]

@@ -210,6 +210,34 @@ TOKEN_FORMS = (
     _form("netlify-token", "nfp_", r"nfp_[A-Za-z0-9]{36,}+", "docs.netlify.com"),
     _form("heroku-key", "HRKU-", r"HRKU-[A-Za-z0-9_-]{36,}+", "devcenter.heroku.com"),
     _form("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}" + _END, "age-encryption"),
+    _form("pulumi-token", "pul-", r"pul-[0-9a-f]{40}" + _END, "pulumi.com/docs: access tokens"),
+    _form("tailscale-key", "tskey-", r"tskey-[a-z]{2,10}-[A-Za-z0-9-]{20,}+", "tailscale.com/kb"),
+    _form("nvidia-key", "nvapi-", r"nvapi-[A-Za-z0-9_-]{40,}+", "docs.nvidia.com: API keys"),
+    _form("google-refresh-token", "1//0", r"1//0[A-Za-z0-9_-]{40,}+", "developers.google.com"),
+    _form("bitbucket-token", "ATBB", r"ATBB[A-Za-z0-9]{24,}+", "support.atlassian.com"),
+    _form("atlassian-token", "ATCTT3", r"ATCTT3[A-Za-z0-9_=-]{60,}+", "support.atlassian.com"),
+    _form("sourcegraph-token", "sgp_", r"sgp_[0-9a-f_]{40,}+", "sourcegraph.com/docs"),
+    _form("langsmith-key", "lsv2_", r"lsv2_(?:pt|sk)_[0-9a-f_]{32,}+", "docs.smith.langchain.com"),
+    _form("contentful-token", "CFPAT-", r"CFPAT-[A-Za-z0-9_-]{40,}+", "contentful.com/developers"),
+    _form("perplexity-key", "pplx-", r"pplx-[A-Za-z0-9]{40,}+", "docs.perplexity.ai"),
+    _form("circleci-token", "CCIPAT_", r"CCIPAT_[A-Za-z0-9_]{40,}+", "circleci.com/docs"),
+    _form("buildkite-token", "bkua_", r"bkua_[0-9a-f]{40}" + _END, "buildkite.com/docs"),
+    _form("artifactory-key", "AKCp", r"AKCp[A-Za-z0-9]{60,}+", "jfrog.com/help"),
+    _form("nuget-key", "oy2", r"oy2[a-z0-9]{43}" + _END, "learn.microsoft.com/nuget"),
+    _form(
+        "fly-token", "FlyV1 ", r"FlyV1 (?P<value>fm[12][a-z]?_[A-Za-z0-9+/=,_-]{60,}+)", "fly.io"
+    ),
+    _form(
+        "onepassword-token", "ops_eyJ", r"ops_eyJ[A-Za-z0-9_=-]{60,}+", "developer.1password.com"
+    ),
+    _form("cerebras-key", "csk-", r"csk-[a-z0-9]{40,}+", "inference-docs.cerebras.ai"),
+    _form(
+        "azure-client-secret",
+        "Q~",
+        r"Q~[A-Za-z0-9._~-]{31,34}(?![A-Za-z0-9._~-])",
+        "learn.microsoft.com: client secrets",
+        b"[^0-9]",
+    ),
     _form(
         "azure-storage-key",
         "AccountKey= SharedAccessKey=",

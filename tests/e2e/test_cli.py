@@ -90,6 +90,19 @@ def test_a_run_that_was_ended_has_the_code_that_stands_for_it(place, arguments, 
     assert done.stderr.startswith(b"context-mode: ")
 
 
+def test_a_limit_that_a_child_met_is_told_beside_its_parent_s_success(place):
+    hungry = "awk 'BEGIN { s = \"x\"; while (1) s = s s }' 2> /dev/null || true"
+    limit = ("--limit", "memory_bytes=67108864")
+    told = json.loads(place.run("run", "shell", "--json", *limit, "-c", hungry).stdout)["result"]
+    if not told["isolation"]["layers"]["cgroup"]["active"]:
+        pytest.skip("not applicable: nothing counts what is refused")
+    assert (told["status"], told["exit_code"]) == ("ok", 0)
+    assert "ended at the memory limit (64 MiB)" in told["message"]
+    done = place.run("run", "shell", *limit, "-c", hungry)
+    assert done.returncode == 0
+    assert b"ended at the memory limit (64 MiB)" in done.stderr
+
+
 def test_the_result_as_json_says_all_of_it(place):
     done = place.run("run", "shell", "--json", "-c", "echo hi; touch new; exit 4")
     result = json.loads(done.stdout)["result"]

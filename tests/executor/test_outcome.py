@@ -8,8 +8,8 @@ import pytest
 
 from executor.cells import Exit
 from executor.cgroup import Consumption
-from executor.model import Status
-from executor.outcome import status_of, status_of_lost
+from executor.model import MIB, Limits, Status
+from executor.outcome import limits_met, status_of, status_of_lost
 
 OK = Exit(
     phase="run",
@@ -80,3 +80,40 @@ def test_the_status_names_the_cause(end, stopped, consumed, status):
 )
 def test_a_lost_supervisor_is_explained_as_far_as_anything_is_known(stopped, consumed, status):
     assert status_of_lost(stopped, consumed) is status
+
+
+FULL = replace(OK, scratch_full=True)
+LIMITS = Limits(memory_bytes=64 * MIB, processes=9)
+ENDED = "1 process of the run was ended at the memory limit (64 MiB)"
+TURNED_AWAY = "3 starts of processes were refused at the limit of 9 processes"
+NO_SPACE = "the scratch folder was full at the end of the run"
+
+
+@pytest.mark.parametrize(
+    ("status", "end", "consumed", "told"),
+    [
+        (Status.OK, OK, QUIET, ""),
+        (Status.OK, OK, None, ""),
+        (Status.OK, OK, OOM, ENDED),
+        (Status.OK, OK, REFUSED, TURNED_AWAY),
+        (Status.OK, FULL, None, NO_SPACE),
+        (Status.OK, FULL, Consumption(1, 1, 3), f"{ENDED}; {TURNED_AWAY}; {NO_SPACE}"),
+        (Status.TIMED_OUT, ASKED, OOM, ENDED),
+        (Status.OUTPUT_LIMIT, None, OOM, ENDED),
+        # The status says it itself.
+        (Status.MEMORY_LIMIT, KILLED, OOM, ""),
+        (Status.PROCESS_LIMIT, FAILED, REFUSED, ""),
+        (Status.DISK_LIMIT, FULL, None, ""),
+        (Status.MEMORY_LIMIT, KILLED, Consumption(1, 1, 3), TURNED_AWAY),
+    ],
+)
+def test_a_limit_that_the_status_does_not_name_is_told(status, end, consumed, told):
+    assert limits_met(status, end, consumed, LIMITS) == told
+
+
+def test_a_limit_is_told_where_its_size_is_not_known():
+    met = limits_met(Status.OK, OK, Consumption(1, 2, 1), None)
+    assert met == (
+        "2 processes of the run were ended at the memory limit; "
+        "1 start of a process was refused at the limit of processes"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -39,8 +40,58 @@ def until_stamps_differ(project: Path) -> None:
 
 
 def test_secrets_are_found_at_any_depth_but_not_in_installed_packages(project: Path):
-    lay_out(project, ".env", "a/b/server.key", "node_modules/p/.env", ".venv/x.pem", "a/main.py")
+    packages = ("node_modules/p", "node_modules/@s/p", "node_modules/.pnpm/p@1/node_modules/p")
+    modules = ".venv/lib/python3.11/site-packages/p"
+    lay_out(project, ".env", "a/b/server.key", "a/main.py")
+    lay_out(project, *(f"{p}/{name}" for p in packages for name in ("package.json", "x.pem")))
+    lay_out(project, *(f"{modules}/{name}" for name in ("__init__.py", "cacert.pem")))
+    lay_out(project, ".git/refs/heads/id_rsa", ".git/objects/aa/id_rsa")
     assert found(ProjectSearch(project)) == [".env", "a/b/server.key"]
+
+
+PLACES = (
+    *("node_modules", "node_modules/@scope", "node_modules/.cache", "a/node_modules"),
+    *(".venv", "venv/share", ".venv/lib/python3.11/site-packages"),
+    *("__pycache__", "a/__pycache__", ".git", ".git/info"),
+)
+
+
+@pytest.mark.parametrize("is_project", [False, True], ids=["plain folder", "another project"])
+@pytest.mark.parametrize("is_known", [False, True], ids=["before", "between two looks"])
+@pytest.mark.parametrize("place", PLACES)
+def test_moving_a_folder_to_where_packages_are_uncovers_no_secret(
+    project: Path, monkeypatch, place: str, is_known: bool, is_project: bool
+):
+    lay_out(project, "config/.env", "config/deep/id_rsa", f"{place}/p/package.json")
+    if is_project:
+        (project / "config/package.json").write_text('{"name": "c", "private": true}')
+    search = ProjectSearch(project)
+    with monkeypatch.context() as patch:
+        settled(patch)
+        if is_known:
+            assert found(search) == ["config/.env", "config/deep/id_rsa"]
+    until_stamps_differ(project)
+    (project / "config").rename(project / place / "config")
+    assert found(search) == [f"{place}/config/.env", f"{place}/config/deep/id_rsa"]
+
+
+def test_what_npm_recorded_is_installed_and_what_lies_beside_it_is_not(project: Path):
+    lay_out(project, *(f"node_modules/{p}/.env" for p in ("a", "@s/b", "c", "@s/d")))
+    lock = {"packages": {"node_modules/a": {"version": "1"}, "node_modules/@s/b": {}}}
+    (project / "node_modules/.package-lock.json").write_text(json.dumps(lock, indent=2))
+    assert found(ProjectSearch(project)) == ["node_modules/@s/d/.env", "node_modules/c/.env"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(".envs/.local/django", ".aws/credentials", ".docker/config.json", "a/.kube/config"),
+        *("prod.tfvars", "passwords.json", "#.env#", "id_rsa~", ".credentials.json.swp"),
+    ],
+)
+def test_a_secret_told_by_its_folder_or_as_a_copy_is_found(project: Path, path: str):
+    lay_out(project, path, "config.json", "config/main.py", "credentials.py")
+    assert found(ProjectSearch(project)) == [path]
 
 
 def test_a_file_that_a_secret_name_leads_to_is_secret(project: Path):

@@ -91,6 +91,35 @@ async def test_memory_beyond_the_limit_is_told_apart(run):
         assert result.status is Status.MEMORY_LIMIT or "MemoryError" in result.stderr.text
 
 
+async def test_a_child_that_met_the_memory_limit_is_told_where_its_parent_exits_0(run):
+    hungry = "awk 'BEGIN { s = \"x\"; while (1) s = s s }'"
+    small = Limits(memory_bytes=64 * MIB)
+    result = await run("shell", f"{hungry} 2> /dev/null || true", limits=small)
+    if not result.isolation.layers["cgroup"].active:
+        pytest.skip("not applicable: nothing counts what is refused")
+    assert (result.status, result.exit_code) == (Status.OK, 0)
+    assert "ended at the memory limit (64 MiB)" in result.message
+    assert not (await run("shell", "true", limits=small)).message
+
+
+async def test_a_start_that_met_the_limit_of_processes_is_told_where_the_program_exits_0(run):
+    code = """
+import os
+try:
+    for _ in range(99):
+        if os.fork() == 0:
+            os.read(os.pipe()[0], 1)
+except OSError:
+    pass
+os._exit(0)
+"""
+    result = await run("python", code, limits=Limits(processes=20))
+    if not result.isolation.layers["cgroup"].active:
+        pytest.skip("not applicable: nothing counts what is refused")
+    assert result.status is Status.OK
+    assert "refused at the limit of 20 processes" in result.message
+
+
 async def test_processor_time_of_the_whole_tree_is_limited(run):
     spin = "for _ in 1 2 3; do (while :; do :; done) & done; wait"
     result = await run("shell", spin, limits=Limits(cpu_s=0.6, wall_s=30))

@@ -553,6 +553,16 @@ async def test_artifacts_come_back_from_a_session(executor: Executor):
     assert Path(artifact.path).read_text() == "made"
 
 
+async def test_a_child_that_met_the_memory_limit_is_told_with_its_call(call):
+    hungry = "awk 'BEGIN { s = \"x\"; while (1) s = s s }' 2> /dev/null || true"
+    result = await call("shell", hungry, limits=Limits(memory_bytes=64 * 1024 * 1024))
+    if not result.isolation.layers["cgroup"].active:
+        pytest.skip("not applicable: nothing counts what is refused")
+    assert result.ok
+    assert "ended at the memory limit (64 MiB)" in result.message
+    assert not (await call("shell", "true")).message
+
+
 async def test_memory_beyond_the_limit_is_told(call):
     grow = "b = []\nwhile True: b.append(bytearray(b'x' * (1 << 20)))"
     result = await call("python", grow, limits=Limits(memory_bytes=64 * 1024 * 1024))

@@ -16,14 +16,19 @@ from policy.secrets import (
     Secret,
     assignments,
     blocks,
+    command_lines,
+    detector,
     find_secrets,
     is_secret_name,
+    is_secret_path,
     placeholders,
     redact,
     telling_names,
     tokens,
 )
 from policy.secrets.tokens import TOKEN_FORMS
+from policy.wordlist import words
+from tests.policy.ordinary_texts import TEXTS
 from tests.policy.secret_corpus import NEGATIVES, POSITIVES, PRIVATE_KEYS
 
 
@@ -44,6 +49,27 @@ def test_a_secret_is_found_with_its_kind_and_exactly(kind, before, secret, after
 @pytest.mark.parametrize("text", NEGATIVES)
 def test_what_is_no_secret_is_left_alone(text):
     assert redact(text).text == text
+
+
+def test_of_ordinary_lines_hardly_one_in_a_thousand_loses_a_word():
+    lines = sum(len(text.splitlines()) for text in TEXTS.values())
+    masks = [text[s.start : s.end] for text in TEXTS.values() for s in find_secrets(text)]
+    assert lines > 2000
+    assert len(masks) <= lines / 1000, masks
+
+
+def test_a_secret_among_ordinary_lines_is_found():
+    """The control: the same lines around a secret hide none."""
+    for kind, before, secret, after in POSITIVES:
+        for text in (TEXTS["environment"], TEXTS["manifests"]):
+            shown = redact(f"{text}\n{before}{secret}{after}\n{text}").text
+            assert f"{before}[REDACTED:{kind}]{after}" in shown
+
+
+@pytest.mark.parametrize("form", command_lines.FORMS, ids=lambda form: form.expression.decode())
+def test_the_finder_of_a_form_is_asked_wherever_its_mark_stands(form):
+    (may_find,) = (m for _, name, m in detector.FINDERS if name == "find_in_command_lines")
+    assert all(may_find(mark + form.needs) for mark in form.marks)
 
 
 @pytest.mark.parametrize("block", PRIVATE_KEYS)
@@ -126,6 +152,21 @@ HOSTILE = (
     " " * 30 + "pwd" + " " * 30,
     "<password>",
     "x" * 20,
+    "curl -u ",
+    "mysql ",
+    "redis-cli -a",
+    " login -p",
+    "machine a login b ",
+    "name=",
+    'name="password" ',
+    "cookie: sess",
+    "echo a",
+    "$6$",
+    "PWD=/a/",
+    "token: a-",
+    "secret: a1",
+    "; password=a",
+    "host=a password=b ",
 )
 
 
@@ -148,6 +189,7 @@ def expressions() -> list[tuple[str, str]]:
         for name, value in vars(module).items():
             if isinstance(value, re.Pattern):
                 found.append((f"{module.__name__}.{name}", value.pattern.decode()))
+    found += [(form.kind, form.expression.decode()) for form in command_lines.FORMS]
     return found + [(form.kind, form.expression.decode()) for form in TOKEN_FORMS]
 
 
@@ -186,6 +228,25 @@ def test_each_form_of_token_names_its_source():
     assert all(form.source and form.anchors for form in TOKEN_FORMS)
 
 
+DATA = ("", *words(".json .yaml .yml .toml .ini .txt .csv .xml .conf .cfg .properties"))
+CODE = words(".py .ts .js .go .rs .java .rb .php .md .html .c .h .json.py")
+COPIES = (
+    *words(
+        """#.env# .#.env .env~ .env.bak .env.swp .env.swo .env.orig .env.old .env.save .env.~1~
+        #id_rsa# id_rsa~ id_ed25519.bak .id_rsa.swp id_rsa.old server.pem~ server.pem.bak .env.bak~
+        server.key.orig .npmrc~ .netrc.bak #.pypirc# prod.tfvars~ .credentials.json.swp .env.bak2
+        credentials.json~ #passwords.txt# .#passwords.yml terraform.tfstate.bak .pgpass.rpmsave
+        .htpasswd.dpkg-old"""
+    ),
+    *("id_rsa copy", "id_rsa (copy)", ".env (1)", "Copy of id_rsa", "credentials copy 2.json"),
+)
+PATHS = words(
+    """.envs/.local/.django .envs/production .aws/credentials .docker/config.json .kube/config
+    .config/gh/hosts.yml .config/gcloud/application_default_credentials.json .m2/settings.xml
+    .composer/auth.json .password-store/a/b.gpg"""
+)
+
+
 @pytest.mark.parametrize(
     ("path", "secret"),
     [
@@ -217,7 +278,45 @@ def test_each_form_of_token_names_its_source():
         ("service-account-prod.json", True),
         ("credentials.json", True),
         ("README.md", False),
+        # Copies that editors and people make.
+        *((name, True) for name in COPIES),
+        (".env.example~", False),
+        ("#.env.sample#", False),
+        (".env.template.bak", False),
+        ("main.py~", False),
+        ("#notes.txt#", False),
+        (".main.py.swp", False),
+        ("id_ed25519.pub.bak", False),
+        # With endings of data, not of code.
+        *((f"{name}{ending}", True) for name in ("passwords", "credentials") for ending in DATA),
+        *((f"{name}{ending}", False) for name in ("passwords", "credentials") for ending in CODE),
+        ("credentials.json.bak", True),
+        ("credentials.py~", False),
+        ("prod.tfvars", True),
+        ("prod.auto.tfvars.json", True),
+        ("main.tf", False),
+        ("prod.tfvars.example", False),
     ],
 )
 def test_files_of_secrets_are_known_by_name(path, secret):
     assert is_secret_name(path) is secret
+
+
+@pytest.mark.parametrize(
+    ("path", "secret"),
+    [
+        *((f"{at}{path}", True) for path in PATHS for at in ("", "/home/me/", "deep/")),
+        *((f"{path}~", True) for path in PATHS),
+        *((path.replace(".", "", 1), False) for path in PATHS if "credentials" not in path),
+        ("src/config.json", False),
+        ("docker/config.json", False),
+        (".docker/config.json.md", False),
+        ("my.envs/a", False),
+        (".envs", False),
+        (".kube/config.d/readme", False),
+        ("a/.env", True),
+        (".AWS/Credentials", True),
+    ],
+)
+def test_files_of_secrets_are_known_by_the_folders_that_lead_to_them(path, secret):
+    assert is_secret_path(path) is secret

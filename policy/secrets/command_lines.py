@@ -1,0 +1,184 @@
+"""Passwords without a telling name before them: options of certain commands, netrc, SQL, and the
+names and values that stand in fields of their own.
+
+Each form is looked for only around its mark, plain text that can be searched for fast, and no
+further than its own line, but for the forms that take two.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import functools
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from policy.secrets.placeholders import is_placeholder
+from policy.secrets.telling_names import kind_of
+
+_VALUE = rb"""(?:"(?P<double>[^"\r\n]{1,200})"|'(?P<single>[^'\r\n]{1,200})'"""
+_VALUE += rb"""|(?P<value>[^\s"'`|;&<>()]{1,200}+))"""
+_NAMES = rb"""["']?(?:name|key)["']?\s{0,2}[:=]\s{0,2}["']?(?P<name>[\w.:-]{3,80}+)["']?"""
+
+
+class Form(NamedTuple):
+    """A way to write a password. `marks`, in lower case, tell where to look; `expression` is
+    matched from a mark on, and its `value`, `single` or `double` is the password."""
+
+    kind: str
+    marks: tuple[bytes, ...]
+    expression: bytes
+    is_word_allowed: bool = True  # whether a plain word can be one, and not only an odd text
+    needs: bytes = b""  # what else the text must hold, in lower case
+
+
+def _option(commands: str, option: str, *, is_word_allowed: bool = True) -> Form:
+    """A command's option, with its value behind it on the same line."""
+    marks = tuple(f"{command} ".encode() for command in commands.split())
+    expression = rb" ?[\w-]{5,10} [^\r\n]{0,120}?(?<=\s)" + option.encode() + _VALUE
+    return Form("password", marks, expression, is_word_allowed)
+
+
+_HASH = (
+    rb"\$(?:(?:1|apr1)\$[./\w]{1,8}\$[./\w]{22}"
+    rb"|[56]\$(?:rounds=\d{4,9}\$)?[./\w]{1,16}\$[./\w]{43,86}"
+    rb"|y\$[./\w]{1,20}\$[./\w]{1,40}\$[./\w]{43}|2[aby]\$\d\d\$[./\w]{53}"
+    rb"|argon2(?:id|i|d)\$v=\d{1,3}\$m=\d{1,9},t=\d{1,5},p=\d{1,5}"
+    rb"\$[+/\w]{8,90}\$[+/\w]{16,180})(?![./\w])"
+)
+_COOKIE = rb"[\w.-]{0,40}?(?:sess|sid|auth|token|jwt|login)[\w.-]{0,40}="
+_ECHO = rb"\w{4} (?:-n )?[\"']?"
+_PIPED = rb"(?P<value>[^\s\"'`|]{4,200}+)[\"']? ?\| ?"
+
+FORMS = (
+    Form(
+        "password",
+        (b"curl ", b"wget "),
+        rb"\w{4} [^\r\n]{0,120}?(?<=\s)(?:-u|-U|--user|--proxy-user)[ =]?"
+        + rb"""["']?[^\s:"'`$]{1,100}:(?P<value>[^\s"'`$]{2,200}+)""",
+    ),
+    Form("password", (b"sshpass ",), rb"\w{7} {1,4}-p ?" + _VALUE),
+    _option("mysql mysqldump mysqladmin mariadb", "-p"),
+    Form(
+        "password",
+        (b" login ",),
+        rb" \w{5} [^\r\n]{0,120}?(?<=\s)-p[ =]" + _VALUE,
+        is_word_allowed=False,
+    ),
+    _option("redis-cli", "-a "),
+    _option("ldapsearch ldapadd ldapmodify ldapwhoami", "-w "),
+    _option("smbclient", "-U ?[^\\s%]{1,100}%"),
+    Form(
+        "password",
+        (b"-passin pass:", b"-passout pass:", b"-pass pass:"),
+        rb"-\w{4,7} pass:" + _VALUE,
+    ),
+    Form(
+        "password",
+        (b"-storepass ", b"-keypass ", b"-srcstorepass ", b"-deststorepass "),
+        rb"-\w{7,13} " + _VALUE,
+    ),
+    Form(
+        "password",
+        (b"requirepass ", b"masterauth "),
+        rb"\w{10,11} {1,8}" + _VALUE,
+        is_word_allowed=False,
+    ),
+    Form(
+        "password",
+        (b"identified by ", b" with password ", b" password '"),
+        rb"[ \w]{7,14}[ ]'(?P<single>[^'\r\n]{2,200})'",
+    ),
+    Form(
+        "password",
+        (b"machine ", b"default\n", b"default "),
+        rb"(?:machine\s{1,4}\S{1,200}|default)\s{1,8}login\s{1,4}\S{1,200}\s{1,8}"
+        rb"password\s{1,4}" + _VALUE,
+    ),
+    Form("password", (b"echo ",), _ECHO + _PIPED + rb"sudo (?:-\w{1,8} ){0,4}?-\w{0,8}S"),
+    Form("password", (b"echo ",), _ECHO + rb"[\w-]{1,40}:" + _PIPED + rb"(?:sudo )?chpasswd"),
+    Form(
+        "",  # as the name says
+        (b"name", b"key"),
+        _NAMES + rb"""[\s,]{1,40}["']?value["']?\s{0,2}[:=]\s{0,2}"""
+        rb"""(?:"(?P<double>[^"\r\n<>]{4,400})"|'(?P<single>[^'\r\n<>]{4,400})'"""
+        rb"""|(?P<value>[^\s"'<>{}]{4,400}+)(?=\s|\Z))""",
+        needs=b"value",
+    ),
+    Form(
+        "password-hash",
+        (*(b"$1$", b"$5$", b"$6$", b"$y$", b"$2a$", b"$2b$", b"$2y$"), b"$apr1$", b"$argon2"),
+        rb"(?P<value>" + _HASH + rb")",
+    ),
+    Form(
+        "http-credential",
+        (b"cookie: ",),
+        rb"cookie: (?:[^\r\n]{0,400}?[ ;])??" + _COOKIE + rb"(?P<value>[^\s;,\"']{16,4096}+)",
+    ),
+    Form(
+        "basic-credential",
+        (b'"auth"', b":_auth", b"\n_auth"),
+        rb"""["\s:]?_?auth"?\s{0,4}[:=]\s{0,4}"?(?P<value>[A-Za-z0-9+/]{6,1000}+={0,2})""",
+    ),
+)
+
+
+def find_in_command_lines(data: bytes) -> Iterator[tuple[str, int, int]]:
+    """Kind, start and end of each password that its form alone tells."""
+    lowered = data.lower()
+    for form in FORMS:
+        if form.needs and form.needs not in lowered:
+            continue
+        for mark in form.marks:
+            at = lowered.find(mark)
+            while at >= 0:
+                end = at + len(mark)
+                if found := _match_at(form, mark, data, at):
+                    yield found
+                    end = max(end, found[2])
+                at = lowered.find(mark, end)
+
+
+def _match_at(form: Form, mark: bytes, data: bytes, at: int) -> tuple[str, int, int] | None:
+    if at and mark[:1].isalpha() and data[at - 1 : at].isalnum():
+        return None
+    match = _compiled(form.expression).match(data, at)
+    if match is None:
+        return None
+    group = next(g for g in ("value", "single", "double") if match.groupdict().get(g) is not None)
+    kind = form.kind or kind_of(match["name"])
+    value = match[group]
+    if not kind or not _is_secret(form, kind, value):
+        return None
+    return kind if kind != "basic-credential" else "http-credential", *match.span(group)
+
+
+def _is_secret(form: Form, kind: str, value: bytes) -> bool:
+    from policy.secrets.assignments import may_be_value  # noqa: PLC0415 - they ask each other
+
+    if kind == "basic-credential":
+        return _is_basic(value)
+    if kind == "password-hash":
+        return True
+    if is_placeholder(value) or not may_be_value(value, kind):
+        return False
+    has_digit = any(48 <= byte < 58 for byte in value)
+    if kind == "http-credential" or not form.is_word_allowed:
+        return has_digit
+    return kind == "password" or (has_digit and len(value) >= 8)
+
+
+def _is_basic(value: bytes) -> bool:
+    """Whether it is `user:password` in base64."""
+    try:
+        plain = base64.b64decode(value, validate=True).decode("ascii")
+    except (binascii.Error, ValueError):
+        return False
+    user, sign, password = plain.partition(":")
+    return bool(user and sign and password) and plain.isprintable()
+
+
+@functools.cache
+def _compiled(expression: bytes) -> re.Pattern[bytes]:
+    return re.compile(expression, re.IGNORECASE)
