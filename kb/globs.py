@@ -14,7 +14,7 @@ from functools import lru_cache
 MOST_ALTERNATIVES = 256
 """How many globs the braces of one may come to."""
 
-CHARS_MAX = 1024
+CHARS_MAX = 4096
 ALTERNATIVES_CHARS_MAX = 16_384  # together
 
 _PIECE = re.compile(r"\[!?+\]?+[^\]]*+\]|\[|[{},]|[^\[{},]+")
