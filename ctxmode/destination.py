@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
-from executor.artifacts import is_never_committed
 
 ROOM_BYTES = 1 << 20
 NUMBERS_MAX = 1000
@@ -158,3 +157,11 @@ def _numbered(name: str) -> Iterator[str]:
     path = PurePath(name)
     for number in range(1, NUMBERS_MAX):
         yield str(path.with_stem(f"{path.stem}-{number}"))
+
+
+def is_never_committed(path: str) -> bool:
+    """Whether tools obey a file of this relative path of their own accord."""
+    from executor.project.names import NAMES, Verdict  # noqa: PLC0415 - it takes 20 ms
+
+    row = NAMES.judge(path)
+    return ".git" in path.lower().split("/") or (row is not None and row.verdict is Verdict.NEVER)

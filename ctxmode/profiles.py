@@ -53,7 +53,7 @@ def load_profiles(project: Path, config_home: Path) -> Profiles:
     for name, table in _tables(user_file).items():
         profiles[name] = _defined(user_file, name, table, profiles)
     warnings: list[str] = []
-    project_file = read(project / PROJECT_FILE)
+    project_file = read(project / PROJECT_FILE, project)
     for name, table in _tables(project_file).items():
         base = profiles.get(name) or _base(project_file, name, table, profiles)
         on_base = {**table, "base": base.name}

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from executor.model import Artifact
-from executor.project_files import PROTECTED_PATHS
 
 NAME_CHARACTERS_MAX = 80
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -44,14 +43,6 @@ def safe_name(name: str) -> str:
     if not safe.strip("."):  # nothing, this folder or the one above
         return "file"
     return f"_{safe[1:]}" if safe.startswith("-") else safe
-
-
-def is_never_committed(path: str) -> bool:
-    """Whether tools obey a file of this relative path on the host, at any depth, in any case."""
-    parts = path.lower().split("/")
-    ends = ["/".join(parts[at:]) for at in range(len(parts))]
-    protected = (".git", *(name.lower() for name in PROTECTED_PATHS))
-    return any(f"{end}/".startswith(f"{name}/") for end in ends for name in protected)
 
 
 def readable(name: str) -> str:

@@ -15,6 +15,8 @@ from executor.profile import Profile, ProjectAccess
 from kb.plain_files import open_plain
 
 CODE_BYTES_MAX = 4 * MIB
+PATTERN_CHARS_MAX = 1024
+ANY_FOLDERS_MAX = 8
 SESSION_NAME_MAX = 100
 LEAST = {"memory_bytes": 4 * MIB, "processes": 2, "open_files": 8, "scratch_inodes": 8}
 """The limits below which not even `true` was started, in trials of each in tier A."""
@@ -64,6 +66,13 @@ def check(
         hint = f"{meant}Profiles: {', '.join(profiles)}"
         raise RequestError(f"unknown profile {request.profile!r}", hint)
     _check_session(request)
+    for pattern in request.artifacts:
+        if len(pattern) > PATTERN_CHARS_MAX or pattern.count("**") > ANY_FOLDERS_MAX:
+            raise RequestError(
+                f"a pattern of artifacts has at most {PATTERN_CHARS_MAX:,} characters and "
+                f"{ANY_FOLDERS_MAX} times **: {pattern[:80]!r} has more",
+                "name the files, or their folder",
+            )
     for name, value in (*request.env.items(), *(("argument", arg) for arg in request.args)):
         if "\0" in name + value or "=" in name:
             raise RequestError(f"{name!r} holds a NUL byte or a misplaced =", "leave it out")

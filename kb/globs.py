@@ -14,6 +14,9 @@ from functools import lru_cache
 MOST_ALTERNATIVES = 256
 """How many globs the braces of one may come to."""
 
+CHARS_MAX = 4096
+ALTERNATIVES_CHARS_MAX = 16_384  # together
+
 _PIECE = re.compile(r"\[!?+\]?+[^\]]*+\]|\[|[{},]|[^\[{},]+")
 _CLASS = re.compile(r"\[!?(?P<members>.+)\]", re.DOTALL)
 _ANY_FOLDERS = re.compile(r"(?<![^/])\*\*/")
@@ -24,7 +27,8 @@ class GlobError(ValueError):
     """A glob that is malformed or that no path could match; the message says what to write."""
 
     def __init__(self, glob: str, problem: str) -> None:
-        super().__init__(f"the glob {glob!r} {problem}")
+        shown = f"{glob[:80]}…" if len(glob) > CHARS_MAX else glob
+        super().__init__(f"the glob {shown!r} {problem}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +52,13 @@ def compiled(glob: str) -> Glob:
     Raises:
         GlobError: it is malformed, or no path below the folder could match.
     """
+    if len(glob) > CHARS_MAX:
+        raise GlobError(glob, f"has over {CHARS_MAX:,} characters: give several")
     globs = list(dict.fromkeys(_anywhere(one) for one in _alternatives(glob)))
     variants = [variant for one in globs for variant in _variants(one, glob)]
+    if sum(map(len, variants)) > ALTERNATIVES_CHARS_MAX:
+        raise GlobError(glob, f"stands for over {ALTERNATIVES_CHARS_MAX:,} characters of globs: "
+                        "give several")  # fmt: skip
     names = [variant for variant in variants if "/" not in variant]
     return Glob(_either(variants), _either(names) if names else None)
 

@@ -19,6 +19,7 @@ _CLASSES = {
     "digit": "0-9", "graph": "!-~", "lower": "a-z", "print": " -~", "punct": "!-/:-@\\[-`{-~",
     "space": " \\t\\n\\r\\v\\f", "upper": "A-Z", "xdigit": "0-9A-Fa-f",
 }  # fmt: skip
+_ESCAPED_SLASH = re.compile(r"(?<!\\)((?:\\\\)*+)\\/")
 _STAR = "*"
 _NOTHING = "(?!)"
 
@@ -83,7 +84,7 @@ def _without_end(line: str) -> str:
 
 def _path(text: str) -> str:
     """The expression of a whole pattern: runs of names, with any folders between two runs."""
-    first, *others = _runs(text)
+    first, *others = _runs(_ESCAPED_SLASH.sub(r"\1/", text))
     found = "/".join(map(_name, first))
     for number, names in enumerate(others):
         lead = "/" if first or number else ""

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import BinaryIO
 
 
-def read_plain(path: Path, bytes_max: int) -> bytes:
-    """All of a regular file, wherever links lead to it.
+def read_plain(path: Path, bytes_max: int, root: Path = Path("/")) -> bytes:
+    """All of a regular file, wherever below `root`, a real path, links lead to it.
 
     Raises:
         OSError: it is something else, larger, or can't be opened.
     """
     if not stat.S_ISREG(path.stat().st_mode):  # opening alone sets some devices off
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-    with open_plain(path, Path("/")) as file:
+    with open_plain(path, root) as file:
         data = file.read(bytes_max + 1)
     if len(data) > bytes_max:
         raise OSError(errno.EFBIG, f"it is larger than {bytes_max >> 10} KiB", str(path))

@@ -121,7 +121,7 @@ class _Loader:
         """Add a Claude Code settings file."""
         if self.managed_only and not trust.lies_in(path, os.path.dirname(MANAGED)):
             return
-        text = self._text(path)
+        text = self._text(path, root=None if is_trusted else own)
         if text is None:
             return
         anchors = self._anchors(own)
@@ -136,7 +136,7 @@ class _Loader:
 
     def add_toml(self, path: str, *, is_trusted: bool, own: str | None = None) -> None:
         """Add one of our own files; every example in it is tried."""
-        text = self._text(path)
+        text = self._text(path, root=None if is_trusted else own)
         if text is None:
             return
         anchors = self._anchors(own or self.project or self.home)
@@ -164,16 +164,19 @@ class _Loader:
             return
         self.found.append(rule)
 
-    def _text(self, path: str, *, is_source: bool = True) -> str | None:
+    def _text(self, path: str, *, root: str | None = None, is_source: bool = True) -> str | None:
         try:
-            text = read_text(path)
+            text = read_text(path, root)
         except FileNotFoundError:
             return None
         except NotADirectoryError:
             return None
         except (OSError, UnicodeDecodeError) as error:
             raise RuleFileError(
-                path, 1, f"cannot be read: {error}", "Make it a readable UTF-8 file"
+                path,
+                1,
+                f"cannot be read: {error}",
+                "Make it a readable file of UTF-8, or remove it",
             ) from None
         if is_source:
             self.sources.append(self._shown(path))

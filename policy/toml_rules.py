@@ -20,14 +20,15 @@ arguments = { path = "{path}" }
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from policy.claude import Anchors, parse_rule
 from policy.model import Decision, RuleFileError, Source
 from policy.rules import RedirectTo, Rule
+from policy.toml_text import load_toml
 
+TABLES_MAX = 500
 _TOP_KEYS = frozenset(("default", "rule", "trusted_projects"))
 _PATTERN_KEYS = {"commands": "Bash", "read": "Read", "write": "Edit", "fetch": "WebFetch"}
 _RULE_KEYS = frozenset(
@@ -46,8 +47,8 @@ def parse_toml(
     Raises RuleFileError for anything that is not exactly understood.
     """
     try:
-        document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        document = load_toml(text)
+    except (ValueError, RecursionError) as error:
         line = re.search(r"line (\d+)", str(error))
         number = int(line[1]) if line else text.count("\n") + 1
         raise RuleFileError(
@@ -58,6 +59,8 @@ def parse_toml(
     tables = document.get("rule", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise RuleFileError(path, 1, "rule is not an array of tables", "Write each as [[rule]]")
+    if len(tables) > TABLES_MAX:
+        raise RuleFileError(path, 1, f"it has over {TABLES_MAX:,} rules", "Leave some out")
     lines = [
         text.count("\n", 0, m.start()) + 1
         for m in re.finditer(r"(?m)^[ \t]*\[\[\s*rule\s*\]\]", text)
@@ -74,10 +77,10 @@ def trusted_projects(text: str, path: str, *, is_trusted: bool) -> tuple[str, ..
 
     Raises RuleFileError where they are not a list of paths, or a project names itself.
     """
-    document = tomllib.loads(text)
+    document = load_toml(text)
     if "trusted_projects" not in document:
         return ()
-    line = next(n for n, row in enumerate(text.split("\n"), 1) if "trusted_projects" in row)
+    line = next((n for n, row in enumerate(text.split("\n"), 1) if "trusted_projects" in row), 1)
     if not is_trusted:
         raise RuleFileError(
             path, line, "a project cannot trust itself",

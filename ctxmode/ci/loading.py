@@ -23,6 +23,8 @@ STEP_KEYS = (
     *("artifacts", "expect_exit", "profile", "timeout_s", "limits"),
 )
 STEPS_MAX = 500
+GLOB_CHARS_MAX = 1024
+ANY_FOLDERS_MAX = 4
 PLACEHOLDER = re.compile(r"\{matrix\.([^{}]*)\}")
 
 
@@ -116,8 +118,8 @@ class _Reader:
             matrix=self._matrix(given),
             args=self._texts(given, "args"),
             env=self._env(given),
-            inputs=self._texts(given, "inputs"),
-            artifacts=self._texts(given, "artifacts"),
+            inputs=self._globs(given, "inputs"),
+            artifacts=self._globs(given, "artifacts"),
             expect_exit=self._exits(given),
             profile=self._text(given, "profile") or "analyze",
             timeout_s=self._seconds(given),
@@ -141,6 +143,15 @@ class _Reader:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise self._error((key,), f"{key} is {value!r}", "Give a list of strings.")
         return tuple(value)
+
+    def _globs(self, given: Mapping[str, Any], key: str) -> tuple[str, ...]:
+        globs = self._texts(given, key)
+        for glob in globs:
+            if len(glob) > GLOB_CHARS_MAX or glob.count("**") > ANY_FOLDERS_MAX:
+                problem = f"{key} has {glob[:80]!r}, of over {GLOB_CHARS_MAX:,} characters"
+                hint = "Name the files, or their folder."
+                raise self._error((key,), f"{problem} or {ANY_FOLDERS_MAX} times **", hint)
+        return globs
 
     def _language(self, given: Mapping[str, Any], script: str | None) -> str:
         name = self._text(given, "language")

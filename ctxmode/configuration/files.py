@@ -14,7 +14,7 @@ from ctxmode.suggestions import or_all
 BYTES_MAX = 1024 * 1024
 USER_FILE = Path("ctxmode") / "config.toml"  # below the user's configuration folder
 PROJECT_FILE = Path(".ctxmode") / "config.toml"
-_HEADER = re.compile(r"\s*\[\[?\s*([^\]\[=,{}]+?)\s*\]\]?\s*(?:#.*)?$")
+_HEADER = re.compile(r"\s*+\[\[?([^\]\[=,{}]++)\]\]?\s*+(?:#.*)?$")
 _KEY = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[A-Za-z0-9_.-])++)\s*=""")
 _PART = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^.]+))""")
 _POSITION = re.compile(r"\s*\(at line (\d+), column \d+\)")
@@ -44,8 +44,8 @@ class ConfigFile:
         return self.error(key, f"unknown key {'.'.join(key)!r}", hint)
 
 
-def read(path: Path) -> ConfigFile:
-    """The file; an absent one is empty.
+def read(path: Path, root: Path = Path("/")) -> ConfigFile:
+    """The file; an absent one is empty. No link is followed out of `root`, a real path.
 
     Raises:
         UsageError: it can't be read, or is no TOML.
@@ -53,7 +53,7 @@ def read(path: Path) -> ConfigFile:
     from kb.plain_files import read_plain  # noqa: PLC0415 - where there may be such a file
 
     try:
-        text = read_plain(path, BYTES_MAX).decode("utf-8")
+        text = read_plain(path, BYTES_MAX, root).decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return ConfigFile(path)
     except (OSError, UnicodeDecodeError) as error:
@@ -67,11 +67,11 @@ def parse(path: Path, text: str) -> ConfigFile:
     Raises:
         UsageError: it is no TOML.
     """
-    import tomllib  # noqa: PLC0415 - where there is such a file
+    from policy.toml_text import load_toml  # noqa: PLC0415 - where there is such a file
 
     try:
-        data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        data = load_toml(text)
+    except (ValueError, RecursionError) as error:
         found = _POSITION.search(str(error))
         line = found[1] if found else text.count("\n") + 1  # "at end of document"
         where = f"{path}:{line}"

@@ -153,7 +153,7 @@ def load_settings(
     user = read(config_home / USER_FILE)
     for setting, value in _given(user):
         values[setting.key], origins[setting.key] = value, user.at(*setting.path)
-    of_project = read(project / PROJECT_FILE)
+    of_project = read(project / PROJECT_FILE, project)
     for setting, value in _given(of_project):
         where = of_project.at(*setting.path)
         if _tightens(setting, values[setting.key], value):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +18,10 @@ from ctxmode.routing import ROUTING
 from ctxmode.setup import json_edits, marked_text, toml_edits
 from ctxmode.setup.hosts import Command, Hooks, Host, Scope
 from ctxmode.setup.opencode import plugin_text
+from kb.plain_files import read_plain
 
 Edit = Callable[[str], str]
+BYTES_MAX = 16 << 20  # a host may keep its history beside its servers
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,11 @@ class Target:
     command: Command
     config_home: Path | None = None
 
+    @property
+    def root(self) -> Path:
+        """The folder out of which no link is followed: a project is another's, a home is not."""
+        return self.project if self.scope == "project" else Path("/")
+
     def path(self, place: str) -> Path:
         """Where a host's file is; `config_home` stands for `~/.config` (XDG_CONFIG_HOME)."""
         if self.config_home is not None and place.startswith("~/.config/"):
@@ -40,11 +48,13 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file. `before` of None: there is none yet; `after` of None: it is taken away."""
+    """One file. `before` of None: there is none yet; `after` of None: it is taken away. No link is
+    followed out of `root`."""
 
     path: Path
     before: str | None
     after: str | None
+    root: Path = Path("/")
 
 
 def plan(host: Host, target: Target, *, remove: bool = False) -> tuple[Change, ...]:
@@ -62,10 +72,10 @@ def plan(host: Host, target: Target, *, remove: bool = False) -> tuple[Change, .
     texts: dict[Path, tuple[str | None, str | None]] = {}
     for place, edit in _edits(host, target, remove=remove):
         path = target.path(place)
-        before, current = texts.get(path) or (read(path),) * 2
+        before, current = texts.get(path) or (read(path, target.root),) * 2
         texts[path] = before, _edited(path, current or "", edit)
     return tuple(
-        Change(path, before, after if after or before is None else None)
+        Change(path, before, after if after or before is None else None, target.root)
         for path, (before, after) in texts.items()
         if (before or "") != (after or "")
     )
@@ -125,27 +135,44 @@ def _nothing_left(text: str, base: object = None) -> str:
     return "" if written in ("", "{}", "".join(json.dumps(base).split())) else text
 
 
-def read(path: Path) -> str | None:
+def read(path: Path, root: Path = Path("/")) -> str | None:
     """A file's text as it is, line ends and all; None if there is none.
 
     Raises:
-        ContextModeError: it cannot be read.
+        ContextModeError: it cannot be read, is no regular file, or lies outside of `root`.
     """
+    real = _inside(path, root)
     try:
-        return path.read_bytes().decode("utf-8")
+        return read_plain(real, BYTES_MAX, root.resolve()).decode("utf-8")
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise ContextModeError(
-            f"{path} cannot be read: {why(error)}", "Nothing was changed."
+            f"{path} cannot be read: {why(error)}",
+            "Make it a file of text, or remove it. Nothing was changed.",
         ) from error
+
+
+def _inside(path: Path, root: Path) -> Path:
+    """Where a path really is.
+
+    Raises:
+        ContextModeError: that is outside of `root`.
+    """
+    real = Path(os.path.realpath(path))
+    if not real.is_relative_to(root.resolve()):
+        raise ContextModeError(
+            f"{path} leads out of the project, to {real}",
+            "Put a file or a folder of the project in the link's place. Nothing was changed.",
+        )
+    return real
 
 
 def _edited(path: Path, text: str, edit: Edit) -> str:
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     try:
         return mark + edit(text.removeprefix(mark))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ContextModeError(
             f"{path} cannot be edited: {error}", "Mend it, then try again. Nothing was changed."
         ) from error
@@ -157,17 +184,23 @@ def write(change: Change) -> None:
     Raises:
         ContextModeError: it cannot be written.
     """
-    path = Path(os.path.realpath(change.path))
+    path = _inside(change.path, change.root)
     try:
         if change.after is None:
             path.unlink(missing_ok=True)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
-        beside = path.with_name(f".{path.name}.{os.getpid()}.new")
-        beside.write_bytes(change.after.encode("utf-8"))
-        beside.chmod(mode)
-        os.replace(beside, path)
+        # Made anew under a name that nobody knows beforehand, so never through a link.
+        fd, beside = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
+        try:
+            with os.fdopen(fd, "wb") as made:
+                os.fchmod(fd, mode)
+                made.write(change.after.encode("utf-8"))
+            os.replace(beside, path)
+        except BaseException:
+            os.unlink(beside)
+            raise
     except OSError as error:
         raise ContextModeError(
             f"{path} cannot be written: {error.strerror}", "Check its owner and mode."

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from policy.toml_text import load_toml
 
 _HEADER = re.compile(r"[ \t]*\[{1,2}[^\[\]\n]+\]{1,2}[ \t]*(?:#[^\n]*)?\r?")
 
@@ -21,7 +22,7 @@ def put_table(text: str, path: Sequence[str], table: Mapping[str, str | Sequence
     Raises:
         ValueError: the text is no TOML, or the table is written in a way that is not understood.
     """
-    if _at(tomllib.loads(text), path) == _plain(table):
+    if _at(load_toml(text), path) == _plain(table):
         return text
     bare = drop_table(text, path)
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -40,7 +41,7 @@ def drop_table(text: str, path: Sequence[str]) -> str:
     Raises:
         ValueError: the text is no TOML, or the table is written in a way that is not understood.
     """
-    if _at(tomllib.loads(text), path) is None:
+    if _at(load_toml(text), path) is None:
         return text
     kept: list[str] = []
     ours: list[str] = []
@@ -72,8 +73,8 @@ def _above(lines: list[str]) -> list[str]:
 
 def _verify(before: str, after: str, path: Sequence[str], table: object) -> None:
     try:
-        was, now = tomllib.loads(before), tomllib.loads(after)
-    except tomllib.TOMLDecodeError:
+        was, now = load_toml(before), load_toml(after)
+    except ValueError:
         now, was = {}, {"": None}
     if _at(now, path) != table or _without(was, path) != _without(now, path):
         raise ValueError(f"[{'.'.join(path)}] is written in a way that cannot be edited here")
@@ -101,8 +102,8 @@ def _names(header: str) -> list[str]:
     """The keys of a table's header."""
     name = header.strip().partition("#")[0].strip().strip("[]") if '"' not in header else header
     try:
-        document: Any = tomllib.loads(f"[{name.strip().strip('[]')}]")
-    except tomllib.TOMLDecodeError:
+        document: Any = load_toml(f"[{name.strip().strip('[]')}]")
+    except ValueError:
         return []
     names = []
     while isinstance(document, Mapping) and document:

@@ -19,7 +19,7 @@ from ctxmode.setup import marked_text
 from ctxmode.setup.hosts import BY_NAME, HOSTS, Host
 from ctxmode.setup.json_syntax import parse
 from ctxmode.setup.plan import Target, plan, write
-from executor.project_files import PROTECTED_PATHS
+from executor.project.names import NAMES, Verdict
 
 SCOPES = [(h, s) for h in HOSTS for s in ("user", "project") if h.servers.of(s)]
 EVERY = pytest.mark.parametrize(("host", "scope"), SCOPES, ids=lambda v: getattr(v, "name", v))
@@ -84,7 +84,7 @@ def test_what_makes_a_host_start_programs_is_protected_from_runs_in_the_sandbox(
     covered = [
         place
         for place in places
-        if any(place == path or place.startswith(f"{path}/") for path in PROTECTED_PATHS)
+        if (row := NAMES.judge(place)) and row.verdict is Verdict.NEVER
     ]
     assert covered == places
 
