@@ -4,8 +4,9 @@ Ordinary inputs of a build (package.json, Makefile, pyproject.toml, Cargo.toml, 
 lock files, configurations of compilers, linters and test runners) have no row. People's builds
 write those, and whoever builds or tests a project runs what is in it: that a run can change what a
 later build on the host does is a limit. So is what an interpreter loads by its name from the folder
-in which it starts (`os.py`, `erl_scan.beam`): that is source code. `.gitattributes` and `.gitignore`
-have no row either: git takes no program from them, only from a configuration, and reviews show them.
+in which it starts (`os.py`, `erl_scan.beam`): that is source code. `.gitattributes` and
+`.gitignore` have no row either: git takes no program from them, only from a configuration, and
+reviews show them.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ _SHELLS: tuple[Row, ...] = (
         "mise, on cd: hooks, env, templates that run programs",
         """mise.toml .mise.toml mise.*.toml .mise.*.toml .mise mise/config*.toml mise/conf.d
            mise/tasks mise-tasks .mise-tasks .miserc*.toml .config/miserc*.toml
-           .rtx.toml .rtx.*.toml .rtx .config/mise .config/mise.toml .config/mise.*.toml .config/rtx""",
+           .rtx.toml .rtx.*.toml .rtx .config/mise .config/mise.toml .config/mise.*.toml
+           .config/rtx""",
         in_packages=True,
     ),
     *refuse("asdf, whenever a tool of its starts: hooks, plugins", ".asdfrc .asdf"),
