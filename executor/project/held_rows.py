@@ -3,8 +3,10 @@
 Ordinary inputs of a build (package.json, Makefile, pyproject.toml, Cargo.toml, Gemfile, Dockerfile,
 lock files, configurations of compilers, linters and test runners) have no row. People's builds
 write those, and whoever builds or tests a project runs what is in it: that a run can change what a
-later build on the host does is a limit. Neither have `.gitattributes` and `.gitignore`: git takes
-no program from them, only from a configuration, and every review shows them.
+later build on the host does is a limit. So is what an interpreter loads by its name from the folder
+in which it starts (`os.py`, `erl_scan.beam`): that is source code. `.gitattributes` and
+`.gitignore` have no row either: git takes no program from them, only from a configuration, and
+reviews show them.
 """
 
 from __future__ import annotations
@@ -125,7 +127,7 @@ _VERSIONS: tuple[Row, ...] = (
     *hold(
         "version managers, on cd and whenever a tool starts: which program that is",
         """.nvmrc .node-version .python-version .python-versions .ruby-version .ruby-gemset
-          .rbenv-gemsets .tool-versions mise.lock .mise.lock .*-version .zigversion
+          .rbenv-gemsets .tool-versions mise*.lock .mise*.lock .*-version .zigversion
           .bazelversion .bazelversion.* .sdkmanrc .jabbarc .prototools .fvmrc .fvm .dvmrc
           .tfswitchrc rust-toolchain rust-toolchain.toml global.json .volta""",
     ),

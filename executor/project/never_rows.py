@@ -17,8 +17,9 @@ _SHELLS: tuple[Row, ...] = (
     *refuse(
         "mise, on cd: hooks, env, templates that run programs",
         """mise.toml .mise.toml mise.*.toml .mise.*.toml .mise mise/config*.toml mise/conf.d
-           mise/tasks mise-tasks .mise-tasks .miserc.toml .rtx.toml .rtx.*.toml .rtx .config/mise
-           .config/mise.toml .config/mise.*.toml .config/rtx""",
+           mise/tasks mise-tasks .mise-tasks .miserc*.toml .config/miserc*.toml
+           .rtx.toml .rtx.*.toml .rtx .config/mise .config/mise.toml .config/mise.*.toml
+           .config/rtx""",
         in_packages=True,
     ),
     *refuse("asdf, whenever a tool of its starts: hooks, plugins", ".asdfrc .asdf"),
@@ -184,12 +185,13 @@ _INTERPRETERS: tuple[Row, ...] = (
     ),
     *refuse(
         "irb, pry, ruby's debuggers, on start here",
-        ".irbrc _irbrc .pryrc .rdbgrc .rdbgrc.rb .byebugrc .config/irb .config/pry",
+        ".irbrc _irbrc irb.rc $irbrc .pryrc .rdbgrc .rdbgrc.rb .byebugrc .config/irb .config/pry",
     ),
     *refuse(
         "R, on start here: a program, variables, a saved workspace with .First",
-        ".Rprofile .Renviron .RData renv/activate.R packrat/init.R",
+        ".Rprofile .Renviron* .RData renv/activate.R packrat/init.R",
     ),
+    *refuse("java, on start here: its compiler's orders, options", ".hotspot_compiler .hotspotrc"),
     *refuse("Elixir's and Erlang's prompts, on start here", ".iex.exs .erlang"),
     *refuse("ghci, ghcid, OCaml's prompt, on start here", ".ghci .ghcid .ocamlinit"),
     *refuse(

@@ -32,16 +32,16 @@ NEVER = """
 .ctxmode/config.toml .husky/_/pre-commit .gdbinit .lldbinit .exrc .vimrc .nvimrc .nvim.lua .lvimrc
 .dir-locals.el .tmux.conf .screenrc .inputrc .bashrc .bash_profile .bash_login .bash_logout
 .profile .zshrc .zprofile .zshenv .zlogin .zlogout .kshrc .cshrc .tcshrc .login
-.config/fish/config.fish .pdbrc .irbrc .pryrc .Rprofile .Renviron .RData .iex.exs .erlang .ghci
-.sbclrc .psqlrc .sqliterc .my.cnf .ackrc .ripgreprc .gitconfig .gitmodules .hgrc .ssh/config
-.gnupg/gpg.conf .config/autostart/a .config/systemd/user/a.service .local/bin/ls
-.local/lib/python3.11/site-packages/a.pth .config/git/config .jj/repo/config.toml .sl/config
-.hg/hgrc .hg/hgrc-not-shared .hg/sharedpath .git/hooks/pre-commit .git/config .git/config.worktree
-.git/commondir .git/modules/a/HEAD .git/info/attributes .git/objects/info/alternates
-.git/worktrees/a/commondir .git/remotes/origin venv/x/.git/hooks/a node_modules/a/.git/config
-target/.git/hooks/a site-packages/a/.hg/hgrc node_modules/a/.envrc node_modules/.hooks/install
-node_modules/a/.claude/settings.json .vscode/node_modules/a .cursor/rules/.vscode/tasks.json
-.agents/AGENTS.md
+.config/fish/config.fish .pdbrc .irbrc irb.rc .hotspot_compiler .miserc.local.toml .pryrc
+.Rprofile .Renviron .RData .iex.exs .erlang .ghci .sbclrc .psqlrc .sqliterc .my.cnf .ackrc
+.ripgreprc .gitconfig .gitmodules .hgrc .ssh/config .gnupg/gpg.conf .config/autostart/a
+.config/systemd/user/a.service .local/bin/ls .local/lib/python3.11/site-packages/a.pth
+.config/git/config .jj/repo/config.toml .sl/config .hg/hgrc .hg/hgrc-not-shared .hg/sharedpath
+.git/hooks/pre-commit .git/config .git/config.worktree .git/commondir .git/modules/a/HEAD
+.git/info/attributes .git/objects/info/alternates .git/worktrees/a/commondir .git/remotes/origin
+venv/x/.git/hooks/a node_modules/a/.git/config target/.git/hooks/a site-packages/a/.hg/hgrc
+node_modules/a/.envrc node_modules/.hooks/install node_modules/a/.claude/settings.json
+.vscode/node_modules/a .cursor/rules/.vscode/tasks.json .agents/AGENTS.md
 """
 HELD = """
 AGENTS.md sub/AGENTS.md docs/agents.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md .cursorrules
