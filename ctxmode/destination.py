@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
-
 ROOM_BYTES = 1 << 20
 NUMBERS_MAX = 1000
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

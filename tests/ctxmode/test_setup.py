@@ -82,9 +82,7 @@ def test_what_makes_a_host_start_programs_is_protected_from_runs_in_the_sandbox(
         if of and of.project
     ]
     covered = [
-        place
-        for place in places
-        if (row := NAMES.judge(place)) and row.verdict is Verdict.NEVER
+        place for place in places if (row := NAMES.judge(place)) and row.verdict is Verdict.NEVER
     ]
     assert covered == places
 
