@@ -105,9 +105,9 @@ class Names:
         object.__setattr__(self, "_everywhere", everywhere)
         object.__setattr__(self, "_in_packages", packages)
 
-    def judge_control(self, path: str) -> Row | None:
-        """The row of a path inside a git repository's own folder; None if it has none."""
-        return judge_control(path)
+    def judge_control(self, path: str, folder: str = ".git") -> Row | None:
+        """The row of a path inside a repository's own folder; None if it has none."""
+        return judge_control(path, folder)
 
     def judge(self, path: str) -> Row | None:
         """The row that a path of the project falls under; None if it is committed.
