@@ -6,10 +6,11 @@ import contextlib
 import os
 import secrets
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from executor.project.arrangement import Arrangement, Preparation, arrange
+from executor.project.arrangement import Preparation, arrange
 from executor.project.journal import Journal
 from executor.project.manifest import LeftOut
 from executor.project.operations import MOVED_ON, Operation, execute, is_as_expected
@@ -24,7 +25,14 @@ def step() -> None:
     """Mark a place between two steps. Tests end the process at each of them."""
 
 
-def apply(plan: Plan, contents: int, journals: Path, *, all_or_nothing: bool) -> Sequence[LeftOut]:
+class Applied(NamedTuple):
+    """Whether anything was applied, and what was not since someone else had changed it."""
+
+    is_done: bool
+    left_out: Sequence[LeftOut]
+
+
+def apply(plan: Plan, contents: int, journals: Path, *, all_or_nothing: bool) -> Applied:
     """Bring the changes of a plan into the project; what someone changed since is left, and told.
 
     With `all_or_nothing` any such conflict leaves everything as it was.
@@ -35,52 +43,66 @@ def apply(plan: Plan, contents: int, journals: Path, *, all_or_nothing: bool) ->
     token = secrets.token_hex(8)
     arrangement = arrange(plan, token)
     if not arrangement.operations:
-        return ()
+        return Applied(True, ())
     journal = Journal(journals / f"{token}.jsonl")
     top = os.open(plan.project, FOLDER_FLAGS)
     try:
         with Tree(top) as project:
-            return _apply(arrangement, plan, project, contents, journal, all_or_nothing)
+            applying = _Applying(arrangement.operations, project, journal)
+            with Tree(contents) as source:
+                preparing = _Preparing(plan, project, source)
+                conflicts = applying.prepare(
+                    lambda: preparing.prepare(arrangement.preparations), all_or_nothing
+                )
+            if conflicts and all_or_nothing:
+                return Applied(False, conflicts)
+            left_out = _complete(applying.operations, applying.skipped, project, journal)
+            return Applied(True, [*conflicts, *left_out])
     finally:
         os.close(top)
 
 
-def _apply(
-    arrangement: Arrangement,
-    plan: Plan,
-    project: Tree,
-    contents: int,
-    journal: Journal,
-    all_or_nothing: bool,
-) -> Sequence[LeftOut]:
-    operations = arrangement.operations
-    try:
-        journal.begin(operations)
-        step()
-        with Tree(contents) as source:
-            _Preparing(plan, project, source).prepare(arrangement.preparations)
-        conflicts, skipped = _look_again(operations, project)
-        if conflicts and all_or_nothing:
-            _take_back(operations, project)
-            journal.end()
-            return conflicts
-        step()
-        journal.ready(skipped)
-    except OSError as error:
-        _take_back(operations, project)
-        with contextlib.suppress(OSError):
-            journal.end()
-        raise _cannot_write(plan.project, error) from error
-    return [*conflicts, *_complete(operations, skipped, project, journal)]
+class _Applying:
+    """Steps that are taken back until all of them are prepared, and completed from then on."""
+
+    def __init__(self, operations: Sequence[Operation], project: Tree, journal: Journal) -> None:
+        self.operations = operations
+        self.project = project
+        self.journal = journal
+        self.skipped: frozenset[int] = frozenset()
+
+    def prepare(self, write: Callable[[], None], all_or_nothing: bool) -> Sequence[LeftOut]:
+        """Write contents; the conflicts that came meanwhile, for which all may be taken back.
+
+        Raises:
+            CommitError: the project can't be written. What was prepared is taken back.
+        """
+        try:
+            self.journal.begin(self.operations)
+            step()
+            write()
+            conflicts, self.skipped = _look_again(self.operations, self.project)
+            if conflicts and all_or_nothing:
+                _take_back(self.operations, self.project)
+                self.journal.end()
+            else:
+                step()
+                self.journal.ready(self.skipped)
+        except OSError as error:
+            _take_back(self.operations, self.project)
+            with contextlib.suppress(OSError):
+                self.journal.end()
+            raise _cannot_write(error) from error
+        return conflicts
 
 
-def _cannot_write(project: Path, error: OSError) -> CommitError:
+def _cannot_write(error: OSError) -> CommitError:
     if isinstance(error, CommitError):
         return error
     why = os.strerror(error.errno) if error.errno else str(error)
     return CommitError(
         f"the project can't be written ({why}); nothing of the run's changes is applied",
-        f"see to the room and the permissions in {project}, and run it again",
+        "see to the room and the permissions in the project's folder, and run it again",
     )
 
 
@@ -140,9 +162,10 @@ def _look_again(
         if each.expected is not None or each.kind != "attributes"
         if not is_as_expected(project.info(each.path), each.expected)
     }
-    units = {operations[at].unit for at in changed} - {0}
-    skipped = changed | {at for at, each in enumerate(operations) if each.unit in units}
-    conflicts = [LeftOut(operations[at].path, MOVED_ON, "conflict") for at in sorted(changed)]
+    # What belongs to a repository's own folder bears its number, its working tree the opposite.
+    units = {operations[at].unit for at in changed if operations[at].unit > 0}
+    skipped = changed | {at for at, each in enumerate(operations) if abs(each.unit) in units}
+    conflicts = [LeftOut(operations[at].path, MOVED_ON, "conflict") for at in sorted(skipped)]
     return conflicts, frozenset(skipped)
 
 

@@ -106,7 +106,7 @@ class _Arranging:
     def _keep_times_of_folders(self) -> None:
         """Have folders whose entries change show the times that the view's had."""
         for path in self.touched - {each.path for each in self.deletions}:
-            was = self.plan.states.get(path)
+            was = self.plan.states.get(path) if self.plan.top_mtime_ns >= 0 else None
             mtime_ns = was.mtime_ns if was else self.plan.top_mtime_ns if not path else -1
             if path not in self.attributes and mtime_ns >= 0:
                 self.attributes[path] = Operation("attributes", path, "folder", mtime_ns=mtime_ns)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from executor.project.apply import apply
+from executor.project.decision import find_renames
 from executor.project.judging import NameJudge
 from executor.project.manifest import Change, ChangeSet, LeftOut
-from executor.project.outcome import Commit, CommitError
+from executor.project.outcome import Commit, CommitError, told
 from executor.project.plan import Plan
 from executor.project.planning import Rules, plan
+from executor.project.record import is_below
 from executor.project.store import Store
 
 __all__ = ["Change", "Commit", "CommitError", "LeftOut", "commit"]
@@ -37,21 +38,18 @@ def commit(  # noqa: PLR0913 - all of it is what one run says of itself
         return Commit((), changes.refused, "")
     with store.committing(changes.record.project):
         if stage:
-            name = store.keep(changes, changes.changes, (), label, staged=True)
+            name = store.keep(changes, changes.changes, changes.refused, label, staged=True)
             return Commit((), changes.refused, name)
-        return _commit(changes, plan(changes, Rules(names, shown)), store, label)
+        ours = store.ours(changes.record.project)
+        return _commit(changes, plan(changes, Rules(names, shown), ours), store, label)
 
 
 def _commit(changes: ChangeSet, planned: Plan, store: Store, label: str) -> Commit:
     """Keep what waits, then apply the rest; what came between is kept, too."""
     name = _keep(changes, planned.kept, planned.left_out, store, label)
     try:
-        late = apply(
-            planned,
-            changes.contents,
-            store.journals(planned.project),
-            all_or_nothing=False,
-        )
+        pairs = find_renames(changes, planned)
+        _, late = store.bring_in(changes, planned, all_or_nothing=False)
     except BaseException:
         if name:
             store.drop(name)
@@ -59,12 +57,12 @@ def _commit(changes: ChangeSet, planned: Plan, store: Store, label: str) -> Comm
     left_out = (*planned.left_out, *late)
     missed = {left.path for left in late}
     if any(left.kind == "conflict" for left in late):
-        waiting = (*planned.kept, *(c for c in planned.changes if c.path in missed))
+        waiting = (*planned.kept, *(c for c in planned.changes if is_below(c.path, missed)))
         name, earlier = _keep(changes, waiting, left_out, store, label), name
         if earlier:
             store.drop(earlier)
-    applied = tuple(change for change in planned.changes if change.path not in missed)
-    return Commit(told(applied), left_out, name)
+    applied = tuple(each for each in planned.changes if not is_below(each.path, missed))
+    return Commit(told(applied, pairs), left_out, name)
 
 
 def _keep(
@@ -76,13 +74,3 @@ def _keep(
 ) -> str:
     """The id of what is kept, empty where nothing is."""
     return store.keep(changes, kept, left_out, label, staged=False) if kept else ""
-
-
-def told(applied: Sequence[Change]) -> tuple[Change, ...]:
-    """Changes that say something: not the times of folders whose entries changed."""
-    touched = {change.path.rpartition("/")[0] for change in applied}
-    return tuple(
-        change
-        for change in applied
-        if not (change.kind == "folder" and change.change == "times" and change.path in touched)
-    )

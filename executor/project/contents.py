@@ -58,3 +58,21 @@ def digest(tree: Tree, path: str, kind: str = "sha256", preamble: bytes = b"") -
         return made.hexdigest()
     finally:
         os.close(descriptor)
+
+
+def read_some(tree: Tree, path: str, bytes_max: int) -> bytes | None:
+    """All of a small regular file; nothing where none is; None of what is larger, or no file."""
+    if tree.info(path) is None:
+        return b""
+    try:
+        descriptor = tree.open(path)
+    except OSError:
+        return None
+    try:
+        info = os.fstat(descriptor)
+        if not stat.S_ISREG(info.st_mode) or info.st_size > bytes_max:
+            return None
+        data = _read_exactly(descriptor, bytes_max + 1)
+        return data if len(data) <= bytes_max else None
+    finally:
+        os.close(descriptor)

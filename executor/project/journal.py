@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from executor.project.operations import Operation, unpacked
 
@@ -70,7 +71,7 @@ class Journal:
             operations.append(unpacked(line))
         return Entry(tuple(operations), frozenset(), False)
 
-    def _lines(self) -> Iterator[Sequence[object] | dict[str, list[int]]]:
+    def _lines(self) -> Iterator[list[Any] | dict[str, list[int]]]:
         with open(self.path, encoding="ascii") as file:
             for line in file:
                 if not line.endswith("\n"):

@@ -9,9 +9,12 @@ class Row(Protocol):
     """One row: `verdict` is a text enumeration of never and held; `obeyed_by` says by what."""
 
     @property
-    def verdict(self) -> str: ...
+    def verdict(self) -> str:
+        """Never, or held."""
+
     @property
-    def obeyed_by(self) -> str: ...
+    def obeyed_by(self) -> str:
+        """What obeys the name, and when."""
 
 
 class NameJudge(Protocol):
@@ -20,5 +23,8 @@ class NameJudge(Protocol):
     def judge(self, path: str) -> Row | None:
         """The row of a path in the project, if any."""
 
-    def judge_control(self, path: str) -> Row | None:
-        """The row of a path that controls a repository: hooks, configuration and the like."""
+    def judge_link(self, path: str) -> Row | None:
+        """The row of a path that is a symbolic link, or of what is obeyed through it."""
+
+    def judge_control(self, path: str, folder: str = ".git") -> Row | None:
+        """The row of a path inside a repository's own folder, which is of `folder`'s kind."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from executor.project.tree import Tree, split
 from executor.project.walking import FOLDER_FLAGS
 from executor.project.writing import Owner, Writer
 
-MANIFEST, CONTENTS = "manifest.json", "contents"
+MANIFEST, CONTENTS, BASES = "manifest.json", "contents", "bases"
+BASE_BYTES_MAX = 1 << 20  # of what lines can be merged with
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,46 +42,71 @@ def write(folder: Path, kept: Kept, contents: int) -> None:
     Raises:
         OSError: the store can't be written, or a content not be read.
     """
-    os.makedirs(folder / CONTENTS, mode=0o700)
-    project = os.open(kept.project, FOLDER_FLAGS)
-    target = os.open(folder / CONTENTS, FOLDER_FLAGS)
+    with (
+        _opened(folder / CONTENTS) as copies,
+        _opened(folder / BASES) as bases,
+        _opened(kept.project, is_new=False) as project,
+    ):
+        copying = _Copying(Tree(contents), copies, bases, project)
+        changes = tuple(copying.copy(change) for change in kept.changes)
+        copying.source.forget()
+    write_manifest(folder, replace(kept, changes=changes))
+
+
+def write_manifest(folder: Path, kept: Kept) -> None:
+    """Write, or replace, what says which changes a set has.
+
+    Raises:
+        OSError: the store can't be written.
+    """
+    new = folder / f".{MANIFEST}"
+    new.write_text(json.dumps(_packed(kept)), encoding="ascii")
+    new.replace(folder / MANIFEST)
+
+
+@contextmanager
+def _opened(folder: Path, *, is_new: bool = True) -> Iterator[Tree]:
+    if is_new:
+        os.makedirs(folder, mode=0o700)
+    descriptor = os.open(folder, FOLDER_FLAGS)
     try:
-        with Tree(contents) as source, Tree(target) as copies, Tree(project) as present:
-            changes = _Copying(source, copies, present).copy(kept.changes)
+        with Tree(descriptor) as tree:
+            yield tree
     finally:
-        os.close(project)
-        os.close(target)
-    manifest = _packed(replace(kept, changes=tuple(changes)))
-    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="ascii")
+        os.close(descriptor)
 
 
 class _Copying:
     """Copies contents, and takes the digests by which a person's later decision is held true."""
 
-    def __init__(self, source: Tree, copies: Tree, project: Tree) -> None:
+    def __init__(self, source: Tree, copies: Tree, bases: Tree, project: Tree) -> None:
         self.source = source
         self.copies = copies
+        self.bases = bases
         self.project = project
         self.writer = Writer()
         self.owner = Owner(os.geteuid(), os.getegid())
-        self.made: set[str] = {""}
+        self.made = {id(copies): {""}, id(bases): {""}}
 
-    def copy(self, changes: Iterable[Change]) -> Sequence[Change]:
-        return [self._copy(change) for change in changes]
-
-    def _copy(self, change: Change) -> Change:
+    def copy(self, change: Change) -> Change:
+        """Copy one change's content; the change with the digests of both sides."""
         before = self._digest_before(change)
         if change.kind != "file" or change.change == "deleted":
             return replace(change, before_sha256=before)
+        self._copy(self.source, self.copies, change)
+        if before and change.change == "modified" and _size_before(change) <= BASE_BYTES_MAX:
+            self._copy(self.project, self.bases, change)
+        return replace(change, sha256=digest(self.copies, change.path), before_sha256=before)
+
+    def _copy(self, source: Tree, target: Tree, change: Change) -> None:
         folder, name = split(change.path)
-        self._make(folder)
-        source = self.source.open(change.path)
+        self._make(target, folder)
+        opened = source.open(change.path)
         try:
             plain = replace(change, mode=0o600, xattrs=())
-            self.writer.file(source, self.copies.folder(folder), name, plain, self.owner)
+            self.writer.file(opened, target.folder(folder), name, plain, self.owner)
         finally:
-            os.close(source)
-        return replace(change, sha256=digest(self.copies, change.path), before_sha256=before)
+            os.close(opened)
 
     def _digest_before(self, change: Change) -> str:
         """That of the project's file, if it is still as it was."""
@@ -91,15 +118,19 @@ class _Copying:
         except OSError:  # no regular file
             return ""
 
-    def _make(self, folder: str) -> None:
-        missing = []
-        while folder not in self.made:
+    def _make(self, target: Tree, folder: str) -> None:
+        made, missing = self.made[id(target)], []
+        while folder not in made:
             missing.append(folder)
             folder, _ = split(folder)
         for path in reversed(missing):
             beside, name = split(path)
-            os.mkdir(name, 0o700, dir_fd=self.copies.folder(beside))
-            self.made.add(path)
+            os.mkdir(name, 0o700, dir_fd=target.folder(beside))
+            made.add(path)
+
+
+def _size_before(change: Change) -> int:
+    return change.before.size if change.before else 0
 
 
 def read(folder: Path) -> Kept:

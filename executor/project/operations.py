@@ -32,7 +32,7 @@ class Operation:
     mode: int = -1  # of attributes; -1: as it is
     mtime_ns: int = -1
     xattrs: Attributes | None = None
-    unit: int = 0  # of the repository that it belongs to, with all of its steps or none
+    unit: int = 0  # of the repository whose folder this is in; below 0: in its working tree
 
     def packed(self) -> list[Any]:
         """As JSON takes it."""

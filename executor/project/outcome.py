@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from executor.project.manifest import Change, LeftOut
+from executor.project.renames import named
 
 
 class CommitError(OSError):
-    """Nothing was brought in: the project can't be written, or it is too much; `hint` says what helps."""
+    """Nothing was brought in: the project can't be written, or it is too much.
+
+    `hint` says what helps.
+    """
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -26,3 +31,13 @@ class Commit:
     changed: tuple[Change, ...]
     left_out: tuple[LeftOut, ...]
     id: str
+
+
+def told(applied: Sequence[Change], pairs: Mapping[str, str]) -> tuple[Change, ...]:
+    """Changes that say something: renames as such, not times of folders whose entries changed."""
+    touched = {change.path.rpartition("/")[0] for change in applied}
+    return tuple(
+        change
+        for change in named(applied, pairs)
+        if not (change.kind == "folder" and change.change == "times" and change.path in touched)
+    )

@@ -24,7 +24,8 @@ class Plan:
     changes: tuple[Change, ...]
     present: Mapping[str, os.stat_result | None]
     states: Mapping[str, State]
-    top_mtime_ns: int = -1  # what the project's own folder is to have if its entries change
+    # What the project's own folder is to have if its entries change; -1: folders get new times.
+    top_mtime_ns: int = -1
     left_out: tuple[LeftOut, ...] = ()
     kept: tuple[Change, ...] = ()
     units: Mapping[str, int] = field(default_factory=dict)

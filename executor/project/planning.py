@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from executor.project.contents import same_content
+from executor.project.blobs import Blobs, Ours
+from executor.project.contents import digest, same_content
 from executor.project.judging import NameJudge, Row
 from executor.project.links import Links
 from executor.project.manifest import Change, ChangeSet, LeftOut
 from executor.project.plan import Plan
-from executor.project.record import state_of
+from executor.project.record import State, state_of
 from executor.project.tree import Tree, split
+from executor.project.units import Unit, Units
 from executor.project.walking import FOLDER_FLAGS, walk
 
 SPECIAL_BITS = 0o7000
+DECIDED_WITH = ("held", "conflict")  # told with the repository, where all of it waits
 Present = dict[str, os.stat_result | None]
-
-
-def none_was_there(change: Change) -> bool:
-    """Say of no content that the project's repositories had it before."""
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,6 @@ class Rules:
     names: NameJudge
     shown: Sequence[str] = ()
     consent: Consent | None = None
-    was_there: Callable[[Change], bool] = none_was_there
 
 
 @dataclass(slots=True)
@@ -51,6 +48,8 @@ class Planning:
     rules: Rules
     contents: Tree
     project: Tree
+    blobs: Blobs
+    units: Units
     present: Present = field(default_factory=dict)
     left: dict[str, LeftOut | None] = field(default_factory=dict)  # None: with its folder
     done: set[str] = field(default_factory=set)  # as the run left it already
@@ -63,6 +62,7 @@ class Planning:
         for change in self.changes.changes:
             self._decide(change, links)
         self._leave_replaced_folders()
+        self._leave_unfinished_repositories()
         self._leave_hollow_folders()
         return self._result()
 
@@ -71,7 +71,7 @@ class Planning:
         applied = tuple(
             c for c in all_changes if c.path not in self.left and c.path not in self.done
         )
-        told = tuple(left for left in self.left.values() if left is not None)
+        told = dict.fromkeys(left for left in self.left.values() if left is not None)
         waits = tuple(c for c in all_changes if c.path in self.left and self._may_wait(c))
         record = self.changes.record
         top = os.fstat(self.changes.contents).st_mtime_ns
@@ -80,10 +80,28 @@ class Planning:
             applied,
             {change.path: self.present[change.path] for change in applied},
             record.states,
-            top,
+            -1 if self.rules.consent else top,
             (*self.changes.refused, *told),
             waits,
+            self._unit_numbers(applied),
+            self._phases(applied),
         )
+
+    def _unit_numbers(self, applied: Sequence[Change]) -> dict[str, int]:
+        """Of what belongs to a repository's own folder, and the opposite of its working tree's."""
+        tops = {unit.top: -unit.number for unit in self.units.units.values()}
+        numbers = {}
+        for path in (change.path for change in applied) if tops else ():
+            unit = self.units.of(path)
+            folder = path
+            while unit is None and folder and folder not in tops:
+                folder, _ = split(folder)
+            numbers[path] = unit.number if unit else tops.get(folder, 0)
+        return numbers
+
+    def _phases(self, applied: Sequence[Change]) -> dict[str, int]:
+        found = ((change.path, self.units.of(change.path)) for change in applied)
+        return {path: unit.rules.phase(unit.inside(path)) for path, unit in found if unit}
 
     def _may_wait(self, change: Change) -> bool:
         """Whether a person may still decide on it."""
@@ -112,9 +130,13 @@ class Planning:
         if self.left.get(folder, self) is None or self._is_left_folder(folder):
             self.left[path] = None
             return
+        unit = self.units.of(path)
+        if unit is not None and self.units.is_litter(unit, change):
+            self.done.add(path)
+            return
         left = (
             self._why_unseen(change)
-            or self._why_by_name(change)
+            or (self._why_in_unit(change, unit) if unit else self._why_by_name(change))
             or self._why_by_link(change, links)
             or self._why_conflict(change, info)
         )
@@ -143,8 +165,16 @@ class Planning:
             self._hidden[path] = known
         return known
 
+    def _why_in_unit(self, change: Change, unit: Unit) -> LeftOut | None:
+        consent = self.rules.consent
+        if consent is not None and change.path in consent.exactly:
+            return None
+        return self.units.judge(unit, change, consents=consent is not None)
+
     def _why_by_name(self, change: Change) -> LeftOut | None:
-        row = self.rules.names.judge(change.path)
+        names = self.rules.names
+        judge = names.judge_link if change.kind == "link" else names.judge
+        row = judge(change.path)
         if row is None or change.change == "times":
             return None
         return self.by_row(change, row)
@@ -159,7 +189,7 @@ class Planning:
             return LeftOut(change.path, f"{row.obeyed_by} obeys it", kind)
         if change.kind == "folder":  # what is in it is asked about
             return None
-        if change.change != "deleted" and self.rules.was_there(change):
+        if change.change != "deleted" and self.blobs.had(change):
             return None
         return LeftOut(change.path, f"{row.obeyed_by} obeys it", "held")
 
@@ -200,12 +230,13 @@ class Planning:
 
     def _modification_conflict(self, change: Change, info: os.stat_result | None) -> str:
         before = change.before
-        if change.kind == "folder" and change.change == "times" and not _is_folder(info):
+        is_same = info is not None and self._is_as_before(change, info)
+        if change.change == "times" and not is_same:  # a time that says nothing any more
             self.done.add(change.path)
             return ""
         if info is None:
             return "the run changed it; it was deleted meanwhile"
-        if self._is_as_before(change, info):
+        if is_same:
             if before is not None and stat.S_ISDIR(before.mode) and change.kind != "folder":
                 return self._replacement_conflict(change)
             return ""
@@ -231,7 +262,18 @@ class Planning:
         if stat.S_ISDIR(before.mode):
             is_mode_changed = change.change == "mode" and info.st_mode != before.mode
             return _is_folder(info) and not is_mode_changed
-        return state_of(info) == before
+        if state_of(info) == before:
+            return True
+        return bool(change.before_sha256) and self._has_content_before(change, info, before)
+
+    def _has_content_before(self, change: Change, info: os.stat_result, before: State) -> bool:
+        """Whether what was kept for a person still is what he decides on."""
+        if info.st_mode != before.mode or info.st_size != before.size:
+            return False
+        try:
+            return digest(self.project, change.path) == change.before_sha256
+        except OSError:
+            return False
 
     def _is_as_left(self, change: Change, info: os.stat_result) -> bool:
         """Whether someone else brought about what the run did."""
@@ -270,6 +312,33 @@ class Planning:
             elif replaced in self.left and change.path.startswith(f"{replaced}/"):
                 self.left.setdefault(change.path, None)
 
+    def _leave_unfinished_repositories(self) -> None:
+        """Leave whole repositories, working trees too, of which a part can't be committed."""
+        for unit in self.units.units.values():
+            why = self._why_not_whole(unit)
+            if not why:
+                continue
+            prefix = f"{unit.top}/" if unit.top else ""
+            for change in self.changes.changes:
+                left = self.left.get(change.path)
+                if change.path.startswith(prefix) and (left is None or left.kind in DECIDED_WITH):
+                    self.left[change.path] = None
+            self.left[unit.control] = LeftOut(unit.control, why, "repository")
+
+    def _why_not_whole(self, unit: Unit) -> str:
+        prefix = f"{unit.control}/"
+        for path, left in self.left.items():
+            if left is not None and left.kind == "conflict" and path.startswith(prefix):
+                return f"{path} was changed meanwhile; nothing of this repository is applied"
+        ongoing = "" if self.rules.consent else self.units.why_not_finished(unit)
+        if not ongoing or not unit.existed:
+            return ""
+        return (
+            f"the run left an operation in progress ({ongoing}); nothing of this repository is "
+            f"applied: finish or abort it in the same run ({unit.rules.ending}), or apply with "
+            "`context-mode changes apply ID`"
+        )
+
     def _stays_below(self, path: str) -> bool:
         return any(each.startswith(f"{path}/") for each in self.left)
 
@@ -290,16 +359,18 @@ def _makes_folder(change: Change, info: os.stat_result | None) -> bool:
     return change.kind == "folder" and change.change != "deleted" and not _is_folder(info)
 
 
-def plan(changes: ChangeSet, rules: Rules) -> Plan:
-    """Decide on every change.
+def plan(changes: ChangeSet, rules: Rules, ours: Ours) -> Plan:
+    """Decide on every change; `ours` are objects that earlier runs brought in.
 
     Raises:
         OSError: the project or the contents can't be read.
     """
     top = os.open(changes.record.project, FOLDER_FLAGS)
     try:
-        with Tree(changes.contents) as contents, Tree(top) as project:
-            return Planning(changes, rules, contents, project).plan()
+        with Tree(changes.contents) as contents, Tree(top) as project, Tree(top) as packs:
+            blobs = Blobs(changes.record, packs, contents, ours)
+            units = Units(changes.record, changes.changes, rules.names)
+            return Planning(changes, rules, contents, project, blobs, units).plan()
     finally:
         os.close(top)
 

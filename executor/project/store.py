@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from executor.project import apply, keeping
+from executor.project import diff, keeping
+from executor.project.apply import Applied, apply, recover
+from executor.project.blobs import Ours, brought_in
+from executor.project.decision import (
+    Decision,
+    as_change_set,
+    find_renames,
+    merged,
+    prevents,
+    selected,
+)
+from executor.project.judging import NameJudge
 from executor.project.keeping import Kept
 from executor.project.locking import key_of, locked
 from executor.project.manifest import Change, ChangeSet, LeftOut
-from executor.project.outcome import CommitError
+from executor.project.outcome import Commit, CommitError, told
+from executor.project.plan import Plan
+from executor.project.planning import plan
+from executor.project.record import is_below
+from executor.project.tree import Tree
+from executor.project.walking import FOLDER_FLAGS
 from executor.removal import remove
 
 AGE_S_MAX = 7 * 24 * 3600
@@ -51,6 +69,10 @@ class Store:
         """The folder of the journals of a project's commits."""
         return self.folder / "journals" / key_of(project)
 
+    def ours(self, project: Path) -> Ours:
+        """The names of git objects that runs brought into a project."""
+        return Ours(self.folder / "objects" / key_of(project))
+
     @contextmanager
     def committing(self, project: Path) -> Iterator[None]:
         """Be the only one that commits to a project, after those that died were seen to.
@@ -60,7 +82,7 @@ class Store:
         """
         try:
             with locked(self.folder / "locks" / key_of(project)):
-                apply.recover(project, self.journals(project))
+                recover(project, self.journals(project))
                 yield
         except CommitError:
             raise
@@ -70,6 +92,22 @@ class Store:
                 f"changes can't be committed ({why}); nothing of them is applied",
                 f"see to the room and the permissions in {self.folder} and {project}",
             ) from error
+
+    def bring_in(self, changes: ChangeSet, planned: Plan, *, all_or_nothing: bool) -> Applied:
+        """Apply a plan while committing; what could not be, since someone else changed it.
+
+        Raises:
+            CommitError: the project can't be written. Nothing is applied then.
+        """
+        top = os.open(planned.project, FOLDER_FLAGS)
+        try:
+            with Tree(top) as project, Tree(changes.contents) as contents:
+                new = brought_in(planned.changes, changes.record, project, contents)
+        finally:
+            os.close(top)
+        self.ours(planned.project).add(new)
+        journals = self.journals(planned.project)
+        return apply(planned, changes.contents, journals, all_or_nothing=all_or_nothing)
 
     def keep(
         self,
@@ -126,7 +164,7 @@ class Store:
             raise UnknownChangesError(id, fitting or get_close_matches(id, names) or names[:5])
         return kept
 
-    def _names(self) -> list[str]:
+    def _names(self) -> Sequence[str]:
         try:
             return sorted(name for name in os.listdir(self._sets) if not name.startswith("."))
         except OSError:
@@ -137,6 +175,94 @@ class Store:
             return keeping.read(self._sets / name)
         except (OSError, ValueError, KeyError, TypeError):
             return None
+
+    def diff(self, kept: Kept, path: str | None) -> Iterator[str]:
+        """Lines of a unified diff against the project as it is now, of all or below one path.
+
+        Raises:
+            CommitError: there is nothing at the path.
+            OSError: what was kept can't be read.
+        """
+        contents = os.open(self._sets / kept.id / keeping.CONTENTS, FOLDER_FLAGS)
+        top = os.open(kept.project, FOLDER_FLAGS)
+        try:
+            with Tree(contents) as run, Tree(top) as project:
+                yield from diff.lines(selected(kept, [path] if path else []), project, run)
+        finally:
+            os.close(contents)
+            os.close(top)
+
+    def apply(  # noqa: PLR0913 - as a person may say it
+        self,
+        id: str,  # noqa: A002
+        paths: Sequence[str] = (),
+        *,
+        names: NameJudge,
+        dry_run: bool = False,
+        theirs: Sequence[str] = (),
+        merge: bool = False,
+        shown: Sequence[str] = (),
+    ) -> Commit:
+        """Apply kept changes with a person's consent: all, or some paths and what is below them.
+
+        Held ones are applied; never ones where a path names them exactly. Any conflict applies
+        nothing. `theirs` names conflicting paths to take from the run; `merge` merges lines.
+
+        Raises:
+            UnknownChangesError: there is none of this id.
+            CommitError: the project can't be written, or is busy. Nothing is applied then.
+        """
+        kept = self.get(id)
+        decision = Decision(names, tuple(paths), tuple(theirs), tuple(shown))
+        folder = self._sets / kept.id
+        with self.committing(kept.project), as_change_set(kept, folder, paths) as changes:
+            planned = plan(changes, decision.rules(), self.ours(kept.project))
+            conflicts = prevents(planned)
+            if conflicts and merge:
+                with merged(changes, conflicts, folder) as (both, texts):
+                    accepted = replace(decision, theirs=(*theirs, *texts))
+                    planned = plan(both, accepted.rules(), self.ours(kept.project))
+                    return self._decide(kept, both, planned, dry_run=dry_run)
+            return self._decide(kept, changes, planned, dry_run=dry_run)
+
+    def _decide(self, kept: Kept, changes: ChangeSet, planned: Plan, *, dry_run: bool) -> Commit:
+        if prevents(planned):
+            return Commit((), planned.left_out, kept.id)
+        pairs = find_renames(changes, planned)
+        if dry_run:
+            return Commit(told(planned.changes, pairs), planned.left_out, kept.id)
+        done, late = self.bring_in(changes, planned, all_or_nothing=True)
+        if not done:
+            return Commit((), tuple(late), kept.id)
+        missed = {left.path for left in late}
+        applied = [c for c in planned.changes if not is_below(c.path, missed)]
+        waiting = {c.path for c in planned.kept} | {
+            c.path for c in kept.changes if is_below(c.path, missed)
+        }
+        decided = {c.path for c in changes.changes} - waiting
+        name = self._keep_rest(kept, decided)
+        return Commit(told(applied, pairs), (*planned.left_out, *late), name)
+
+    def _keep_rest(self, kept: Kept, decided: Collection[str]) -> str:
+        """Keep what was not decided on yet; the id, empty where that is nothing."""
+        rest = tuple(each for each in kept.changes if each.path not in decided)
+        if all(each.kind == "folder" and each.change == "times" for each in rest):
+            self._forget(kept.id)
+            return ""
+        left_out = tuple(each for each in kept.left_out if each.path not in decided)
+        changed = replace(kept, changes=rest, left_out=left_out)
+        keeping.write_manifest(self._sets / kept.id, changed)
+        return kept.id
+
+    def expire(self) -> None:
+        """Forget what is older than seven days, and the oldest while all are over 4 GiB."""
+        found = [kept for kept in map(self._read, self._names()) if kept]
+        room = BYTES_MAX
+        for kept in sorted(found, key=lambda each: -each.made):
+            room -= kept.size
+            if time.time() - kept.made > AGE_S_MAX or room < 0:
+                with contextlib.suppress(OSError):
+                    self._forget(kept.id)
 
     def drop(self, id: str) -> None:  # noqa: A002
         """Forget a change set.

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.executor.project.conftest import OLD_NS, fill
-from tests.executor.project.viewing import FakeNames, View, left, python, run, tree
+from tests.executor.project.viewing import View, python, run, tree
 
 STAMP = "os.utime({0!r}, ns=(1, {1}), follow_symlinks=False)\n"
 
@@ -35,16 +33,16 @@ TREES = {
     "a folder's time": "os.utime('docs', ns=(5, 5_000_000_007))",
     "a folder's mode": "os.chmod('docs', 0o700)",
     "a new folder": "os.mkdir('n')",
-    "new folders with files": "os.makedirs('n/m/o'); open('n/m/o/f', 'w').write('f'); open('n/g', 'w')",
+    "new folders with files": "os.makedirs('n/m/o'); open('n/m/o/f', 'w').write('f'); open('n/g', 'w')",  # noqa: E501
     "a new folder's mode": "os.mkdir('n'); open('n/f', 'w'); os.chmod('n', 0o500)",
     "a new folder's time": "os.mkdir('n'); open('n/f', 'w'); os.utime('n', ns=(7, 7_000_000_001))",
     "a deleted empty folder": "os.rmdir('empty')",
     "a deleted tree": "shutil.rmtree('src')",
     "a deleted inner tree": "shutil.rmtree('src/deep')",
     "a tree made anew": "shutil.rmtree('docs'); os.mkdir('docs'); open('docs/new', 'w').write('n')",
-    "an inner tree made anew": "shutil.rmtree('src'); os.makedirs('src/deep'); open('src/deep/y.txt', 'w').write('z')",
+    "an inner tree made anew": "shutil.rmtree('src'); os.makedirs('src/deep'); open('src/deep/y.txt', 'w').write('z')",  # noqa: E501
     "an empty tree made anew": "shutil.rmtree('docs'); os.mkdir('docs')",
-    "a tree made the same": "shutil.copytree('docs', 'd'); shutil.rmtree('docs'); shutil.copytree('d', 'docs'); shutil.rmtree('d')",
+    "a tree made the same": "shutil.copytree('docs', 'd'); shutil.rmtree('docs'); shutil.copytree('d', 'docs'); shutil.rmtree('d')",  # noqa: E501
     "file to folder": "os.unlink('a.txt'); os.mkdir('a.txt'); open('a.txt/f', 'w').write('f')",
     "file to deep folder": "os.unlink('a.txt'); os.makedirs('a.txt/b/c')",
     "folder to file": "shutil.rmtree('src'); open('src', 'w').write('s')",
@@ -59,7 +57,7 @@ TREES = {
     "a dangling link": "os.symlink('nowhere', 'l')",
     "a link to above, inside": "os.symlink('../../a.txt', 'src/deep/l')",
     "written through a link": "open('link', 'w').write('through')",
-    "new hard links": "open('n', 'w').write('n'); os.link('n', 'm'); os.mkdir('d'); os.link('n', 'd/o')",
+    "new hard links": "open('n', 'w').write('n'); os.link('n', 'm'); os.mkdir('d'); os.link('n', 'd/o')",  # noqa: E501
     "a hard link to an old file": "os.link('a.txt', 'same')",
     "a hard link in a new folder to an old file": "os.mkdir('d'); os.link('b.txt', 'd/same')",
     "a hard link to a changed file": "open('a.txt', 'w').write('c'); os.link('a.txt', 'same')",
@@ -67,7 +65,7 @@ TREES = {
     "both hard links deleted": "os.unlink('hard1'); os.unlink('hard2')",
     "a renamed file": "os.rename('a.txt', 'c.txt')",
     "a file renamed into another folder": "os.rename('a.txt', 'docs/a.txt')",
-    "two files exchanged": "os.rename('a.txt', 't'); os.rename('b.txt', 'a.txt'); os.rename('t', 'b.txt')",
+    "two files exchanged": "os.rename('a.txt', 't'); os.rename('b.txt', 'a.txt'); os.rename('t', 'b.txt')",  # noqa: E501
     "a moved folder": "shutil.move('docs', 'papers')",
     "a folder moved into another": "shutil.move('docs', 'src/papers')",
     "attributes of a new file": "open('n', 'w'); os.setxattr('n', 'user.tag', b'n')",
@@ -78,10 +76,10 @@ TREES = {
     "a sparse file": "f = open('n', 'wb'); f.seek(5 << 20); f.write(b'end'); f.close()",
     "a large file": "open('n', 'wb').write(bytes(range(256)) * 12000)",
     "many files": "os.mkdir('n'); [open(f'n/{i}', 'w').write(str(i)) for i in range(300)]",
-    "odd names": "[open(n, 'w').write('x') for n in (b'\\xff\\xfe', 'a\\nb', '\\x1b[31m', ' ', '-rf', 'x' * 255, '\\u2028', '\"', \"'\")]",
+    "odd names": "[open(n, 'w').write('x') for n in (b'\\xff\\xfe', 'a\\nb', '\\x1b[31m', ' ', '-rf', 'x' * 255, '\\u2028', '\"', \"'\")]",  # noqa: E501
     "an odd folder": "os.makedirs(b'\\xff\\n/x'); open(b'\\xff\\n/x/\\x01', 'w').write('x')",
     "a deep tree": "d = '/'.join('d' * 100); os.makedirs(d); open(d + '/f', 'w').write('f')",
-    "much at once": "shutil.rmtree('src/deep'); open('src/new.c', 'w').write('n'); os.unlink('b.txt'); os.chmod('run.sh', 0o700); os.symlink('new.c', 'src/l')",
+    "much at once": "shutil.rmtree('src/deep'); open('src/new.c', 'w').write('n'); os.unlink('b.txt'); os.chmod('run.sh', 0o700); os.symlink('new.c', 'src/l')",  # noqa: E501
 }  # fmt: skip
 
 
@@ -94,7 +92,7 @@ def test_a_commit_leaves_what_a_run_in_the_project_leaves(any_view: View, tmp_pa
     code += (
         "\nfor d, ds, fs in os.walk('.', topdown=False):"
         f"\n  for p in [d + '/' + n for n in ds + fs] :\n    i = os.lstat(p)"
-        f"\n    if i.st_mtime_ns > {OLD_NS}: os.utime(p, ns=(8, 8_000_000_009), follow_symlinks=False)"
+        f"\n    if i.st_mtime_ns > {OLD_NS}: os.utime(p, ns=(8, 8_000_000_009), follow_symlinks=False)"  # noqa: E501
     )
     run(live, *python(code))
     any_view.run(*python(code))

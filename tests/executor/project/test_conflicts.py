@@ -8,10 +8,10 @@ from tests.executor.project.viewing import FakeNames, View, left, python, run, t
 
 # What the run does, what the host does meanwhile, and the paths that conflict.
 CONFLICTS = {
-    "both changed it": ("open('a.txt', 'w').write('run')", "open('a.txt', 'w').write('host')", "a.txt"),
+    "both changed it": ("open('a.txt', 'w').write('run')", "open('a.txt', 'w').write('host')", "a.txt"),  # noqa: E501
     "in place, same size and time": (
         "open('a.txt', 'w').write('run')",
-        "i = os.stat('a.txt'); open('a.txt', 'w').write('A\\n'); os.utime('a.txt', ns=(i.st_atime_ns, i.st_mtime_ns))",
+        "i = os.stat('a.txt'); open('a.txt', 'w').write('A\\n'); os.utime('a.txt', ns=(i.st_atime_ns, i.st_mtime_ns))",  # noqa: E501
         "a.txt",
     ),
     "changed and deleted": ("open('a.txt', 'w').write('run')", "os.unlink('a.txt')", "a.txt"),
@@ -19,15 +19,15 @@ CONFLICTS = {
     "both created it": ("open('n', 'w').write('run')", "open('n', 'w').write('host')", "n"),
     "created, and a folder came": ("open('n', 'w').write('run')", "os.mkdir('n')", "n"),
     "a folder created, and a file came": ("os.mkdir('n'); open('n/f', 'w')", "open('n', 'w')", "n"),
-    "a folder created, and a link came": ("os.mkdir('n'); open('n/f', 'w')", "os.symlink('/tmp', 'n')", "n"),
+    "a folder created, and a link came": ("os.mkdir('n'); open('n/f', 'w')", "os.symlink('/tmp', 'n')", "n"),  # noqa: E501
     "its folder went": ("open('docs/n', 'w')", "shutil.rmtree('docs')", "docs/n"),
     "its folder became a link": (
         "open('docs/one.md', 'w').write('run')",
         "shutil.move('docs', '../moved'); os.symlink('../moved', 'docs')",
         "docs/one.md",
     ),
-    "changed and made a folder": ("open('a.txt', 'w').write('r')", "os.unlink('a.txt'); os.mkdir('a.txt')", "a.txt"),
-    "mode of what was changed": ("os.chmod('a.txt', 0o600)", "open('a.txt', 'a').write('h')", "a.txt"),
+    "changed and made a folder": ("open('a.txt', 'w').write('r')", "os.unlink('a.txt'); os.mkdir('a.txt')", "a.txt"),  # noqa: E501
+    "mode of what was changed": ("os.chmod('a.txt', 0o600)", "open('a.txt', 'a').write('h')", "a.txt"),  # noqa: E501
     "both modes": ("os.chmod('a.txt', 0o600)", "os.chmod('a.txt', 0o640)", "a.txt"),
     "a folder replaced into which something came": (
         "shutil.rmtree('docs'); open('docs', 'w').write('f')",
@@ -39,7 +39,7 @@ CONFLICTS = {
         "open('docs/one.md', 'w').write('host')",
         "docs/one.md",
     ),
-    "two targets": ("os.unlink('link'); os.symlink('b.txt', 'link')", "os.unlink('link'); os.symlink('run.sh', 'link')", "link"),
+    "two targets": ("os.unlink('link'); os.symlink('b.txt', 'link')", "os.unlink('link'); os.symlink('run.sh', 'link')", "link"),  # noqa: E501
 }  # fmt: skip
 
 
@@ -106,7 +106,7 @@ def test_a_deletion_keeps_what_is_never_committed_and_what_the_view_hid(project,
 
 NAMED = {
     "a new never file": ("open('.envrc', 'w').write('x')", {".envrc": "never"}),
-    "a new never folder": ("os.makedirs('d/.vscode'); open('d/.vscode/tasks.json', 'w')", {"d/.vscode": "never"}),
+    "a new never folder": ("os.makedirs('d/.vscode'); open('d/.vscode/tasks.json', 'w')", {"d/.vscode": "never"}),  # noqa: E501
     "a changed held file": ("open('AGENTS.md', 'w').write('obey')", {"AGENTS.md": "held"}),
     "a new held file": ("os.mkdir('d'); open('d/.npmrc', 'w').write('x')", {"d/.npmrc": "held"}),
     "a never link": ("os.symlink('a.txt', '.envrc')", {".envrc": "never"}),

@@ -42,7 +42,10 @@ class FakeNames:
             return Row("never", "a tool")
         return Row("held", "an agent") if parts[-1] in self.held else None
 
-    def judge_control(self, path: str) -> Row | None:
+    def judge_link(self, path: str) -> Row | None:
+        return self.judge(path)
+
+    def judge_control(self, path: str, folder: str = ".git") -> Row | None:
         return None
 
 

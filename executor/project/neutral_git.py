@@ -1,0 +1,70 @@
+"""git as a tool for two or three files, away from every repository and configuration."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+SECONDS_MAX = 20.0
+_PATH = "/usr/local/bin:/usr/bin:/bin"
+_ENVIRONMENT = {
+    "PATH": _PATH,
+    "HOME": "/nonexistent",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+
+
+def with_files(
+    files: Mapping[str, bytes], *arguments: str, successes: tuple[int, ...]
+) -> bytes | None:
+    """What git prints of files in a folder of their own; None if it can't, or not in time."""
+    git = shutil.which("git", path=_PATH)
+    if git is None:
+        return None
+    with tempfile.TemporaryDirectory(prefix="ctxmode-git-") as folder:
+        for name, content in files.items():
+            (Path(folder) / name).write_bytes(content)
+        try:
+            outcome = subprocess.run(
+                [git, "-c", "core.hooksPath=/dev/null", *arguments],
+                cwd=folder,
+                env={**_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": str(Path(folder).parent)},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=SECONDS_MAX,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+    return outcome.stdout if outcome.returncode in successes else None
+
+
+def diff(before: bytes, after: bytes) -> list[str] | None:
+    """The hunks of a unified diff; None if there is no telling."""
+    said = with_files(
+        {"before": before, "after": after},
+        *("diff", "--no-index", "--no-color", "--no-ext-diff", "--no-textconv", "--text"),
+        *("--", "before", "after"),
+        successes=(0, 1),
+    )
+    if said is None:
+        return None
+    lines = said.decode("utf-8", "surrogateescape").split("\n")
+    starts = [at for at, line in enumerate(lines) if line.startswith("@@")]
+    return lines[starts[0] :][:-1] if starts else []
+
+
+def merge(ours: bytes, base: bytes, theirs: bytes) -> bytes | None:
+    """Both sides' changes to one text; None where they touch the same lines."""
+    return with_files(
+        {"ours": ours, "base": base, "theirs": theirs},
+        *("merge-file", "-p", "--", "ours", "base", "theirs"),
+        successes=(0,),
+    )

@@ -1,0 +1,218 @@
+"""What is kept for a person: shown, applied as he decides, or forgotten."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from executor.project import keeping, store
+from executor.project.commit import CommitError
+from executor.project.store import UnknownChangesError
+from tests.executor.project.conftest import fill
+from tests.executor.project.test_commit import TREES
+from tests.executor.project.viewing import FakeNames, View, left, python, run, tree
+
+NAMES = FakeNames()
+
+
+def stage(view: View, code: str) -> str:
+    view.run(*python(code))
+    outcome = view.commit(stage=True)
+    assert outcome.changed == ()
+    return outcome.id
+
+
+def text(view: View, name: str, path: str | None = None) -> str:
+    return "\n".join(view.store.diff(view.store.get(name), path))
+
+
+@pytest.mark.parametrize("code", TREES.values(), ids=TREES.keys())
+def test_a_staged_run_changes_nothing_until_it_is_applied(view: View, tmp_path: Path, code):
+    live = tmp_path / "live"
+    live.mkdir()
+    fill(live)
+    run(live, *python(code))
+    before = tree(view.project)
+    name = stage(view, code)
+    assert tree(view.project) == before
+    if name:
+        assert list(view.store.diff(view.store.get(name), None))
+        outcome = view.store.apply(name, names=NAMES)
+        assert (outcome.left_out, outcome.id) == ((), "")
+        assert view.store.list(view.project) == []
+    assert tree(view.project, times=False) == tree(live, times=False)
+
+
+CHANGE = "open('a.txt', 'a').write('more\\n'); open('n', 'w').write('n\\n'); os.unlink('b.txt')"
+
+
+def test_paths_are_applied_one_by_one_and_the_rest_is_kept(view: View):
+    name = stage(view, f"{CHANGE}; os.makedirs('d/e'); open('d/e/f', 'w'); open('d/g', 'w')")
+    first = view.store.apply(name, ["d/e/f"], names=NAMES)
+    assert {change.path for change in first.changed} == {"d", "d/e", "d/e/f"}
+    assert first.id == name
+    second = view.store.apply(name, ["n", "b.txt"], names=NAMES)
+    assert {change.path: change.change for change in second.changed} == {
+        "n": "created",
+        "b.txt": "deleted",
+    }
+    assert {change.path for change in view.store.get(name).changes} >= {"a.txt", "d/g"}
+    assert view.store.apply(name, names=NAMES).id == ""
+    assert (view.project / "a.txt").read_text() == "a\nmore\n"
+    assert (view.project / "d" / "g").exists()
+
+
+def test_a_dry_run_tells_and_does_nothing(view: View):
+    name = stage(view, CHANGE)
+    before = tree(view.project)
+    outcome = view.store.apply(name, names=NAMES, dry_run=True)
+    assert {change.path for change in outcome.changed} == {"a.txt", "n", "b.txt"}
+    assert tree(view.project) == before
+    assert view.store.get(name).changes
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    ["open('a.txt', 'w').write('host')", "os.unlink('a.txt')", "os.mkdir('n')", "open('n', 'w')"],
+)
+def test_one_conflict_applies_nothing(view: View, theirs):
+    name = stage(view, CHANGE)
+    run(view.project, *python(theirs))
+    before = tree(view.project)
+    outcome = view.store.apply(name, names=NAMES)
+    assert "conflict" in left(outcome).values()
+    assert (outcome.changed, outcome.id) == ((), name)
+    assert tree(view.project) == before
+
+
+def test_what_was_touched_and_is_the_same_again_is_no_conflict(view: View):
+    name = stage(view, CHANGE)
+    run(view.project, *python("open('a.txt', 'w').write('host'); open('a.txt', 'w').write('a\\n')"))
+    assert view.store.apply(name, names=NAMES).left_out == ()
+    assert (view.project / "a.txt").read_text() == "a\nmore\n"
+
+
+def test_a_person_takes_the_runs_side(view: View):
+    name = stage(view, CHANGE)
+    (view.project / "a.txt").write_text("host\n")
+    assert view.store.apply(name, names=NAMES, theirs=["a.txt"]).left_out == ()
+    assert (view.project / "a.txt").read_text() == "a\nmore\n"
+
+
+def test_lines_of_both_sides_are_merged(view: View):
+    (view.project / "a.txt").write_text("".join(f"{n}\n" for n in range(20)))
+    view.begin()
+    name = stage(view, "t = open('a.txt').read(); open('a.txt', 'w').write(t + 'end\\n')")
+    (view.project / "a.txt").write_text("start\n" + (view.project / "a.txt").read_text())
+    assert left(view.store.apply(name, names=NAMES)) == {"a.txt": "conflict"}
+    assert view.store.apply(name, names=NAMES, merge=True).left_out == ()
+    lines = (view.project / "a.txt").read_text().splitlines()
+    assert (lines[0], lines[-1], len(lines)) == ("start", "end", 22)
+
+
+def test_lines_that_clash_are_not_merged(view: View):
+    name = stage(view, CHANGE)
+    (view.project / "a.txt").write_text("host\n")
+    assert left(view.store.apply(name, names=NAMES, merge=True)) == {"a.txt": "conflict"}
+    assert (view.project / "a.txt").read_text() == "host\n"
+
+
+def test_held_names_are_applied_by_consent_and_never_ones_by_exact_name(view: View):
+    view.run(*python("open('AGENTS.md', 'w').write('x'); os.mkdir('.vscode');"
+                     "open('.vscode/tasks.json', 'w').write('{}'); open('.envrc', 'w').write('e')"))  # fmt: skip  # noqa: E501
+    name = view.commit().id
+    outcome = view.store.apply(name, names=NAMES)
+    assert [change.path for change in outcome.changed] == ["AGENTS.md"]
+    assert left(outcome) == {".vscode": "never", ".envrc": "never"}
+    beside = view.store.apply(name, [".vscode"], names=NAMES)
+    assert left(beside) == {".vscode/tasks.json": "never"}
+    assert (view.project / ".vscode").is_dir()
+    assert not (view.project / ".vscode" / "tasks.json").exists()
+    outcome = view.store.apply(name, [".vscode/tasks.json", ".envrc"], names=NAMES)
+    assert (outcome.left_out, outcome.id) == ((), "")
+    assert (view.project / ".vscode" / "tasks.json").read_text() == "{}"
+
+
+def test_a_path_that_is_not_among_the_changes_is_told(view: View):
+    name = stage(view, CHANGE)
+    with pytest.raises(CommitError, match="nothing at"):
+        view.store.apply(name, ["docs"], names=NAMES)
+
+
+def test_an_unknown_id_is_told_with_those_that_there_are(view: View):
+    name = stage(view, CHANGE)
+    assert view.store.get(name[:3]).id == name
+    for wrong in ("", "nonsense", "../kept", f"{name}x"):
+        with pytest.raises(UnknownChangesError, match=name) as raised:
+            view.store.get(wrong)
+        assert raised.value.candidates == (name,)
+    view.store.drop(name)
+    with pytest.raises(UnknownChangesError, match="none is kept"):
+        view.store.get(name)
+
+
+def test_old_changes_are_forgotten_and_the_oldest_of_too_many(view: View, monkeypatch):
+    names = [stage(view, f"open('n{n}', 'w').write('{n}' * 1000)") for n in range(3)]
+    folder = view.store.folder / "kept"
+    for at, name in enumerate(names):
+        kept = replace(view.store.get(name), made=time.time() - 1000 * (3 - at))
+        keeping.write_manifest(folder / name, kept)
+    view.store.expire()
+    assert len(view.store.list(view.project)) == 3
+    monkeypatch.setattr(store, "BYTES_MAX", 5500)  # each has what its forerunners left, too
+    view.store.expire()
+    assert [kept.id for kept in view.store.list(view.project)] == [names[2], names[1]]
+    keeping.write_manifest(folder / names[1], replace(view.store.get(names[1]), made=1.0))
+    view.store.expire()
+    assert [kept.id for kept in view.store.list(view.project)] == [names[2]]
+    assert sorted(os.listdir(folder)) == [names[2]]
+
+
+def test_a_diff_reads_as_gits(view: View):
+    name = stage(view, f"{CHANGE}; os.chmod('run.sh', 0o700); os.symlink('a.txt', 'l')")
+    said = text(view, name)
+    for line in (
+        "diff --git a/a.txt b/a.txt",
+        "--- a/a.txt",
+        "+more",
+        "new file mode 644",
+        "--- /dev/null",
+        "deleted file mode 644",
+        "-b",
+        "old mode 755",
+        "new mode 700",
+        "new link mode 777",
+    ):
+        assert line in said.splitlines()
+    assert "+more" in text(view, name, "a.txt")
+    assert "+n" not in text(view, name, "a.txt").splitlines()
+
+
+def test_a_diff_of_a_renamed_and_slightly_changed_file_tells_of_the_name(view: View):
+    (view.project / "long").write_text("".join(f"line {n}\n" for n in range(50)))
+    view.begin()
+    name = stage(view, "os.rename('long', 'longer'); open('longer', 'a').write('end\\n')")
+    lines = text(view, name).splitlines()
+    assert "rename from long" in lines
+    assert "+end" in lines
+    assert "-line 1" not in lines
+
+
+def test_a_diff_of_what_is_no_text_tells_sizes_and_digests(view: View):
+    name = stage(view, "open('n', 'wb').write(bytes(range(256)))")
+    assert "256 bytes, sha256 40aff2e9d2d8922e47afd4648e6967497158785fbd1da870e7110266bf944880" in (
+        text(view, name)
+    )
+
+
+def test_renames_are_told_as_such(view: View):
+    view.run(*python("os.rename('a.txt', 'c.txt'); shutil.move('src', 'lib')"))
+    outcome = view.commit()
+    assert {(c.change, c.source, c.path) for c in outcome.changed} == {
+        ("renamed", "a.txt", "c.txt"),
+        ("renamed", "src", "lib"),
+    }
