@@ -40,7 +40,7 @@ class DiskUse:
     @property
     def filled(self) -> int:
         """What it will take when all is indexed, and all that is free is given back."""
-        return self.pages - self.free + max(self.queued, self.later)
+        return self.pages - self.free + self.later
 
 
 def queue_folder(path: Path) -> Path:

@@ -194,9 +194,10 @@ def _forget_oldest(db: sqlite3.Connection, excess: int) -> list[Forgotten]:
     )
     for (source_id,) in rows.fetchall():
         room = writing.STEP_CHUNKS - sum(one.chunks for one in forgotten)
-        if room <= 0 or sum(one.text_bytes for one in forgotten) >= excess:
+        left = excess - sum(one.text_bytes for one in forgotten)
+        if room <= 0 or left <= 0:
             break
-        forgotten.append(purging.forget_end(db, source_id, room))
+        forgotten.append(purging.forget_end(db, source_id, room, left))
     return forgotten
 
 
