@@ -14,17 +14,21 @@ if TYPE_CHECKING:
 SUFFIX = ".sqlite3"
 """What the name of every store ends with."""
 
+STORED_SHARE = 1.6
+"""How much a text takes in a store, with both indexes."""
+
 _NO_STORES = (".usage.sqlite3",)
 
 
 @dataclass(frozen=True, slots=True)
 class DiskUse:
-    """`files` is the store's file and its log, `queued` what waits to be indexed, `pages` what the
-    file will be without a log, and `free` what of that holds nothing, and so is filled again before
-    the file grows."""
+    """`files` is the store's file and its log, `queued` the files that wait to be indexed, and
+    `later` what they will take then; `pages` is what the file will be without a log, and `free`
+    what of that holds nothing, and so is filled again before the file grows."""
 
     files: int
     queued: int
+    later: int = 0
     pages: int = 0
     free: int = 0
 
@@ -35,8 +39,8 @@ class DiskUse:
 
     @property
     def filled(self) -> int:
-        """What it would take if all that is free was given back."""
-        return self.pages - self.free + self.queued
+        """What it will take when all is indexed, and all that is free is given back."""
+        return self.pages - self.free + self.later
 
 
 def queue_folder(path: Path) -> Path:
@@ -54,7 +58,9 @@ def of_store(path: Path, db: sqlite3.Connection | None = None) -> DiskUse:
         db.execute(f"PRAGMA {name}").fetchone()[0]
         for name in ("page_size", "page_count", "freelist_count")
     )
-    return DiskUse(files, queued, pages * size, free * size)
+    waiting = db.execute("SELECT coalesce(sum(end_byte - next_byte), 0) FROM pending").fetchone()
+    later = int(waiting[0] * STORED_SHARE)
+    return DiskUse(files, queued, later, pages * size, free * size)
 
 
 def queued_files(path: Path) -> list[Path]:

@@ -25,9 +25,6 @@ from kb.purging import Forgotten
 STAYS = 0.9
 """Which share of a quota is left filled, so that not every addition finds it exceeded."""
 
-STORED_SHARE = 1.6
-"""How much a text takes in a store, with both indexes."""
-
 STEP_SOURCES = 50
 
 MERGES_MAX = 4000
@@ -63,7 +60,7 @@ def admit(access: Access, new_bytes: int) -> None:
     quota = access.quota_bytes
     if quota is None:
         return
-    new = int(new_bytes * STORED_SHARE)
+    new = int(new_bytes * disk_use.STORED_SHARE)
     if disk_use.of_store(access.path).files + new <= quota:
         return
     with access.reading() as db:
@@ -197,9 +194,10 @@ def _forget_oldest(db: sqlite3.Connection, excess: int) -> list[Forgotten]:
     )
     for (source_id,) in rows.fetchall():
         room = writing.STEP_CHUNKS - sum(one.chunks for one in forgotten)
-        if room <= 0 or sum(one.text_bytes for one in forgotten) >= excess:
+        left = excess - sum(one.text_bytes for one in forgotten)
+        if room <= 0 or left <= 0:
             break
-        forgotten.append(purging.forget_end(db, source_id, room))
+        forgotten.append(purging.forget_end(db, source_id, room, left))
     return forgotten
 
 
@@ -208,10 +206,10 @@ def _tidy_some(access: Access) -> bool:
     with access.exclusively() as db:
         merging = db.execute(
             "UPDATE eviction SET merges = merges + 1"
-            " WHERE ended_at IS NULL AND text_bytes > 0 AND merges < ? RETURNING 1",
+            " WHERE ended_at IS NULL AND text_bytes > 0 AND merges < ? RETURNING merges",
             (MERGES_MAX,),
         ).fetchall()
-        if (merging and tidying.merge_some(db)) or tidying.shrink_some(db):
+        if (merging and tidying.merge_some(db, merging[0][0])) or tidying.shrink_some(db):
             return True
         db.execute("UPDATE eviction SET ended_at = ? WHERE ended_at IS NULL", (time.time(),))
         tidying.checkpoint(db)

@@ -121,13 +121,15 @@ class Forgotten:
     spools: tuple[Path, ...]
 
 
-def forget_end(db: sqlite3.Connection, source_id: int, most_chunks: int) -> Forgotten:
-    """Forget the last chunks of a source and what of it is queued, within the caller's transaction;
-    the source, too, if no more chunks than that are left.
+def forget_end(db: sqlite3.Connection, source_id: int, most_chunks: int, excess: int) -> Forgotten:
+    """Forget what of a source is queued, as far as `excess` bytes, else that and its last chunks;
+    the source, too, if no more chunks than that are left. Within the caller's transaction.
 
     Until then it is an incomplete source as any other, but neither a file nor a page that need not
     be read again.
     """
+    if _shortened(db, source_id, excess):
+        return Forgotten(False, 0, excess, ())
     queued, spools = _unqueue(db, source_id)
     rows = db.execute(
         "SELECT id FROM chunk WHERE source_id = ? ORDER BY id DESC LIMIT ?",
@@ -151,6 +153,16 @@ def forget_end(db: sqlite3.Connection, source_id: int, most_chunks: int) -> Forg
         (size[0], source_id),
     )
     return Forgotten(False, len(rows) - 1, size[0] + queued, spools)
+
+
+def _shortened(db: sqlite3.Connection, source_id: int, excess: int) -> bool:
+    """Whether so much was taken off the end of what is queued of a source: only if it is less."""
+    done = db.execute(
+        "UPDATE pending SET end_byte = end_byte - ? WHERE id ="
+        " (SELECT id FROM pending WHERE source_id = ? AND end_byte - next_byte > ? LIMIT 1)",
+        (excess, source_id, excess),
+    )
+    return done.rowcount > 0
 
 
 def _unqueue(db: sqlite3.Connection, source_id: int) -> tuple[int, tuple[Path, ...]]:

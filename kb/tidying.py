@@ -14,18 +14,19 @@ CHECKPOINT_MS = 500
 INDEXES = ("chunk_fts", "history_fts", "word_fts")
 
 
-def merge_some(db: sqlite3.Connection) -> bool:
-    """Merge some of the indexes, which leaves out what was deleted; False when that is done."""
-    return any(_merged(db, table) for table in INDEXES)
+def merge_some(db: sqlite3.Connection, step: int) -> bool:
+    """Merge some of the indexes, which leaves out what was deleted; `step` counts from 1. False
+    when that is done."""
+    if step <= len(INDEXES):  # all that is in an index now is to become one piece
+        _merge(db, INDEXES[step - 1], -MERGE_PAGES)
+        return True
+    return any(_merge(db, table, MERGE_PAGES) for table in INDEXES)
 
 
-def _merged(db: sqlite3.Connection, table: str) -> bool:
-    """Merge some of one index; False where it is in one piece already."""
-    first, last = db.execute(f"SELECT min(segid), max(segid) FROM {table}_idx").fetchone()
-    if first == last:
-        return False
+def _merge(db: sqlite3.Connection, table: str, pages: int) -> bool:
+    """Whether there was something to merge."""
     before = db.total_changes
-    db.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (-MERGE_PAGES,))
+    db.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (pages,))
     return db.total_changes - before >= 2
 
 

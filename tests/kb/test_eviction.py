@@ -201,6 +201,8 @@ def test_what_is_queued_goes_with_its_file_when_it_is_the_oldest(tmp_path: Path)
         assert on_disk(store) <= QUOTA
         assert not any(spool.exists() for spool in spools)
         assert "output 0" not in labels(store)
+        assert "output 3" in labels(store)
+        assert disk_use.of_store(store.path).total > QUOTA // 2
         assert store.stats().pending_bytes == 0
         assert store.check().ok
 
