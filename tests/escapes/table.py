@@ -14,6 +14,7 @@ from tests.escapes import (
     protocol,
     resources,
     secrets,
+    sessions,
     space,
     streams,
 )
@@ -31,6 +32,7 @@ THEMES = (
     protocol,
     resources,
     secrets,
+    sessions,
     space,
     streams,
 )
