@@ -11,7 +11,9 @@ import pytest
 
 from executor.seccomp import (
     CLONE_NEW_FLAGS,
+    CLONE_UNTRACED,
     DENIED,
+    DENIED_FILE_COMMANDS,
     DENIED_IOCTLS,
     FILE_CALLS,
     WITHOUT_NAMESPACES,
@@ -105,8 +107,8 @@ def test_what_every_program_needs_passes():
     assert {verdict(program(Filter()), number_of(name)) for name in known(usual)} == {ALLOW}
 
 
-@pytest.mark.parametrize("flag", CLONE_NEW_FLAGS, ids=hex)
-def test_no_namespace_is_made_by_clone(flag):
+@pytest.mark.parametrize("flag", [*CLONE_NEW_FLAGS, CLONE_UNTRACED], ids=hex)
+def test_no_namespace_and_nothing_untraced_is_made_by_clone(flag):
     threads_and_forks = 0x3D0F00 & ~0x02000000
     refused = verdict(program(Filter()), number_of("clone"), flag | 17)
     assert refused == refuse(errno.EPERM)
@@ -123,6 +125,16 @@ def test_no_keystroke_is_put_into_a_terminal(request_):
         answer = verdict(program(Filter()), number_of("ioctl"), 0, high | request_)
         assert answer == refuse(errno.EPERM)
     assert verdict(program(Filter()), number_of("ioctl"), 0, 0x5401) == ALLOW  # TCGETS
+
+
+@pytest.mark.parametrize("spec", BOTH, ids=str)
+@pytest.mark.parametrize("command", DENIED_FILE_COMMANDS)
+def test_nobody_is_made_to_wait_for_a_lease(command, spec):
+    for high in (0, 0xFFFFFFFF00000000):
+        answer = verdict(program(spec), number_of("fcntl"), 0, high | command, 1)
+        assert answer == refuse(errno.EPERM)
+    for usual in (0, 1, 2, 3, 4, 6, 37, 1025, 1030, 1031, 1033):  # locks, flags, pipes, seals
+        assert verdict(program(spec), number_of("fcntl"), 0, usual, 1) == ALLOW
 
 
 FAMILIES = {"unix": 1, "inet": 2, "inet6": 10, "netlink": 16, "packet": 17, "alg": 38, "vsock": 40}

@@ -359,6 +359,59 @@ async def test_what_a_call_waits_for_belongs_to_it(call):
     assert result.stdout.text == "late\n"
 
 
+# What goes on behind a call's back, and a program that needs what comes of it.
+LATE = {
+    "python": (
+        "import threading, time\nlate = []\ndef f():\n  time.sleep(0.4)\n  late.append(1)\n"
+        "threading.Thread(target=f, daemon=True).start()",
+        "while not late: time.sleep(0.01)\nprint(*late)",
+    ),
+    "javascript": (
+        "globalThis.late = 0; setTimeout(() => { late = 1 }, 400).unref()",
+        "while (!late) await new Promise(r => setTimeout(r, 10)); console.log(late)",
+    ),
+    "ruby": ("$late = 0\nThread.new { sleep 0.4; $late = 1 }", "sleep 0.01 until $late == 1; p 1"),
+    "r": (
+        "job <- parallel::mcparallel({Sys.sleep(0.4); 1})",
+        "cat(unlist(parallel::mccollect(job)))",
+    ),
+    "shell": (
+        "(sleep 0.4; echo 1 > $TMPDIR/late) > /dev/null 2>&1 &",
+        "until test -s $TMPDIR/late; do sleep 0.01; done; cat $TMPDIR/late",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", LATE)
+async def test_what_sleeps_behind_a_call_sleeps_on_after_a_stop(language, call):
+    first, second = LATE[language]
+    assert (await call(language, first)).ok
+    await trio.sleep(1)
+    result = await call(language, second)
+    assert (result.stdout.text.strip(), result.session) == ("1", "continued"), result.stderr.text
+
+
+async def test_a_job_that_is_stopped_stays_so_from_call_to_call(call):
+    await call("shell", "sleep 600 & kill -STOP $!; job=$!")
+    state = "until read -r _ _ state _ < /proc/$job/stat; test $state {} T; do :; done; echo ok"
+    assert (await call("shell", state.format("="))).stdout.text == "ok\n"
+    assert (await call("shell", state.format("="))).stdout.text == "ok\n"
+    await call("shell", "kill -CONT $job")
+    assert (await call("shell", state.format("!="))).stdout.text == "ok\n"
+
+
+async def test_what_can_not_be_stopped_is_ended_and_that_is_told(call):
+    """Only a supervisor with capabilities of its own can trace what made itself undumpable."""
+    hide = "import ctypes\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\nprint('hidden')"
+    result = await call("python", hide)
+    assert result.stdout.text == "hidden\n"
+    if result.isolation.tier == "A":
+        assert result.session == "started"
+    else:
+        assert result.session.startswith(f"{ENDED}its processes could not be stopped")
+        assert (await call("python", "print(1)")).session == "started"
+
+
 async def test_javascript_programs_find_what_a_program_of_its_own_finds(call):
     program = "console.log(require.main === module, __filename.slice(-9), process.exitCode ?? 0)"
     assert (await call("javascript", program)).stdout.text == "true main-1.js 0\n"

@@ -1,0 +1,188 @@
+"""Attacks of a session's programs between its calls, when nothing of it may do anything."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import trio
+
+from executor import Request, Result
+from tests.escapes.arena import INTERPRETER, Arena, gone
+from tests.escapes.attack import PYTHON, Attack, Control, Stopped, python
+from tests.escapes.inherited import NO_FILTER
+from tests.escapes.server import CHECKOUT, server_program
+from tests.processes import DEADLINE_S, alive
+
+PAUSE_S = 0.5
+SESSIONS = 8
+# A process that writes down the time without end, woken by whatever can send SIGCONT: a timer
+# (struct sigevent, CLOCK_MONOTONIC), a process outside its group, a lease's or a pipe's owner.
+BEATS = """
+import fcntl
+beats = os.open(os.environ["TMPDIR"] + "/beats", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+def wake_me():
+    signal.signal(signal.SIGCONT, lambda *_: None)  # else the kernel gives up the timer
+    for number in range(20):  # one whose signal is pending when another comes is lost
+        event = struct.pack("=QiiQ40x", 0, signal.SIGCONT, 0, 0)
+        timer = ctypes.c_void_p()
+        assert libc.timer_create(1, event, ctypes.byref(timer)) == 0
+        period = struct.pack("=4q", 0, 100_000_000, 0, 5_000_000 * (number + 1))
+        libc.timer_settime(timer, 0, period, None)
+
+def beat():
+    while True:
+        os.write(beats, struct.pack("=d", time.time()))
+        time.sleep(0.002)
+
+def wake_others(them):
+    while True:
+        for pid in them:
+            os.kill(pid, signal.SIGCONT)
+        time.sleep(0.002)
+
+def alone(action, *args):
+    pid = os.fork()
+    if pid == 0:
+        os.setsid()
+        for fd in (0, 1, 2):
+            os.close(fd)
+        wake_me()
+        action(*args)
+    return pid
+
+them = [alone(beat), alone(beat)]
+them.append(alone(wake_others, list(them)))
+"""
+COUNT = """
+import os, struct
+with open(os.environ["TMPDIR"] + "/beats", "rb") as file:
+    times = [moment for moment, in struct.iter_unpack("=d", file.read())]
+print(sum({since!r} < moment < {until!r} for moment in times), len(times) > 0)
+"""
+
+
+async def _nothing_wakes_between_calls(arena: Arena) -> None:
+    async def call(code: str) -> Result:
+        completed = await arena.executor.run(Request("python", code, session="attack"))
+        assert completed.result.ok, completed.result
+        return completed.result
+
+    await call(PYTHON + BEATS)
+    for _ in range(3):
+        since = time.time()
+        await trio.sleep(PAUSE_S)
+        until = time.time()
+        result = await call(COUNT.format(since=since, until=until))
+        assert result.stdout.text == "0 True\n"
+        assert result.session == "continued"
+    await trio.to_thread.run_sync(_signals_do_not_stop_them, arena)
+
+
+def _signals_do_not_stop_them(arena: Arena) -> None:
+    """The control: under SIGSTOP to each of its processes, the same goes on."""
+    with arena.open_folder() as folder:
+        report = "print(*them, flush=True)\nsignal.pause()"
+        process = subprocess.Popen(
+            [*INTERPRETER["python"], "-c", PYTHON + BEATS + report],
+            env=os.environ | {"TMPDIR": str(folder)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        process.stdout.readline()  # that it has started
+        pids = [process.pid, *map(int, process.stdout.readline().split())]
+        try:
+            for pid in pids:
+                os.kill(pid, signal.SIGSTOP)
+            _grows(folder / "beats")
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+            process.communicate()
+
+
+def _grows(file: Path) -> None:
+    before, deadline = file.stat().st_size, time.monotonic() + DEADLINE_S
+    while file.stat().st_size <= before:
+        assert time.monotonic() < deadline, "the control was stopped, too"
+        time.sleep(0.01)
+
+
+async def _a_killed_server_leaves_no_session(arena: Arena) -> None:
+    mark = arena.words["mark"]
+    body = f"""
+    for number in range({SESSIONS}):
+        code = "sleep {mark} > /dev/null 2>&1 & until test \\"$name\\" = sleep; do "
+        code += "read -r name < /proc/$!/comm; done"
+        request = Request("shell", code, session=str(number))
+        result = (await executor.run(request)).result
+        assert result.ok, result
+    print(executor.sessions, flush=True)
+    await trio.sleep(600)
+    """
+    server = subprocess.Popen(
+        [sys.executable, "-P", "-c", server_program(arena, "", body)],
+        cwd=CHECKOUT,
+        env=os.environ | {"PYTHONPATH": str(CHECKOUT)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert server.stdout is not None
+        line = await trio.to_thread.run_sync(server.stdout.readline)
+        assert line.count(b",") == SESSIONS - 1, line
+        if not arena.has_gvisor:  # whose processes this machine does not see
+            assert len(alive(f"sleep\0{mark}\0")) == SESSIONS
+    finally:
+        server.kill()
+        server.communicate()
+    assert await gone(f"sleep\0{mark}\0")
+
+
+LEASE = python("""
+import fcntl
+path = os.environ["TMPDIR"] + "/leased"
+open(path, "w").close()
+file, folder = os.open(path, os.O_RDONLY), os.open(os.path.dirname(path), os.O_RDONLY)
+attempt("lease", fcntl.fcntl, file, 1024, fcntl.F_RDLCK)
+attempt("notice", fcntl.fcntl, folder, 1026, 2)
+attempt("delegation", fcntl.fcntl, folder, 1040, struct.pack("=IHH", 0, fcntl.F_RDLCK, 0))
+attempt("lock", fcntl.fcntl, file, fcntl.F_GETFL)
+""")
+
+ATTACKS = (
+    Attack(
+        "X60",
+        "go on between the calls of a session: timers and processes that send SIGCONT",
+        Stopped("ptrace by the supervisor"),
+        scenario=_nothing_wakes_between_calls,
+    ),
+    Attack(
+        "X61",
+        "make the host's open() wait for a lease of a session that is stopped",
+        Stopped(
+            "seccomp",
+            ("^lease EPERM$", "^notice EPERM$", "^delegation EPERM$", "^lock done$"),
+            controls=(
+                Control(("^lease done$",), NO_FILTER, where=lambda arena: not arena.has_gvisor),
+            ),
+        ),
+        LEASE,
+    ),
+    Attack(
+        "X62",
+        "outlive a killed server as a session that is stopped",
+        Stopped(
+            "the supervisor's end is the namespace's",
+            by_b="the supervisor's kill loop",
+            by_c="process 1 ends with its stream, and all with it",
+        ),
+        scenario=_a_killed_server_leaves_no_session,
+    ),
+)
