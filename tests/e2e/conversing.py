@@ -10,7 +10,7 @@ ALL_S_MAX = 110
 
 
 @asynccontextmanager
-async def connected(place, **environment):
+async def connected(place, mode="auto", **environment):
     """The client of a server that was started for `place`."""
     command, *arguments = place.command
     server = StdioServerParameters(
@@ -20,7 +20,7 @@ async def connected(place, **environment):
         cwd=place.project,
     )
     with trio.fail_after(ALL_S_MAX):
-        async with Client(stdio_client(server)) as client:
+        async with Client(stdio_client(server), mode=mode) as client:
             yield client
 
 

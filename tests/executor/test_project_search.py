@@ -207,3 +207,15 @@ def test_a_folder_that_changed_while_a_long_search_went_on_is_listed_again(proje
     monkeypatch.setattr(os, "scandir", lambda path: listed.append(path) or scandir(path))
     assert found(search) == []
     assert listed
+
+
+def test_a_search_that_takes_too_long_is_refused_with_what_to_do(tmp_path, monkeypatch):
+    (tmp_path / "a.pem").touch()
+    search = ProjectSearch(tmp_path)
+    search.deny(HiddenPaths((), (HiddenPattern("x*", None),)))
+    assert found(search) == ["a.pem"]
+    monkeypatch.setattr(project_search, "SECONDS_MAX", -1.0)
+    (tmp_path / "b.pem").touch()
+    with pytest.raises(RequestError, match="by 1 patterns of rules") as raised:
+        search.secrets()
+    assert "fewer rules" in raised.value.hint

@@ -128,3 +128,10 @@ def test_a_file_that_may_not_be_read_is_refused(project: Path):
 
 def test_a_project_at_the_root_of_the_file_system_has_everything_inside():
     assert check(Request("shell", "true", cwd="/usr"), Path("/"), PROFILES).cwd == "/usr"
+
+
+@pytest.mark.parametrize("pattern", ["**/" * 9 + "x", "x" * 1_025])
+def test_a_pattern_of_artifacts_has_bounds(project: Path, pattern: str) -> None:
+    check(Request("python", code="1", artifacts=("**/" * 8 + "x", "x" * 1_024)), project, PROFILES)
+    with pytest.raises(RequestError, match="a pattern of artifacts has at most"):
+        check(Request("python", code="1", artifacts=(pattern,)), project, PROFILES)

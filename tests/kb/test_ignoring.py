@@ -19,9 +19,10 @@ from kb.walking import Selection, Walk
 SECONDS_MAX = 20.0
 """For what takes milliseconds here and would take years by trying every way."""
 
+# Without a bracket that never ends: behind a slash it may end in the next name, for git.
 ATOMS = (
     *("a", "b", "ab", "*", "?", "*a", "a*", "a*b", "*b*", "[ab]", "[!a]", "[^b]", "[a-c]", "[]a]"),
-    *("[[:alpha:]]", "[[:digit:]x]", "[[:none:]]", "[z-a]", "[a\\]b]", "[é]", "[", "]", "\\*"),
+    *("[[:alpha:]]", "[[:digit:]x]", "[[:none:]]", "[z-a]", "[a\\]b]", "[é]", "]", "\\*"),
     *("\\a", "a ", "\\ ", "!", "#", "\\!a", "\\#a", "é", "??", ".", ".*", "-", "a\\", "***a"),
 )
 NAMES = ("a", "b", "ab", "abc", "c", "é", "]", "a b", "a ", "[", "-", "!a", "#a", ".a", "*")

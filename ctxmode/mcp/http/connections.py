@@ -81,8 +81,12 @@ class _Http1(H11Protocol):
 
     async def _send_error_response(self, status_code: int) -> None:
         """What is no request at all is refused in words, too."""
-        fields = [("content-type", "application/json"), ("content-length", str(len(NO_REQUEST)))]
-        headers = [*fields, ("connection", "close"), *self.config.response_headers("h11")]
+        headers: list[tuple[bytes, bytes]] = [
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(NO_REQUEST)),
+            (b"connection", b"close"),
+            *self.config.response_headers("h11"),
+        ]
         await self._send_h11_event(h11.Response(status_code=status_code, headers=headers))
         await self._send_h11_event(h11.Data(data=NO_REQUEST))
         await self._send_h11_event(h11.EndOfMessage())
