@@ -10,8 +10,17 @@ from runtimes.model import CompileInputs
 
 
 def reaches(inputs: CompileInputs, text: str) -> bool:
-    """Whether a source text may reach for further files, or the time."""
-    return re.search(inputs.reaches, text) is not None
+    """Whether a source text may reach for further files, or the time.
+
+    As it is, too: what looks like a comment may stand in a string.
+    """
+    joined = re.sub(inputs.joins, "", text)
+    spellings = (text, joined, re.sub(inputs.blanks, " ", joined, flags=re.DOTALL))
+    return any(
+        re.search(inputs.reaches, spelling)
+        or not inputs.known.issuperset(re.findall(inputs.names, spelling))
+        for spelling in spellings
+    )
 
 
 def heeds(inputs: CompileInputs, folders: Iterable[Path], *, except_for: str | None) -> bool:

@@ -75,13 +75,20 @@ class HomeLibrary(NamedTuple):
 class CompileInputs(NamedTuple):
     """What tells that compiling depends on more than the source text and the toolchain.
 
-    `reaches` is a pattern of source text that may read further files, or the time. `beside` are
+    `reaches` is a pattern of source text that may read further files, or the time; it is looked for
+    in the text as it is, and without what a compiler takes out first: `joins` is a pattern of what
+    leaves nothing, `blanks` of what leaves a blank. What `names` captures reaches further, too,
+    unless it is `known`. `beside` are
     globs of files that compiling takes notice of, in the working folder, the source's, or those
     above. `complete` says that nothing else in a project can matter: what doesn't compile without
     the project doesn't compile with it.
     """
 
     reaches: str = r"(?!)"
+    joins: str = r"(?!)"
+    blanks: str = r"(?!)"
+    names: str = r"(?!)()"
+    known: frozenset[str] = frozenset()
     beside: tuple[str, ...] = ()
     complete: bool = True
 

@@ -102,10 +102,51 @@ def _includes(*names: str) -> str:
     return "".join(f"#include <{name}>\n" for name in names)
 
 
-# Includes of anything but a header by its plain name, tests for one, the assembler's own, the time.
+# What the standards of C, C++ and POSIX name, and glibc's own: none of them holds the time.
+_HEADERS = """
+assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign
+stdarg stdatomic stdbit stdbool stdckdint stddef stdint stdio stdlib stdnoreturn string tgmath
+threads time uchar wchar wctype
+aio arpa/inet cpio dirent dlfcn fcntl fmtmsg fnmatch ftw glob grp iconv langinfo libgen monetary
+mqueue ndbm net/if netdb netinet/in netinet/tcp nl_types poll pthread pwd regex sched search
+semaphore spawn strings stropts sys/ipc sys/mman sys/msg sys/resource sys/select sys/sem sys/shm
+sys/socket sys/stat sys/statvfs sys/time sys/times sys/types sys/uio sys/un sys/utsname sys/wait
+syslog tar termios ulimit unistd utime utmpx wordexp
+alloca argp argz byteswap crypt endian envz err error execinfo fts getopt ifaddrs malloc mcheck
+memory mntent netinet/ip netinet/ip_icmp netinet/udp obstack paths printf pty resolv sys/dir
+sys/epoll sys/eventfd sys/fanotify sys/file sys/fsuid sys/inotify sys/io sys/ioctl sys/mount
+sys/param sys/personality sys/poll sys/prctl sys/ptrace sys/queue sys/random sys/reboot
+sys/sendfile sys/signalfd sys/statfs sys/swap sys/syscall sys/sysinfo sys/sysmacros sys/timerfd
+sys/ttydefaults sys/vfs sys/xattr syscall sysexits ucontext utmp values wait
+cpuid immintrin emmintrin xmmintrin smmintrin tmmintrin nmmintrin pmmintrin avxintrin x86intrin
+arm_neon arm_acle omp quadmath stdfix
+"""
+_HEADERS_OF_CPP = """
+algorithm any array atomic barrier bit bitset cassert ccomplex cctype cerrno cfenv cfloat charconv
+chrono cinttypes ciso646 climits clocale cmath codecvt compare complex concepts condition_variable
+coroutine csetjmp csignal cstdalign cstdarg cstdbool cstddef cstdint cstdio cstdlib cstring ctgmath
+ctime cuchar cwchar cwctype deque exception execution expected filesystem flat_map flat_set format
+forward_list fstream functional future generator initializer_list iomanip ios iosfwd iostream
+istream iterator latch limits list locale map mdspan memory memory_resource mutex new numbers
+numeric optional ostream print queue random ranges ratio regex scoped_allocator semaphore set
+shared_mutex source_location span spanstream sstream stack stacktrace stdexcept stdfloat stop_token
+streambuf string string_view strstream syncstream system_error thread tuple type_traits typeindex
+typeinfo unordered_map unordered_set utility valarray variant vector version cxxabi.h bits/stdc++.h
+"""
+_KNOWN = frozenset(f"{name}.h" for name in _HEADERS.split()).union(_HEADERS_OF_CPP.split())
+# The time, or what may come to it: pasting, also by a macro of a header, a half of its name that
+# could be pasted, other spellings of `#` and of characters. Then further files: includes of anything
+# but known headers, tests for a header, what only a compiler's pragmas or an assembler read.
 _INPUTS = CompileInputs(
-    r"#\s*include(?!\s*<\w)|#\s*(?:include_next|import|embed)|include[^\n]*\.\."
-    r"|__has_|__DATE__|__TIME|(?<!\w)\.inc(?:bin|lude)"
+    r"__DATE__|__TIME|##|%:|\?\?[=/]|\\u00|\\U0000|\\[uN]\{|(?i:CONCAT)"
+    r"|\b__[DT][ATEIMSP_]{1,9}\b|\b[_DATEIMSP]{2,10}__\b"
+    r"|#\s*include(?!\s*<\w)|#\s*(?:include_next|import|embed)"
+    r"|(?m:^\s*(?:export\s+)?import\b)"
+    r"|__has_|(?<!\w)\.inc(?:bin|lude)|\b(?:__)?asm(?:__)?\b|dependency|\bpch_",
+    joins=r"\\[ \t\v\f]*\r?\n",
+    blanks=r"/\*.*?\*/",
+    names=r"#\s*include\s*<([^>\n]*)",
+    known=_KNOWN,
 )
 
 _GCC = Toolchain(

@@ -156,7 +156,8 @@ _MONO = Toolchain(
     reads=("/etc/mono",),
     rank=2,
     products=("program.exe", "program.exe.mdb"),
-    inputs=CompileInputs(beside=("*.dll", "*.rsp")),  # references are looked up here first
+    # A version with a star holds the time. References are looked up in the working folder first.
+    inputs=CompileInputs(r"Assembly\w*Version|\\[uU]0", beside=("*.dll", "*.rsp")),
     wrap=wrap_for_mono,
     # Only the compiler: what Mono has started before a program can't be hidden from it.
     waiting=Waiting(

@@ -115,7 +115,11 @@ _GO = Toolchain(
         "GODEBUG": "goindex=0",
     },
     # A module's go.mod chooses the language version and the packages.
-    inputs=CompileInputs(r'//go:embed|\bimport\s*"C"', beside=("go.mod", "go.work")),
+    inputs=CompileInputs(
+        r"//go:embed|\"C\"|`C`",
+        blanks=r"/\*.*?\*/",
+        beside=("go.mod", "go.work"),
+    ),
     caches=(".go-build",),
 )
 

@@ -132,7 +132,12 @@ _RUSTC = Toolchain(
     ),
     run=("{out}", "{args}"),
     env={"RUST_BACKTRACE": "0"},
-    inputs=CompileInputs(r"\binclude\w*!|\bpath\s*=|\bmod\s+\w+\s*;|\bextern\s+crate\b"),
+    # Macros may be imported under other names; `env` is a module, too.
+    inputs=CompileInputs(
+        r"\binclude(?:_str|_bytes)?\b|\boption_env\b|\benv\s*!|\benv\s+as\b|\bpath\s*="
+        r"|\bmod\s+[\w#$]+\s*;|\bextern\s+crate\b",
+        blanks=r"/\*.*?\*/|//[^\n]*",
+    ),
 )
 
 RUST = Language(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import runtimes
 from executor import open_executor
 from executor.model import Request, Status
 
@@ -129,6 +130,9 @@ async def test_a_go_module_decides_for_itself(run_or_skip, project: Path):
         'puts(__DATE__ " " __TIME__);',
         '#if __has_include("x.h")\n#endif\nputs("x");',
         'asm(".incbin \\"/etc/hostname\\"");',
+        'puts(__DA\\\nTE__ " " __TI\\\nME__);',
+        "#define P(a, b) a ## b\nputs(P(__DA, TE__));",
+        "#include <sys/cdefs.h>\nputs(__CONCAT(__TI, ME__));",
     ],
 )
 async def test_what_may_reach_further_is_not_kept(run, code):
@@ -142,10 +146,13 @@ async def test_the_requests_own_variables_never_meet_the_compiler_of_a_kept_prog
     assert (await run("c", code)).compiled == "now"
 
 
-async def test_the_compiler_of_a_kept_program_sees_nothing_of_the_project(run, project: Path):
+async def test_the_compiler_of_a_kept_program_sees_nothing_of_the_project(
+    run, project: Path, monkeypatch
+):
     (project / "secret.h").write_text("#define SECRET 1\n")
     here = os.fspath(project)
-    # Spelled so that no pattern finds it: the cell itself has to hold.
+    # As if no pattern found it: the cell itself has to hold.
+    monkeypatch.setattr(runtimes, "reaches", lambda inputs, text: False)
     code = f'#inc\\\nlude "{here}/secret.h"\nint main(void) {{ return SECRET; }}\n'
     result = await run("c", code)
     assert (result.status, result.phase) == (Status.NONZERO_EXIT, "compile")
