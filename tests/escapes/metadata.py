@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from executor import Result
+from executor import Limits, Result
 from tests.escapes import layers_off as off
 from tests.escapes.arena import Arena
 from tests.escapes.attack import Attack, Control, Program, Stopped, Words, c, python
@@ -104,7 +104,7 @@ int main(void)
     strcat(mine, "/mine");
     close(open(mine, O_CREAT | O_WRONLY, 0600));
     pthread_create(&swapping, NULL, swap, NULL);
-    for (int n = 0; n < 4000 || (!(done && refused) && n < 400000); n++) {
+    for (int n = 0; n < 500 || (!(done && refused) && n < 400000); n++) {
         *(chmod(path, 0666) ? &refused : &done) += 1;
         *(setxattr(path, "user.a", "x", 1, 0) ? &refused : &done) += 1;
     }
@@ -214,6 +214,7 @@ ATTACKS = (
             ),
         ),
         RACE,
+        limits=Limits(wall_s=60),
         setup=_files,
         b=Stopped(
             f"the path is read once; {OWNS}",
