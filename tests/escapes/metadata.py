@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from executor import Result
+from executor import Limits, Result
 from tests.escapes import layers_off as off
 from tests.escapes.arena import Arena
 from tests.escapes.attack import Attack, Control, Program, Stopped, Words, c, python
@@ -79,7 +79,7 @@ print("mine is", oct(os.stat("mine").st_mode), os.stat("mine").st_mtime_ns, len(
 """
 
 # One thread calls chmod with a path that another one writes anew all the time.
-RACE = c(r"""
+RACE = r"""
 #include <pthread.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -104,7 +104,7 @@ int main(void)
     strcat(mine, "/mine");
     close(open(mine, O_CREAT | O_WRONLY, 0600));
     pthread_create(&swapping, NULL, swap, NULL);
-    for (int n = 0; n < 4000 || (!(done && refused) && n < 400000); n++) {
+    for (int n = 0; n < @times@ || (!(done && refused) && n < 400000); n++) {
         *(chmod(path, 0666) ? &refused : &done) += 1;
         *(setxattr(path, "user.a", "x", 1, 0) ? &refused : &done) += 1;
     }
@@ -113,7 +113,12 @@ int main(void)
     printf("some were done: %d, some refused: %d\n", done > 0, refused > 0);
     return 0;
 }
-""")
+"""
+
+
+def _race(times: int) -> Program:
+    """At least so many tries: unjudged they are far quicker, and have to meet the other thread."""
+    return c(RACE.replace("@times@", str(times)))
 
 
 @contextlib.contextmanager
@@ -210,17 +215,28 @@ ATTACKS = (
             ("^some were done: 1, some refused: 1$",),
             after=_nothing_has_changed,
             controls=(
-                Control(("^some were done: 1",), outside="server", after=_secret_was_opened_up),
+                Control(
+                    ("^some were done: 1",),
+                    outside="server",
+                    after=_secret_was_opened_up,
+                    program=_race(200_000),
+                ),
             ),
         ),
-        RACE,
+        _race(500),
+        limits=Limits(wall_s=60),
         setup=_files,
         b=Stopped(
             f"the path is read once; {OWNS}",
             ("^some were done: 1, some refused: 1$",),
             after=_nothing_has_changed,
             controls=(
-                Control(("^some were done: 1",), (off.judging,), after=_secret_was_opened_up),
+                Control(
+                    ("^some were done: 1",),
+                    (off.judging,),
+                    after=_secret_was_opened_up,
+                    program=_race(200_000),
+                ),
             ),
         ),
     ),
