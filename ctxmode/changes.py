@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ctxmode.config import Config
@@ -12,7 +12,8 @@ from ctxmode.render import CHANGE_MARKS, age, size
 from executor.artifacts import readable
 from executor.project.changes import Change, LeftOut
 from executor.project.commit import Commit, CommitError
-from executor.project.store import Kept, Store, UnknownChangesError
+from executor.project.keeping import Kept
+from executor.project.store import Store, UnknownChangesError
 
 APPLIED, CONFLICTS = "applied", "nothing was applied: the project has changed since"
 
@@ -44,15 +45,15 @@ class Changes:
             )
         return kept
 
-    def diff(self, kept: Kept, path: str | None) -> Iterator[str]:
-        """Lines of a unified diff against the project as it is now.
+    def diff(self, kept: Kept, path: str | None) -> str:
+        """A unified diff against the project as it is now.
 
         Raises:
             UsageError: the path is not among what changed.
         """
         if path is not None:
             _check_paths(kept, [path])
-        return self._store.diff(kept, path)
+        return "\n".join(self._store.diff(kept, path))
 
     def apply(
         self,

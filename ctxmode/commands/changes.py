@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 def _show(changes: Changes, words: list[str], args: argparse.Namespace) -> int:
     identity, path = words[0], words[1] if len(words) > 1 else None
     kept = changes.get(identity)
-    diff = "".join(changes.diff(kept, path))
+    diff = changes.diff(kept, path)
     text = diff if path else f"{summary_text(kept)}\n\n{diff}"
     _print(args, {**to_json(kept), "diff": diff}, text.rstrip("\n"))
     return exit_codes.OK

@@ -50,7 +50,7 @@ async def changes(call: Call, given: arguments.Changes) -> Reply:
         text = kept_changes.commit_text(done, dry_run=False)
         return Reply(text, kept_changes.commit_json(done))
     path = given.paths[0] if given.paths else None
-    diff = await trio.to_thread.run_sync(lambda: "".join(known.diff(kept, path)))
+    diff = await trio.to_thread.run_sync(known.diff, kept, path)
     text = f"{kept_changes.summary_text(kept)}\n\n{diff}"
     shown = text.encode()[:DIFF_BYTES_MAX].decode(errors="ignore")
     cut = "" if shown == text else f"\n[cut at {DIFF_BYTES_MAX} bytes: name a path]"
