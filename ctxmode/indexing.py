@@ -150,7 +150,8 @@ def _inside(given: str, project: Path) -> Path:
 def _file(
     store: Store, path: Path, config: Config, rules: policy.Rules, request: IndexRequest
 ) -> IndexAnswer:
-    if reason := _refused(path, rules):
+    named = config.project / (request.path or ".")  # a link's own name says something, too
+    if reason := _refused(path, rules) or _refused(named, rules):
         raise ContextModeError(f"{path.name} is not indexed: {reason}")
     try:
         if not stat.S_ISREG(path.stat().st_mode):

@@ -119,3 +119,10 @@ def test_a_link_to_what_may_not_be_read_is_left_out_whatever_its_name(store, con
     answer = index(store, config, rules, IndexRequest(path=".", follow_symlinks=True))
     assert not store.search("hunter2")[0].hits
     assert any(left["path"].startswith("notes") for left in answer.left_out)
+
+
+def test_a_file_that_a_secret_s_name_leads_to_is_not_indexed_by_that_name(store, config, rules):
+    (config.project / "settings").write_text("words")
+    (config.project / ".env").symlink_to("settings")
+    with pytest.raises(ContextModeError, match="named like"):
+        index(store, config, rules, IndexRequest(path=".env"))
