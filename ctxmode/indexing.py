@@ -150,7 +150,8 @@ def _inside(given: str, project: Path) -> Path:
 def _file(
     store: Store, path: Path, config: Config, rules: policy.Rules, request: IndexRequest
 ) -> IndexAnswer:
-    if reason := _refused(path, rules):
+    named = config.project / (request.path or ".")  # a link's own name says something, too
+    if reason := _refused(path, rules) or _refused(named, rules):
         raise ContextModeError(f"{path.name} is not indexed: {reason}")
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -233,8 +234,8 @@ def _one(store: Store, indexed: Indexed) -> IndexAnswer:
 
 
 def _refused(path: Path, rules: policy.Rules) -> str | None:
-    """Why this file may not be read; None where it may."""
-    if is_secret_path(str(path)) and not path.is_dir():
+    """Why this file may not be read, by its own name and what links lead to; None where it may."""
+    if any(map(is_secret_path, {str(path), policy.real_path(str(path))})) and not path.is_dir():
         return LIKE_SECRETS
     verdict = policy.evaluate_read(str(path), rules, real_path=policy.real_path)
     return None if verdict.allowed else verdict.message

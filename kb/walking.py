@@ -79,7 +79,8 @@ class Walk:
     """One pass over the files below `root` that `selection` means, folder by folder, by name.
 
     `only` narrows it to some paths and what lies below them. `skipped` fills as it goes. A link out
-    of `root` is never followed, and no folder read twice.
+    of `root` is never followed, and no folder read twice. What is met through a link is judged by
+    what it leads to, too.
     """
 
     root: Path
@@ -179,7 +180,31 @@ class Walk:
         if ignores.match(str(entry.path), is_folder=entry.is_folder):
             self.ignored.add(entry.path)
             return "ignored by .gitignore"
-        return self.selection.allowed(entry.path) if self.selection.allowed else None
+        reason = self.selection.allowed(entry.path) if self.selection.allowed else None
+        if reason is None and self.selection.follow_symlinks:
+            reason = self._reason_behind(entry)
+        return reason
+
+    def _reason_behind(self, entry: Entry) -> str | None:
+        """Why what a link leads to would not be met, or a folder on the way to it."""
+        real = entry.path.resolve()
+        if real == entry.path:
+            return None
+        ignores = above(self.root) if self.selection.respect_gitignore else Ignores()
+        folder = self.root
+        for name in real.relative_to(self.root).parts:
+            if self.selection.respect_gitignore:
+                ignores = ignores.within(folder)
+            folder /= name
+            is_folder = folder != real or entry.is_folder
+            relative = folder.relative_to(self.root).as_posix()
+            if is_folder and name in _ALWAYS_LEFT_OUT:
+                return "leads to what is always left out"
+            if any(globs.compiled(glob).matches(relative) for glob in self.selection.exclude):
+                return "leads to what is excluded"
+            if ignores.match(str(folder), is_folder=is_folder):
+                return "leads to what .gitignore ignores"
+        return None
 
     def _folder_reason(self, entry: Entry, depth: int) -> str | None:
         limit = self.selection.max_depth

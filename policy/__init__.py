@@ -11,7 +11,15 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from policy.decide import evaluate, evaluate_fetch, evaluate_read, evaluate_tool, evaluate_write
+from policy.decide import (
+    RealPath,
+    evaluate,
+    evaluate_fetch,
+    evaluate_read,
+    evaluate_search,
+    evaluate_tool,
+    evaluate_write,
+)
 from policy.load import load_file, load_rules, project_reader, real_path
 from policy.model import Decision, Match, Redirect, RuleFileError, Source, Subject, Verdict
 from policy.rules import Rule, Rules
@@ -45,6 +53,7 @@ __all__ = [
     "Explanation",
     "HiddenPaths",
     "Match",
+    "RealPath",
     "Redirect",
     "Rule",
     "RuleFileError",
@@ -55,6 +64,7 @@ __all__ = [
     "evaluate",
     "evaluate_fetch",
     "evaluate_read",
+    "evaluate_search",
     "evaluate_tool",
     "evaluate_write",
     "explain",

@@ -69,6 +69,14 @@ def evaluate_read(
     return verdict
 
 
+def evaluate_search(
+    path: str, rules: Rules, *, real_path: RealPath | None = None, is_tree: bool = False
+) -> Verdict:
+    """May this be searched? `path` is absolute and may hold a search's own `*`, `?` and `[…]`;
+    with `is_tree` the search shows what is in the files of that folder."""
+    return _evaluate_file(marks.globbed(path), rules, real_path, is_write=False, is_tree=is_tree)
+
+
 def evaluate_write(path: str, rules: Rules, *, real_path: RealPath | None = None) -> Verdict:
     """May this file be written? A rule against reading it is one against writing it, too."""
     return _evaluate_file(path, rules, real_path, is_write=True)
@@ -131,10 +139,15 @@ def _names_tool(spec: str, name: str) -> bool:
 
 
 def _evaluate_file(
-    path: str, rules: Rules, real_path: RealPath | None, *, is_write: bool
+    path: str,
+    rules: Rules,
+    real_path: RealPath | None,
+    *,
+    is_write: bool,
+    is_tree: bool = False,
 ) -> Verdict:
     place = Place((0, len(path.encode("utf-8", "replace"))), path)
-    effect = FileAccess(path, is_write, (), place)
+    effect = FileAccess(path, is_write, (), place, is_tree)
     matches = tuple(_file_matches(effect, rules, real_path))
     return _verdict(matches, Analysis((effect,), "full", 0), rules)
 
@@ -208,8 +221,9 @@ def _command_matches(command: Command, rules: Iterable[Rule]) -> Iterator[Match]
 
 def _file_matches(access: FileAccess, rules: Rules, real_path: RealPath | None) -> Iterator[Match]:
     paths = [access.path]
-    if real_path is not None and marks.is_known(access.path) and access.path.startswith("/"):
-        paths.append(real_path(access.path))
+    if real_path is not None and access.path.startswith("/"):
+        known, unknown = _known_part(access.path)
+        paths.append(f"{real_path(known).rstrip('/')}{unknown}" or "/")
     for rule in rules.of("edit", "read"):
         if not _concerns(rule, is_write=access.is_write):
             continue
@@ -220,6 +234,15 @@ def _file_matches(access: FileAccess, rules: Rules, real_path: RealPath | None) 
         if all(hits) if rule.decision is Decision.ALLOW else any(hits):
             redirect = _filled(rule, path=access.path)
             yield _match(rule, "path", access, rule.reason, redirect)
+
+
+def _known_part(path: str) -> tuple[str, str]:
+    """The folders of a path up to where it is only partly known, and the rest with its slash."""
+    if marks.is_known(path):
+        return path, ""
+    segments = path.split("/")
+    first = next(at for at, segment in enumerate(segments) if not marks.is_known(segment))
+    return "/".join(segments[:first]) or "/", "/" + "/".join(segments[first:])
 
 
 def _concerns(rule: Rule, *, is_write: bool) -> bool:

@@ -48,6 +48,13 @@ def scrub(text: str) -> str:
     return _RESERVED.sub(WORD, text)
 
 
+def globbed(path: str) -> str:
+    """A path with the patterns of a search in it, as one that is only partly known."""
+    segments = [WORD if part == "**" else part for part in scrub(path).split("/")]
+    pattern = re.sub(r"\[[^\]/]*\]", GLOB_SET, "/".join(segments))
+    return pattern.replace("*", GLOB_STAR).replace("?", GLOB_ONE)
+
+
 def is_known(text: str) -> bool:
     """True when every character is known."""
     return _UNKNOWN.search(text) is None

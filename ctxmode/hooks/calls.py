@@ -4,15 +4,18 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-CallKind = Literal["command", "read", "edit", "fetch", "tool"]
+CallKind = Literal["command", "read", "search", "edit", "fetch", "tool"]
 RulingKind = Literal["pass", "advise", "ask", "deny"]
 
 
 class ToolCall(NamedTuple):
-    """One tool call. `values` are what it is about: commands, paths or URLs, by its kind.
+    """One tool call. `values` are what it is about: commands, paths or URLs, by its kind; of a
+    search, the folder and the patterns of names below it.
 
-    `whole` tells that a file is to be read in full. `has_our_tools` is false for callers that may
-    not have them, such as subagents. `inputs` are the arguments, where rules speak of the tool.
+    `cwd` is empty where the event does not say. `whole` tells that a file is to be read in full,
+    and of a search that it shows what is in the files of its folder. `has_our_tools` is false for
+    callers that may not have them, such as subagents. `inputs` are the arguments, where rules speak
+    of the tool.
     """
 
     kind: CallKind

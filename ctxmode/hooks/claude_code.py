@@ -16,7 +16,10 @@ def call(event: Mapping[str, Any]) -> ToolCall | None:
     """`agent_id` and `agent_type` are there in events of subagents alone."""
     is_subagent = bool(event.get("agent_id") or event.get("agent_type"))
     return tool_call(
-        event["tool_name"], event["tool_input"], event["cwd"], has_our_tools=not is_subagent
+        event["tool_name"],
+        event.get("tool_input"),
+        event.get("cwd"),
+        has_our_tools=not is_subagent,
     )
 
 

@@ -5,11 +5,11 @@ Its older events name the tool in the event itself; a command or path stands at 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from ctxmode.hooks.calls import Ruling, ToolCall
+from ctxmode.hooks.json_text import read_json
 from ctxmode.hooks.tool_names import tool_call
 
 PRE_TOOL = ("preToolUse", "beforeShellExecution", "beforeReadFile", "beforeMCPExecution")
@@ -19,17 +19,16 @@ _TOOLS = {"beforeShellExecution": "Shell", "beforeReadFile": "Read"}
 
 def call(event: Mapping[str, Any]) -> ToolCall | None:
     name = event.get("hook_event_name", "")
-    roots = event.get("workspace_roots") or []
-    cwd = event.get("cwd") or (roots[0] if roots else "")
+    roots = event.get("workspace_roots")
+    first = roots[0] if isinstance(roots, list) and roots else ""
+    cwd = event.get("cwd") or first
     if tool := _TOOLS.get(name):
         return tool_call(tool, event, cwd)
     if name == "beforeMCPExecution":
         return tool_call(f"mcp:{event['tool_name']}", {}, cwd)
-    given = event["tool_input"]
+    given = event.get("tool_input")
     # Some versions send the arguments as the text of JSON.
-    return tool_call(
-        event["tool_name"], json.loads(given) if isinstance(given, str) else given, cwd
-    )
+    return tool_call(event["tool_name"], read_json(given) if isinstance(given, str) else given, cwd)
 
 
 def answer(ruling: Ruling, event_name: str) -> Mapping[str, Any] | None:

@@ -14,7 +14,7 @@ SESSION_START = ("SessionStart",)
 
 
 def call(event: Mapping[str, Any]) -> ToolCall | None:
-    return tool_call(event["tool_name"], event["tool_input"], event["cwd"])
+    return tool_call(event["tool_name"], event.get("tool_input"), event.get("cwd"))
 
 
 def answer(ruling: Ruling, event_name: str) -> Mapping[str, Any] | None:

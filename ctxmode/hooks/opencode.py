@@ -17,7 +17,7 @@ SESSION_START: tuple[str, ...] = ()
 
 
 def call(event: Mapping[str, Any]) -> ToolCall | None:
-    return tool_call(event["tool"], event["args"], event["cwd"])
+    return tool_call(event["tool"], event.get("args"), event.get("cwd"))
 
 
 def answer(ruling: Ruling, event_name: str) -> Mapping[str, Any] | None:

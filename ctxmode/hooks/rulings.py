@@ -82,23 +82,44 @@ def _verdict(
     if call.kind == "tool":
         return policy.evaluate_tool(value, rules, call.inputs)
     path = _absolute(value, call.cwd, ground.home)
+    real_path = _behind(value, path, call.cwd, ground.home)
+    if call.kind == "search":
+        # The whole project is searched as its host does it; a folder within may hold what no rule
+        # lets be read.
+        is_tree = call.whole and path not in (ground.project, os.path.normpath(call.cwd), "/")
+        return policy.evaluate_search(path, rules, real_path=real_path, is_tree=is_tree)
     if call.kind == "edit":
-        return policy.evaluate_write(path, rules, real_path=policy.real_path)
-    return _read(path, call, rules, tools)
+        return policy.evaluate_write(path, rules, real_path=real_path)
+    return _read(path, call, rules, tools, real_path)
 
 
-def _read(path: str, call: ToolCall, rules: Rules, tools: frozenset[str] | None) -> Verdict:
+def _read(
+    path: str,
+    call: ToolCall,
+    rules: Rules,
+    tools: frozenset[str] | None,
+    real_path: policy.RealPath,
+) -> Verdict:
     try:
         size = os.stat(path).st_size if call.whole and tools is None else None
     except (OSError, ValueError):
         size = None
-    return policy.evaluate_read(path, rules, real_path=policy.real_path, size_bytes=size)
+    return policy.evaluate_read(path, rules, real_path=real_path, size_bytes=size)
 
 
 def _absolute(path: str, cwd: str, home: str) -> str:
+    return os.path.normpath(_joined(path, cwd, home))
+
+
+def _behind(value: str, path: str, cwd: str, home: str) -> policy.RealPath:
+    """What resolves links as the kernel does: `..` behind a link leaves what the link leads to."""
+    return lambda asked: policy.real_path(_joined(value, cwd, home) if asked == path else asked)
+
+
+def _joined(path: str, cwd: str, home: str) -> str:
     if path == "~" or path.startswith("~/"):
         path = f"{home}{path[1:]}"
-    return os.path.normpath(os.path.join(cwd, path))
+    return os.path.join(cwd, path)
 
 
 def _concerns(call: ToolCall, path: str) -> bool:

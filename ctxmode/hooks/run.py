@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ctxmode.hooks.calls import PASS, Ruling, ToolCall
-from ctxmode.hooks.table import adapter
+from ctxmode.hooks.json_text import read_json
+from ctxmode.hooks.table import FOLDER_VARIABLES, adapter
 
 if TYPE_CHECKING:
     from ctxmode.hooks.adapter import Adapter
@@ -41,12 +41,26 @@ def respond(
         return denied(host, name, "The call is nested too deeply to be judged."), _nothing
     if call is None:
         return spoken.answer(PASS, name), _nothing
+    call = call._replace(cwd=_folder(host, call.cwd, environ))
     return _judged(spoken, host, name, call, environ)
+
+
+def _folder(host: str, said: str, environ: Mapping[str, str]) -> str:
+    """Where a call is made: what its event says, seen from what the host tells its hooks, or else
+    from where this process is."""
+    if os.path.isabs(said):
+        return said
+    told = (environ.get(variable, "") for variable in FOLDER_VARIABLES.get(host, ()))
+    try:
+        base = next(filter(os.path.isabs, told), "") or os.getcwd()
+    except OSError:  # it is gone
+        base = "/"
+    return os.path.join(base, said) if said else base
 
 
 def _understood(spoken: Adapter, text: bytes) -> ToolCall | None:
     try:
-        event = json.loads(text)
+        event = read_json(text)
         return spoken.call(event) if isinstance(event, dict) else None
     except (ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -17,6 +17,12 @@ HOSTS: Mapping[str, str] = {
     "vscode-copilot": "vscode_copilot",
     "opencode": "opencode",
 }
+# Where a host documents for its hooks in which folder it works.
+FOLDER_VARIABLES: Mapping[str, tuple[str, ...]] = {
+    "claude-code": ("CLAUDE_PROJECT_DIR",),
+    "gemini-cli": ("GEMINI_CWD", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
+    "cursor": ("CURSOR_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
+}
 
 
 def adapter(host: str) -> Adapter | None:

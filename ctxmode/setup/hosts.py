@@ -92,9 +92,12 @@ def _for_copilots(line: str) -> Mapping[str, Any]:
     return {"type": "command", "command": line, "bash": line}
 
 
-_CLAUDE_TOOLS = "Bash|Read|Edit|Write|MultiEdit|NotebookEdit|WebFetch|mcp__.*"
+_CLAUDE_TOOLS = "Bash|Read|Grep|Glob|LS|Edit|Write|MultiEdit|NotebookEdit|WebFetch|mcp__.*"
 _CODEX_TOOLS = "Bash|shell|apply_patch|mcp__.*"
-_GEMINI_TOOLS = "run_shell_command|read_file|read_many_files|write_file|replace|web_fetch|mcp_.*"
+_GEMINI_TOOLS = (
+    "run_shell_command|read_file|read_many_files|glob|grep_search|search_file_content"
+    "|list_directory|write_file|replace|web_fetch|mcp_.*"
+)
 _CODE = "~/.config/Code/User"
 _MCP = ("mcpServers", SERVER_NAME)
 

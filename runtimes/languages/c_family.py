@@ -135,8 +135,8 @@ typeinfo unordered_map unordered_set utility valarray variant vector version cxx
 """
 _KNOWN = frozenset(f"{name}.h" for name in _HEADERS.split()).union(_HEADERS_OF_CPP.split())
 # The time, or what may come to it: pasting, also by a macro of a header, a half of its name that
-# could be pasted, other spellings of `#` and of characters. Then further files: includes of anything
-# but known headers, tests for a header, what only a compiler's pragmas or an assembler read.
+# could be pasted, other spellings of `#` and of characters. Then further files: includes of
+# anything but known headers, tests for a header, what only pragmas or an assembler read.
 _INPUTS = CompileInputs(
     r"__DATE__|__TIME|##|%:|\?\?[=/]|\\u00|\\U0000|\\[uN]\{|(?i:CONCAT)"
     r"|\b__[DT][ATEIMSP_]{1,9}\b|\b[_DATEIMSP]{2,10}__\b"

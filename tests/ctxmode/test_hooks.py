@@ -25,6 +25,7 @@ RULES = {
         "deny": [
             "Bash(git push *)",
             "Read(./secret.txt)",
+            "Read(./private/**)",
             "WebFetch(domain:evil.example)",
             "mcp__other__drop",
         ],
@@ -265,6 +266,182 @@ def test_rules_hold_for_the_tools_of_files_pages_and_servers(host, name, given, 
     event["hook_event_name"] = spoken.PRE_TOOL[0]
     decision, _ = refusal_of(host, ask(host, spoken.PRE_TOOL[0], event, environ))
     assert decision == "deny"
+
+
+# Searches of every host, of what rules deny to read and of what they don't.
+DENIED_SEARCHES = (
+    ("Grep", {"pattern": "x", "path": "secret.txt"}),
+    ("Grep", {"pattern": "x", "path": "{cwd}/private"}),
+    ("Grep", {"pattern": "x", "path": "src/../private/"}),
+    ("Grep", {"pattern": "x", "path": "private/deep/file"}),
+    ("Grep", {"pattern": "x", "path": "to-private"}),
+    ("Glob", {"pattern": "to-private/*.txt"}),
+    ("Glob", {"pattern": "*.txt", "path": "to-private"}),
+    ("Grep", {"pattern": "x", "glob": "secret.txt"}),
+    ("Grep", {"pattern": "x", "glob": "*.{md,txt}"}),
+    ("Grep", {"pattern": "x", "glob": "**/secret.*", "path": None}),
+    ("Grep", {"pattern": "x", "glob": ["*.py", "private/**"]}),
+    ("Glob", {"pattern": "private/**"}),
+    ("Glob", {"pattern": "private/**/*"}),
+    ("Glob", {"pattern": "{cwd}/private/*.txt"}),
+    ("Glob", {"pattern": "*", "path": "private"}),
+    ("Glob", {"pattern": "[st]ecret.txt"}),
+    ("Glob", {"pattern": "{a,{private,b}}/x"}),
+    ("LS", {"path": "./private"}),
+    ("LS", {"path": "to-private", "ignore": None}),
+    ("list_directory", {"dir_path": "private"}),
+    ("glob", {"pattern": "secret.???"}),
+    ("grep_search", {"query": "x", "includePattern": "private/**"}),
+    ("search_file_content", {"pattern": "x", "include": "secret.txt"}),
+    ("file_search", {"query": "**/secret.txt"}),
+)
+PASSED_SEARCHES = (
+    ("Grep", {"pattern": "secret.txt"}),
+    ("Grep", {"pattern": "x", "path": "src"}),
+    ("Grep", {"pattern": "x", "path": "{cwd}", "glob": "**/*.py"}),
+    ("Glob", {"pattern": "**/*.py"}),
+    ("Glob", {"pattern": "**/*"}),
+    ("Glob", {"pattern": "src/**"}),
+    ("LS", {"path": "{cwd}"}),
+    ("LS", {}),
+    ("list_dir", {"path": None}),
+)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize(
+    ("name", "given", "is_denied"),
+    [
+        *((name, given, True) for name, given in DENIED_SEARCHES),
+        *((name, given, False) for name, given in PASSED_SEARCHES),
+    ],
+)
+def test_rules_hold_for_searches(  # noqa: PLR0917
+    host, name, given, is_denied, place, environ
+):
+    (place / "private").mkdir()
+    (place / "to-private").symlink_to("private")
+    given = json.loads(json.dumps(given).replace("{cwd}", str(place)))
+    spoken = adapter(host)
+    event = claude(name, given, place) | {"tool": name, "args": given}
+    event["hook_event_name"] = spoken.PRE_TOOL[0]
+    answer = ask(host, spoken.PRE_TOOL[0], event, environ)
+    if is_denied:
+        assert refusal_of(host, answer)[0] == "deny"
+    else:
+        assert answer == ({} if host == "cursor" else None)
+
+
+@pytest.mark.parametrize("tool", ["Read", "Edit"])
+@pytest.mark.parametrize(
+    ("path", "is_denied"),
+    [
+        *(("to-secret", True), ("to-private/x", True), ("to-deep/x", True), ("to-link/x", True)),
+        *(("to-deep/../x", True), ("./src/../to-deep/../x", True), ("secret.txt", True)),
+        *(
+            ("private/to-src/main.py", True),
+            ("to-src/main.py", False),
+            ("to-src/../main.py", False),
+        ),
+    ],
+)
+def test_a_link_is_judged_by_its_name_and_by_what_it_leads_to(  # noqa: PLR0917
+    tool, path, is_denied, place, environ, served
+):
+    for folder in ("private/deep", "src"):
+        (place / folder).mkdir(parents=True)
+    links = {"to-secret": "secret.txt", "to-private": "private", "to-deep": "private/deep"}
+    links |= {"to-link": "to-private", "to-src": "src", "private/to-src": "../src"}
+    for name, target in links.items():
+        (place / name).symlink_to(target)
+    answer = ask("claude-code", "PreToolUse", claude(tool, {"file_path": path}, place), environ)
+    assert (answer is not None) is is_denied
+
+
+def test_a_search_of_a_folder_that_shows_what_is_in_its_files_shows_none_that_is_denied(
+    place, environ
+):
+    rules = {"permissions": {"deny": ["Read(./config/secret.txt)"]}}
+    (place / ".claude" / "settings.json").write_text(json.dumps(rules))
+    event = claude("Grep", {"pattern": "x", "path": "config"}, place)
+    assert refusal_of("claude-code", ask("claude-code", "PreToolUse", event, environ))[0] == "deny"
+    for given in ({"pattern": "x", "path": "src"}, {"pattern": "x"}):
+        assert ask("claude-code", "PreToolUse", claude("Grep", given, place), environ) is None
+
+
+ODD = {
+    "no folder": {"cwd": ...},
+    "null for a folder": {"cwd": None, "workspace_roots": None},
+    "a number for a folder": {"cwd": 7, "workspace_roots": 7},
+    "a list for a folder": {"cwd": [], "workspace_roots": []},
+    "a folder that is none": {"cwd": "a\0b", "workspace_roots": "/"},
+    "fields that nobody knows": {"x": {"y": [None]}, "permission_mode": None, "session_id": 7},
+    "null for an agent": {"agent_id": None, "agent_type": None, "transcript_path": None},
+}
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize(
+    ("name", "given"), [("Read", {"file_path": "secret.txt"}), ("Bash", {"command": "git push x"})]
+)
+def test_an_event_of_an_odd_form_is_judged_all_the_same(  # noqa: PLR0917
+    host, odd, name, given, place, environ, monkeypatch
+):
+    monkeypatch.chdir(place)
+    spoken = adapter(host)
+    event = claude(name, given, place) | {"tool": name, "args": given} | ODD[odd]
+    event["hook_event_name"] = spoken.PRE_TOOL[0]
+    event = {key: value for key, value in event.items() if value is not ...}
+    answer = ask(host, spoken.PRE_TOOL[0], event, environ)
+    assert refusal_of(host, answer)[0] == "deny"
+
+
+@pytest.mark.parametrize(
+    ("host", "variable"),
+    [
+        ("claude-code", "CLAUDE_PROJECT_DIR"),
+        ("gemini-cli", "GEMINI_CWD"),
+        ("gemini-cli", "GEMINI_PROJECT_DIR"),
+        ("cursor", "CURSOR_PROJECT_DIR"),
+    ],
+)
+def test_a_folder_that_the_event_lacks_is_the_one_that_the_host_tells_its_hooks(  # noqa: PLR0917
+    host, variable, place, environ, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    spoken = adapter(host)
+    event = {"tool_name": "Read", "tool_input": {"file_path": "secret.txt"}}
+    event["hook_event_name"] = spoken.PRE_TOOL[0]
+    told = ask(host, spoken.PRE_TOOL[0], event, {**environ, variable: str(place)})
+    assert refusal_of(host, told)[0] == "deny"
+    assert not ask(host, spoken.PRE_TOOL[0], event, environ)
+
+
+@pytest.mark.parametrize(
+    "number", ["1e400", "-1", "-1e400", "9" * 5000, '"x"', "NaN", "null", "{}"]
+)
+def test_an_absurd_number_changes_no_ruling(number, place, environ, served):
+    def read(name: str, number: str):
+        event = json.dumps(claude("Read", {"file_path": name, "limit": "NUMBER"}, place))
+        text = event.replace('"NUMBER"', number).encode()
+        return ask("claude-code", "PreToolUse", text, environ)
+
+    assert "secret.txt" in refusal_of("claude-code", read("secret.txt", number))[1]
+    assert "ctx_execute_file" in refusal_of("claude-code", read("big.log", number))[1]
+    assert read("big.log", "20") is None
+
+
+@pytest.mark.parametrize("given", [None, [], "x", 7])
+def test_a_tool_is_judged_by_its_name_where_its_arguments_are_none(given, place, environ):
+    event = claude("mcp__other__drop", given, place)
+    assert refusal_of("claude-code", ask("claude-code", "PreToolUse", event, environ))[0] == "deny"
+
+
+def test_bytes_that_are_no_text_hide_no_command(place, environ):
+    event = json.dumps(claude("Bash", {"command": "git push x", "description": "NONE"}, place))
+    text = b"\xef\xbb\xbf" + event.encode().replace(b"NONE", b"\xff\xfe")
+    assert refusal_of("claude-code", ask("claude-code", "PreToolUse", text, environ))[0] == "deny"
 
 
 @pytest.mark.parametrize(

@@ -108,3 +108,21 @@ def test_what_cannot_be_indexed_is_refused_with_a_hint(store, config, rules, req
     with pytest.raises(UsageError, match=said) as caught:
         index(store, config, rules, request_)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("target", [".env", ".envs/local", "secret.txt", "private"])
+def test_a_link_to_what_may_not_be_read_is_left_out_whatever_its_name(store, config, rules, target):
+    for name in (".env", ".envs/local", "private/id_rsa", "secret.txt"):
+        (config.project / name).parent.mkdir(exist_ok=True)
+        (config.project / name).write_text("hunter2 words")
+    (config.project / "notes").symlink_to(target)
+    answer = index(store, config, rules, IndexRequest(path=".", follow_symlinks=True))
+    assert not store.search("hunter2")[0].hits
+    assert any(left["path"].startswith("notes") for left in answer.left_out)
+
+
+def test_a_file_that_a_secret_s_name_leads_to_is_not_indexed_by_that_name(store, config, rules):
+    (config.project / "settings").write_text("words")
+    (config.project / ".env").symlink_to("settings")
+    with pytest.raises(ContextModeError, match="named like"):
+        index(store, config, rules, IndexRequest(path=".env"))

@@ -84,6 +84,35 @@ def test_links_out_of_the_root_are_never_followed(store: Store, root: Path) -> N
 
 
 @pytest.mark.parametrize(
+    ("link", "target", "met", "why"),
+    [
+        ("hooks", ".git/hooks", "hooks/run", "always left out"),
+        ("packages", "node_modules", "packages/p/index.js", "always left out"),
+        ("out", "built", "out/a.txt", ".gitignore"),
+        ("a.txt", "built/a.txt", "a.txt", ".gitignore"),
+        ("kept", "drafts", "kept/b.txt", "excluded"),
+        ("b.txt", "drafts/b.txt", "b.txt", "excluded"),
+        ("inner", "docs/inner", "inner/c.txt", ".gitignore"),
+        ("e.txt", "docs/d.txt", "e.txt", ""),
+    ],
+)
+def test_what_a_followed_link_leads_to_is_judged_too(  # noqa: PLR0917
+    store: Store, tmp_path: Path, link: str, target: str, met: str, why: str
+) -> None:
+    root = tmp_path / "linked"
+    files = [".git/hooks/run", "node_modules/p/index.js", "built/a.txt", "drafts/b.txt"]
+    for name in (*files, "docs/inner/c.txt", "docs/d.txt"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("words")
+    (root / ".gitignore").write_text("/built/\n")
+    (root / "docs/.gitignore").write_text("inner/\n")
+    (root / link).symlink_to(target)
+    report = index_paths(store, root, follow_symlinks=True, exclude=["drafts", "drafts/**"])
+    assert (met in report.indexed) is (not why)
+    assert why in reasons(report).get(link, "")
+
+
+@pytest.mark.parametrize(
     ("arguments", "expected"),
     [
         ({"extensions": [".md"]}, {"readme.md"}),
