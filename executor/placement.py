@@ -10,25 +10,27 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
-from executor import cgroup, project_files, rootfs, seccomp, temporary, work_copy
+from executor import cgroup, project_files, rootfs, seccomp, temporary
 from executor.cells import UNPRIVILEGED_ID, Cell, Spawner, open_spawner
 from executor.description import CellSpec, RunSpec, pack_cell, pack_run
 from executor.errors import SandboxError, SandboxUnavailableError
 from executor.layers import REMEDIES, Findings, layers
 from executor.model import Isolation, Limits
 from executor.profile import ANALYZE, Profile, ProjectAccess
-from executor.project.record import Record
 from executor.project_files import Guarded
 from executor.project_search import ProjectSearch
 from executor.removal import remove
 from executor.spawner.confine import landlock_abi
 from executor.trial_record import Recalled, TrialRecord
-from executor.work_copy import WorkCopy
 from runtimes import Step
+
+if TYPE_CHECKING:
+    from executor.project.record import Record
+    from executor.work_copy import WorkCopy
 
 T = TypeVar("T")
 
@@ -106,6 +108,8 @@ class Placement:
             os.chown(folder, *owner)
         if record is None:
             return layout
+        from executor import work_copy  # noqa: PLC0415 - only what is committed needs one
+
         try:
             return replace(layout, work_copy=work_copy.make(record, copy, owner))
         except BaseException:

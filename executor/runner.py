@@ -221,13 +221,10 @@ class Runner:
         Raises:
             SandboxError: nothing of it could be.
         """
-        copy, upper = layout.work_copy, cell.take_upper()
-        if copy is not None:
-            call = partial(self.door.commit_copy, copy, label, stage=profile.stage)
-        elif upper is not None:
-            call = partial(self.door.commit_upper, upper, record, label, stage=profile.stage)
-        else:
+        changed = layout.work_copy or cell.take_upper()
+        if changed is None:
             raise SandboxError("what the run changed was lost with its sandbox")
+        call = partial(self.door.commit, changed, record, label, stage=profile.stage)
         # Half a commit would be taken back, but a whole one is what was asked for.
         with trio.CancelScope(shield=True):
             done: Commit = await trio.to_thread.run_sync(call)

@@ -22,8 +22,7 @@ from executor.errors import RequestError
 from executor.model import Isolation, Limits, Request, Result, Status
 from executor.profile import Profile, ProjectAccess
 from executor.progress import Completed, Observe, OnOutput
-from executor.project.door import Door
-from executor.project.store import Store
+from executor.project.door import Door, set_in_order
 from executor.request import Checked, check
 from executor.runner import Runner
 from executor.sessions import Sessions, open_sessions
@@ -315,12 +314,6 @@ def _session_name(session: str, owner: str) -> str:
     return f"{owner} {session}" if owner else session
 
 
-def _set_in_order(store: Store, project: Path) -> None:
-    """Complete or take back what a server that died was committing; forget what is too old."""
-    store.recover(project)
-    store.expire()
-
-
 @contextlib.asynccontextmanager
 async def open_executor(
     *,
@@ -344,9 +337,10 @@ async def open_executor(
         filled.mkdir(mode=0o700, exist_ok=True)
         concurrency = settings.concurrency or 2 * (os.cpu_count() or 1)
         async with open_back_end(project, home, settings, ground) as made:
-            store = Store(state_dir / "changes")
-            await trio.to_thread.run_sync(_set_in_order, store, project)
-            door = Door(made.place.search, lambda: settings.names, store, made.binds)
+            await trio.to_thread.run_sync(set_in_order, state_dir / "changes", project)
+            door = Door(
+                made.place.search, lambda: settings.names, state_dir / "changes", made.binds
+            )
             runner = Runner(
                 made.place, made.open_box, ground.spools, settings.inline_bytes, concurrency, door
             )

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
+FINDINGS = ("landlock", "copy_on_write")  # what a supervisor found that holds for every run
 KEPT_MAX = 64
 """How many states are remembered: as many projects."""
 
@@ -62,7 +63,7 @@ class TrialRecord:
         others = self._all()
         others.pop(state := self._state(), None)
         latest = dict(list(others.items())[1 - KEPT_MAX :])
-        self._replace({**latest, state: dict(found)})
+        self._replace({**latest, state: {name: found[name] for name in FINDINGS}})
 
     def forget(self) -> None:
         """Have the next run make a trial."""
@@ -114,7 +115,7 @@ class Recalled:
 
 
 def _is_finding(found: object) -> TypeGuard[Mapping[str, Any]]:
-    if not isinstance(found, dict) or set(found) != {"landlock", "copy_on_write"}:
+    if not isinstance(found, dict) or set(found) != set(FINDINGS):
         return False
     return isinstance(found["landlock"], int) and isinstance(found["copy_on_write"], bool | str)
 

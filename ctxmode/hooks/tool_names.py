@@ -15,7 +15,7 @@ def _words(text: str) -> frozenset[str]:
 # Ours, so that a rule's redirect can be told from one to a tool that no server here has.
 OWN_TOOLS = _words(
     """ctx_execute ctx_execute_file ctx_background ctx_batch_execute ctx_index ctx_search ctx_purge
-    ctx_stats ctx_doctor ctx_fetch_and_index"""
+    ctx_stats ctx_doctor ctx_fetch_and_index ctx_changes"""
 )
 
 # By kind: tools as Claude Code, Codex, Gemini CLI, Cursor, both Copilots and OpenCode name them,

@@ -10,14 +10,13 @@ from dataclasses import replace
 
 from executor.project.attributes import Attributes, attributes
 from executor.project.contents import same_content
+from executor.project.limits import BYTES_MAX, CHANGES_MAX
 from executor.project.manifest import Change, ChangeSet, LeftOut
 from executor.project.outcome import CommitError
 from executor.project.record import Record, State
 from executor.project.tree import Tree, in_tree_order
 from executor.project.walking import FOLDER_FLAGS
 
-CHANGES_MAX = 1_000_000
-BYTES_MAX = 4 << 30
 PATH_BYTES_MAX = 4095  # linux/limits.h, of a whole path with its end
 KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
 PERMISSIONS = 0o777

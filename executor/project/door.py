@@ -5,22 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor.artifacts import readable
 from executor.errors import SandboxError
 from executor.model import ChangedFile, NotCommitted, Result
-from executor.project import record
-from executor.project.changes import Change, ChangeSet, of_upper
-from executor.project.commit import Commit, CommitError, commit
-from executor.project.obeyed import in_project
 from executor.project_files import guarded
 
+# What commits takes tens of milliseconds to load, and most runs commit nothing.
 if TYPE_CHECKING:
     from executor.profile import Profile
+    from executor.project.commit import Change, Commit
     from executor.project.names import Names
     from executor.project.record import Record
-    from executor.project.store import Store
     from executor.project_search import ProjectSearch
     from executor.work_copy import WorkCopy
 
@@ -29,14 +27,15 @@ LISTED_MAX = 500
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """What commits need to know. `shown` are folders of the host that links may lead to.
+    """What commits need to know.
 
-    `load_names` gives the table of names, which takes time to load.
+    `load_names` gives the table of names. `folder` has what is kept and journals, and `shown` are
+    folders of the host that links may lead to.
     """
 
     search: ProjectSearch
     load_names: Callable[[], Names]
-    store: Store
+    folder: Path
     shown: Sequence[str] = ()
 
     def record(self, profile: Profile) -> Record:
@@ -46,55 +45,51 @@ class Door:
             RequestError: it is too large.
             SandboxError: it can't be read.
         """
+        from executor.project import record  # noqa: PLC0415
+
         try:
             return record.take(self.search.project, guarded(self.search, profile.sockets).paths)
         except OSError as error:
             raise SandboxError(f"the project can't be read: {error}") from error
 
-    def commit_upper(self, upper: int, before: Record, label: str, *, stage: bool) -> Commit:
-        """Commit what an overlay's upper layer holds; closes the descriptor.
+    def commit(self, changed: int | WorkCopy, before: Record, label: str, *, stage: bool) -> Commit:
+        """Commit what an overlay's upper layer holds, by its descriptor, or a work copy.
+
+        The descriptor is closed. With `stage` all is kept for a person.
 
         Raises:
             SandboxError: nothing of it could be committed; it says why.
         """
-        try:
-            return self.commit(of_upper(upper, before), label, stage=stage)
-        except (CommitError, OSError) as error:
-            raise SandboxError(_nothing(error)) from error
-        finally:
-            os.close(upper)
+        from executor.project.changes import of_upper  # noqa: PLC0415
+        from executor.project.commit import CommitError, commit  # noqa: PLC0415
+        from executor.project.obeyed import in_project  # noqa: PLC0415
+        from executor.project.store import Store  # noqa: PLC0415
 
-    def commit_copy(self, copy: WorkCopy, label: str, *, stage: bool) -> Commit:
-        """Commit what a run has changed in a copy of the project.
-
-        Raises:
-            SandboxError: nothing of it could be committed; it says why.
-        """
+        contents = changed if isinstance(changed, int) else -1
         try:
-            changes = copy.changes()
-        except (CommitError, OSError) as error:
-            raise SandboxError(_nothing(error)) from error
-        try:
-            return self.commit(changes, label, stage=stage)
-        finally:
-            os.close(changes.contents)
-
-    def commit(self, changes: ChangeSet, label: str, *, stage: bool) -> Commit:
-        """Commit a change set.
-
-        Raises:
-            SandboxError: nothing of it could be committed; it says why.
-        """
-        try:
+            changes = of_upper(changed, before) if isinstance(changed, int) else changed.changes()
+            contents = changes.contents
             names = in_project(self.load_names(), changes.record)
-            done = commit(changes, names, self.store, label=label, stage=stage, shown=self.shown)
+            store = Store(self.folder)
+            done = commit(changes, names, store, label=label, stage=stage, shown=self.shown)
         except (CommitError, OSError) as error:
-            raise SandboxError(_nothing(error)) from error
+            why = f"nothing of what the run changed was committed: {error}"
+            raise SandboxError(why) from error
+        finally:
+            if contents >= 0:
+                os.close(contents)
         return replace(done, changed=changes.changes) if stage else done
 
 
-def _nothing(error: Exception) -> str:
-    return f"nothing of what the run changed was committed: {error}"
+def set_in_order(folder: Path, project: Path) -> None:
+    """Complete or take back what a server that died was committing; forget what is too old."""
+    if not any(folder.glob("journals/*/*")) and not any(folder.glob("kept/*")):
+        return
+    from executor.project.store import Store  # noqa: PLC0415 - mostly there is nothing
+
+    store = Store(folder)
+    store.recover(project)
+    store.expire()
 
 
 def with_commit(result: Result, done: Commit, *, stage: bool) -> Result:

@@ -7,9 +7,8 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
-from executor.project.comparison import BYTES_MAX, CHANGES_MAX
+from executor.project.limits import BYTES_MAX, CHANGES_MAX, INTERVAL_S
 
-INTERVAL_S = 0.1
 # A folder is walked through when the file system has lost this part of what is left to the run,
 WALK_AT = 4
 WALK_S_MAX = 2.0  # or after this time: someone else may have freed as much meanwhile.

@@ -112,7 +112,7 @@ NEVER = [
     (".VSCode", "tasks.json"),
     ("sub/.vscode", "tasks.json"),
     (".git/hooks", "post-commit"),
-    (".husky", "pre-commit"),
+    (".husky/_", "pre-commit"),
 ]
 
 
