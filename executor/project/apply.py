@@ -5,24 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from executor.project.arrangement import Preparation, arrange
+from executor.project import steps
+from executor.project.arrangement import arrange
 from executor.project.journal import Journal
 from executor.project.manifest import LeftOut
 from executor.project.operations import MOVED_ON, Operation, execute, is_as_expected
 from executor.project.outcome import CommitError
 from executor.project.plan import Plan
+from executor.project.preparing import Preparing
+from executor.project.taking_away import remove
 from executor.project.tree import Tree, split
 from executor.project.walking import FOLDER_FLAGS
-from executor.project.writing import Owner, Writer
-
-
-def step() -> None:
-    """Mark a place between two steps. Tests end the process at each of them."""
 
 
 class Applied(NamedTuple):
@@ -50,7 +47,7 @@ def apply(plan: Plan, contents: int, journals: Path, *, all_or_nothing: bool) ->
         with Tree(top) as project:
             applying = _Applying(arrangement.operations, project, journal)
             with Tree(contents) as source:
-                preparing = _Preparing(plan, project, source)
+                preparing = Preparing(plan, project, source)
                 conflicts = applying.prepare(
                     lambda: preparing.prepare(arrangement.preparations), all_or_nothing
                 )
@@ -79,14 +76,14 @@ class _Applying:
         """
         try:
             self.journal.begin(self.operations)
-            step()
+            steps.step()
             write()
             conflicts, self.skipped = _look_again(self.operations, self.project)
             if conflicts and all_or_nothing:
                 _take_back(self.operations, self.project)
                 self.journal.end()
             else:
-                step()
+                steps.step()
                 self.journal.ready(self.skipped)
         except OSError as error:
             _take_back(self.operations, self.project)
@@ -139,12 +136,12 @@ def _complete(
     for at, operation in enumerate(operations):
         if at in skipped:
             continue
-        step()
+        steps.step()
         left = execute(operation, project)
         if left is not None:
             left_out.append(left)
             _take_back([operation], project)
-    step()
+    steps.step()
     journal.end()
     return left_out
 
@@ -176,110 +173,4 @@ def _take_back(operations: Sequence[Operation], project: Tree) -> None:
             continue
         folder, _ = split(operation.path)
         with contextlib.suppress(OSError):
-            _remove(operation.temporary, project.folder(folder))
-
-
-def _remove(name: str, folder: int) -> None:
-    """Take away an entry and all below it, however deep."""
-    try:
-        os.unlink(name, dir_fd=folder)
-        return
-    except FileNotFoundError:
-        return
-    except (IsADirectoryError, PermissionError):
-        pass
-    stack = [(name, folder, os.open(name, FOLDER_FLAGS, dir_fd=folder))]
-    while stack:
-        name, parent, opened = stack[-1]
-        for entry in os.scandir(opened):
-            if entry.is_dir(follow_symlinks=False):
-                os.chmod(entry.name, 0o700, dir_fd=opened)
-                inner = os.open(entry.name, FOLDER_FLAGS, dir_fd=opened)
-                stack.append((entry.name, opened, inner))
-                break
-            os.unlink(entry.name, dir_fd=opened)
-        else:
-            os.close(opened)
-            stack.pop()
-            os.rmdir(name, dir_fd=parent)
-
-
-class _Preparing:
-    """Writes contents under temporary names."""
-
-    def __init__(self, plan: Plan, project: Tree, source: Tree) -> None:
-        self.plan = plan
-        self.project = project
-        self.source = source
-        self.writer = Writer()
-        self.places: dict[int, str] = {}  # of the first of each group of hard links
-        self.owners: dict[str, Owner] = {}
-        self.aside = Tree(project.top)  # its descriptors don't close those in use
-
-    def prepare(self, preparations: Sequence[Preparation]) -> None:
-        folders = []
-        with self.aside:
-            for each in preparations:
-                step()
-                folder, name = split(each.place)
-                descriptor = self.project.folder(folder)
-                if each.change.kind == "folder":
-                    os.mkdir(name, 0o700, dir_fd=descriptor)
-                    folders.append(each)
-                elif each.change.kind == "link":
-                    self.writer.link(descriptor, name, each.change, self._owner(each))
-                elif not self._link_to_known(each, descriptor, name):
-                    self._write(each, descriptor, name)
-        for each in reversed(folders):
-            opened = self.project.folder(each.place)
-            self.writer.finish_folder(opened, each.change, self._owner(each))
-
-    def _write(self, each: Preparation, folder: int, name: str) -> None:
-        source = self.source.open(each.change.path)
-        try:
-            self.writer.file(source, folder, name, each.change, self._owner(each))
-        finally:
-            os.close(source)
-
-    def _owner(self, each: Preparation) -> Owner:
-        """That of what is replaced, else of the nearest folder that was there before."""
-        info = self.plan.present.get(each.change.path)
-        if info is not None:
-            return Owner(info.st_uid, info.st_gid)
-        folder, _ = split(each.change.path)
-        while folder in self.plan.present and not _is_folder(self.plan.present[folder]):
-            folder, _ = split(folder)
-        if folder not in self.owners:
-            found = os.fstat(self.aside.folder(folder))
-            self.owners[folder] = Owner(found.st_uid, found.st_gid)
-        return self.owners[folder]
-
-    def _link_to_known(self, each: Preparation, folder: int, name: str) -> bool:
-        """Make a hard link to what another change has written, or to an unchanged file."""
-        change = each.change
-        if not change.group:
-            return False
-        origin = self.places.get(change.group, "")
-        if not origin and change.source and self._is_unchanged(change.source):
-            origin = change.source
-        if not origin:
-            self.places[change.group] = each.place
-            return False
-        beside, first = split(origin)
-        os.link(
-            first,
-            name,
-            src_dir_fd=self.aside.folder(beside),
-            dst_dir_fd=folder,
-            follow_symlinks=False,
-        )
-        return True
-
-    def _is_unchanged(self, path: str) -> bool:
-        info = self.aside.info(path)
-        was = self.plan.states.get(path)
-        return info is not None and stat.S_ISREG(info.st_mode) and is_as_expected(info, was)
-
-
-def _is_folder(info: os.stat_result | None) -> bool:
-    return info is not None and stat.S_ISDIR(info.st_mode)
+            remove(operation.temporary, project.folder(folder))

@@ -28,7 +28,7 @@ class Links:
         if _goes_down_and_up(target):
             # What it goes through may be exchanged for a link by a later run.
             return "its target goes into a folder and out of it again"
-        if not self._stays(os.path.join(self.project, os.path.dirname(path)), target):
+        if not self._stays(os.path.dirname(os.path.join(self.project, path)), target):
             return "it leads out of the project"
         return ""
 

@@ -37,6 +37,7 @@ from executor.removal import remove
 
 AGE_S_MAX = 7 * 24 * 3600
 BYTES_MAX = 4 << 30
+UNFINISHED_S_MAX = 24 * 3600
 
 
 class UnknownChangesError(KeyError):
@@ -263,6 +264,15 @@ class Store:
             if time.time() - kept.made > AGE_S_MAX or room < 0:
                 with contextlib.suppress(OSError):
                     self._forget(kept.id)
+        self._remove_unfinished()
+
+    def _remove_unfinished(self) -> None:
+        """Remove what a writer left that died."""
+        with contextlib.suppress(OSError):
+            for entry in list(os.scandir(self._sets)):
+                age_s = time.time() - entry.stat(follow_symlinks=False).st_mtime
+                if entry.name.startswith(".") and age_s > UNFINISHED_S_MAX:
+                    remove(Path(entry.path))
 
     def drop(self, id: str) -> None:  # noqa: A002
         """Forget a change set.

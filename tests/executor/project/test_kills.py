@@ -1,0 +1,115 @@
+"""A commit that is killed at any step is completed or taken back by the next start."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from executor.project import steps as steps_taken
+from executor.project.changes import of_upper
+from executor.project.commit import commit
+from tests.executor.project.viewing import FakeNames, View, python, tree
+
+MUCH = """
+shutil.rmtree('src/deep')
+open('src/main.c', 'w').write('changed')
+os.makedirs('new/er'); open('new/er/f', 'w').write('f'); open('new/g', 'w').write('g')
+os.unlink('b.txt'); open('c.txt', 'w').write('c')
+shutil.rmtree('docs'); open('docs', 'w').write('no folder')
+os.unlink('a.txt'); os.mkdir('a.txt'); open('a.txt/x', 'w').write('x')
+os.chmod('run.sh', 0o700)
+os.link('c.txt', 'new/linked')
+os.symlink('c.txt', 'l')
+"""
+STEPS_MAX = 200
+
+
+def commit_and_die(view: View, steps: int) -> bool:
+    """Commit in a child that kills itself at a step; whether it came to the end before."""
+    child = os.fork()
+    if child == 0:
+        left = [steps]
+
+        def step() -> None:
+            left[0] -= 1
+            if left[0] < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        steps_taken.step = step
+        try:
+            changes = of_upper(os.open(view.upper, os.O_RDONLY), view.record)
+            commit(changes, FakeNames(), view.store, label="a run")
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return not os.WIFSIGNALED(status)
+
+
+def restore(view: View, pristine: Path) -> None:
+    """Have the project be as it was, down to its inodes' times: a copy that is recorded anew."""
+    shutil.rmtree(view.project)
+    shutil.copytree(pristine, view.project, symlinks=True)
+    shutil.rmtree(view.store.folder, ignore_errors=True)
+
+
+def test_a_commit_killed_at_any_step_is_all_or_nothing(view: View, tmp_path: Path):
+    pristine = tmp_path / "pristine"
+    shutil.copytree(view.project, pristine, symlinks=True)
+    restore(view, pristine)
+    view.begin()
+    view.run(*python(MUCH))
+    upper = tmp_path / "upper"
+    os.rename(view.upper, upper)
+    outcomes = []
+    before = tree(view.project, times=False)
+    for steps in range(STEPS_MAX):
+        restore(view, pristine)
+        view.begin()
+        shutil.rmtree(view.upper)
+        view.upper.symlink_to(upper)
+        finished = commit_and_die(view, steps)
+        view.store.recover(view.project)
+        after = tree(view.project, times=False)
+        assert not [path for path in after if "ctxmode" in path]
+        assert list((view.store.folder / "journals").rglob("*.jsonl")) == []
+        outcomes.append(after)
+        view.upper.unlink()
+        if finished:
+            break
+    else:
+        pytest.fail("it never came to its end")
+    complete = outcomes[-1]
+    assert complete != before
+    assert [outcome for outcome in outcomes if outcome not in (before, complete)] == []
+    assert len([outcome for outcome in outcomes if outcome == before]) > 10
+    assert len([outcome for outcome in outcomes if outcome == complete]) > 10
+    assert (view.project / "docs").read_text() == "no folder"
+    assert (view.project / "a.txt" / "x").read_text() == "x"
+
+
+def test_a_recovery_that_is_killed_is_recovered_from(view: View, tmp_path: Path):
+    view.run(*python(MUCH))
+    for steps in range(STEPS_MAX):
+        if commit_and_die(view, steps + 25):
+            break
+    view.store.recover(view.project)
+    assert (view.project / "docs").read_text() == "no folder"
+
+
+def test_a_recovery_leaves_what_the_host_did_since(view: View):
+    view.run(*python("open('a.txt', 'w').write('run'); open('b.txt', 'w').write('run')"))
+    for steps in range(STEPS_MAX):  # until it is ready, and nothing of it is in place yet
+        assert not commit_and_die(view, steps)
+        (journal,) = (view.store.folder / "journals").rglob("*.jsonl")
+        if "ready" in journal.read_text():
+            break
+        view.store.recover(view.project)
+    (view.project / "a.txt").write_text("host")
+    view.store.recover(view.project)
+    assert (view.project / "a.txt").read_text() == "host"
+    assert (view.project / "b.txt").read_text() == "run"
+    assert not [path for path in tree(view.project) if "ctxmode" in path]
