@@ -1,4 +1,4 @@
-"""How much one run may change of a project, and how often that is looked at where it grows on disk."""
+"""How much one run may change of a project, and how often that is looked at."""
 
 BYTES_MAX = 4 << 30
 CHANGES_MAX = 1_000_000

@@ -1,7 +1,7 @@
 """What tools obey in a project besides the table of names: what links and configuration lead to.
 
-A `.git/hooks` that is a link, a `core.hooksPath`, an `include.path`, a `CLAUDE.md` that is a link to
-another file: whoever changes what they lead to changes what is obeyed.
+A `.git/hooks` that is a link, a `core.hooksPath`, an `include.path`, a `CLAUDE.md` that is a link
+to another file: whoever changes what they lead to changes what is obeyed.
 """
 
 from __future__ import annotations

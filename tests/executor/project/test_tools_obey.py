@@ -12,50 +12,6 @@ import pytest
 from executor.project.names import NAMES
 from tests.executor.project.dangers import DATA, TOOLS, Danger, Data, write
 
-# What `build` lets through as long as it guards a list of names on a live project. To be emptied
-# when what it changes goes through a commit.
-LATER: tuple[str, ...] = (
-    "a Mercurial repository below",
-    "direnv, by what an allowed file reads",
-    "npm's configuration",
-    "yarn's configuration",
-    "yarn's older configuration",
-    "mise, in a folder that the user trusts",
-    "hooks that pre-commit manages",
-    "vi, where the user reads a project's settings",
-    "gdb, where the user trusts the folder",
-    "fish in a home",
-    "Python's debugger",
-    "Perl's debugger",
-    "irb",
-    "R",
-    "bun's configuration",
-    "a.code-workspace",
-    ".devcontainer/devcontainer.json",
-    ".devcontainer.json",
-    ".devcontainer/python/devcontainer.json",
-    "sub/.claude/settings.json",
-    ".bsp/own.json",
-    "mise.toml",
-    ".mise.toml",
-    "mise.local.toml",
-    ".config/mise.toml",
-    ".mise/config.toml",
-    ".config/mise/conf.d/own.toml",
-    "sub/.mise.local.toml",
-    ".nvim.lua",
-    ".dir-locals.el",
-    ".gitpod.yml",
-    ".yarnrc.yml",
-    ".pre-commit-config.yaml",
-    "lefthook.yml",
-    ".github/workflows/own.yml",
-    ".cargo/config.toml",
-    "CLAUDE.md",
-    "sub/AGENTS.md",
-    ".tool-versions",
-    ".env",
-)
 DEADLINE_S = 60
 
 
@@ -99,18 +55,6 @@ def scene(project: Path, tmp_path: Path) -> Scene:
     return Scene(project, tmp_path)
 
 
-def expected(rows: tuple[Danger, ...] | tuple[Data, ...]) -> list[object]:
-    """The rows; those of LATER must fail, so that none is forgotten there."""
-    return [
-        pytest.param(
-            row,
-            id=label(row),
-            marks=[pytest.mark.xfail(reason="not yet", strict=True)] if label(row) in LATER else [],
-        )
-        for row in rows
-    ]
-
-
 def label(row: Danger | Data) -> str:
     return row.name if isinstance(row, Danger) else row.path
 
@@ -118,10 +62,6 @@ def label(row: Danger | Data) -> str:
 def need(danger: Danger) -> None:
     if shutil.which(danger.tool) is None:
         pytest.skip(f"no {danger.tool} here")
-
-
-def test_later_names_rows():
-    assert set(LATER) <= {label(row) for row in (*TOOLS, *DATA)}
 
 
 @pytest.mark.parametrize("danger", TOOLS, ids=label)
@@ -142,7 +82,7 @@ def test_the_table_has_it(row: Danger | Data):
     assert found.verdict is row.verdict
 
 
-@pytest.mark.parametrize("danger", expected(TOOLS))
+@pytest.mark.parametrize("danger", TOOLS, ids=label)
 async def test_a_run_cannot_have_the_tool_obey(scene: Scene, run, danger: Danger):
     need(danger)
     scene.person(danger.prepare)
@@ -158,7 +98,7 @@ def test_a_file_of_data_says_what_to_run(scene: Scene, data: Data):
     assert scene.canary.exists()
 
 
-@pytest.mark.parametrize("data", expected(DATA))
+@pytest.mark.parametrize("data", DATA, ids=label)
 async def test_a_run_cannot_leave_a_file_that_says_what_to_run(scene: Scene, run, data: Data):
     await plant(scene, run, write(data.path, data.text))
     obey(scene, data)
