@@ -7,10 +7,14 @@ import os
 import runtimes
 from executor import network
 from executor.placement import Layout
-from executor.profile import Profile
+from executor.profile import Profile, ProjectAccess
 from executor.program_job import job_of
 from executor.request import Checked
 from executor.runner import Job
+
+
+# `git status` would refresh the index, a change of the repository that nobody asked for.
+NO_REFRESH = {"GIT_OPTIONAL_LOCKS": "0"}
 
 
 def job(checked: Checked, candidate: runtimes.Candidate, layout: Layout) -> Job:
@@ -53,6 +57,8 @@ def first_line(text: str) -> str:
 def granted_environment(profile: Profile) -> dict[str, str]:
     """The variables that a profile passes through, and those that lead to the proxy."""
     passed = {name: os.environ[name] for name in profile.env if name in os.environ}
+    if profile.project is ProjectAccess.COMMIT:
+        passed |= NO_REFRESH
     if not profile.network.rules:
         return passed
     proxy = f"http://127.0.0.1:{network.PROXY_PORT}"
