@@ -12,7 +12,6 @@ from executor.program_job import job_of
 from executor.request import Checked
 from executor.runner import Job
 
-
 # `git status` would refresh the index, a change of the repository that nobody asked for.
 NO_REFRESH = {"GIT_OPTIONAL_LOCKS": "0"}
 
