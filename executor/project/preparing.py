@@ -14,6 +14,9 @@ from executor.project.tree import Tree, split
 from executor.project.writing import Owner, Writer
 
 
+NOBODY = Owner(-1, -1)
+
+
 class Preparing:
     """Writes contents under temporary names."""
 
@@ -22,6 +25,7 @@ class Preparing:
         self.project = project
         self.source = source
         self.writer = Writer()
+        self.is_root = os.geteuid() == 0
         self.places: dict[int, str] = {}  # of the first of each group of hard links
         self.owners: dict[str, Owner] = {}
         self.aside = Tree(project.top)  # its descriptors don't close those in use
@@ -58,6 +62,8 @@ class Preparing:
 
     def _owner(self, each: Preparation) -> Owner:
         """That of what is replaced, else of the nearest folder that was there before."""
+        if not self.is_root:  # who can't give anything away
+            return NOBODY
         info = self.plan.present.get(each.change.path)
         if info is not None:
             return Owner(info.st_uid, info.st_gid)

@@ -32,6 +32,7 @@ class Writer:
     """Writes new files, links and folders; remembers which ways of copying work here."""
 
     def __init__(self) -> None:
+        """Suppose that all ways work, until one fails."""
         self._clones = self._passes = True
         self._is_root = os.geteuid() == 0
 
@@ -49,7 +50,8 @@ class Writer:
             self._fill(source, target, info)
             if self._is_root:
                 os.fchown(target, *owner)
-            set_attributes(target, change.xattrs)
+            if change.xattrs:  # a new file has none
+                set_attributes(target, change.xattrs)
             os.fchmod(target, change.mode)
             os.utime(target, ns=(change.mtime_ns, change.mtime_ns))
         finally:
@@ -75,7 +77,8 @@ class Writer:
         """
         if self._is_root:
             os.fchown(folder, *owner)
-        set_attributes(folder, change.xattrs)
+        if change.xattrs:
+            set_attributes(folder, change.xattrs)
         inherited = os.fstat(folder).st_mode & stat.S_ISGID  # from the folder that it lies in
         os.fchmod(folder, change.mode | inherited)
         os.utime(folder, ns=(change.mtime_ns, change.mtime_ns))
@@ -87,8 +90,10 @@ class Writer:
         if info.st_blocks * 512 < size and size > SMALL_BYTES:
             self._copy_parts(source, target, size)
         elif size <= SMALL_BYTES:
-            _write_all(target, os.read(source, size))
-            self._pass_on(source, target, os.lseek(source, 0, os.SEEK_CUR), size)
+            data = os.read(source, size)
+            _write_all(target, data)
+            if len(data) < size:
+                self._pass_on(source, target, len(data), size)
         else:
             self._pass_on(source, target, 0, size)
 
