@@ -153,31 +153,39 @@ async def test_instructions_are_afterwards_as_their_branch_has_them(build, proje
         assert shell(project, "git status --porcelain") == ""
 
 
-async def test_instructions_of_a_new_commit_wait_with_all_of_its_repository(
+async def test_instructions_of_a_new_commit_wait_for_a_person(
     build, project: Path, state_dir: Path
 ):
-    before = contents(project)
-    result = await build("echo be bad > AGENTS.md; git commit -qam bad")
+    result = await build("echo be bad > AGENTS.md; echo n > n; git add .; git commit -qam bad")
+    assert [left.path for left in result.not_committed] == ["AGENTS.md"]
+    assert (project / "AGENTS.md").read_text() == "be kind\n"
+    assert shell(project, "git status --porcelain; git log -1 --format=%s") == " M AGENTS.md\nbad\n"
+
+    result = await build("git checkout -q -- AGENTS.md")  # what a run brought in is not known
+    assert [left.path for left in result.not_committed] == ["AGENTS.md"]
+    assert (project / "AGENTS.md").read_text() == "be kind\n"
     assert result.changes_id
-    assert contents(project) == before
-    assert "AGENTS.md" in {left.path for left in result.not_committed}
-    shell(project, "git fsck --full --strict")
+
+    Store(state_dir / "changes").apply(
+        result.changes_id, ["AGENTS.md"], names=Settings().names
+    )
+    assert shell(project, "git status --porcelain; git fsck --full --strict") == ""
 
 
 LEFT_OPEN = {
     "a rebase": ("git checkout -q clash; git rebase -q main || true", "git rebase --abort"),
     "a merge": ("git merge -q clash >/dev/null || true", "git merge --abort"),
     "a cherry-pick": ("git cherry-pick clash >/dev/null || true", "git cherry-pick --abort"),
-    "a revert": ("git revert --no-edit main~1 main >/dev/null || true", "git revert --abort"),
+    "a revert": ("git revert --no-edit clash >/dev/null || true", "git revert --abort"),
     "a stop at each commit": (
         "GIT_SEQUENCE_EDITOR='sed -i s/pick/edit/' git rebase -qi main~2",
         "git rebase --abort",
     ),
     "mails that do not apply": (
-        "git format-patch -q -1 clash --stdout > /tmp/m; git am -q /tmp/m >/dev/null || true",
+        "git format-patch -q -1 clash --stdout > $TMPDIR/m; git am -q $TMPDIR/m >/dev/null || true",
         "git am --abort",
     ),
-    "a search": ("git bisect start -q main main~2 >/dev/null", "git bisect reset -q"),
+    "a search": ("git bisect start -q main main~2 >/dev/null", "git bisect reset >/dev/null"),
 }
 
 
@@ -232,9 +240,8 @@ async def test_a_new_repository_waits_as_a_whole(build, project: Path):
     assert shell(project, "git -C . status --porcelain") in ("", "?? new/\n")
 
 
-async def test_a_commit_of_the_host_meanwhile_is_never_lost(executor, project: Path):
-    """The host commits while the run does: all of the run's repository waits."""
-
+@pytest.mark.tier_a  # a session in build has none but tier A
+async def test_a_session_goes_on_from_what_the_host_has_committed_meanwhile(executor, project: Path):
     async def call(code: str) -> Result:
         request = Request("shell", code, profile="build", session="s", timeout_s=S_MAX)
         return (await executor.run(request)).result
