@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NAMES = (
     *("execute", "isolation", "throughput", "compile_cache", "batch", "stream", "startup", "mcp"),
     *("large_output", "limits", "context_saved", "kb", "kb_quality"),
-    "containers",
+    *("containers", "live"),
 )
 TIMEOUT_S = 1800
 TOLD_CHANGE = 0.1  # smaller differences are noise
