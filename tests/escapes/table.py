@@ -18,6 +18,7 @@ from tests.escapes import (
     sessions,
     shared,
     space,
+    special,
     streams,
 )
 from tests.escapes.attack import Attack
@@ -38,6 +39,7 @@ THEMES = (
     sessions,
     shared,
     space,
+    special,
     streams,
 )
 ATTACKS: tuple[Attack, ...] = tuple(
