@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -13,10 +14,16 @@ from executor.errors import RequestError
 from executor.model import GIB
 from executor.project.changes import ChangeSet, of_copy
 from executor.project.record import Record, State, take
+from executor.project.tree import Tree
+from executor.project.walking import FOLDER_FLAGS
 from policy.secrets import is_secret_path
 
 BYTES_MAX = GIB
 ENTRIES_MAX = 200_000
+# What the kernel says where something else has come into an entry's place, or nothing.
+_EXCHANGED = frozenset(
+    {errno.ENOENT, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENXIO, errno.EINVAL}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +53,17 @@ def make(record: Record, folder: Path, owner: tuple[int, int]) -> WorkCopy:
     record = without_secrets(record)
     total = 0
     copied: list[tuple[str, State]] = []
-    for path, state in shown(record):
-        total += state.size if stat.S_ISREG(state.mode) else 0
-        if len(copied) >= ENTRIES_MAX or total > BYTES_MAX:
-            raise RequestError(
-                f"the project is too large to be copied: over {ENTRIES_MAX:,} entries or "
-                f"{BYTES_MAX // GIB} GiB",
-                "profile build needs tier A for it: see `context-mode doctor`",
-            )
-        if _copy(record.project / path, folder / path, state.mode):
-            copied.append((path, state))
+    top = os.open(record.project, FOLDER_FLAGS)
+    try:
+        with Tree(top) as project:
+            for path, state in shown(record):
+                total += state.size if stat.S_ISREG(state.mode) else 0
+                if len(copied) >= ENTRIES_MAX or total > BYTES_MAX:
+                    raise _too_large()
+                if _copy(project, path, folder / path, state.mode):
+                    copied.append((path, state))
+    finally:
+        os.close(top)
     _finish(folder, copied, owner)
     return WorkCopy(folder, take(folder, ()).states, record)
 
@@ -84,15 +92,46 @@ def _is_plain(mode: int) -> bool:
     return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
 
 
-def _copy(source: Path, target: Path, mode: int) -> bool:
-    """Whether it was there to be copied."""
+def _too_large() -> RequestError:
+    return RequestError(
+        f"the project is too large to be copied: over {ENTRIES_MAX:,} entries or "
+        f"{BYTES_MAX // GIB} GiB",
+        "profile build needs tier A for it: see `context-mode doctor`",
+    )
+
+
+def _copy(project: Tree, path: str, target: Path, mode: int) -> bool:
+    """Whether it was still there to be copied, reached through no link."""
     try:
         if stat.S_ISDIR(mode):
+            project.folder(path)
             target.mkdir()
+        elif stat.S_ISLNK(mode):
+            _copy_link(project, path, target)
         else:
-            shutil.copy2(source, target, follow_symlinks=False)
-    except FileNotFoundError:  # gone since
+            return _copy_file(project, path, target)
+    except OSError as error:
+        if error.errno not in _EXCHANGED:
+            raise
         return False
+    return True
+
+
+def _copy_link(project: Tree, path: str, target: Path) -> None:
+    target.symlink_to(project.target(path))
+    info = project.info(path)
+    if info is not None:
+        os.utime(target, ns=(info.st_atime_ns, info.st_mtime_ns), follow_symlinks=False)
+
+
+def _copy_file(project: Tree, path: str, target: Path) -> bool:
+    source = project.open(path)
+    try:
+        if not stat.S_ISREG(os.fstat(source).st_mode):
+            return False
+        shutil.copy2(f"/proc/self/fd/{source}", target)
+    finally:
+        os.close(source)
     return True
 
 

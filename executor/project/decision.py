@@ -60,7 +60,7 @@ def selected(kept: Kept, paths: Sequence[str]) -> tuple[Change, ...]:
     Raises:
         CommitError: the change set has nothing at one of the paths.
     """
-    if not paths:
+    if not paths or "." in map(_plain, paths):
         return kept.changes
     wanted: set[str] = set()
     for path in map(_plain, paths):

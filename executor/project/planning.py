@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from executor.project.blobs import Blobs, Ours
 from executor.project.contents import digest, same_content
@@ -69,7 +69,9 @@ class Planning:
     def _result(self) -> Plan:
         all_changes = self.changes.changes
         applied = tuple(
-            c for c in all_changes if c.path not in self.left and c.path not in self.done
+            self._linked_to_none_obeyed(c)
+            for c in all_changes
+            if c.path not in self.left and c.path not in self.done
         )
         told = dict.fromkeys(left for left in self.left.values() if left is not None)
         waits = tuple(c for c in all_changes if c.path in self.left and self._may_wait(c))
@@ -86,6 +88,15 @@ class Planning:
             self._unit_numbers(applied),
             self._phases(applied),
         )
+
+    def _linked_to_none_obeyed(self, change: Change) -> Change:
+        """The change as no hard link where a name is obeyed: who wrote to one wrote to both."""
+        if not change.group:
+            return change
+        paths = filter(None, (change.path, change.source))
+        if any(self.units.of(path) or self.rules.names.judge(path) for path in paths):
+            return replace(change, source="", group=0)
+        return change
 
     def _unit_numbers(self, applied: Sequence[Change]) -> dict[str, int]:
         """Of what belongs to a repository's own folder, and the opposite of its working tree's."""
@@ -323,12 +334,11 @@ class Planning:
                 left = self.left.get(change.path)
                 if change.path.startswith(prefix) and (left is None or left.kind in DECIDED_WITH):
                     self.left[change.path] = None
-            self.left[unit.control] = LeftOut(unit.control, why, "repository")
+            self.left[unit.control] = LeftOut(unit.shown, why, "repository")
 
     def _why_not_whole(self, unit: Unit) -> str:
-        prefix = f"{unit.control}/"
         for path, left in self.left.items():
-            if left is not None and left.kind == "conflict" and path.startswith(prefix):
+            if left is not None and left.kind == "conflict" and self.units.of(path) is unit:
                 return f"{path} was changed meanwhile; nothing of this repository is applied"
         ongoing = "" if self.rules.consent else self.units.why_not_finished(unit)
         if not ongoing or not unit.existed:

@@ -34,9 +34,19 @@ class Unit:
         """Those of its version control system."""
         return RULES[self.name]
 
+    @property
+    def shown(self) -> str:
+        """Its own folder as it is told of: the project itself may be a bare one."""
+        return self.control or "."
+
+    @property
+    def prefix(self) -> str:
+        """What the paths of its own folder begin with."""
+        return f"{self.control}/" if self.control else ""
+
     def inside(self, path: str) -> str:
         """A path of its own folder, relative to that."""
-        return path[len(self.control) + 1 :]
+        return path[len(self.prefix) :]
 
 
 class Units:
@@ -49,12 +59,13 @@ class Units:
         self.units: dict[str, Unit] = {}
         self._of: dict[str, Unit | None] = {"": None}
         self._heads = self._folders_with_head()
+        self._of_top = self._unit("", "", "") if "" in self._heads else None
 
     def _folders_with_head(self) -> set[str]:
         """Folders that may be repositories without a working tree, before or after the run."""
         paths = [path for path in self.states if path.endswith("HEAD")]
         paths += [path for path in self.changed if path.endswith("HEAD")]
-        return {split(path)[0] for path in paths if split(path)[1] == "HEAD"} - {""}
+        return {split(path)[0] for path in paths if split(path)[1] == "HEAD"}
 
     def of(self, path: str) -> Unit | None:
         """The outermost repository in whose own folder a path lies, or that it itself is."""
@@ -65,14 +76,24 @@ class Units:
         unit = self.of(folder)
         if unit is None and (name in RULES or path in self._heads):
             unit = self._unit(path, folder, name)
+        if unit is None and not folder:
+            unit = self._top(name)
         self._of[path] = unit
+        return unit
+
+    def _top(self, name: str) -> Unit | None:
+        """The project itself as a bare repository, to which only what git has there belongs."""
+        unit = self._of_top
+        if unit is None or not (unit.rules.known.match(name) or unit.rules.never.match(name)):
+            return None
         return unit
 
     def _unit(self, path: str, folder: str, name: str) -> Unit | None:
         is_own = name in RULES
         rules = RULES[name if is_own else BARE]
-        existed = rules.marks(lambda mark: f"{path}/{mark}" in self.states)
-        exists = rules.marks(lambda mark: self.exists(f"{path}/{mark}"))
+        prefix = f"{path}/" if path else ""
+        existed = rules.marks(lambda mark: prefix + mark in self.states)
+        exists = rules.marks(lambda mark: self.exists(prefix + mark))
         if not is_own and not existed and not exists:
             return None
         unit = Unit(
@@ -110,15 +131,15 @@ class Units:
         if not inside:
             return self._judge_itself(unit, change)
         if unit.existed and not unit.exists:
-            return LeftOut(unit.control, "a repository is deleted by a person only", "kept")
+            return LeftOut(unit.shown, "a repository is deleted by a person only", "kept")
         return self._judge_inside(unit, change, inside, consents)
 
     def _judge_inside(
         self, unit: Unit, change: Change, inside: str, consents: bool
     ) -> LeftOut | None:
-        folded = f"{unit.control}/{_fold(inside)}"
+        folded = unit.prefix + _fold(inside)
         if not unit.existed and not consents:
-            why = (unit.control, "a new repository waits for a person", "held")
+            why = (unit.shown, "a new repository waits for a person", "held")
         elif self.is_control(unit, inside):
             kind = "kept" if change.change == "deleted" else "never"
             why = (folded, "it says what the repository's programs run or read", kind)
@@ -144,13 +165,13 @@ class Units:
     def is_control(self, unit: Unit, inside: str) -> bool:
         """Whether a path of a repository's own folder is never committed."""
         worktree = _worktree(inside)
-        if worktree and f"{unit.control}/{worktree}/HEAD" not in self.states:
+        if worktree and f"{unit.prefix}{worktree}/HEAD" not in self.states:
             return True  # a new one, which leads here and is led to
         return bool(unit.rules.never.match(inside) or self.names.judge_control(inside, unit.name))
 
     def why_not_finished(self, unit: Unit) -> str:
         """The operation that a run left in progress, or changed, in a repository."""
-        prefix = f"{unit.control}/"
+        prefix = unit.prefix
         for path, change in self.changed.items():
             if not path.startswith(prefix) or change.change == "times":
                 continue

@@ -8,6 +8,7 @@ from tests.escapes import (
     gvisor,
     inherited,
     kernel,
+    leading_out,
     metadata,
     network,
     processes,
@@ -18,6 +19,7 @@ from tests.escapes import (
     sessions,
     shared,
     space,
+    special,
     streams,
 )
 from tests.escapes.attack import Attack
@@ -28,6 +30,7 @@ THEMES = (
     files,
     inherited,
     kernel,
+    leading_out,
     metadata,
     network,
     processes,
@@ -38,6 +41,7 @@ THEMES = (
     sessions,
     shared,
     space,
+    special,
     streams,
 )
 ATTACKS: tuple[Attack, ...] = tuple(

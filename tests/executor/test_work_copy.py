@@ -46,6 +46,31 @@ def test_what_is_no_file_is_not_copied(project: Path, tmp_path: Path):
     assert list(copy(project, tmp_path / "copy").folder.iterdir()) == []
 
 
+@pytest.mark.parametrize("kind", ["link", "file", "fifo", "gone"])
+def test_a_folder_exchanged_since_leads_to_nothing(project: Path, tmp_path: Path, kind: str):
+    """A host program is at work in the project, too."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (project / "src" / "deep").mkdir(parents=True)
+    for folder in (outside, project / "src"):
+        (folder / "f").write_text("of the " + folder.name)
+    record = take(project, ())
+    (project / "src").rename(tmp_path / "aside")
+    (project / "g").touch()
+    if kind == "link":
+        (project / "src").symlink_to(outside)
+    elif kind == "file":
+        (project / "src").touch()
+    elif kind == "fifo":
+        os.mkfifo(project / "src")
+    (tmp_path / "copy").mkdir()
+    made = work_copy.make(record, tmp_path / "copy", (os.geteuid(), os.getegid()))
+    assert list(made.folder.rglob("*")) == []
+    changes = made.changes()
+    os.close(changes.contents)
+    assert changes.changes == ()
+
+
 def test_a_large_project_is_refused(project: Path, tmp_path: Path, monkeypatch):
     monkeypatch.setattr(work_copy, "ENTRIES_MAX", 3)
     for number in range(5):

@@ -134,6 +134,20 @@ def test_names_that_tools_obey_are_left_out_and_all_else_is_committed(
     }
 
 
+@pytest.mark.parametrize("name", [".envrc", ".vscode/tasks.json", "AGENTS.md", ".git/index"])
+def test_a_hard_link_to_what_is_obeyed_becomes_a_copy(project, any_view, name):
+    (project / name).parent.mkdir(exist_ok=True)
+    (project / name).write_text("of the host")
+    (project / ".git").mkdir(exist_ok=True)
+    view = any_view
+    view.begin()
+    view.run(*python(f"os.link({name!r}, 'alias'); os.link('a.txt', 'plain')"))
+    assert left(view.commit()) == {}
+    assert (project / "alias").read_text() == "of the host"
+    assert not (project / "alias").samefile(project / name)
+    assert (project / "plain").samefile(project / "a.txt")
+
+
 def test_the_same_names_are_committed_where_the_table_permits_them(view: View):
     class Nothing(FakeNames):
         never = held = ()

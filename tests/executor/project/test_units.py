@@ -180,6 +180,8 @@ CONTROL = {
     "a worktree": ("git worktree add -q w", {".git/worktrees/w": "never", "w/.git": "never"}),
     "locks left behind": ("touch .git/index.lock .git/gc.pid .git/refs/heads/x.lock", {}),
     "a bare repository by hand": ("mkdir -p n/objects n/refs; echo 'ref: refs/heads/main' > n/HEAD; echo > n/config", {"n": "held"}),  # noqa: E501
+    "the project made a bare repository": ("git init -q --bare .", {".": "held"}),
+    "the project made one by hand": ("mkdir objects refs; echo 'ref: refs/heads/main' > HEAD; printf '[core]\\nbare = true' > config", {".": "held"}),  # noqa: E501
     "a folder made a repository": ("echo 'ref: x' > src/HEAD; mkdir src/objects src/refs; echo x > src/config", {"src": "held"}),  # noqa: E501
 }  # fmt: skip
 
@@ -203,6 +205,33 @@ def test_what_controls_a_repository_is_never_committed(view: View, text, wanted)
         assert (view.project / "else").exists() == ("repository" not in left(outcome).values())
     assert "fatal" not in shell(view.project, "git fsck 2>&1; git status 2>&1")
     assert not list((view.project / ".git").rglob("*.lock"))
+
+
+@pytest.mark.parametrize("first", ["mkdir objects refs; echo x > config", "echo 'ref: x' > HEAD"])
+def test_a_project_becomes_no_bare_repository_over_two_runs(view: View, first):
+    script(view, f"mkdir -p n; echo; {first}")
+    view.commit()
+    view.begin()
+    script(view, "mkdir -p objects refs; echo 'ref: refs/heads/main' > HEAD; echo y > config")
+    outcome = view.commit()
+    assert left(outcome) == {".": "held"}
+    names = {path.name for path in view.project.iterdir()}
+    assert not {"HEAD", "objects"} <= names
+
+
+def test_a_project_that_is_a_bare_repository_is_committed_as_one(tmp_path: Path):
+    bare = tmp_path / "bare"
+    shell(tmp_path, "git init -q --bare bare; git init -q w; cd w; echo a > a; git add a; "
+                    "git commit -qm a; git push -q ../bare HEAD:refs/heads/main")  # fmt: skip
+    view = View(bare, tmp_path / "view")
+    view.begin()
+    script(view, "git branch -q topic main; git pack-refs --all; echo x > other")
+    assert view.commit().left_out == ()
+    assert "topic" in shell(bare, "git branch; git fsck --strict")
+    view.begin()
+    script(view, "git config core.fsmonitor evil; echo x > hooks/post-update; git branch t main")
+    assert left(view.commit()) == {"config": "never", "hooks": "never"}
+    assert "evil" not in (bare / "config").read_text()
 
 
 def test_held_names_are_committed_only_where_their_content_was_there_before(view: View):
