@@ -14,12 +14,11 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from executor.project.names import NAMES
-
 from benchmarks.report import Report, Row, argument_parser, show, summary
 from executor.project import record
 from executor.project.changes import of_upper
 from executor.project.commit import commit
+from executor.project.names import NAMES
 from executor.project.store import Store
 
 FOLDERS, FILES = 2_000, 20
