@@ -13,7 +13,6 @@ from executor.project.plan import Plan
 from executor.project.tree import Tree, split
 from executor.project.writing import Owner, Writer
 
-
 NOBODY = Owner(-1, -1)
 
 
