@@ -128,7 +128,7 @@ WORK: dict[str, tuple[str, str, Callable[[Path], None], Callable[[Path], None], 
 async def opened(plant: Callable[[Path], None]) -> AsyncIterator[Executor]:
     """An executor for a project that was planted."""
     with tempfile.TemporaryDirectory(prefix="ctxmode-bench-") as folder:
-        os.chmod(folder, 0o711)  # noqa: S103 - programs run as another user
+        os.chmod(folder, 0o711)
         project = Path(folder, "project")
         project.mkdir()
         plant(project)

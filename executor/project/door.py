@@ -65,10 +65,10 @@ class Door:
         from executor.project.obeyed import in_project  # noqa: PLC0415
         from executor.project.store import Store  # noqa: PLC0415
 
-        contents = changed if isinstance(changed, int) else -1
+        opened = [changed] if isinstance(changed, int) else []
         try:
             changes = of_upper(changed, before) if isinstance(changed, int) else changed.changes()
-            contents = changes.contents
+            opened.append(changes.contents)
             names = in_project(self.load_names(), changes.record)
             store = Store(self.folder)
             done = commit(changes, names, store, label=label, stage=stage, shown=self.shown)
@@ -76,8 +76,8 @@ class Door:
             why = f"nothing of what the run changed was committed: {error}"
             raise SandboxError(why) from error
         finally:
-            if contents >= 0:
-                os.close(contents)
+            for fd in opened:
+                os.close(fd)
         return replace(done, changed=changes.changes) if stage else done
 
 

@@ -12,55 +12,53 @@ import contextlib
 import fcntl
 import os
 import select
-import struct
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from . import notification
 from .confine import Confinement
 from .kernel import SYS_EXIT_GROUP
 from .renaming import Renames
 from .tree import Handles
 
-# _IOWR('!', 0, struct seccomp_notif), _IOWR('!', 1, struct seccomp_notif_resp), _IOW('!', 2, u64),
-# _IOW('!', 4, u64): linux/seccomp.h
-RECEIVE, ANSWER, IS_VALID, SET_FLAGS = 0xC0502100, 0xC0182101, 0x40082102, 0x40082104
+SET_FLAGS = 0x40082104  # _IOW('!', 4, u64): linux/seccomp.h
 SYNC_WAKE_UP = 1
-NOTIFICATION = struct.Struct("=QIIiIQ6Q")
-RESPONSE = struct.Struct("=QqiI")
-CONTINUE = 1
 
 
 class Call(NamedTuple):
     """A system call in which a thread stands until it is answered, or killed."""
 
     listener: int
-    id: int
-    thread: int
-    number: int
-    arguments: tuple[int, ...]
+    asked: notification.Notification
+
+    @property
+    def thread(self) -> int:
+        return self.asked.thread
+
+    @property
+    def number(self) -> int:
+        return self.asked.call
+
+    @property
+    def arguments(self) -> tuple[int, ...]:
+        return self.asked.arguments
 
     def go_on(self) -> None:
         """Let the kernel do what it would have done."""
-        self._respond(0, CONTINUE)
+        with contextlib.suppress(OSError):  # who asked was killed meanwhile
+            notification.let_go_on(self.listener, self.asked)
 
     def answer(self, error: int) -> None:
         """Let the call fail with this error, or succeed without one."""
-        self._respond(-error, 0)
+        with contextlib.suppress(OSError):
+            notification.answer(self.listener, self.asked, error)
 
     def is_there(self) -> bool:
         """Whether the thread still stands in the call, and so its number is still its own."""
-        try:
-            fcntl.ioctl(self.listener, IS_VALID, struct.pack("=Q", self.id))
-        except OSError:
-            return False
-        return True
+        return notification.is_waiting(self.listener, self.asked)
 
     def is_of(self, process: int) -> bool:
         return os.path.isdir(f"/proc/{process}/task/{self.thread}")
-
-    def _respond(self, error: int, flags: int) -> None:
-        with contextlib.suppress(OSError):  # who asked was killed meanwhile
-            fcntl.ioctl(self.listener, ANSWER, RESPONSE.pack(self.id, 0, error, flags))
 
 
 class Notices:
@@ -92,8 +90,9 @@ class Notices:
             if not event & select.EPOLLIN:
                 self._close(listener)
                 continue
-            call = _received(listener)
-            if call is None:
+            try:
+                call = Call(listener, notification.receive(listener))
+            except OSError:  # who asked was killed meanwhile
                 continue
             if call.number != SYS_EXIT_GROUP and self._renames:
                 self._renames.decide(call, self._programs[listener])
@@ -119,14 +118,3 @@ def of_cell(cell: dict[str, Any], handles: Handles) -> Notices:
     """Those of a cell's programs."""
     project = cell.get("project")
     return Notices(Renames(project["target"], handles.view) if project else None)
-
-
-def _received(listener: int) -> Call | None:
-    """To be called when somebody asks, as it would wait else; None if who asked was killed."""
-    notification = bytearray(NOTIFICATION.size)
-    try:
-        fcntl.ioctl(listener, RECEIVE, notification)
-    except OSError:
-        return None
-    number, thread, _, call, _, _, *arguments = NOTIFICATION.unpack(notification)
-    return Call(listener, number, thread, call, tuple(arguments))

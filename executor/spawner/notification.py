@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import select
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # _IOWR('!', 0, struct seccomp_notif), _IOWR('!', 1, struct seccomp_notif_resp): linux/seccomp.h
 RECEIVE, ANSWER = 0xC0502100, 0xC0182101
@@ -17,8 +17,7 @@ RESPONSE = struct.Struct("=QqiI")
 CONTINUE = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(NamedTuple):
     """One call that waits for its answer, with its arguments as the kernel took them."""
 
     number: int
