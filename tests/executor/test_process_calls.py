@@ -66,7 +66,7 @@ def answer(pid):
 ours, theirs = socket.socketpair()
 prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
 before = answer(os.getpid())
-_hand_over_listener(seccomp.exit_notice(), theirs.fileno())
+_hand_over_listener(seccomp.notices(exits=True), theirs.fileno())
 _, outer, _, _ = socket.recv_fds(ours, 64, 1)
 _hand_over_listener(seccomp.judged(5).program, theirs.fileno(), is_required=True)
 _, inner, _, _ = socket.recv_fds(ours, 64, 1)
