@@ -7,10 +7,10 @@ that socket the spawner says {"pid": N} (with a pidfd) or {"unmade": reason}; wh
 a description and stdin, stdout, stderr, later perhaps `stop`; the supervisor ends with {"exit": …}
 or {"error": …}. With `hold` before `run`, what is known of the run and its three descriptors come
 ahead; the supervisor says {"held": bytes of memory} when the program waits, and {"lost": why} in
-place of an exit if it was gone when `run` came. Of a live project {"before": …} says how it was;
-with `undo` in place of `run` a new cell puts it back for one that was lost: {"undone": …}. In a
-session `begin`, `run`, `interrupt` and `report` come again and again, each with a description; the
-supervisor says {"run": N, "exit": …} and {"report": …}, at last {"ended": …}.
+place of an exit if it was gone when `run` came. In a session `begin`, `run`, `interrupt` and
+`report` come again and again, each with a description; the supervisor says {"begun": folders},
+{"run": N, "exit": …} and {"report": …}, at last {"ended": …}. Where changes are committed, the
+descriptor of the view's upper layer comes with {"exit"}, {"report"} and {"ended"}.
 
 All sockets are SOCK_SEQPACKET; descriptions come as files in memory, JSON behind an 8-byte length
 and then raw blobs, so that no socket's size limit applies. None of it is inherited by the

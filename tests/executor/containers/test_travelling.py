@@ -50,7 +50,7 @@ async def test_analyze_works_on_a_copy_that_lacks_the_secrets(executor: Executor
     assert (project / "data.txt").read_text() == "old\n"
 
 
-async def test_build_brings_back_what_was_changed_and_nothing_protected(
+async def test_build_commits_what_was_changed_and_nothing_that_tools_obey(
     executor: Executor, project: Path
 ):
     code = "echo new > made; rm data.txt; echo x > .envrc; ln -s made link; mkdir d; echo y > d/e"
@@ -60,7 +60,7 @@ async def test_build_brings_back_what_was_changed_and_nothing_protected(
     assert (project / "made").read_text() == "new\n"
     assert (project / "d" / "e").read_text() == "y\n"
     assert (project / "made").stat().st_uid == project.stat().st_uid
-    assert ".envrc" in result.undone_paths
+    assert [(left.path, left.kind) for left in result.not_committed] == [(".envrc", "never")]
     assert (project / ".env").read_text() == "TOKEN=hidden\n"
 
 
@@ -80,4 +80,4 @@ async def test_what_rules_deny_to_read_does_not_travel(
 async def test_a_session_that_would_write_to_the_project_is_refused(executor: Executor):
     result = await outcome(executor, "echo x", profile="build", session="s")
     assert result.status is Status.SANDBOX_UNAVAILABLE
-    assert "mounted" in result.message
+    assert "needs tier A" in result.message
