@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from tests.escapes import (
     artifacts,
+    deletions,
     files,
     gvisor,
     inherited,
@@ -28,6 +29,7 @@ from tests.escapes.matrix import order
 
 THEMES = (
     artifacts,
+    deletions,
     files,
     inherited,
     kernel,
