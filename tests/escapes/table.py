@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from tests.escapes import (
     artifacts,
+    commits,
     deletions,
     files,
     gvisor,
@@ -29,6 +30,7 @@ from tests.escapes.matrix import order
 
 THEMES = (
     artifacts,
+    commits,
     deletions,
     files,
     inherited,
