@@ -9,7 +9,10 @@ Attributes = tuple[tuple[str, bytes], ...]
 _OVERLAYS = "user.overlay."
 OPAQUE = ("user.overlay.opaque", "trusted.overlay.opaque")
 # An upper layer that lies elsewhere, or is only half there, is none that we can read.
-UNREADABLE = ("overlay.redirect", "overlay.metacopy")
+# What a program calls so itself, the kernel writes with a further `overlay.`.
+UNREADABLE = frozenset(
+    f"{space}.overlay.{what}" for space in ("user", "trusted") for what in ("redirect", "metacopy")
+)
 
 
 def attributes(place: int | str) -> Attributes:
@@ -52,6 +55,6 @@ def is_opaque(descriptor: int) -> bool:
             return False
         raise
     values = {os.getxattr(descriptor, name) for name in OPAQUE if name in names}
-    if values - {b"y"} or any(name.endswith(UNREADABLE) for name in names):
+    if values - {b"y"} or not UNREADABLE.isdisjoint(names):
         raise OSError(errno.EUCLEAN, "the upper layer is not whole in itself")
     return bool(values)

@@ -249,9 +249,10 @@ class WeakPlace:
 async def _commit_everything(
     cell: Any, layout: Layout, record: Record, profile: Profile, label: str
 ) -> Commit:
-    """In a commit's place: all of a copy goes over the project, as it is."""
+    """In a commit's place: a copy takes the place of all that is in the project."""
     del cell, profile, label
     if layout.work_copy is not None:
+        subprocess.run(["find", str(record.project), "-mindepth", "1", "-delete"], check=True)
         source = f"{layout.work_copy.folder}/."
         subprocess.run(["cp", "-a", source, str(record.project)], check=True)
     return Commit((), (), "")

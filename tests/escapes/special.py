@@ -142,7 +142,8 @@ attempt("put", lambda: open("pipe", "w").write("evil"))
 
 async def _sessions_reach_none_that_comes_later(arena: Arena) -> None:
     """What was there before the session, and what the host makes between two calls."""
-    for profile in ("analyze", "build"):
+    # Where no view can be renewed, sessions do not commit.
+    for profile in ("analyze", "build") if arena.tier == "A" else ("analyze",):
         host = _HOSTS[arena.canary] = _Host(arena)
         with host.stack:
             host.place(SOCKETS[:1], FIFOS[:1])

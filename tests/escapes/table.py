@@ -4,6 +4,8 @@ from dataclasses import replace
 
 from tests.escapes import (
     artifacts,
+    commits,
+    deletions,
     files,
     gvisor,
     inherited,
@@ -14,6 +16,7 @@ from tests.escapes import (
     processes,
     protected,
     protocol,
+    repositories,
     resources,
     secrets,
     sessions,
@@ -27,6 +30,8 @@ from tests.escapes.matrix import order
 
 THEMES = (
     artifacts,
+    commits,
+    deletions,
     files,
     inherited,
     kernel,
@@ -36,6 +41,7 @@ THEMES = (
     processes,
     protected,
     protocol,
+    repositories,
     resources,
     secrets,
     sessions,

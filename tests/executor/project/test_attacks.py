@@ -179,6 +179,14 @@ def test_an_upper_folder_that_leads_elsewhere_is_not_read(view: View, name):
     assert view.commit().left_out == ()
 
 
+def test_what_a_program_calls_as_the_overlay_does_holds_nothing_up(view: View):
+    names = [f"user.overlay.{what}" for what in ("redirect", "metacopy", "opaque", "whiteout")]
+    view.run(*python(f"[os.setxattr('docs', n, b'y') for n in {names}]; open('docs/n', 'w')"))
+    assert view.commit().left_out == ()
+    assert sorted(os.listdir(view.project / "docs")) == ["n", "one.md", "two.md"]
+    assert os.listxattr(view.project / "docs") == []
+
+
 def test_a_tree_that_is_too_deep_is_refused_and_all_else_is_committed(view: View):
     code = "open('else', 'w')\nfor _ in range(2000):\n  os.mkdir('d'); os.chdir('d')"
     view.run(*python(code))

@@ -1,0 +1,154 @@
+"""Attacks on what a version control system keeps, and by folders that come to be a repository."""
+
+# ruff: noqa: E501 - programs keep their lines
+
+from __future__ import annotations
+
+from tests.escapes.attack import Attack, Stopped
+from tests.escapes.harms import Harm, scenario
+
+WITH_GIT = """
+git init -q -b main .; echo one > main.txt; echo kind > AGENTS.md; mkdir sub; echo a > sub/a
+git add .; git commit -qm first; echo two > main.txt; git commit -qam second
+"""
+PLAIN = "echo one > main.txt; mkdir sub; echo a > sub/a"
+EVIL = "printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = @project@\\n\\tfsmonitor = \"touch @proof@; false\"\\n'"
+EXISTS = "test -e {0} -o -L {0}".format
+
+# What git holds, changed where it lies, and what leads it elsewhere.
+CONTENTS = (
+    Harm(
+        "an object changed in place",
+        ("o=.git/objects/$(git rev-parse HEAD~1 | sed 's,^..,&/,'); chmod u+w $o; printf Z | dd of=$o conv=notrunc 2>/dev/null",),
+        "! git fsck --full",
+    ),
+    Harm(
+        "an object replaced, of the same size and time",
+        ("o=.git/objects/$(git rev-parse HEAD:main.txt | sed 's,^..,&/,'); cp -p $o x; chmod u+w x; tr 'a-z' 'b-za' < $o > x; touch -r $o x; mv -f x $o",),
+        "! git fsck --full",
+    ),
+    Harm(
+        "a pack changed in place",
+        ("p=$(ls .git/objects/pack/*.pack); chmod u+w $p; printf evil | dd of=$p bs=1 seek=40 conv=notrunc 2>/dev/null",),
+        "! git fsck --full",
+        prepare="git gc -q",
+    ),
+    Harm(
+        "a pack cut off",
+        ("for f in .git/objects/pack/*.pack; do chmod u+w $f; truncate -s 20 $f; done",),
+        "! git fsck --full",
+        prepare="git gc -q",
+    ),
+    Harm("alternates", ("echo @home@ > .git/objects/info/alternates",), EXISTS(".git/objects/info/alternates"), told=(".git/objects",)),
+    Harm("alternates by http", ("echo x > .git/objects/info/http-alternates",), EXISTS(".git/objects/info/http-alternates")),
+    Harm("a ref that is a link", ("ln -s ../../../main.txt .git/refs/heads/l",), EXISTS(".git/refs/heads/l"), told=(".git/refs/heads/l",)),
+    Harm("HEAD as a link out", ("rm .git/HEAD; ln -s @home@/secret .git/HEAD",), "test -L .git/HEAD"),
+    Harm("the objects as a link", ("mv .git/objects o; ln -s ../o .git/objects",), "test -L .git/objects"),
+    Harm("grafts", ("git rev-parse HEAD > .git/info/grafts",), EXISTS(".git/info/grafts")),
+    Harm("attributes", ("echo '* filter=x' > .git/info/attributes",), EXISTS(".git/info/attributes")),
+    Harm("a lock left behind", ("touch .git/index.lock .git/HEAD.lock .git/refs/heads/main.lock",), "! git commit -q --allow-empty -m mine"),
+    Harm(
+        "a worktree's folders",
+        ("mkdir -p .git/worktrees/w; echo @home@ > .git/worktrees/w/gitdir; echo @home@ > .git/worktrees/w/commondir; cp .git/HEAD .git/worktrees/w",),
+        EXISTS(".git/worktrees/w/commondir"),
+    ),
+    Harm(
+        "where a worktree of the host leads",
+        ("echo @home@ > .git/worktrees/w/gitdir; echo @home@ > .git/worktrees/w/commondir; echo x > .git/worktrees/w/config.worktree",),
+        "grep -rqs @home@ .git/worktrees",
+        prepare="git worktree add -q ../w-$RANDOM && mv .git/worktrees/w-* .git/worktrees/w",
+    ),
+    Harm("a git file", ("mkdir n; echo 'gitdir: @home@' > n/.git",), EXISTS("n/.git"), told=("n/.git",)),
+    Harm("a git link", ("ln -s ../.git sub/.git",), EXISTS("sub/.git"), told=("sub/.git",)),
+    Harm("a submodule's hooks", ("mkdir -p .git/modules/s/hooks; echo evil > .git/modules/s/hooks/pre-push",), EXISTS(".git/modules/s")),
+    Harm("a submodule's configuration, deeper", ("echo '[core]' > .git/modules/s/modules/t/config",), "grep -q core .git/modules/s/modules/t/config", prepare="mkdir -p .git/modules/s/modules/t; echo > .git/modules/s/modules/t/config"),
+    Harm("hooks by renaming their folder", ("mkdir h; echo evil > h/pre-push; rm -rf .git/hooks; mv h .git/hooks",), EXISTS(".git/hooks/pre-push")),
+    Harm("a rebase to go on with", ("mkdir .git/rebase-merge; echo 'exec touch @proof@' > .git/rebase-merge/git-rebase-todo",), EXISTS(".git/rebase-merge")),
+    Harm("the repository gone", ("rm -rf .git",), "! test -d .git", told=(".git",)),
+    Harm("the repository elsewhere", ("mv .git sub/.git",), "! test -d .git", told=(".git",)),
+)  # fmt: skip
+
+# Each spelling is `.git` to some file system or tool.
+SPELLINGS = (".GIT", ".gIt", "git~1", ".git ", ".git.", ".git...", ".g\u200cit", ".git\u200d", "\uff0egit",
+             ".git::$INDEX_ALLOCATION", ".g\u0131t", "GIT~1", ".HG", ".\u017fl", ".JJ")  # fmt: skip
+SPELT = tuple(
+    Harm(
+        f"{name!r}",
+        (f"mkdir -p '{folder}/hooks'; cp main.txt '{folder}/config'; cp main.txt '{folder}/hgrc'; cp main.txt '{folder}/hooks/pre-commit'",),
+        EXISTS(f"'{folder}'/config"),
+    )
+    for name in SPELLINGS
+    for folder in (f"sub/{name}",)
+)  # fmt: skip
+
+PARTS = "mkdir -p {0}/objects {0}/refs; echo 'ref: refs/heads/main' > {0}/HEAD".format
+COMMANDING = f"{EVIL} > {{}}/config".format
+BECOMING = (
+    Harm("at once", (f"{PARTS('.')}; {COMMANDING('.')}",), "git", told=(".",)),
+    Harm("the configuration first", (COMMANDING("."), PARTS(".")), "git"),
+    Harm("the configuration last", (PARTS("."), COMMANDING(".")), "git"),
+    Harm("the head last", (f"mkdir objects refs; touch objects/a refs/a; {COMMANDING('.')}", "echo 'ref: refs/heads/main' > HEAD"), "git"),
+    Harm("the folders last", (f"echo 'ref: refs/heads/main' > HEAD; {COMMANDING('.')}", "mkdir objects refs; touch objects/a refs/a"), "git"),
+    Harm("below, the head last", (f"mkdir -p sub/objects sub/refs; touch sub/objects/a sub/refs/a; {COMMANDING('sub')}", "echo 'ref: refs/heads/main' > sub/HEAD"), "git"),
+    Harm("below, the head renamed", (f"mkdir -p sub/objects sub/refs; touch sub/objects/a sub/refs/a; {COMMANDING('sub')}; echo 'ref: refs/heads/main' > sub/head", "mv sub/head sub/HEAD"), "git"),
+    Harm("below, halves brought together", (f"mkdir -p x/objects x/refs y; touch x/objects/a x/refs/a; {COMMANDING('y')}; echo 'ref: refs/heads/main' > y/HEAD", "mv x/objects x/refs y; rm -r sub; mv y sub"), "git"),
+    Harm("below, a head that is a link", (f"mkdir -p sub/objects sub/refs; touch sub/objects/a sub/refs/a; {COMMANDING('sub')}; echo 'ref: refs/heads/main' > sub/h", "ln -s refs/heads/main sub/HEAD; mkdir -p sub/refs/heads"), "git"),
+    Harm("below, objects by a common folder", (f"mkdir -p c/objects c/refs; touch c/objects/a c/refs/a; {COMMANDING('c')}; echo 'ref: refs/heads/main' > c/HEAD; rm c/HEAD", "echo ../c > sub/commondir; echo 'ref: refs/heads/main' > sub/HEAD"), EXISTS("sub/HEAD")),
+    Harm("a clone with commands", ("git init -q new; cd new; git config core.fsmonitor 'touch @proof@; false'; mv .git/* ../sub; mv .git/.g* ../sub 2>/dev/null; true",), EXISTS("sub/HEAD")),
+)  # fmt: skip
+
+OTHERS = tuple(
+    Harm(path, (f"mkdir -p $(dirname {path}); echo evil > {path}",), EXISTS(path))
+    for path in (
+        ".hg/hgrc", "sub/.hg/hgrc", ".hg/hgrc-not-shared", ".hg/sharedpath", ".sl/config", "sub/.sl/hgrc",
+        ".jj/repo/config.toml", ".jj/config.toml", "sub/.jj/working_copy/type",
+        "node_modules/x/.git/hooks/post-checkout", "node_modules/x/.hg/hgrc", "venv/.git/config",
+        "target/debug/.git/config", "node_modules/.git",
+    )
+)  # fmt: skip
+
+PLANT = "git checkout -qb plant; echo obey me > AGENTS.md; mkdir -p .github/workflows; echo on > .github/workflows/x.yml; git add -A; git commit -qm plant; git checkout -q main"
+TAKE = "git checkout -q plant"
+OBEYED = "grep -q obey AGENTS.md || test -e .github/workflows/x.yml"
+PLANTED = (
+    Harm("on a branch", (PLANT, TAKE), OBEYED, told=("AGENTS.md",)),
+    Harm("in a pack", (f"{PLANT}; git gc -q --prune=now", TAKE), OBEYED),
+    Harm("packed by a later run", (PLANT, "git repack -qad", TAKE), OBEYED),
+    Harm("as a blob alone", ("echo obey me | git hash-object -w --stdin > id", "git cat-file blob $(cat id) > AGENTS.md"), OBEYED),
+    Harm("in the stash", ("echo obey me > AGENTS.md; git stash -q", "git stash pop -q"), OBEYED),
+    Harm("unpacked by a later run", (f"{PLANT}; git gc -q --prune=now", "mkdir p; mv .git/objects/pack/*.pack p; for p in p/*; do git unpack-objects -q < $p; done; rm -rf p", TAKE), OBEYED),
+    Harm("in another repository of the project", ("git init -q sub; cd sub; echo obey me > AGENTS.md; git add AGENTS.md; git commit -qm x", "cp sub/AGENTS.md AGENTS.md; git -C sub checkout -q -f HEAD -- AGENTS.md; cp sub/AGENTS.md ."), OBEYED),
+)  # fmt: skip
+
+HARDLINKED = tuple(
+    Harm(
+        name,
+        (f"ln {name} alias 2>/dev/null || cp {name} alias; ln alias other 2>/dev/null; ln alias sub/more; true"),
+        f"for a in alias other sub/more; do test $a -ef {name} && exit 0; done; exit 1",
+        prepare=f"mkdir -p $(dirname {name}); test -e {name} || echo of the host > {name}",
+    )
+    for name in (".mcp.json", ".envrc", ".vscode/tasks.json", ".git/config", ".git/index", "AGENTS.md", ".npmrc", ".github/workflows/x.yml")
+)  # fmt: skip
+
+
+def _row(
+    number: str,
+    title: str,
+    by: str,
+    harms: tuple[Harm, ...],
+    project: str,
+) -> Attack:
+    return Attack(number, title, Stopped(by), scenario=scenario(harms, project))
+
+
+ATTACKS = (
+    _row("X45", "change what a repository holds in place, plant what leads it elsewhere, leave locks",
+         "a repository is committed as one unit, what it holds never changes, links and control files never come", CONTENTS, WITH_GIT),
+    _row("X46", "other spellings of .git, .hg, .sl and .jj", "names are held against one form of all spellings", SPELT, PLAIN),
+    _row("X47", "a bare repository at the project's top or below, over two runs, by renaming, by links",
+         "what makes a folder a repository is held whole", BECOMING, PLAIN),
+    _row("X48", "control files of Mercurial, Sapling, Jujutsu and of repositories in packages", "never committed, at any depth", OTHERS, PLAIN),
+    _row("X49", "plant instructions in the repository by one run, have the next check them out",
+         "what runs brought into a repository does not count as there before", PLANTED, WITH_GIT),
+    _row("X50", "hard links to what tools obey, for host tools to write through", "a hard link to what is obeyed becomes a copy", HARDLINKED, WITH_GIT),
+)  # fmt: skip
