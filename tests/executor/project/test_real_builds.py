@@ -195,12 +195,12 @@ async def test_npm_installs_from_its_cache_and_tests(build, npm_cache: str, proj
     assert on_host(project, "node", "-e", "console.log(require('.')('bird'))") == "birds\n"
     assert on_host(project, str(modules / ".bin/plural"), "cow") == "cows\n"
     assert "plural@1.2.3" in on_host(project, "npm", "ls", "--offline")
-    assert json.loads((project / "package-lock.json").read_text())["packages"]["node_modules/ending"]
+    assert json.loads((project / "package-lock.json").read_text())["packages"][
+        "node_modules/ending"
+    ]
 
 
-async def test_npm_replaces_what_an_earlier_installation_left(
-    build, npm_cache: str, project: Path
-):
+async def test_npm_replaces_what_an_earlier_installation_left(build, npm_cache: str, project: Path):
     check(await build(f"npm ci {npm_cache}"))
     (project / "node_modules/plural/lib/index.js").write_text("broken\n")
     (project / "node_modules/astray").mkdir()
@@ -346,9 +346,7 @@ async def test_cargo_compiles_nothing_on_the_host_afterwards(
     ) as opened:
         for wanted in ("Compiling app", "Finished"):
             result = check(
-                (
-                    await opened.run(Request("shell", code, profile="build", timeout_s=S_MAX))
-                ).result
+                (await opened.run(Request("shell", code, profile="build", timeout_s=S_MAX))).result
             )
             assert wanted in result.stderr.text
     assert "Compiling" not in result.stderr.text

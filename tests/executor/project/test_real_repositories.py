@@ -166,9 +166,7 @@ async def test_instructions_of_a_new_commit_wait_for_a_person(
     assert (project / "AGENTS.md").read_text() == "be kind\n"
     assert result.changes_id
 
-    Store(state_dir / "changes").apply(
-        result.changes_id, ["AGENTS.md"], names=Settings().names
-    )
+    Store(state_dir / "changes").apply(result.changes_id, ["AGENTS.md"], names=Settings().names)
     assert shell(project, "git status --porcelain; git fsck --full --strict") == ""
 
 
@@ -241,7 +239,9 @@ async def test_a_new_repository_waits_as_a_whole(build, project: Path):
 
 
 @pytest.mark.tier_a  # a session in build has none but tier A
-async def test_a_session_goes_on_from_what_the_host_has_committed_meanwhile(executor, project: Path):
+async def test_a_session_goes_on_from_what_the_host_has_committed_meanwhile(
+    executor, project: Path
+):
     async def call(code: str) -> Result:
         request = Request("shell", code, profile="build", session="s", timeout_s=S_MAX)
         return (await executor.run(request)).result
