@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -25,7 +26,7 @@ from executor.placement import Layout
 from executor.profile import Profile, ProjectAccess
 from executor.progress import Progress, status_of
 from executor.project.door import with_commit
-from executor.project.freshness import Freshness
+from executor.project.freshness import Freshness, differs_only_by
 from executor.runner import LIVE_STOP_S_MAX, Job, Runner, check_view, watched_room
 from executor.turn import FAREWELL_S_MAX, Turn
 
@@ -94,7 +95,7 @@ class Session:
         self._turn: Turn | None = None  # the call under way, as far as it has come to run
         self._freshness = Freshness(runner.placement.project)
         self._record: Record | None = None  # of the project, when the call under way began
-        self._committed: Record | None = None  # and when the last one had been committed
+        self._committed: Record | None = None  # as far as the view is known to show it
         self._leftovers = False  # whether the view has what was not committed
 
     def check(self, call: Call) -> None:
@@ -311,7 +312,12 @@ class Session:
         assert self._record is not None
         done = await self._runner.commit(cell, self._layout, self._record, self.profile, call.label)
         self._leftovers = bool(done.left_out)
-        self._committed = await self._runner.record(self.profile)
+        # Where the host changed something during the call, the view is renewed before the next.
+        self._committed = self._record
+        if done.changed and (now := await self._runner.record(self.profile)):
+            check = partial(differs_only_by, self._record, now, done.changed)
+            if await trio.to_thread.run_sync(check):
+                self._committed = now
         return with_commit(result, done, stage=False)
 
     async def _end(self, call: Call, turn: Turn, progress: Progress) -> Exit | None:

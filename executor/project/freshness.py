@@ -8,7 +8,11 @@ the time of a folder. What is edited in place is seen anyway.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
+
+from executor.project.manifest import Change
+from executor.project.record import Record, is_below
 
 
 class Freshness:
@@ -54,3 +58,19 @@ def _folders_in(path: str) -> list[str]:
             return [entry.path for entry in found if entry.is_dir(follow_symlinks=False)]
     except OSError:
         return []
+
+
+def differs_only_by(before: Record, after: Record, changed: Iterable[Change]) -> bool:
+    """Whether between two records of a project nothing changed but what a commit did."""
+    if before.hidden != after.hidden:
+        return False
+    own: set[str] = set()
+    moved: set[str] = set()  # what lies in a renamed folder is not told apart
+    for change in changed:
+        for path in filter(None, (change.path, change.source)):
+            own |= {path, path.rpartition("/")[0]}
+            if change.change == "renamed":
+                moved.add(path)
+    different = {path for path, state in after.states.items() if before.states.get(path) != state}
+    different |= before.states.keys() - after.states.keys()
+    return all(is_below(path, moved) for path in different - own)
