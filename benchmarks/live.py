@@ -26,7 +26,7 @@ from executor.settings import Settings
 
 COMPILE_BAR = 1.15
 SLICE_S = 3.0
-C_FILES, C_FUNCTIONS = 60, 40
+C_FILES, C_FUNCTIONS = 60, 12
 PACKAGES, FILES_OF_PACKAGE = 250, 20
 TIMEOUT_S = 300.0
 LIVE = Profile("live", ProjectAccess.LIVE)
@@ -128,7 +128,7 @@ WORK: dict[str, tuple[str, str, Callable[[Path], None], Callable[[Path], None], 
 async def opened(plant: Callable[[Path], None]) -> AsyncIterator[Executor]:
     """An executor for a project that was planted."""
     with tempfile.TemporaryDirectory(prefix="ctxmode-bench-") as folder:
-        os.chmod(folder, 0o711)  # noqa: S103 - programs run as another user
+        os.chmod(folder, 0o711)
         project = Path(folder, "project")
         project.mkdir()
         plant(project)
