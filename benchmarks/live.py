@@ -26,7 +26,7 @@ from executor.settings import Settings
 
 COMPILE_BAR = 1.15
 SLICE_S = 3.0
-C_FILES, C_FUNCTIONS = 60, 40
+C_FILES, C_FUNCTIONS = 60, 12
 PACKAGES, FILES_OF_PACKAGE = 250, 20
 TIMEOUT_S = 300.0
 LIVE = Profile("live", ProjectAccess.LIVE)

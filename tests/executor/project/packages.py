@@ -64,7 +64,7 @@ def npm_registry(packages: Path) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(body or b"")
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its own name
+        def log_message(self, *_: object) -> None:
             """Say nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:

@@ -140,6 +140,7 @@ async def test_a_session_builds_step_by_step_beside_an_editor(executor, project:
 # npm
 
 
+NPM_OPTIONS = "--no-audit --no-fund --omit-lockfile-registry-resolved=false --loglevel=error"
 NPM_DEPENDENCY = {
     "package.json": json.dumps(
         {
@@ -180,7 +181,7 @@ def npm_cache(project: Path, tmp_path: Path) -> str:
     write(project, NPM_PROJECT)
     cache = project / "cache"
     with npm_registry(tmp_path / "packages") as address:
-        options = f"--registry={address} --cache={cache} --no-audit --no-fund --omit-lockfile-registry-resolved=false --loglevel=error"
+        options = f"--registry={address} --cache={cache} {NPM_OPTIONS}"
         on_host(project, "npm", "install", *options.split())
     shutil.rmtree(project / "node_modules")
     return options.replace(str(cache), "cache") + " --offline"

@@ -35,8 +35,9 @@ git checkout -q main
 """
 # What tells two repositories apart, however their objects are stored.
 STATE = (
-    "git rev-parse HEAD^{tree}; git symbolic-ref -q HEAD || true; git for-each-ref --format='%(refname) "
-    "%(subject) %(tree)'; git stash list --format=%gs; git status --porcelain; "
+    "git rev-parse HEAD^{tree}; git symbolic-ref -q HEAD || true; "
+    "git for-each-ref --format='%(refname) %(subject) %(tree)'; "
+    "git stash list --format=%gs; git status --porcelain; "
     "git ls-files --stage; git log --all --topo-order --format='%s %T'"
 )
 
