@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import stat
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from executor.errors import RequestError
 from executor.model import GIB
+from executor.project.walking import FOLDER_FLAGS, Folder, walk
 from executor.project_search import ProjectSearch
 from executor.unpacking import take_out, unpack, within
 from executor.work_copy import BYTES_MAX, ENTRIES_MAX
@@ -28,15 +30,13 @@ def pack(search: ProjectSearch, archive: Path) -> None:
         RequestError: it is too large to travel for every run.
         OSError: it can't be read, or the archive not be written.
     """
-    project, secrets = search.project, set(search.secrets())
     total = entries = 0
-    with tarfile.open(archive, "w") as tar:
-        for folder, folders, files in os.walk(project):
-            folders[:] = sorted(n for n in folders if os.path.join(folder, n) not in secrets)
-            for name in [*folders, *sorted(files)]:
-                full = os.path.join(folder, name)
-                info = os.lstat(full)
-                if not _travels(full, name, info, secrets):
+    top = os.open(search.project, FOLDER_FLAGS)
+    try:
+        with tarfile.open(archive, "w") as tar:
+            for folder, entry in _shown(top, search):
+                info = entry.stat(follow_symlinks=False)
+                if not _travels(entry.name, info):
                     continue
                 entries += 1
                 total += info.st_size
@@ -46,13 +46,34 @@ def pack(search: ProjectSearch, archive: Path) -> None:
                         f"{ENTRIES_MAX:,} entries or {BYTES_MAX // GIB} GiB",
                         HINT,
                     )
-                tar.add(full, arcname=os.path.relpath(full, project), recursive=False)
+                _add(tar, folder, entry.name, info)
+    finally:
+        os.close(top)
 
 
-def _travels(full: str, name: str, info: os.stat_result, secrets: set[str]) -> bool:
+def _shown(top: int, search: ProjectSearch) -> Iterator[tuple[Folder, os.DirEntry[str]]]:
+    """What is no secret, and not in one, reached through no link."""
+    secrets = {os.path.relpath(path, search.project) for path in search.secrets()}
+    for folder in walk(top, lambda path: path not in secrets, lambda _: None):
+        for entry in sorted(folder.entries, key=lambda each: each.name):
+            if folder.prefix + entry.name not in secrets:
+                yield folder, entry
+
+
+def _travels(name: str, info: os.stat_result) -> bool:
     if stat.S_ISREG(info.st_mode):
-        return full not in secrets and not is_secret_path(name)
+        return not is_secret_path(name)
     return stat.S_ISDIR(info.st_mode) or stat.S_ISLNK(info.st_mode)
+
+
+def _add(tar: tarfile.TarFile, folder: Folder, name: str, info: os.stat_result) -> None:
+    path = folder.prefix + name
+    if not stat.S_ISREG(info.st_mode):
+        tar.addfile(tar.gettarinfo(f"/proc/self/fd/{folder.descriptor}/{name}", path))
+        return
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+    with open(os.open(name, flags, dir_fd=folder.descriptor), "rb") as file:
+        tar.addfile(tar.gettarinfo(arcname=path, fileobj=file), file)
 
 
 def bring_back(archive: int, changed: list[tuple[str, str, int | None]], copy: Path) -> None:

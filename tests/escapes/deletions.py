@@ -148,6 +148,19 @@ async def _many_files_come_whole(arena: Arena) -> None:
     assert info.st_blocks * 512 < 1 << 20
 
 
+def _nothing_came(arena: Arena, result: Result) -> None:
+    assert "nothing of what the run changed was committed" in result.message
+    assert [path.name for path in arena.project.iterdir()] == ["main.txt"]
+
+
+SETS_BITS = Control(
+    ("^mode done$",),
+    outside="server",
+    program=python(
+        "attempt('mode', lambda: (open('@project@/suid', 'a'), os.chmod('@project@/suid', 0o4755)))"
+    ),
+    after=_odd_is_there,
+)
 ATTACKS = (
     Attack(
         "X51",
@@ -162,16 +175,16 @@ ATTACKS = (
             "regular files, folders and links alone are committed, without bits that lend rights",
             ("^odd$", "^mode done$"),
             after=_nothing_odd_came,
-            controls=(
-                Control(
-                    ("^mode done$",),
-                    outside="server",
-                    program=python("attempt('mode', lambda: (open('@project@/suid', 'a'), os.chmod('@project@/suid', 0o4755)))"),
-                    after=_odd_is_there,
-                ),
-            ),
+            controls=(SETS_BITS,),
         ),
         ODD,
+        c=Stopped(
+            "a layer with labels of the overlay's own is not read: nothing is committed, and told",
+            ("^odd$",),
+            status=Status.SANDBOX_ERROR,
+            after=_nothing_came,
+            controls=(SETS_BITS,),
+        ),
         profile="build",
         setup=_main,
     ),

@@ -123,11 +123,11 @@ PLANTED = (
 HARDLINKED = tuple(
     Harm(
         name,
-        (f"ln {name} alias 2>/dev/null || cp {name} alias; ln alias other 2>/dev/null; ln alias sub/more; true"),
+        (f"ln {name} alias 2>/dev/null || cp {name} alias; ln alias other 2>/dev/null; ln alias sub/more; true",),
         f"for a in alias other sub/more; do test $a -ef {name} && exit 0; done; exit 1",
         prepare=f"mkdir -p $(dirname {name}); test -e {name} || echo of the host > {name}",
     )
-    for name in (".mcp.json", ".envrc", ".vscode/tasks.json", ".git/config", ".git/index", "AGENTS.md", ".npmrc", ".github/workflows/x.yml")
+    for name in (".mcp.json", ".envrc", ".vscode/tasks.json", ".git/config", ".git/index", "AGENTS.md", ".cargo/config.toml", ".github/workflows/x.yml")
 )  # fmt: skip
 
 
