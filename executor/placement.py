@@ -320,7 +320,7 @@ async def _try(placement: Placement) -> Mapping[str, Any]:
     shell = Step(("/bin/sh", "-c", ":"), "run")
     run = RunSpec((shell,), {}, str(placement.project), limits=Limits())
     layout = placement.layout(ANALYZE)
-    spec = placement.cell(ANALYZE, Limits(), (), layout)
+    spec = await trio.to_thread.run_sync(placement.cell, ANALYZE, Limits(), (), layout)
     try:
         with trio.move_on_after(TRIAL_S_MAX):
             cell = await placement.spawner.start_cell(placement.tier)

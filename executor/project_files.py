@@ -30,9 +30,10 @@ class Guarded:
 def guarded(search: ProjectSearch, sockets: Collection[str] = ()) -> Guarded:
     """What to hide of this project; `sockets` are shown all the same."""
     project = search.project
-    special = (os.path.relpath(path, project) for path in search.special())
-    secrets = tuple(os.path.relpath(path, project) for path in search.secrets())
-    return Guarded(secrets, tuple(path for path in special if path not in (*sockets, *secrets)))
+    secret, special = (
+        tuple(os.path.relpath(path, project) for path in paths) for paths in search.hidden()
+    )
+    return Guarded(secret, tuple(path for path in special if path not in {*sockets, *secret}))
 
 
 def identities(search: ProjectSearch) -> tuple[tuple[str, int, int], ...]:
@@ -51,7 +52,8 @@ def readable(search: ProjectSearch) -> tuple[tuple[str, str], ...]:
     A folder without secrets anywhere below is granted whole ("r"); any other is only listed
     ("list") and its entries are granted one by one.
     """
-    project, secrets = search.project, {*search.secrets(), *search.special(everywhere=True)}
+    project, hidden = search.project, search.hidden(everywhere=True)
+    secrets = {path for paths in hidden for path in paths}
     tainted = {str(parent) for path in secrets for parent in Path(path).parents}
     if str(project) not in tainted:
         return ((str(project), "r"),)

@@ -66,29 +66,30 @@ class ProjectSearch:
         Raises:
             RequestError: the project is too large to be searched, or can't be listed.
         """
-        with self._lock:
-            named: list[str] = []
-            denied = [*self._denied.literal]
-            for _, folder in self._search():
-                named += folder.named
-                denied += folder.denied
-        # What a link leads to is the secret, whatever it is called.
-        found = {path for path in map(os.path.realpath, named) if _is_there(path, stat.S_ISREG)}
-        found |= {path for path in map(os.path.realpath, denied) if _is_there(path)}
-        return tuple(sorted(path for path in found if path.startswith(f"{self.project}/")))
+        return self.hidden()[0]
 
-    def special(self, *, everywhere: bool = False) -> tuple[str, ...]:
-        """Absolute paths of sockets, FIFOs and devices; `everywhere`, among packages too.
+    def hidden(self, *, everywhere: bool = False) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The same, and those of sockets, FIFOs and devices; `everywhere`, among packages too.
 
         Raises:
             RequestError: as in `secrets`.
         """
         with self._lock:
-            found = {path for _, folder in self._search() for path in folder.special}
+            named: list[str] = []
+            denied = [*self._denied.literal]
+            special: set[str] = set()
+            for _, folder in self._search():
+                named += folder.named
+                denied += folder.denied
+                special.update(folder.special)
         if everywhere:
-            for folder, _, files in os.walk(self.project):
-                found |= {p for name in files if _is_special(p := f"{folder}/{name}")}
-        return tuple(sorted(found))
+            for path, _, files in os.walk(self.project):
+                special |= {p for name in files if _is_special(p := f"{path}/{name}")}
+        # What a link leads to is the secret, whatever it is called.
+        found = {path for path in map(os.path.realpath, named) if _is_there(path, stat.S_ISREG)}
+        found |= {path for path in map(os.path.realpath, denied) if _is_there(path)}
+        secret = sorted(path for path in found if path.startswith(f"{self.project}/"))
+        return tuple(secret), tuple(sorted(special))
 
     def _search(self) -> Iterator[tuple[str, _Folder]]:
         """Every folder that is to be searched, by its path. What is gone is forgotten.

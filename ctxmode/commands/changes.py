@@ -9,10 +9,11 @@ Kept are the changes of staged runs, and of others what a person has to look at 
   changes drop ID             forget it
 
 examples:
-  context-mode run --stage shell -c 'sed -i s/http:/https:/ *.md'
-  context-mode changes show 3f9a
-  context-mode changes apply 3f9a --dry-run
-  context-mode changes apply 3f9a docs/index.md
+  context-mode run --stage shell -c 'echo draft > notes.txt'
+  context-mode changes
+  context-mode changes show "$(context-mode changes | cut -d' ' -f1)"
+  context-mode changes apply "$(context-mode changes | cut -d' ' -f1)" notes.txt --dry-run
+  context-mode changes drop "$(context-mode changes | cut -d' ' -f1)"
 """
 
 from __future__ import annotations

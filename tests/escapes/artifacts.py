@@ -121,7 +121,7 @@ async def _artifacts_are_bounded(arena: Arena) -> None:
     done; done; for n in $(seq 1 5000); do : > f$n; done
     """)
     with trio.fail_after(60):
-        deep = "m/" + "**/" * 12 + "*.nothing"
+        deep = "m/" + "**/" * 8 + "*.nothing"
         await _collected(arena, maze, deep, "m/" + "*?" * 40 + "z")
     big = shell("truncate -s 200M sparse.out; echo small > small.out")
     result = await _collected(arena, big, "*.out")

@@ -43,8 +43,7 @@ def test_among_packages_special_files_are_found_where_nothing_else_keeps_them_aw
     lay_out(project, "node_modules/a/", "main.py")
     make_special(project, "node_modules/a/pipe")
     search = ProjectSearch(project)
-    assert search.special() == ()
-    assert search.special(everywhere=True) == (f"{project}/node_modules/a/pipe",)
+    assert search.hidden(everywhere=True)[1] == (f"{project}/node_modules/a/pipe",)
     granted = dict(readable(search))
     assert granted[str(project)] == "list"
     assert f"{project}/node_modules/a/pipe" not in granted
