@@ -346,7 +346,7 @@ def check_view(cell: Box, layout: Layout, record: Record | None) -> None:
     """
     why = cell.layers.get("copy_on_write", True)
     if record is not None and layout.work_copy is None and why is not True:
-        raise SandboxError(f"{NO_VIEW}: {why}")
+        raise SandboxError(f"{NO_VIEW}: {why or 'it can only be shown read-only here'}")
 
 
 @contextlib.asynccontextmanager

@@ -283,9 +283,10 @@ class Session:
         renew = await self._is_stale()
         keep = self.profile.project is not ProjectAccess.COMMIT
         await cell.order(b"begin", pack_begin(guarded, renew=renew, keep=keep))
-        message = await cell.message()
-        if "begun" not in message:
-            raise SandboxError(str(message.get("error", "the session's supervisor was killed")))
+        while "begun" not in (message := await cell.message()):
+            if "run" not in message:
+                raise SandboxError(str(message.get("error", "the session's supervisor was killed")))
+            self._forget(message["run"])  # it had ended when all was stopped
         if renew:
             progress.note = (
                 "the project is seen as it is by now; what was open before, and background "
