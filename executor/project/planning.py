@@ -197,12 +197,12 @@ class Planning:
             return None
         if is_never:
             kind = "kept" if change.change == "deleted" else "never"
-            return LeftOut(change.path, f"{row.obeyed_by} obeys it", kind)
+            return LeftOut(change.path, f"obeyed by {row.obeyed_by}", kind)
         if change.kind == "folder":  # what is in it is asked about
             return None
         if change.change != "deleted" and self.blobs.had(change):
             return None
-        return LeftOut(change.path, f"{row.obeyed_by} obeys it", "held")
+        return LeftOut(change.path, f"obeyed by {row.obeyed_by}", "held")
 
     def _why_by_link(self, change: Change, links: Links) -> LeftOut | None:
         if change.kind != "link" or change.change in ("deleted", "times"):
