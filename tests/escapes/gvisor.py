@@ -157,7 +157,10 @@ STOPPED: Mapping[str, Row] = MappingProxyType(
                 "^/etc/machine-id (ENOENT|EACCES)$",
             ),
         ),
-        "A61": ("ancestors are mount points", ("busy", "^exchange -1 (16|22)$", "^done$")),
+        "A61": (
+            "a view is written to; a repository is committed as one unit, hooks never",
+            ("^exchange -1 (16|22)$", "^done$"),
+        ),
         "A74": (
             "gVisor's own network, with nothing but its loopback",
             (*_lines(OUTWARD, NOWHERE), "^tcp loopback ECONNREFUSED$", "^raw EPERM$"),

@@ -309,7 +309,6 @@ async def _supervisor_is_outlived(arena: Arena) -> None:
     for off_now in ((), (off.protection,)):
         result = await arena.run(PLANT_AND_FILL, off_now, profile="build", limits=TIGHT)
         assert (arena.project / ".envrc").exists() is bool(off_now), result.message
-        assert result.status is Status.MEMORY_LIMIT or off_now
         if not off_now and arena.tier == "A":
             scores = await arena.run(shell("cat /proc/self/oom_score_adj"))
             assert int(scores.stdout.text.split()[-1]) >= 700

@@ -107,7 +107,7 @@ def fill(project: Path) -> None:
 
 
 def comparable(result: Result) -> Result:
-    """All but times, isolation, and where the artifacts' copies lie."""
+    """All but times, isolation, where the artifacts' copies lie, and by what id changes are kept."""
     artifacts = tuple(replace(a, path=None) for a in result.artifacts)
     # A flood is ended somewhere: how much of it came is a matter of time.
     if result.status.value == "output_limit":
@@ -117,7 +117,12 @@ def comparable(result: Result) -> Result:
     changed = tuple(sorted(result.changed_files, key=lambda change: change.path))
     plain = Isolation("any")
     return replace(
-        result, usage=Usage(), isolation=plain, artifacts=artifacts, changed_files=changed
+        result,
+        usage=Usage(),
+        isolation=plain,
+        artifacts=artifacts,
+        changed_files=changed,
+        changes_id=result.changes_id and "kept",
     )
 
 

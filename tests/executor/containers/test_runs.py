@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import docker
@@ -90,8 +92,9 @@ async def test_analyze_changes_nothing_and_lists_what_would_have_changed(run, pr
 
 
 async def test_build_commits_as_the_projects_owner_and_nothing_that_tools_obey(run, project: Path):
-    (project / ".git" / "hooks").mkdir(parents=True)
-    (project / ".git" / "config").write_text("[core]\n")
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    shutil.rmtree(project / ".git" / "hooks")
+    (project / ".git" / "hooks").mkdir()
     code = "echo x > made; echo x > .envrc; echo x > .git/hooks/pre-commit || echo refused"
     result = await run("shell", code, profile="build")
     assert (project / "made").read_text() == "x\n"
