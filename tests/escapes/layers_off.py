@@ -253,7 +253,7 @@ async def _commit_everything(
     """In a commit's place: a copy takes the place of all that is in the project."""
     del cell, profile, label
     if layout.work_copy is not None:
-        subprocess.run(["find", str(record.project), "-mindepth", "1", "-delete"], check=True)
+        subprocess.run(["find", str(record.project), "-mindepth", "1", "-delete"], check=False)
         source = f"{layout.work_copy.folder}/."
         # Some of it may be closed to us.
         subprocess.run(["cp", "-a", source, str(record.project)], check=False, capture_output=True)

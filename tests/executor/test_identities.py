@@ -16,8 +16,8 @@ SANDBOXED = tuple(
 )
 # Which tests make sense for whom; the tests below must not start themselves again.
 SELECTED = {"ordinary": "not identity", "confined": "not identity and not tier_a"}
-# These work on plain folders, and make views by what an unprivileged user may do; those that may not
-# be left to him they leave to root. No user namespace, no view.
+# These work on plain folders: what they plant and look at may be closed to an ordinary user, and
+# without user namespaces they can make no view.
 FILES = "attacks commit kills real_builds store units"
 IGNORED = {
     "ordinary": [f"--ignore=tests/executor/project/test_{name}.py" for name in FILES.split()],

@@ -107,7 +107,7 @@ def fill(project: Path) -> None:
 
 
 def comparable(result: Result) -> Result:
-    """All but times, isolation, where the artifacts' copies lie, and by what id changes are kept."""
+    """All but times, isolation, where copies of artifacts lie, and by what id changes are kept."""
     artifacts = tuple(replace(a, path=None) for a in result.artifacts)
     # A flood is ended somewhere: how much of it came is a matter of time.
     if result.status.value == "output_limit":
