@@ -251,6 +251,7 @@ start(\"\"\"
 import socket
 def tell(wait):
     def waits():
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})  # it is for the first thread
         wait()
         os.write(fd, b"x")
     threading.Thread(target=waits).start()
