@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import subprocess
 import threading
@@ -18,6 +19,7 @@ from tests.escapes.arena import Arena
 from tests.escapes.attack import Attack, Control, Program, Stopped, Words, shell
 
 TIMES = 12
+AT_FDCWD, RENAME_EXCHANGE = -100, 2  # <fcntl.h>, <linux/fs.h>
 VICTIMS = (".bashrc", ".ssh/authorized_keys", ".profile")
 # Each line makes links of its own; `way` is a link of the project that leads out, by its owner.
 LINKS = shell("""
@@ -133,20 +135,18 @@ def _home_state(arena: Arena) -> dict[str, tuple[int, str]]:
 
 
 class _Exchange:
-    """The host's folder becomes a link to its home, and a folder again."""
+    """The host's folder becomes a link to its home, and a folder again, each in one step."""
 
     def __init__(self, arena: Arena) -> None:
         self.folder, self.aside = arena.project / "sub", arena.tmp_path / "aside"
-        self.home = arena.home
+        self.aside.symlink_to(arena.home)
         self.is_link = False
 
     def turn(self) -> None:
-        if self.is_link:
-            self.folder.unlink()
-            self.aside.rename(self.folder)
-        else:
-            self.folder.rename(self.aside)
-            self.folder.symlink_to(self.home)
+        paths = bytes(self.folder), bytes(self.aside)
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.renameat2(AT_FDCWD, paths[0], AT_FDCWD, paths[1], RENAME_EXCHANGE) < 0:
+            raise OSError(ctypes.get_errno(), f"{self.folder} is not exchanged")
         self.is_link = not self.is_link
 
     def back(self) -> None:
