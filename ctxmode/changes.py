@@ -12,10 +12,11 @@ from ctxmode.render import CHANGE_MARKS, age, size
 from executor.artifacts import readable
 from executor.project.changes import Change, LeftOut
 from executor.project.commit import Commit, CommitError
+from executor.project.decision import PREVENTING
 from executor.project.keeping import Kept
 from executor.project.store import Store, UnknownChangesError
 
-APPLIED, CONFLICTS = "applied", "nothing was applied: the project has changed since"
+APPLIED, PREVENTED = "applied", "nothing was applied, as the project is now"
 
 
 class Changes:
@@ -119,9 +120,9 @@ def summary_text(kept: Kept) -> str:
 
 def commit_text(done: Commit, *, dry_run: bool) -> str:
     """What was applied, or would be, or why nothing was."""
-    conflicts = [left for left in done.left_out if left.kind == "conflict"]
-    if conflicts:
-        return "\n".join([f"{CONFLICTS}:", *map(_left_line, conflicts)])
+    prevented = [left for left in done.left_out if left.kind in PREVENTING]
+    if prevented:
+        return "\n".join([f"{PREVENTED}:", *map(_left_line, prevented)])
     verb = "would apply" if dry_run else APPLIED
     lines = [f"{verb} {len(done.changed)} changes", *(f"  {_line(c)}" for c in done.changed)]
     if done.left_out:

@@ -64,6 +64,7 @@ def sections_text(answer: Answer) -> str:
 NOT_COMMITTED_SHOWN = 3
 NOT_COMMITTED = {
     "conflict": "conflicts, the host's stay",
+    "closed": "not permitted to this user",
     "repository": "repositories not committed",
     "held": "held for a person",
     "never": "never committed",

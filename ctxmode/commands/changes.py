@@ -38,6 +38,7 @@ from ctxmode.errors import UsageError
 from ctxmode.launch import print_json
 from ctxmode.suggestions import did_you_mean
 from ctxmode.terminal_output import for_stdout
+from executor.project.decision import PREVENTING
 
 ACTIONS = ("list", "show", "apply", "drop")
 
@@ -86,8 +87,8 @@ def _apply(changes: Changes, words: list[str], args: argparse.Namespace) -> int:
         merge=args.merge,
     )
     _print(args, commit_json(done), commit_text(done, dry_run=args.dry_run))
-    has_conflicts = any(left.kind == "conflict" for left in done.left_out)
-    return exit_codes.ERROR if has_conflicts else exit_codes.OK
+    is_prevented = any(left.kind in PREVENTING for left in done.left_out)
+    return exit_codes.ERROR if is_prevented else exit_codes.OK
 
 
 def _drop(changes: Changes, words: list[str], args: argparse.Namespace) -> int:

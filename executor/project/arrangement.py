@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from executor.project.manifest import Change
 from executor.project.operations import Operation
+from executor.project.permission import is_set_in_place
 from executor.project.plan import Plan
 from executor.project.record import is_below, state_of
 from executor.project.tree import in_tree_order, split
@@ -77,7 +78,7 @@ class _Arranging:
             self.deletions.append(Operation("delete", path, change.kind, expected, unit=unit))
             return
         is_folder_there = info is not None and stat.S_ISDIR(info.st_mode)
-        if (change.kind == "folder" and is_folder_there) or change.change in ("mode", "times"):
+        if is_set_in_place(change, info):
             special = info.st_mode & SPECIAL_BITS if info and is_folder_there else 0
             self.attributes[path] = Operation(
                 "attributes",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from executor.project.decision import find_renames
 from executor.project.judging import NameJudge
-from executor.project.manifest import Change, ChangeSet, LeftOut
+from executor.project.manifest import PREVENTED, Change, ChangeSet, LeftOut
 from executor.project.outcome import Commit, CommitError, told
 from executor.project.plan import Plan
 from executor.project.planning import Rules, plan
@@ -56,7 +56,7 @@ def _commit(changes: ChangeSet, planned: Plan, store: Store, label: str) -> Comm
         raise
     left_out = (*planned.left_out, *late)
     missed = {left.path for left in late}
-    if any(left.kind == "conflict" for left in late):
+    if any(left.kind in PREVENTED for left in late):
         waiting = (*planned.kept, *(c for c in planned.changes if is_below(c.path, missed)))
         name, earlier = _keep(changes, waiting, left_out, store, label), name
         if earlier:

@@ -15,7 +15,7 @@ from executor.project.contents import read_some
 from executor.project.diff import below
 from executor.project.judging import NameJudge
 from executor.project.keeping import BASE_BYTES_MAX, BASES, CONTENTS, Kept
-from executor.project.manifest import Change, ChangeSet, LeftOut
+from executor.project.manifest import PREVENTED, Change, ChangeSet, LeftOut
 from executor.project.neutral_git import merge
 from executor.project.outcome import CommitError
 from executor.project.plan import Plan
@@ -24,7 +24,7 @@ from executor.project.record import take
 from executor.project.tree import Tree, split
 from executor.project.walking import FOLDER_FLAGS
 
-PREVENTING = ("conflict", "repository")
+PREVENTING = (*PREVENTED, "repository")
 
 
 @dataclass(frozen=True, slots=True)

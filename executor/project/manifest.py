@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from executor.project.record import Record, State
 
+PREVENTED = ("conflict", "closed")  # by what the project is now; it may be otherwise later
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -34,7 +36,8 @@ class Change:
 class LeftOut:
     """What was not brought into the project, and why.
 
-    `kind` is never, held, conflict, refused, kept (a deletion did not remove it) or repository.
+    `kind` is never, held, conflict, closed (this user may not write there), refused, kept (a
+    deletion did not remove it) or repository.
     """
 
     path: str

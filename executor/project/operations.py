@@ -84,7 +84,7 @@ def execute(operation: Operation, project: Tree) -> LeftOut | None:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.EISDIR, errno.ENOTDIR):
             return _conflict(operation)
         why = os.strerror(error.errno or errno.EIO)
-        return LeftOut(operation.path, f"it can't be written: {why}", "conflict")
+        return LeftOut(operation.path, f"it can't be written: {why}", "closed")
 
 
 def _put(operation: Operation, folder: int, name: str) -> LeftOut | None:

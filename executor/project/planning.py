@@ -11,7 +11,8 @@ from executor.project.blobs import Blobs, Ours
 from executor.project.contents import digest, same_content
 from executor.project.judging import NameJudge, Row
 from executor.project.links import Links
-from executor.project.manifest import Change, ChangeSet, LeftOut
+from executor.project.manifest import PREVENTED, Change, ChangeSet, LeftOut
+from executor.project.permission import Permission
 from executor.project.plan import Plan
 from executor.project.record import State, state_of
 from executor.project.tree import Tree, split
@@ -19,7 +20,7 @@ from executor.project.units import Unit, Units
 from executor.project.walking import FOLDER_FLAGS, walk
 
 SPECIAL_BITS = 0o7000
-DECIDED_WITH = ("held", "conflict")  # told with the repository, where all of it waits
+DECIDED_WITH = ("held", *PREVENTED)  # told with the repository, where all of it waits
 Present = dict[str, os.stat_result | None]
 
 
@@ -50,6 +51,7 @@ class Planning:
     project: Tree
     blobs: Blobs
     units: Units
+    permission: Permission
     present: Present = field(default_factory=dict)
     left: dict[str, LeftOut | None] = field(default_factory=dict)  # None: with its folder
     done: set[str] = field(default_factory=set)  # as the run left it already
@@ -150,6 +152,7 @@ class Planning:
             or (self._why_in_unit(change, unit) if unit else self._why_by_name(change))
             or self._why_by_link(change, links)
             or self._why_conflict(change, info)
+            or self._why_closed(change, info)
         )
         if left is not None:
             self.left[path] = left
@@ -222,6 +225,16 @@ class Planning:
         if consent is not None and change.path in consent.theirs and not _is_folder(info):
             return None
         return LeftOut(change.path, why, "conflict")
+
+    def _why_closed(self, change: Change, info: os.stat_result | None) -> LeftOut | None:
+        path = change.path
+        if path in self.done or split(path)[0] in self.new_folders:
+            return None
+        why = self.permission.why_refused(change, info)
+        if why and change.change == "times":  # they say nothing alone
+            self.done.add(path)
+            return None
+        return LeftOut(path, why, "closed") if why else None
 
     def _deletion_conflict(self, change: Change, info: os.stat_result | None) -> str:
         if info is None:
@@ -338,8 +351,10 @@ class Planning:
 
     def _why_not_whole(self, unit: Unit) -> str:
         for path, left in self.left.items():
-            if left is not None and left.kind == "conflict" and self.units.of(path) is unit:
-                return f"{path} was changed meanwhile; nothing of this repository is applied"
+            if left is None or left.kind not in PREVENTED or self.units.of(path) is not unit:
+                continue
+            why = "was changed meanwhile" if left.kind == "conflict" else f"({left.reason})"
+            return f"{path} {why}; nothing of this repository is applied"
         ongoing = "" if self.rules.consent else self.units.why_not_finished(unit)
         if not ongoing or not unit.existed:
             return ""
@@ -380,7 +395,8 @@ def plan(changes: ChangeSet, rules: Rules, ours: Ours) -> Plan:
         with Tree(changes.contents) as contents, Tree(top) as project, Tree(top) as packs:
             blobs = Blobs(changes.record, packs, contents, ours)
             units = Units(changes.record, changes.changes, rules.names)
-            return Planning(changes, rules, contents, project, blobs, units).plan()
+            permission = Permission(project)
+            return Planning(changes, rules, contents, project, blobs, units, permission).plan()
     finally:
         os.close(top)
 

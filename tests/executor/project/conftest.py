@@ -55,7 +55,7 @@ def view(project: Path, tmp_path: Path) -> View:
     return begun
 
 
-@pytest.fixture(params=["overlay", "copy"])
+@pytest.fixture(params=[pytest.param("overlay", marks=pytest.mark.tier_a), "copy"])
 def any_view(request: pytest.FixtureRequest, project: Path, tmp_path: Path) -> View:
     begun = View(project, tmp_path / "view", request.param)
     begun.begin()

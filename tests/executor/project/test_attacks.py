@@ -159,14 +159,18 @@ def test_what_the_view_hid_stays_as_it_is(project: Path, tmp_path: Path, code, i
     (project / "docs" / "secret").write_text("secret")
     view = View(project, tmp_path / "view", hidden=("docs/secret",) if is_hidden else ())
     view.begin()
-    view.run(*python(code))
+    # A work copy has nothing there that could be changed, or deleted.
+    view.run(*python(f"import contextlib\nwith contextlib.suppress(FileNotFoundError): {code}"))
     outcome = view.commit()
     stays = (project / "docs").is_dir() and (project / "docs" / "secret").is_file()
     stays = stays and (project / "docs" / "secret").read_text() == "secret"
     assert stays == is_hidden
-    assert bool(outcome.left_out) == is_hidden
+    assert not outcome.left_out or is_hidden
+    if view.kind == "overlay":
+        assert bool(outcome.left_out) == is_hidden
 
 
+@pytest.mark.tier_a
 @pytest.mark.parametrize("name", ["trusted.overlay.redirect", "trusted.overlay.metacopy"])
 def test_an_upper_folder_that_leads_elsewhere_is_not_read(view: View, name):
     if os.geteuid() != 0:
@@ -193,7 +197,7 @@ def test_a_tree_that_is_too_deep_is_refused_and_all_else_is_committed(view: View
     outcome = view.commit()
     assert list(left(outcome).values()) == ["refused"]
     assert "else" in {change.path for change in outcome.changed}
-    run(view.place, "rm", "-rf", "upper")
+    run(view.place, "rm", "-rf", view.upper.name)
 
 
 def test_more_than_can_be_applied_is_told_and_nothing_is_applied(view: View):

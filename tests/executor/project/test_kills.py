@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 
 from executor.project import steps as steps_taken
-from executor.project.changes import of_upper
-from executor.project.commit import commit
-from tests.executor.project.viewing import FakeNames, View, python, tree
+from tests.executor.project.viewing import View, python, tree
 
 MUCH = """
 shutil.rmtree('src/deep')
@@ -41,8 +39,7 @@ def commit_and_die(view: View, steps: int) -> bool:
 
         steps_taken.step = step
         try:
-            changes = of_upper(os.open(view.upper, os.O_RDONLY), view.record)
-            commit(changes, FakeNames(), view.store, label="a run")
+            view.commit()
         finally:
             os._exit(0)
     _, status = os.waitpid(child, 0)
@@ -62,22 +59,17 @@ def test_a_commit_killed_at_any_step_is_all_or_nothing(view: View, tmp_path: Pat
     restore(view, pristine)
     view.begin()
     view.run(*python(MUCH))
-    upper = tmp_path / "upper"
-    os.rename(view.upper, upper)
     outcomes = []
     before = tree(view.project, times=False)
     for steps in range(STEPS_MAX):
         restore(view, pristine)
-        view.begin()
-        shutil.rmtree(view.upper)
-        view.upper.symlink_to(upper)
+        view.record_again()
         finished = commit_and_die(view, steps)
         view.store.recover(view.project)
         after = tree(view.project, times=False)
         assert not [path for path in after if "ctxmode" in path]
         assert list((view.store.folder / "journals").rglob("*.jsonl")) == []
         outcomes.append(after)
-        view.upper.unlink()
         if finished:
             break
     else:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
-from executor.project.changes import of_copy, of_upper
+from executor import removal, work_copy
+from executor.project.changes import of_upper
 from executor.project.commit import Commit, commit
 from executor.project.record import Record, take
 from executor.project.store import Store
@@ -22,6 +22,12 @@ MOUNT = (
     ' && cd "$2/m" && shift 2 && exec "$@"'
 )
 S_MAX = 60
+NAMESPACES = Path("/proc/sys/user/max_user_namespaces")
+
+
+def kind_here() -> str:
+    """What a view is for this user: tier B has no overlay, but a work copy."""
+    return "overlay" if int(NAMESPACES.read_text()) else "copy"
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ class View:
 
     project: Path
     place: Path  # for the layers, and all that is stored
-    kind: str = "overlay"
+    kind: str = field(default_factory=kind_here)
     hidden: tuple[str, ...] = ()
     record: Record | None = None
 
@@ -65,22 +71,28 @@ class View:
 
     @property
     def upper(self) -> Path:
-        return self.place / "upper"
+        """Where what a program writes lies: beside nothing else, or among all of a copy."""
+        return self.place / ("copy" if self.kind == "copy" else "upper")
 
     def begin(self) -> None:
-        for name in ("upper", "work", "m"):
-            shutil.rmtree(self.place / name, ignore_errors=True)
+        for name in ("copy", "upper", "work", "m"):
+            removal.remove(self.place / name)
             (self.place / name).mkdir(parents=True)
         self.record = take(self.project, self.hidden)
         if self.kind == "copy":
-            shutil.rmtree(self.place / "copy", ignore_errors=True)
-            subprocess.run(["cp", "-a", self.project, self.place / "copy"], check=True)
-            self.at_start = take(self.place / "copy", ()).states
+            owner = (os.geteuid(), os.getegid())
+            self.copy = work_copy.make(self.record, self.upper, owner)
+
+    def record_again(self) -> None:
+        """Have the project as it is now be what the view began with; what a run left stays."""
+        self.record = take(self.project, self.hidden)
+        if self.kind == "copy":
+            self.copy = replace(self.copy, record=work_copy.without_secrets(self.record))
 
     def run(self, *command: str) -> None:
         """Run a command in the view's folder."""
         if self.kind == "copy":
-            run(self.place / "copy", *command)
+            run(self.upper, *command)
             return
         unshare = ["unshare", "-Urm", "sh", "-ec", MOUNT, "sh"]
         outcome = subprocess.run(
@@ -94,7 +106,7 @@ class View:
     def changes(self):
         assert self.record is not None
         if self.kind == "copy":
-            return of_copy(self.place / "copy", self.at_start, self.record)
+            return self.copy.changes()
         upper = os.open(self.upper, os.O_RDONLY)
         try:
             return of_upper(upper, self.record)
@@ -135,7 +147,7 @@ def tree(top: Path, *, times: bool = True, top_too: bool = False) -> dict[str, t
             if stat.S_ISLNK(info.st_mode):
                 content = os.readlink(path)
             elif stat.S_ISREG(info.st_mode):
-                content = Path(path).read_bytes()
+                content = read(path, info)
             if not stat.S_ISLNK(info.st_mode):
                 own = [(n, os.getxattr(path, n)) for n in sorted(os.listxattr(path))
                        if n.startswith("user.")]  # fmt: skip
@@ -144,6 +156,17 @@ def tree(top: Path, *, times: bool = True, top_too: bool = False) -> dict[str, t
             mtime = info.st_mtime_ns if times else 0
             seen[key] = (kind, stat.S_IMODE(info.st_mode), content, own, mtime, first)
     return dict(sorted(seen.items()))
+
+
+def read(path: str, info: os.stat_result) -> bytes:
+    """What is in a file, also where its owner has closed it to himself."""
+    if info.st_mode & stat.S_IRUSR or os.geteuid() == 0:
+        return Path(path).read_bytes()
+    os.chmod(path, stat.S_IMODE(info.st_mode) | stat.S_IRUSR)
+    try:
+        return Path(path).read_bytes()
+    finally:
+        os.chmod(path, stat.S_IMODE(info.st_mode))
 
 
 def left(outcome: Commit) -> dict[str, str]:

@@ -1,0 +1,169 @@
+"""What this user may not write in the project is named; all else is committed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from executor.project.planning import Rules, plan
+from tests.executor.project.conftest import fill
+from tests.executor.project.viewing import FakeNames, View, left, python, run, tree
+
+NAMES = FakeNames()
+OPENED = (
+    "os.chmod({folder!r}, 0o755)\n{code}\nif os.path.isdir({folder!r}): os.chmod({folder!r}, 0o555)"
+)
+GIT = "export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null\n" + "".join(
+    f"export GIT_{who}_{what}=x\n" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+)
+
+needs_ordinary = pytest.mark.skipif(
+    os.geteuid() == 0, reason="not applicable: root may write in every folder"
+)
+
+
+def begin(project: Path, tmp_path: Path, kind: str) -> View:
+    view = View(project, tmp_path / "view", kind)
+    view.begin()
+    return view
+
+
+@pytest.fixture(params=[pytest.param("overlay", marks=pytest.mark.tier_a), "copy"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+# What a run does in the folder `docs`, after it has made it writable, and what is not applied.
+IN_READ_ONLY = {
+    "a new file": ("open('docs/n', 'w').write('n')", {"docs/n": "closed"}),
+    "a changed file": ("open('docs/one.md', 'a').write('n')", {"docs/one.md": "closed"}),
+    "a deleted file": ("os.unlink('docs/one.md')", {"docs/one.md": "closed"}),
+    "a new folder": ("os.mkdir('docs/d'); open('docs/d/f', 'w')", {"docs/d": "closed"}),
+    "a new link": ("os.symlink('one.md', 'docs/l')", {"docs/l": "closed"}),
+    "a file that becomes a folder": (
+        "os.unlink('docs/one.md'); os.mkdir('docs/one.md'); open('docs/one.md/f', 'w')",
+        {"docs/one.md": "closed"},
+    ),
+    "a file moved out": ("os.rename('docs/one.md', 'moved')", {"docs/one.md": "closed"}),
+    "a file moved into it": ("os.rename('a.txt', 'docs/a.txt')", {"docs/a.txt": "closed"}),
+    "a deleted tree": (
+        "shutil.rmtree('docs')",
+        {"docs/one.md": "closed", "docs/two.md": "closed", "docs": "kept"},
+    ),
+}
+
+
+@needs_ordinary
+@pytest.mark.parametrize(("code", "wanted"), IN_READ_ONLY.values(), ids=IN_READ_ONLY)
+def test_a_read_only_folder_closes_nothing_else(project, tmp_path, kind, code, wanted):
+    (project / "docs").chmod(0o555)
+    view = begin(project, tmp_path, kind)
+    before = tree(project / "docs")
+    view.run(*python(OPENED.format(folder="docs", code=code) + "\nopen('else', 'w').write('e')"))
+    outcome = view.commit()
+    assert left(outcome) == wanted
+    assert tree(project / "docs") == before
+    assert (project / "else").read_text() == "e"
+    (reason,) = {each.reason for each in outcome.left_out if each.kind == "closed"}
+    assert "`chmod u+wx docs`" in reason
+    # What it says helps.
+    assert view.store.apply(outcome.id, names=NAMES).changed == ()
+    (project / "docs").chmod(0o755)
+    assert left(view.store.apply(outcome.id, names=NAMES)) == {}
+    live = tmp_path / "live"
+    live.mkdir()
+    fill(live)
+    run(live, *python(f"{code}\nopen('else', 'w').write('e')"))
+    (project / "docs").chmod(0o755)
+    if "docs" in wanted:  # a folder that stayed then is no change that waits
+        (project / "docs").rmdir()
+    assert tree(project, times=False) == tree(live, times=False)
+
+
+@needs_ordinary
+def test_of_a_staged_run_nothing_is_applied_beside_a_read_only_folder(project, tmp_path, kind):
+    view = begin(project, tmp_path, kind)
+    view.run(*python("open('docs/n', 'w'); open('else', 'w')"))
+    name = view.commit(stage=True).id
+    (project / "docs").chmod(0o555)
+    before = tree(project)
+    outcome = view.store.apply(name, names=NAMES)
+    assert (left(outcome), outcome.changed, outcome.id) == ({"docs/n": "closed"}, (), name)
+    assert tree(project) == before
+    (project / "docs").chmod(0o755)
+    assert left(view.store.apply(name, names=NAMES)) == {}
+
+
+@needs_ordinary
+@pytest.mark.parametrize("folder", [".git", ".git/refs/heads", ".git/objects"])
+def test_a_read_only_folder_of_a_repository_leaves_all_of_it(project, tmp_path, kind, folder):
+    run(project, "sh", "-ec", f"{GIT} git init -q -b main .; git add a.txt; git commit -qm one")
+    view = begin(project, tmp_path, kind)
+    view.run("sh", "-ec", f"{GIT} echo n > n; git add n; git commit -qm two")
+    (project / folder).chmod(0o555)
+    before = tree(project)
+    outcome = view.commit()
+    assert left(outcome) == {".git": "repository"}
+    assert f"`chmod u+wx {folder}`" in outcome.left_out[0].reason
+    assert tree(project) == before
+    (project / folder).chmod(0o755)
+    assert left(view.store.apply(outcome.id, names=NAMES)) == {}
+    run(project, "sh", "-ec", f"{GIT} git fsck --strict; git log --format=%s | grep -x two")
+
+
+@contextlib.contextmanager
+def immutable(path: Path) -> Iterator[None]:
+    def change(attribute: str) -> bool:
+        command = ["chattr", attribute, path]
+        return subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+    if os.geteuid() != 0 or not change("+i"):
+        pytest.skip("not applicable: this user or this file system has no immutable files")
+    try:
+        yield
+    finally:
+        change("-i")
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("a.txt", "open('a.txt', 'w').write('run')"),
+        ("a.txt", "os.unlink('a.txt')"),
+        ("docs", "open('docs/n', 'w').write('run')"),
+        ("docs", "os.unlink('docs/one.md')"),
+    ],
+)
+def test_what_is_immutable_even_for_root_closes_nothing_else(project, tmp_path, kind, path, code):
+    view = begin(project, tmp_path, kind)
+    view.run(*python(f"{code}; open('else', 'w')"))
+    with immutable(project / path):
+        view.record_again()
+        before = tree(project)
+        outcome = view.commit()
+        assert set(left(outcome).values()) == {"closed"}
+        assert [change.path for change in outcome.changed] == ["else"]
+        assert {p: s for p, s in tree(project).items() if p != "else"} == before
+    assert left(view.store.apply(outcome.id, names=NAMES)) == {}
+
+
+@pytest.mark.parametrize(("code", "is_left"), [
+    ("os.chmod('a.txt', 0o600)", True),
+    ("os.chmod('docs', 0o700)", True),
+    ("os.utime('a.txt', ns=(5, 5))", False),  # a time says nothing alone
+    ("open('a.txt', 'w').write('run')", False),
+])  # fmt: skip
+def test_only_its_owner_may_set_an_entry(view, monkeypatch: pytest.MonkeyPatch, code, is_left):
+    view.run(*python(code))
+    changes = view.changes()
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    try:
+        planned = plan(changes, Rules(NAMES), view.store.ours(view.project))
+    finally:
+        os.close(changes.contents)
+    assert [each.kind for each in planned.left_out] == ["closed"] * is_left
