@@ -12,6 +12,7 @@ from pathlib import Path
 
 from executor.errors import RequestError
 from executor.model import GIB
+from executor.project.attributes import Attributes, attributes, set_attributes
 from executor.project.changes import ChangeSet, of_copy
 from executor.project.record import Record, State, take
 from executor.project.tree import Tree
@@ -56,15 +57,17 @@ def make(record: Record, folder: Path, owner: tuple[int, int]) -> WorkCopy:
     top = os.open(record.project, FOLDER_FLAGS)
     try:
         with Tree(top) as project:
+            copying = _Copying(project, folder)
             for path, state in shown(record):
                 total += state.size if stat.S_ISREG(state.mode) else 0
                 if len(copied) >= ENTRIES_MAX or total > BYTES_MAX:
                     raise _too_large()
-                if _copy(project, path, folder / path, state.mode):
+                if copying.copy(path, state.mode):
                     copied.append((path, state))
+            copying.finish(copied, owner)
     finally:
         os.close(top)
-    _finish(folder, copied, owner)
+    record = replace(record, hidden=record.hidden | copying.closed)
     return WorkCopy(folder, take(folder, ()).states, record)
 
 
@@ -100,47 +103,72 @@ def _too_large() -> RequestError:
     )
 
 
-def _copy(project: Tree, path: str, target: Path, mode: int) -> bool:
-    """Whether it was still there to be copied, reached through no link."""
-    try:
-        if stat.S_ISDIR(mode):
-            project.folder(path)
-            target.mkdir()
-        elif stat.S_ISLNK(mode):
-            _copy_link(project, path, target)
-        else:
-            return _copy_file(project, path, target)
-    except OSError as error:
-        if error.errno not in _EXCHANGED:
-            raise
-        return False
-    return True
+class _Copying:
+    """Copies entry by entry what a project shows, reached through no link."""
 
+    def __init__(self, project: Tree, folder: Path) -> None:
+        self.project = project
+        self.folder = folder
+        self.closed: set[str] = set()  # which this user may not read
+        self.linked: dict[tuple[int, int], Path] = {}  # the first of each group of hard links
 
-def _copy_link(project: Tree, path: str, target: Path) -> None:
-    target.symlink_to(project.target(path))
-    info = project.info(path)
-    if info is not None:
-        os.utime(target, ns=(info.st_atime_ns, info.st_mtime_ns), follow_symlinks=False)
-
-
-def _copy_file(project: Tree, path: str, target: Path) -> bool:
-    source = project.open(path)
-    try:
-        if not stat.S_ISREG(os.fstat(source).st_mode):
+    def copy(self, path: str, mode: int) -> bool:
+        """Whether it was still there to be copied, and might be read."""
+        target = self.folder / path
+        try:
+            if stat.S_ISDIR(mode):
+                self.project.folder(path)
+                target.mkdir()
+            elif stat.S_ISLNK(mode):
+                self._copy_link(path, target)
+            else:
+                return self._copy_file(path, target)
+        except PermissionError:
+            self.closed.add(path)
             return False
-        shutil.copy2(f"/proc/self/fd/{source}", target)
-    finally:
-        os.close(source)
-    return True
+        except OSError as error:
+            if error.errno not in _EXCHANGED:
+                raise
+            return False
+        return True
 
+    def _copy_link(self, path: str, target: Path) -> None:
+        target.symlink_to(self.project.target(path))
+        info = self.project.info(path)
+        if info is not None:
+            times = (info.st_atime_ns, info.st_mtime_ns)
+            os.utime(target, ns=times, follow_symlinks=False)
 
-def _finish(folder: Path, copied: list[tuple[str, State]], owner: tuple[int, int]) -> None:
-    """Give everything its owner, and folders their modes and times, the innermost first."""
-    for path, state in reversed(copied):
-        target = folder / path
-        if os.geteuid() == 0:
-            os.chown(target, *owner, follow_symlinks=False)
-        if stat.S_ISDIR(state.mode):
-            os.chmod(target, stat.S_IMODE(state.mode) & 0o777)
-            os.utime(target, ns=(state.mtime_ns, state.mtime_ns))
+    def _copy_file(self, path: str, target: Path) -> bool:
+        source = self.project.open(path)
+        try:
+            info = os.fstat(source)
+            if not stat.S_ISREG(info.st_mode):
+                return False
+            key = (info.st_ino, info.st_ctime_ns)
+            if key in self.linked:
+                os.link(self.linked[key], target)
+                return True
+            shutil.copy2(f"/proc/self/fd/{source}", target)
+            if info.st_nlink > 1:
+                self.linked[key] = target
+        finally:
+            os.close(source)
+        return True
+
+    def finish(self, copied: list[tuple[str, State]], owner: tuple[int, int]) -> None:
+        """Give everything its owner, and folders what they are, the innermost first."""
+        for path, state in reversed(copied):
+            target = self.folder / path
+            if os.geteuid() == 0:
+                os.chown(target, *owner, follow_symlinks=False)
+            if stat.S_ISDIR(state.mode):
+                set_attributes(str(target), self._attributes(path))
+                os.chmod(target, stat.S_IMODE(state.mode) & 0o777)
+                os.utime(target, ns=(state.mtime_ns, state.mtime_ns))
+
+    def _attributes(self, path: str) -> Attributes:
+        try:
+            return attributes(self.project.folder(path))
+        except OSError:  # gone meanwhile
+            return ()

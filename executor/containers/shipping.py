@@ -72,7 +72,11 @@ def _add(tar: tarfile.TarFile, folder: Folder, name: str, info: os.stat_result) 
         tar.addfile(tar.gettarinfo(f"/proc/self/fd/{folder.descriptor}/{name}", path))
         return
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
-    with open(os.open(name, flags, dir_fd=folder.descriptor), "rb") as file:
+    try:
+        opened = os.open(name, flags, dir_fd=folder.descriptor)
+    except PermissionError:  # closed to this user, and so to a program of his
+        return
+    with open(opened, "rb") as file:
         tar.addfile(tar.gettarinfo(arcname=path, fileobj=file), file)
 
 

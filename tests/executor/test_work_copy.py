@@ -41,6 +41,36 @@ def test_secrets_are_not_copied_whatever_leads_to_them(project: Path, tmp_path: 
     assert os.listdir(folder / "node_modules") == []
 
 
+def test_hard_links_and_attributes_are_copied_as_such(project: Path, tmp_path: Path):
+    (project / "one").write_text("x")
+    (project / "src").mkdir()
+    os.link(project / "one", project / "src" / "two")
+    os.setxattr(project / "src", "user.tag", b"s")
+    made = copy(project, tmp_path / "copy")
+    assert (made.folder / "one").samefile(made.folder / "src" / "two")
+    assert os.getxattr(made.folder / "src", "user.tag") == b"s"
+    (made.folder / "src" / "n").write_text("n")  # so that the folder is compared
+    changes = made.changes()
+    os.close(changes.contents)
+    assert {(c.path, c.change) for c in changes.changes} == {("src", "times"), ("src/n", "created")}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="not applicable: root may read everything")
+def test_what_this_user_may_not_read_is_not_copied_and_stays(project: Path, tmp_path: Path):
+    (project / "closed").write_text("closed")
+    (project / "closed").chmod(0)
+    (project / "folder").mkdir()
+    (project / "folder" / "f").write_text("f")
+    (project / "folder").chmod(0)
+    (project / "open").write_text("open")
+    made = copy(project, tmp_path / "copy")
+    assert os.listdir(made.folder) == ["open"]
+    assert {"closed", "folder"} <= made.record.hidden
+    changes = made.changes()
+    os.close(changes.contents)
+    assert changes.changes == ()
+
+
 def test_what_is_no_file_is_not_copied(project: Path, tmp_path: Path):
     os.mkfifo(project / "pipe")
     assert list(copy(project, tmp_path / "copy").folder.iterdir()) == []

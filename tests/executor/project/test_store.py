@@ -130,10 +130,27 @@ def test_held_names_are_applied_by_consent_and_never_ones_by_exact_name(view: Vi
     assert left(outcome) == {".vscode": "never", ".envrc": "never"}
     beside = view.store.apply(name, [".vscode"], names=NAMES)
     assert left(beside) == {".vscode/tasks.json": "never"}
-    assert not (view.project / ".vscode" / "tasks.json").exists()
+    assert beside.changed == ()
+    # Of a folder, of which nothing else is left, no empty one is made: it waits with what is in it.
+    assert not (view.project / ".vscode").exists()
     outcome = view.store.apply(name, [".vscode/tasks.json", ".envrc"], names=NAMES)
     assert (outcome.left_out, outcome.id) == ((), "")
     assert (view.project / ".vscode" / "tasks.json").read_text() == "{}"
+
+
+def test_a_folder_of_a_never_name_is_made_by_exact_name_as_the_run_left_it(view: View):
+    view.run(*python("os.mkdir('.vscode'); os.mkdir('sub'); os.makedirs('sub/.vscode/own')"))
+    outcome = view.commit()
+    assert left(outcome) == {".vscode": "never", "sub/.vscode": "never"}
+    assert not (view.project / ".vscode").exists()
+    applied = view.store.apply(outcome.id, [".vscode"], names=NAMES)
+    assert [change.path for change in applied.changed] == [".vscode"]
+    assert (view.project / ".vscode").is_dir()
+    assert left(view.store.apply(outcome.id, ["sub/.vscode"], names=NAMES)) == {
+        "sub/.vscode/own": "never"
+    }
+    view.store.apply(outcome.id, ["sub/.vscode/own"], names=NAMES)
+    assert (view.project / "sub" / ".vscode" / "own").is_dir()
 
 
 def test_a_path_that_is_not_among_the_changes_is_told(view: View):
