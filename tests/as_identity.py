@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 UID = 54_321 + os.getpid() % 1000  # what the kernel counts by uid is nobody else's
+RUST = "CTXMODE_TEST_RUST"  # says where cargo lies that no PATH of this user leads to
 MS_BIND_REC, MS_PRIVATE_REC = 0x1000 | 0x4000, (1 << 18) | 0x4000
 CLONE_NEWNS = 0x00020000
 libc = ctypes.CDLL(None, use_errno=True)
@@ -53,6 +54,14 @@ def open_up(paths: list[str]) -> None:
         mount(f"{held}/{number}", path, "none", MS_BIND_REC)
 
 
+def rust_of_root() -> str:
+    """The folder of root's cargo and its compiler, if there is one."""
+    rustc = shutil.which("rustc")
+    command = [rustc or "false", "--print", "sysroot"]
+    folder = subprocess.run(command, check=False, capture_output=True, text=True).stdout.strip()
+    return folder if os.path.exists(f"{folder}/bin/cargo") else ""
+
+
 def main() -> int:
     who, separator, *command = sys.argv[1:]
     if who not in ("ordinary", "confined") or separator != "--" or not command:
@@ -63,10 +72,11 @@ def main() -> int:
     if os.geteuid() == 0:
         checkout = str(Path(__file__).resolve().parents[1])
         base = os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))
-        open_up(list(dict.fromkeys([base, sys.prefix, checkout])))
+        rust = rust_of_root()
+        open_up(list(dict.fromkeys([base, sys.prefix, checkout, *filter(None, [rust])])))
         home = tempfile.mkdtemp(prefix="ctxmode-test-home-")
         os.chown(home, UID, UID)
-        environment |= {"HOME": home, "USER": "ordinary", "TMPDIR": home}
+        environment |= {"HOME": home, "USER": "ordinary", "TMPDIR": home, RUST: rust}
         os.setgroups([])
         os.setresgid(UID, UID, UID)
         os.setresuid(UID, UID, UID)

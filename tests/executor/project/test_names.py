@@ -19,6 +19,8 @@ from executor.project.names import (
     with_moves,
 )
 
+pytestmark = pytest.mark.once  # a table is the same for everyone
+
 ROOT = Path(__file__).parents[3]
 NEVER = """
 .envrc sub/.envrc mise.toml .mise.local.toml .config/mise/config.toml .mise/tasks/a .rvmrc .vscode

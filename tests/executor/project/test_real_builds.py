@@ -187,6 +187,7 @@ def npm_cache(project: Path, tmp_path: Path) -> str:
     return options.replace(str(cache), "cache") + " --offline"
 
 
+@pytest.mark.once
 async def test_npm_installs_from_its_cache_and_tests(build, npm_cache: str, project: Path):
     (project / "package-lock.json").unlink()
     result = check(await build(f"npm install {npm_cache} && npm test {npm_cache}"))
@@ -251,6 +252,7 @@ version = "0.1"
 }
 
 
+@pytest.mark.once
 @pytest.mark.tier_a  # what pip installs names the folder that it was run in
 async def test_pip_installs_an_editable_project_and_pytest_tests_it(build, project: Path):
     need("python3")
@@ -292,6 +294,7 @@ GO_PROJECT = {
 }
 
 
+@pytest.mark.once
 @pytest.mark.tier_a  # a key of the cache has the folder in it
 async def test_go_compiles_nothing_on_the_host_afterwards(build, project: Path):
     need("go")
@@ -328,6 +331,7 @@ CARGO_PROJECT = {
 }
 
 
+@pytest.mark.once
 @pytest.mark.tier_a  # a fingerprint has the folder in it
 async def test_cargo_compiles_nothing_on_the_host_afterwards(
     project: Path, state_dir: Path, tmp_path: Path
@@ -360,6 +364,8 @@ async def test_cargo_compiles_nothing_on_the_host_afterwards(
 
 def toolchain_of_rust() -> Path:
     """The folder of cargo and its compiler."""
+    if told := os.environ.get("CTXMODE_TEST_RUST"):
+        return Path(told)
     try:
         done = subprocess.run(
             ["rustc", "--print", "sysroot"], check=True, capture_output=True, text=True

@@ -289,9 +289,15 @@ def mercurial(tmp_path: Path) -> View:
     return begun
 
 
+HG_WORK = ("hg update -q 1", "hg bookmark x", "hg tag v1")
+
+
 @pytest.mark.parametrize(
     "text",
-    ["echo n > n; hg add -q n; hg commit -qm n", "hg update -q 1", "hg bookmark x", "hg tag v1"],
+    [
+        "echo n > n; hg add -q n; hg commit -qm n",
+        *(pytest.param(text, marks=pytest.mark.once) for text in HG_WORK),
+    ],
 )
 def test_mercurial_finds_what_the_run_left(mercurial: View, text):
     script(mercurial, text)
@@ -301,6 +307,7 @@ def test_mercurial_finds_what_the_run_left(mercurial: View, text):
     assert shell(mercurial.project, seen) == (mercurial.place / "seen").read_text()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
