@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from executor import Request
 from executor.project.planning import Rules, plan
 from tests.executor.project.conftest import fill
 from tests.executor.project.viewing import FakeNames, View, left, python, run, tree
@@ -167,3 +168,47 @@ def test_only_its_owner_may_set_an_entry(view, monkeypatch: pytest.MonkeyPatch, 
     finally:
         os.close(changes.contents)
     assert [each.kind for each in planned.left_out] == ["closed"] * is_left
+
+
+@needs_ordinary
+async def test_a_build_commits_all_but_what_lies_in_a_read_only_folder(run, project: Path):
+    (project / "docs").chmod(0o555)
+    code = "echo else > else; ! echo n > docs/n; chmod u+w docs; echo n > docs/n; chmod u-w docs"
+    result = await run("shell", f"set -e; {code}", profile="build")
+    assert result.ok, result
+    assert [(each.path, each.kind) for each in result.not_committed] == [("docs/n", "closed")]
+    assert "`chmod u+wx docs`" in result.not_committed[0].reason
+    assert result.changes_id
+    assert (project / "else").read_text() == "else\n"
+    assert sorted(os.listdir(project / "docs")) == ["one.md", "two.md"]
+
+
+@needs_ordinary
+async def test_a_build_beside_closed_entries_leaves_them_and_commits_all_else(run, project: Path):
+    (project / "closed").write_text("closed")
+    (project / "folder").mkdir()
+    (project / "folder" / "f").write_text("f")
+    for name in ("closed", "folder"):
+        (project / name).chmod(0)
+    result = await run("shell", "! cat closed; ! ls folder; echo else > else", profile="build")
+    assert result.ok, result
+    assert result.not_committed == ()
+    assert (project / "else").read_text() == "else\n"
+    assert {(project / name).stat().st_mode & 0o777 for name in ("closed", "folder")} == {0}
+
+
+@pytest.mark.tier_a  # a session in build has none but tier A
+async def test_what_a_session_closes_to_itself_is_committed_and_stays_closed(executor, project):
+    async def call(code: str) -> str:
+        request = Request("shell", code, profile="build", session="s", timeout_s=60)
+        result = (await executor.run(request)).result
+        assert result.not_committed == ()
+        return result.stdout.text
+
+    await call("echo secret > mine; chmod 0 mine; mkdir own; echo f > own/f; chmod 0 own")
+    for name in ("mine", "own"):
+        assert (project / name).stat().st_mode & 0o777 == 0
+    assert await call("stat -c %a mine own; echo else > else") == "0\n0\n"
+    assert (project / "else").read_text() == "else\n"
+    for name in ("mine", "own"):
+        assert (project / name).stat().st_mode & 0o777 == 0
