@@ -16,10 +16,13 @@ from executor.project.manifest import LeftOut
 from executor.project.operations import MOVED_ON, Operation, execute, is_as_expected
 from executor.project.outcome import CommitError
 from executor.project.plan import Plan
-from executor.project.preparing import Preparing
+from executor.project.preparing import Preparing, Unwritten
+from executor.project.record import is_below
 from executor.project.taking_away import remove
 from executor.project.tree import Tree, split
 from executor.project.walking import FOLDER_FLAGS
+
+NOT_WHOLE = "something of its repository can't be applied"
 
 
 class Applied(NamedTuple):
@@ -68,8 +71,10 @@ class _Applying:
         self.journal = journal
         self.skipped: frozenset[int] = frozenset()
 
-    def prepare(self, write: Callable[[], None], all_or_nothing: bool) -> Sequence[LeftOut]:
-        """Write contents; the conflicts that came meanwhile, for which all may be taken back.
+    def prepare(
+        self, write: Callable[[], Sequence[Unwritten]], all_or_nothing: bool
+    ) -> Sequence[LeftOut]:
+        """Write contents; what prevents some of it by now, for which all may be taken back.
 
         Raises:
             CommitError: the project can't be written. What was prepared is taken back.
@@ -77,8 +82,8 @@ class _Applying:
         try:
             self.journal.begin(self.operations)
             steps.step()
-            write()
-            conflicts, self.skipped = _look_again(self.operations, self.project)
+            unwritten = write()
+            conflicts, self.skipped = _look_again(self.operations, self.project, unwritten)
             if conflicts and all_or_nothing:
                 _take_back(self.operations, self.project)
                 self.journal.end()
@@ -147,23 +152,34 @@ def _complete(
 
 
 def _look_again(
-    operations: Sequence[Operation], project: Tree
+    operations: Sequence[Operation], project: Tree, unwritten: Sequence[Unwritten]
 ) -> tuple[Sequence[LeftOut], frozenset[int]]:
-    """What changed while contents were prepared; the steps to leave out for it.
+    """What can't be applied, or changed while contents were prepared; the steps to leave out.
 
     A repository's steps are all left out for one of them.
     """
-    changed = {
+    closed = {each.left.path for each in unwritten}
+    skipped = {
         at
         for at, each in enumerate(operations)
-        if each.expected is not None or each.kind != "attributes"
-        if not is_as_expected(project.info(each.path), each.expected)
+        if is_below(each.path, closed) or _is_changed(each, project)
     }
     # What belongs to a repository's own folder bears its number, its working tree the opposite.
-    units = {operations[at].unit for at in changed if operations[at].unit > 0}
-    skipped = changed | {at for at, each in enumerate(operations) if abs(each.unit) in units}
-    conflicts = [LeftOut(operations[at].path, MOVED_ON, "conflict") for at in sorted(skipped)]
-    return conflicts, frozenset(skipped)
+    units = {operations[at].unit for at in skipped} | {each.unit for each in unwritten}
+    units = {unit for unit in units if unit > 0}
+    whole = {at for at, each in enumerate(operations) if abs(each.unit) in units}
+    told = {each.left.path: each.left for each in unwritten}
+    for at in sorted(skipped | whole):
+        path, why = operations[at].path, MOVED_ON if at in skipped else NOT_WHOLE
+        if not is_below(path, closed):
+            told.setdefault(path, LeftOut(path, why, "conflict"))
+    return tuple(told.values()), frozenset(skipped | whole)
+
+
+def _is_changed(operation: Operation, project: Tree) -> bool:
+    if operation.expected is None and operation.kind == "attributes":
+        return False
+    return not is_as_expected(project.info(operation.path), operation.expected)
 
 
 def _take_back(operations: Sequence[Operation], project: Tree) -> None:

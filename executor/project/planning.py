@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 
 from executor.project.blobs import Blobs, Ours
 from executor.project.contents import digest, same_content
-from executor.project.judging import NameJudge, Row
+from executor.project.judging import Row
 from executor.project.links import Links
 from executor.project.manifest import PREVENTED, Change, ChangeSet, LeftOut
 from executor.project.permission import Permission
 from executor.project.plan import Plan
 from executor.project.record import State, state_of
+from executor.project.rules import Rules
 from executor.project.tree import Tree, split
 from executor.project.units import Unit, Units
 from executor.project.walking import FOLDER_FLAGS, walk
@@ -22,23 +23,6 @@ from executor.project.walking import FOLDER_FLAGS, walk
 SPECIAL_BITS = 0o7000
 DECIDED_WITH = ("held", *PREVENTED)  # told with the repository, where all of it waits
 Present = dict[str, os.stat_result | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Consent:
-    """What a person has agreed to: held changes, never ones by exact name, whose side to take."""
-
-    exactly: frozenset[str] = frozenset()
-    theirs: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What decides: the table of names, what links may lead to, a person's consent if there is."""
-
-    names: NameJudge
-    shown: Sequence[str] = ()
-    consent: Consent | None = None
 
 
 @dataclass(slots=True)

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import stat
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from executor.project import steps
 from executor.project.arrangement import Preparation
+from executor.project.manifest import LeftOut
 from executor.project.operations import is_as_expected
 from executor.project.plan import Plan
+from executor.project.record import is_below
+from executor.project.taking_away import remove
 from executor.project.tree import Tree, split
 from executor.project.writing import Owner, Writer
 
 NOBODY = Owner(-1, -1)
+# What the kernel says of one path alone; a full disk, say, is a matter of all of them.
+OF_ONE_PATH = frozenset(
+    {
+        *(errno.EACCES, errno.EPERM, errno.EROFS),
+        *(errno.EINVAL, errno.ENAMETOOLONG, errno.EILSEQ, errno.EFBIG, errno.EOPNOTSUPP),
+    }
+)
+NO_LINK = frozenset({errno.EPERM, errno.EMLINK, errno.EXDEV, errno.EOPNOTSUPP})
+
+
+class Unwritten(NamedTuple):
+    """A content that could not be written where it belongs, and the number of its repository."""
+
+    left: LeftOut
+    unit: int
 
 
 class Preparing:
@@ -29,28 +50,53 @@ class Preparing:
         self.owners: dict[str, Owner] = {}
         self.aside = Tree(project.top)  # its descriptors don't close those in use
 
-    def prepare(self, preparations: Sequence[Preparation]) -> None:
-        """Write all of them, new folders with what is in them.
+    def prepare(self, preparations: Sequence[Preparation]) -> Sequence[Unwritten]:
+        """Write all of them, new folders with what is in them; those that can't be are given.
 
         Raises:
             OSError: the project can't be written, or a content not be read.
         """
-        folders = []
+        folders, unwritten = [], []
+        missing: set[str] = set()
         with self.aside:
             for each in preparations:
                 steps.step()
-                folder, name = split(each.place)
-                descriptor = self.project.folder(folder)
+                if missing and is_below(each.place, missing):
+                    continue
+                try:
+                    self._prepare(each)
+                except OSError as error:
+                    if error.errno not in OF_ONE_PATH:
+                        raise
+                    unwritten.append(self._give_up(each, error))
+                    missing.add(each.place)
+                    continue
                 if each.change.kind == "folder":
-                    os.mkdir(name, 0o700, dir_fd=descriptor)
                     folders.append(each)
-                elif each.change.kind == "link":
-                    self.writer.link(descriptor, name, each.change, self._owner(each))
-                elif not self._link_to_known(each, descriptor, name):
-                    self._write(each, descriptor, name)
             for each in reversed(folders):
                 opened = self.project.folder(each.place)
                 self.writer.finish_folder(opened, each.change, self._owner(each))
+        return unwritten
+
+    def _prepare(self, each: Preparation) -> None:
+        folder, name = split(each.place)
+        descriptor = self.project.folder(folder)
+        if each.change.kind == "folder":
+            os.mkdir(name, 0o700, dir_fd=descriptor)
+        elif each.change.kind == "link":
+            self.writer.link(descriptor, name, each.change, self._owner(each))
+        elif not self._link_to_known(each, descriptor, name):
+            self._write(each, descriptor, name)
+
+    def _give_up(self, each: Preparation, error: OSError) -> Unwritten:
+        """Take away what there is of one; others linked to it are written themselves."""
+        folder, name = split(each.place)
+        with contextlib.suppress(OSError):
+            remove(name, self.project.folder(folder))
+        if self.places.get(each.change.group) == each.place:
+            del self.places[each.change.group]
+        why = f"it can't be written: {os.strerror(error.errno or errno.EIO)}"
+        return Unwritten(LeftOut(each.change.path, why, "closed"), each.unit)
 
     def _write(self, each: Preparation, folder: int, name: str) -> None:
         source = self.source.open(each.change.path)
@@ -86,13 +132,13 @@ class Preparing:
             self.places[change.group] = each.place
             return False
         beside, first = split(origin)
-        os.link(
-            first,
-            name,
-            src_dir_fd=self.aside.folder(beside),
-            dst_dir_fd=folder,
-            follow_symlinks=False,
-        )
+        source = self.aside.folder(beside)
+        try:
+            os.link(first, name, src_dir_fd=source, dst_dir_fd=folder, follow_symlinks=False)
+        except OSError as error:  # another user's file, or one with too many links: it is copied
+            if error.errno not in NO_LINK:
+                raise
+            return False
         return True
 
     def _is_unchanged(self, path: str) -> bool:

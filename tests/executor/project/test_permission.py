@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import subprocess
 from collections.abc import Iterator
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from executor import Request
-from executor.project.planning import Rules, plan
+from executor.project.planning import plan
+from executor.project.rules import Rules
 from tests.executor.project.conftest import fill
 from tests.executor.project.viewing import FakeNames, View, left, python, run, tree
 
@@ -212,3 +214,80 @@ async def test_what_a_session_closes_to_itself_is_committed_and_stays_closed(exe
     assert (project / "else").read_text() == "else\n"
     for name in ("mine", "own"):
         assert (project / name).stat().st_mode & 0o777 == 0
+
+
+# What a file system or a rule of the host says of one path, though its folder can be written.
+REFUSED = {
+    "a link where there are none": (
+        ("symlink", ".ctxmode-", errno.EPERM),
+        "os.symlink('a.txt', 'l')",
+        {"l": "closed"},
+    ),
+    "a file that is too large": (
+        ("open", "/docs", errno.EFBIG),
+        "open('docs/n', 'w').write('n')",
+        {"docs/n": "closed"},
+    ),
+    "a folder that a rule forbids": (
+        ("mkdir", ".ctxmode-", errno.EACCES),
+        "os.mkdir('d'); open('d/f', 'w')",
+        {"d": "closed"},
+    ),
+    "a name that is none there": (
+        ("open", "odd:name", errno.EINVAL),
+        "os.mkdir('d'); open('d/f', 'w'); open('d/odd:name', 'w')",
+        {"d/odd:name": "closed"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("refusal", "code", "wanted"), REFUSED.values(), ids=REFUSED)
+def test_one_path_that_the_host_refuses_closes_nothing_else(
+    any_view: View, monkeypatch: pytest.MonkeyPatch, refusal, code, wanted
+):
+    any_view.run(*python(f"{code}; open('src/else', 'w').write('e')"))
+    with monkeypatch.context() as patch:
+        refuse(patch, any_view.project, *refusal)
+        outcome = any_view.commit()
+    assert left(outcome) == wanted
+    after = set(tree(any_view.project))
+    assert "src/else" in after
+    assert after.isdisjoint(wanted)
+    assert not [path for path in after if "ctxmode" in path]
+    assert ("d/f" in after) == ("d/odd:name" in wanted)
+    assert left(any_view.store.apply(outcome.id, names=NAMES)) == {}
+    assert wanted.keys() <= tree(any_view.project).keys()
+
+
+def refuse(patch: pytest.MonkeyPatch, project: Path, call: str, part: str, error: int) -> None:
+    """Have a call of the system fail that makes an entry of such a name in the project."""
+    real = getattr(os, call)
+
+    def refusing(*given, dir_fd=None, **more):
+        name = str(given[-1] if call == "symlink" else given[0])
+        makes = call != "open" or given[1] & os.O_CREAT
+        if makes and dir_fd is not None:
+            folder = os.readlink(f"/proc/self/fd/{dir_fd}")
+            if folder.startswith(str(project)) and part in f"{folder}/{name}":
+                raise OSError(error, os.strerror(error))
+        return real(*given, dir_fd=dir_fd, **more)
+
+    patch.setattr(os, call, refusing)
+
+
+def test_one_path_that_the_host_refuses_leaves_all_of_its_repository(
+    project: Path, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+):
+    run(project, "sh", "-ec", f"{GIT} git init -q -b main .; git add a.txt; git commit -qm one")
+    view = begin(project, tmp_path, kind)
+    view.run("sh", "-ec", f"{GIT} echo n > n; git add n; git commit -qm two")
+    before = tree(project, times=False)
+    with monkeypatch.context() as patch:
+        refuse(patch, project, "open", "/refs/heads/", errno.EACCES)
+        outcome = view.commit()
+    assert left(outcome)[".git/refs/heads/main"] == "closed"
+    assert set(left(outcome).values()) == {"closed", "conflict"}
+    assert outcome.changed == ()
+    assert tree(project, times=False) == before
+    assert left(view.store.apply(outcome.id, names=NAMES)) == {}
+    run(project, "sh", "-ec", f"{GIT} git fsck --strict; git log --format=%s | grep -x two")
