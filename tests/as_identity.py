@@ -17,6 +17,7 @@ from pathlib import Path
 
 UID = 54_321 + os.getpid() % 1000  # what the kernel counts by uid is nobody else's
 RUST = "CTXMODE_TEST_RUST"  # says where cargo lies that no PATH of this user leads to
+RUST_S_MAX = 60
 MS_BIND_REC, MS_PRIVATE_REC = 0x1000 | 0x4000, (1 << 18) | 0x4000
 CLONE_NEWNS = 0x00020000
 libc = ctypes.CDLL(None, use_errno=True)
@@ -58,7 +59,8 @@ def rust_of_root() -> str:
     """The folder of root's cargo and its compiler, if there is one."""
     rustc = shutil.which("rustc")
     command = [rustc or "false", "--print", "sysroot"]
-    folder = subprocess.run(command, check=False, capture_output=True, text=True).stdout.strip()
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=RUST_S_MAX)
+    folder = done.stdout.strip()
     return folder if os.path.exists(f"{folder}/bin/cargo") else ""
 
 

@@ -331,7 +331,6 @@ CARGO_PROJECT = {
 }
 
 
-@pytest.mark.once
 @pytest.mark.tier_a  # a fingerprint has the folder in it
 async def test_cargo_compiles_nothing_on_the_host_afterwards(
     project: Path, state_dir: Path, tmp_path: Path
