@@ -162,7 +162,7 @@ def _look_again(
     skipped = {
         at
         for at, each in enumerate(operations)
-        if is_below(each.path, closed) or _is_changed(each, project)
+        if (closed and is_below(each.path, closed)) or _is_changed(each, project)
     }
     # What belongs to a repository's own folder bears its number, its working tree the opposite.
     units = {operations[at].unit for at in skipped} | {each.unit for each in unwritten}
