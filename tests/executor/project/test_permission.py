@@ -291,3 +291,21 @@ def test_one_path_that_the_host_refuses_leaves_all_of_its_repository(
     assert tree(project, times=False) == before
     assert left(view.store.apply(outcome.id, names=NAMES)) == {}
     run(project, "sh", "-ec", f"{GIT} git fsck --strict; git log --format=%s | grep -x two")
+
+
+def test_a_hard_link_that_the_host_refuses_becomes_a_copy(
+    any_view: View, monkeypatch: pytest.MonkeyPatch
+):
+    any_view.run(*python("os.link('a.txt', 'same'); open('n', 'w').write('n'); os.link('n', 'm')"))
+
+    def refusing(*_: object, **__: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))  # as for another user's file
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", refusing)
+        outcome = any_view.commit()
+    assert outcome.left_out == ()
+    for one, other in (("a.txt", "same"), ("n", "m")):
+        texts = {(any_view.project / name).read_text() for name in (one, other)}
+        assert len(texts) == 1
+        assert not (any_view.project / one).samefile(any_view.project / other)
