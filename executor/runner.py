@@ -129,13 +129,13 @@ class Runner:
             with self.progress(profile, on_output) as progress:
                 if observe:
                     observe(progress)
-                record = await self.record(profile)
+                record = await self.record(profile, whole=self.placement.tier != "A")
                 layout = await self.layout(profile, record)
                 result = await self._run(make_job(layout), progress, layout, record)
         return progress.completed(result)
 
-    async def record(self, profile: Profile) -> Record | None:
-        """The project as it is now, where what changes is to be committed to it.
+    async def record(self, profile: Profile, *, whole: bool = True) -> Record | None:
+        """The project as it is now, where what changes is to be committed to it: see `Door`.
 
         Raises:
             RequestError: it is too large.
@@ -144,7 +144,7 @@ class Runner:
         if profile.project is not ProjectAccess.COMMIT:
             return None
         try:
-            return await trio.to_thread.run_sync(self.door.record, profile)
+            return await trio.to_thread.run_sync(partial(self.door.record, profile, whole=whole))
         except SandboxError as error:
             raise SandboxUnavailableError(str(error), "make it readable to this user") from error
 

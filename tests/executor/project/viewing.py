@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from executor.project import past
 from executor.project.changes import of_copy, of_upper
 from executor.project.commit import Commit, commit
+from executor.project.listing import Listings
 from executor.project.record import Record, take
 from executor.project.store import Store
 
@@ -71,11 +73,17 @@ class View:
         for name in ("upper", "work", "m"):
             shutil.rmtree(self.place / name, ignore_errors=True)
             (self.place / name).mkdir(parents=True)
-        self.record = take(self.project, self.hidden)
+        self.record = self._record()
         if self.kind == "copy":
             shutil.rmtree(self.place / "copy", ignore_errors=True)
             subprocess.run(["cp", "-a", self.project, self.place / "copy"], check=True)
             self.at_start = take(self.place / "copy", ()).states
+
+    def _record(self) -> Record:
+        """As the door takes it: whole for a copy, by the time of change for an overlay."""
+        if self.kind == "overlay":
+            return past.begin(self.project, self.hidden, Listings())
+        return take(self.project, self.hidden)
 
     def run(self, *command: str) -> None:
         """Run a command in the view's folder."""
@@ -106,6 +114,7 @@ class View:
         try:
             return commit(changes, names or FakeNames(), self.store, label="a run", **more)
         finally:
+            changes.record.close()
             os.close(changes.contents)
 
 
