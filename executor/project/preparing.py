@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from executor.project import steps
 from executor.project.arrangement import Preparation
-from executor.project.operations import is_as_expected
+from executor.project.operations import at_any_time, is_as_expected
 from executor.project.plan import Plan
 from executor.project.tree import Tree, split
 from executor.project.writing import Owner, Writer
@@ -98,7 +98,9 @@ class Preparing:
     def _is_unchanged(self, path: str) -> bool:
         info = self.aside.info(path)
         was = self.plan.states.get(path)
-        return info is not None and stat.S_ISREG(info.st_mode) and is_as_expected(info, was)
+        if info is None or was is None or not stat.S_ISREG(info.st_mode):
+            return False
+        return is_as_expected(info, at_any_time(was))  # earlier links to it have set its time
 
 
 def _is_folder(info: os.stat_result | None) -> bool:
