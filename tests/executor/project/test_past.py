@@ -294,5 +294,6 @@ def test_only_file_systems_of_this_machine_are_trusted(project, is_trusted, tmp_
     (tmp_path / "mountinfo").write_text(MOUNTS)
     opened = open
     monkeypatch.setattr("builtins.open", lambda _, mode: opened(tmp_path / "mountinfo", mode))
-    monkeypatch.setattr(os, "stat", lambda _: tmp_path.lstat())
+    info = tmp_path.lstat()
+    monkeypatch.setattr(os, "stat", lambda _: info)
     assert past.is_trusted(project) is is_trusted
