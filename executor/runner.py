@@ -193,6 +193,8 @@ class Runner:
             async with self.box(job, layout) as (cell, group):
                 progress.meter = group
                 check_view(cell, layout, record)
+                if record is not None:
+                    await trio.to_thread.run_sync(record.settle)
                 progress.isolation = with_room(progress.isolation, cell.layers, job.profile)
                 async with watched_room(layout.room, cell, progress):
                     end = await run.through(cell, without_cgroup=not (group and group.enforces))

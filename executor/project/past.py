@@ -32,6 +32,7 @@ class Moment:
     def __init__(self) -> None:
         """Now."""
         self._steps = _offset()
+        self._is_over = False
         self.ns = time.time_ns()
 
     def pass_by(self) -> None:
@@ -39,9 +40,9 @@ class Moment:
         until = time.monotonic() + WAIT_S_MAX
         while time.clock_gettime_ns(CLOCK_REALTIME_COARSE) <= self.ns:
             if time.monotonic() > until:  # it was set back
-                self.ns = 0
                 return
             time.sleep(WAIT_S)
+        self._is_over = True
 
     def is_after(self, stamp_ns: int) -> bool:
         """Whether a stamp was certainly taken before this moment, or at it.
@@ -54,8 +55,8 @@ class Moment:
         return stamp_ns + grain - 1 <= self.ns
 
     def is_lost(self) -> bool:
-        """Whether the clock was set back since, so that newer stamps may seem to be older."""
-        return _offset() < self._steps - STEP_NS_MAX
+        """Whether newer stamps may seem to be older: the clock was set back, or nobody waited."""
+        return not self._is_over or _offset() < self._steps - STEP_NS_MAX
 
 
 def _offset() -> int:
@@ -77,6 +78,10 @@ class Past(States):
         self._told: dict[str, State] = {}
         self._tree: Tree | None = None
         self._is_lost = False
+
+    def settle(self) -> None:
+        """Wait until nothing that changes from now on can seem to have changed before."""
+        self._moment.pass_by()
 
     def close(self) -> None:
         """Close what was opened; what was told stays known."""
@@ -140,7 +145,7 @@ class Past(States):
 
 
 def begin(project: Path, hidden: Iterable[str], listings: Listings) -> Record:
-    """A record of a project as it is now, of which only folders are read.
+    """A record of a project as it is now, of which only folders are read; to be settled.
 
     Raises:
         RequestError: the project has too many entries.
@@ -150,7 +155,6 @@ def begin(project: Path, hidden: Iterable[str], listings: Listings) -> Record:
     place = os.path.realpath(project)
     unseen = frozenset({os.path.normpath(path) for path in hidden} | set(mounts(place)))
     listing = listings.take(place, unseen)
-    moment.pass_by()
     return Record(Path(place), Past(place, moment, listing), unseen | listing.unread)
 
 

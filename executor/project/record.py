@@ -35,6 +35,9 @@ class States(Mapping[str, State]):
         """Every path, and the kind of what was there (`stat.S_IFMT`)."""
         raise NotImplementedError
 
+    def settle(self) -> None:
+        """Wait until what changes from now on can be told from what changed before."""
+
     def close(self) -> None:
         """Close what was opened to tell them."""
 
@@ -56,6 +59,14 @@ class Record:
         if isinstance(self.states, States):
             return self.states.kinds()
         return ((path, stat.S_IFMT(state.mode)) for path, state in self.states.items())
+
+    def settle(self) -> None:
+        """Wait, for milliseconds at most, until a program may begin to change the project.
+
+        Without that all that the program changes of what was there is a conflict.
+        """
+        if isinstance(self.states, States):
+            self.states.settle()
 
     def close(self) -> None:
         """Close what was opened to tell what was there; the record can still be used."""

@@ -125,7 +125,9 @@ def place(tmp_path: Path) -> Path:
 
 
 def begin(path: Path) -> Record:
-    return past.begin(path.parents[1], (), Listings())
+    record = past.begin(path.parents[1], (), Listings())
+    record.settle()
+    return record
 
 
 def commit_of_run(path: Path, record: Record, *, deletes: bool = False) -> Commit:
@@ -231,6 +233,11 @@ def test_a_clock_that_was_set_back_makes_everything_a_conflict(place: Path, monk
     back_ns = 3_600_000_000_000
     now = time.time_ns
     monkeypatch.setattr(time, "time_ns", lambda: now() - back_ns)
+    assert left(commit_of_run(place, record))[PLACE] == "conflict"
+
+
+def test_without_a_wait_for_the_clock_everything_is_a_conflict(place: Path):
+    record = past.begin(place.parents[1], (), Listings())
     assert left(commit_of_run(place, record))[PLACE] == "conflict"
 
 

@@ -82,7 +82,9 @@ class View:
     def _record(self) -> Record:
         """As the door takes it: whole for a copy, by the time of change for an overlay."""
         if self.kind == "overlay":
-            return past.begin(self.project, self.hidden, Listings())
+            record = past.begin(self.project, self.hidden, Listings())
+            record.settle()
+            return record
         return take(self.project, self.hidden)
 
     def run(self, *command: str) -> None:
