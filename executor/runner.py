@@ -208,17 +208,28 @@ class Runner:
                 result = replace(result, persists=job.profile.project is ProjectAccess.LIVE)
                 # Only where its supervisor saw every process of the run dead.
                 if end is not None and record is not None:
-                    done = await self.commit(cell, layout, record, job.profile, job.label)
+                    done = await self.commit(
+                        cell, layout, record, job.profile, job.label, is_over=True
+                    )
                     result = with_commit(result, done, stage=job.profile.stage)
         except SandboxError as error:
             progress.failure = str(error)
             return progress.result(Status.SANDBOX_ERROR)
         return result
 
-    async def commit(
-        self, cell: Box, layout: Layout, record: Record, profile: Profile, label: str
+    async def commit(  # noqa: PLR0913 - all that a commit needs
+        self,
+        cell: Box,
+        layout: Layout,
+        record: Record,
+        profile: Profile,
+        label: str,
+        *,
+        is_over: bool = False,
     ) -> Commit:
         """Bring what changed in the view of a box into the project, or keep it for a person.
+
+        Where the box `is_over`, nobody needs afterwards what the view holds.
 
         Raises:
             SandboxError: nothing of it could be.
@@ -226,7 +237,8 @@ class Runner:
         changed = layout.work_copy or cell.take_upper()
         if changed is None:
             raise SandboxError("what the run changed was lost with its sandbox")
-        call = partial(self.door.commit, changed, record, label, stage=profile.stage)
+        room = layout.room if is_over else ""
+        call = partial(self.door.commit, changed, record, label, stage=profile.stage, room=room)
         # Half a commit would be taken back, but a whole one is what was asked for.
         with trio.CancelScope(shield=True):
             done: Commit = await trio.to_thread.run_sync(call)

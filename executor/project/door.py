@@ -60,22 +60,31 @@ class Door:
         except OSError as error:
             raise SandboxError(f"the project can't be read: {error}") from error
 
-    def commit(self, changed: int | WorkCopy, before: Record, label: str, *, stage: bool) -> Commit:
+    def commit(
+        self, changed: int | WorkCopy, before: Record, label: str, *, stage: bool, room: str = ""
+    ) -> Commit:
         """Commit what an overlay's upper layer holds, by its descriptor, or a work copy.
 
-        The descriptor is closed. With `stage` all is kept for a person.
+        The descriptor is closed. With `stage` all is kept for a person. What a run that is over
+        has left in a `room` may be moved from there.
 
         Raises:
             SandboxError: nothing of it could be committed; it says why.
         """
-        from executor.project.changes import of_upper  # noqa: PLC0415
+        from executor.project.changes import as_the_host_has_it, of_upper  # noqa: PLC0415
         from executor.project.commit import CommitError, commit  # noqa: PLC0415
         from executor.project.obeyed import in_project  # noqa: PLC0415
         from executor.project.store import Store  # noqa: PLC0415
 
         opened = [changed] if isinstance(changed, int) else []
         try:
-            changes = of_upper(changed, before) if isinstance(changed, int) else changed.changes()
+            if isinstance(changed, int):
+                own = as_the_host_has_it(changed, room) if room else None
+                opened += [own] if own is not None else []
+                changes = of_upper(changed if own is None else own, before)
+                changes = replace(changes, may_move=own is not None)
+            else:
+                changes = changed.changes()
             opened.append(changes.contents)
             names = self.load_names()
             if changes.changes:  # else nobody asks what it obeys

@@ -7,7 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -107,7 +107,7 @@ class View:
             return of_copy(self.place / "copy", self.at_start, self.record)
         upper = os.open(self.upper, os.O_RDONLY)
         try:
-            return of_upper(upper, self.record)
+            return replace(of_upper(upper, self.record), may_move=True)
         finally:
             os.close(upper)
 
