@@ -1,7 +1,9 @@
 """A commit of many new files beside `cp -a`: `python -m benchmarks.commit [--rounds N] [--json]`.
 
-The files are 40,000 small ones as in a node_modules; both sides write them to the same disk, in
-turn. With `--folder` it is another file system's, as one that shares contents (btrfs, xfs).
+The files are 40,000 small ones as in a node_modules; all sides write them to the same disk, in
+turn: a commit that copies them, as a session's, and one that moves them, as that of a run whose
+layers lie there. With `--folder` it is another file system's, as one that shares contents (btrfs,
+xfs).
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.report import Report, Row, argument_parser, show, summary
@@ -33,17 +36,22 @@ def fill(top: Path) -> None:
             (folder / f"file{each}.js").write_text("x" * (500 + each * 100))
 
 
-def committed(upper: Path, place: Path) -> None:
+def committed(upper: Path, place: Path, *, may_move: bool = False) -> None:
     """Read the upper folder and commit it to an empty project."""
     (place / "project").mkdir()
     begun = record.take(place / "project", ())
     descriptor = os.open(upper, os.O_RDONLY | os.O_DIRECTORY)
-    changes = of_upper(descriptor, begun)
+    changes = replace(of_upper(descriptor, begun), may_move=may_move)
     outcome = commit(changes, NAMES, Store(place / "state"), label="benchmark")
     os.close(changes.contents)
     os.close(descriptor)
     if outcome.left_out or len(outcome.changed) < FOLDERS * FILES:
         raise RuntimeError(f"not all was committed: {outcome.left_out[:3]}")
+
+
+def moved(upper: Path, place: Path) -> None:
+    """The same, where nobody needs the upper folder any more."""
+    committed(upper, place, may_move=True)
 
 
 def copied(upper: Path, place: Path) -> None:
@@ -67,13 +75,16 @@ def measure(rounds: int, folder: str | None) -> Report:
     report = Report("commit")
     with tempfile.TemporaryDirectory(prefix="ctxmode-commit-", dir=folder) as made:
         upper = Path(made) / "upper"
-        fill(upper / "node_modules")
-        ours, theirs = [], []
+        took: dict[str, list[float]] = {side.__name__: [] for side in (copied, committed, moved)}
         for _ in range(rounds):
-            theirs.append(seconds(copied, upper, Path(made) / "copied"))
-            ours.append(seconds(committed, upper, Path(made) / "committed"))
+            fill(upper / "node_modules")
+            for side in (copied, committed, moved):
+                took[side.__name__].append(seconds(side, upper, Path(made) / side.__name__))
+            shutil.rmtree(upper)
+    theirs = summary(took["copied"])
     name = f"{FOLDERS * FILES:,} new files"
-    report.rows.append(Row(name, summary(ours), summary(theirs)))
+    report.rows.append(Row(f"{name}, copied", summary(took["committed"]), theirs))
+    report.rows.append(Row(f"{name}, moved", summary(took["moved"]), theirs))
     report.notes = (f"{rounds} rounds, in turn with `cp -a` of the same tree",)
     return report
 

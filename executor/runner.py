@@ -129,13 +129,13 @@ class Runner:
             with self.progress(profile, on_output) as progress:
                 if observe:
                     observe(progress)
-                record = await self.record(profile)
+                record = await self.record(profile, whole=self.placement.tier != "A")
                 layout = await self.layout(profile, record)
                 result = await self._run(make_job(layout), progress, layout, record)
         return progress.completed(result)
 
-    async def record(self, profile: Profile) -> Record | None:
-        """The project as it is now, where what changes is to be committed to it.
+    async def record(self, profile: Profile, *, whole: bool = True) -> Record | None:
+        """The project as it is now, where what changes is to be committed to it: see `Door`.
 
         Raises:
             RequestError: it is too large.
@@ -144,7 +144,7 @@ class Runner:
         if profile.project is not ProjectAccess.COMMIT:
             return None
         try:
-            return await trio.to_thread.run_sync(self.door.record, profile)
+            return await trio.to_thread.run_sync(partial(self.door.record, profile, whole=whole))
         except SandboxError as error:
             raise SandboxUnavailableError(str(error), "make it readable to this user") from error
 
@@ -193,6 +193,8 @@ class Runner:
             async with self.box(job, layout) as (cell, group):
                 progress.meter = group
                 check_view(cell, layout, record)
+                if record is not None:
+                    await trio.to_thread.run_sync(record.settle)
                 progress.isolation = with_room(progress.isolation, cell.layers, job.profile)
                 async with watched_room(layout.room, cell, progress):
                     end = await run.through(cell, without_cgroup=not (group and group.enforces))
@@ -206,17 +208,28 @@ class Runner:
                 result = replace(result, persists=job.profile.project is ProjectAccess.LIVE)
                 # Only where its supervisor saw every process of the run dead.
                 if end is not None and record is not None:
-                    done = await self.commit(cell, layout, record, job.profile, job.label)
+                    done = await self.commit(
+                        cell, layout, record, job.profile, job.label, is_over=True
+                    )
                     result = with_commit(result, done, stage=job.profile.stage)
         except SandboxError as error:
             progress.failure = str(error)
             return progress.result(Status.SANDBOX_ERROR)
         return result
 
-    async def commit(
-        self, cell: Box, layout: Layout, record: Record, profile: Profile, label: str
+    async def commit(  # noqa: PLR0913 - all that a commit needs
+        self,
+        cell: Box,
+        layout: Layout,
+        record: Record,
+        profile: Profile,
+        label: str,
+        *,
+        is_over: bool = False,
     ) -> Commit:
         """Bring what changed in the view of a box into the project, or keep it for a person.
+
+        Where the box `is_over`, nobody needs afterwards what the view holds.
 
         Raises:
             SandboxError: nothing of it could be.
@@ -224,7 +237,8 @@ class Runner:
         changed = layout.work_copy or cell.take_upper()
         if changed is None:
             raise SandboxError("what the run changed was lost with its sandbox")
-        call = partial(self.door.commit, changed, record, label, stage=profile.stage)
+        room = layout.room if is_over else ""
+        call = partial(self.door.commit, changed, record, label, stage=profile.stage, room=room)
         # Half a commit would be taken back, but a whole one is what was asked for.
         with trio.CancelScope(shield=True):
             done: Commit = await trio.to_thread.run_sync(call)

@@ -23,6 +23,7 @@ from executor.project.tree import Tree, split
 from executor.project.walking import FOLDER_FLAGS
 
 NOT_WHOLE = "something of its repository can't be applied"
+PutBack = Callable[[frozenset[str]], None]  # takes the places of what is not to stay there
 
 
 class Applied(NamedTuple):
@@ -32,10 +33,18 @@ class Applied(NamedTuple):
     left_out: Sequence[LeftOut]
 
 
-def apply(plan: Plan, contents: int, journals: Path, *, all_or_nothing: bool) -> Applied:
+class Contents(NamedTuple):
+    """The folder of what is to be applied, and whether it may be moved away from there."""
+
+    descriptor: int
+    may_move: bool = False
+
+
+def apply(plan: Plan, contents: Contents, journals: Path, *, all_or_nothing: bool) -> Applied:
     """Bring the changes of a plan into the project; what someone changed since is left, and told.
 
-    With `all_or_nothing` any such conflict leaves everything as it was.
+    The content of what is left is where it was. With `all_or_nothing` any such conflict leaves
+    everything as it was.
 
     Raises:
         CommitError: the project can't be written. Nothing is applied then.
@@ -47,16 +56,17 @@ def apply(plan: Plan, contents: int, journals: Path, *, all_or_nothing: bool) ->
     journal = Journal(journals / f"{token}.jsonl")
     top = os.open(plan.project, FOLDER_FLAGS)
     try:
-        with Tree(top) as project:
-            applying = _Applying(arrangement.operations, project, journal)
-            with Tree(contents) as source:
-                preparing = Preparing(plan, project, source)
-                conflicts = applying.prepare(
-                    lambda: preparing.prepare(arrangement.preparations), all_or_nothing
-                )
+        with Tree(top) as project, Tree(contents.descriptor) as source:
+            preparing = Preparing(plan, project, source, may_move=contents.may_move)
+            applying = _Applying(arrangement.operations, project, journal, preparing.put_back)
+            conflicts = applying.prepare(
+                lambda: preparing.prepare(arrangement.preparations), all_or_nothing
+            )
             if conflicts and all_or_nothing:
                 return Applied(False, conflicts)
-            left_out = _complete(applying.operations, applying.skipped, project, journal)
+            left_out = _complete(
+                applying.operations, applying.skipped, project, journal, preparing.put_back
+            )
             return Applied(True, [*conflicts, *left_out])
     finally:
         os.close(top)
@@ -65,10 +75,13 @@ def apply(plan: Plan, contents: int, journals: Path, *, all_or_nothing: bool) ->
 class _Applying:
     """Steps that are taken back until all of them are prepared, and completed from then on."""
 
-    def __init__(self, operations: Sequence[Operation], project: Tree, journal: Journal) -> None:
+    def __init__(
+        self, operations: Sequence[Operation], project: Tree, journal: Journal, put_back: PutBack
+    ) -> None:
         self.operations = operations
         self.project = project
         self.journal = journal
+        self.put_back = put_back
         self.skipped: frozenset[int] = frozenset()
 
     def prepare(
@@ -85,13 +98,13 @@ class _Applying:
             unwritten = write()
             conflicts, self.skipped = _look_again(self.operations, self.project, unwritten)
             if conflicts and all_or_nothing:
-                _take_back(self.operations, self.project)
+                _take_back(self.operations, self.project, self.put_back)
                 self.journal.end()
             else:
                 steps.step()
                 self.journal.ready(self.skipped)
         except OSError as error:
-            _take_back(self.operations, self.project)
+            _take_back(self.operations, self.project, self.put_back)
             with contextlib.suppress(OSError):
                 self.journal.end()
             raise _cannot_write(error) from error
@@ -134,9 +147,13 @@ def recover(project: Path, journals: Path) -> None:
 
 
 def _complete(
-    operations: Sequence[Operation], skipped: frozenset[int], project: Tree, journal: Journal
+    operations: Sequence[Operation],
+    skipped: frozenset[int],
+    project: Tree,
+    journal: Journal,
+    put_back: PutBack = lambda _: None,
 ) -> Sequence[LeftOut]:
-    _take_back([each for at, each in enumerate(operations) if at in skipped], project)
+    _take_back([each for at, each in enumerate(operations) if at in skipped], project, put_back)
     left_out = []
     for at, operation in enumerate(operations):
         if at in skipped:
@@ -145,7 +162,7 @@ def _complete(
         left = execute(operation, project)
         if left is not None:
             left_out.append(left)
-            _take_back([operation], project)
+            _take_back([operation], project, put_back)
     steps.step()
     journal.end()
     return left_out
@@ -182,11 +199,13 @@ def _is_changed(operation: Operation, project: Tree) -> bool:
     return not is_as_expected(project.info(operation.path), operation.expected)
 
 
-def _take_back(operations: Sequence[Operation], project: Tree) -> None:
-    """Remove what was prepared."""
-    for operation in operations:
-        if operation.kind != "put":
-            continue
-        folder, _ = split(operation.path)
+def _take_back(
+    operations: Sequence[Operation], project: Tree, put_back: PutBack = lambda _: None
+) -> None:
+    """Remove what was prepared, but for what was moved there: that is put back."""
+    puts = [(*split(each.path), each.temporary) for each in operations if each.kind == "put"]
+    if puts:
+        put_back(frozenset(f"{folder}/{temporary}".lstrip("/") for folder, _, temporary in puts))
+    for folder, _, temporary in puts:
         with contextlib.suppress(OSError):
-            remove(operation.temporary, project.folder(folder))
+            remove(temporary, project.folder(folder))

@@ -6,10 +6,10 @@ import stat
 from dataclasses import dataclass
 
 from executor.project.manifest import Change
-from executor.project.operations import Operation
+from executor.project.operations import Operation, at_any_time, expected_of
 from executor.project.permission import is_set_in_place
 from executor.project.plan import Plan
-from executor.project.record import is_below, state_of
+from executor.project.record import is_below
 from executor.project.tree import in_tree_order, split
 
 SPECIAL_BITS = 0o7000
@@ -71,7 +71,7 @@ class _Arranging:
     def _arrange(self, change: Change) -> None:
         path, unit = change.path, self._unit(change.path)
         info = self.plan.present[path]
-        expected = state_of(info) if info else None
+        expected = expected_of(info)
         folder, _ = split(path)
         if change.change == "deleted":
             self.touched.add(folder)
@@ -84,7 +84,7 @@ class _Arranging:
                 "attributes",
                 path,
                 change.kind,
-                expected,
+                at_any_time(expected) if expected else None,
                 mode=change.mode | special if change.kind != "link" else -1,
                 mtime_ns=change.mtime_ns,
                 xattrs=change.xattrs if change.kind != "link" else None,

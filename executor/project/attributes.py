@@ -42,6 +42,21 @@ def set_attributes(place: int | str, wanted: Attributes) -> None:
         return
 
 
+def remove_layers(descriptor: int) -> None:
+    """Take from a file what an overlay has noted on it for itself.
+
+    Raises:
+        OSError: it can't be taken.
+    """
+    try:
+        names = os.listxattr(descriptor)
+    except OSError:
+        return
+    for name in names:
+        if name.startswith(_OVERLAYS):
+            os.removexattr(descriptor, name)
+
+
 def is_opaque(descriptor: int) -> bool:
     """Whether a folder of an upper layer hides all that lies below it.
 

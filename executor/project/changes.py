@@ -2,6 +2,6 @@
 
 from executor.project.copies import of_copy
 from executor.project.manifest import Change, ChangeSet, LeftOut
-from executor.project.upper import of_upper
+from executor.project.upper import as_the_host_has_it, of_upper
 
-__all__ = ["Change", "ChangeSet", "LeftOut", "of_copy", "of_upper"]
+__all__ = ["Change", "ChangeSet", "LeftOut", "as_the_host_has_it", "of_copy", "of_upper"]

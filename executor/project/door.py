@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor.artifacts import readable
 from executor.errors import SandboxError
 from executor.model import ChangedFile, NotCommitted, Result
+from executor.project.listing import Listings
 from executor.project_files import guarded
 
 # What commits takes tens of milliseconds to load, and most runs commit nothing.
@@ -37,45 +38,64 @@ class Door:
     load_names: Callable[[], Names]
     folder: Path
     shown: Sequence[str] = ()
+    listings: Listings = field(default_factory=Listings)
 
-    def record(self, profile: Profile) -> Record:
+    def record(self, profile: Profile, *, whole: bool) -> Record:
         """The project as it is when a view of it begins.
+
+        Only what is `whole` can be held against another record, or copied: it takes longer.
 
         Raises:
             RequestError: it is too large.
             SandboxError: it can't be read.
         """
-        from executor.project import record  # noqa: PLC0415
+        from executor.project import past, record  # noqa: PLC0415
 
+        project = self.search.project
         try:
-            return record.take(self.search.project, guarded(self.search, profile.sockets).paths)
+            hidden = guarded(self.search, profile.sockets).paths
+            if whole or not past.is_trusted(os.path.realpath(project)):
+                return record.take(project, hidden)
+            return past.begin(project, hidden, self.listings)
         except OSError as error:
             raise SandboxError(f"the project can't be read: {error}") from error
 
-    def commit(self, changed: int | WorkCopy, before: Record, label: str, *, stage: bool) -> Commit:
+    def commit(
+        self, changed: int | WorkCopy, before: Record, label: str, *, stage: bool, room: str = ""
+    ) -> Commit:
         """Commit what an overlay's upper layer holds, by its descriptor, or a work copy.
 
-        The descriptor is closed. With `stage` all is kept for a person.
+        The descriptor is closed. With `stage` all is kept for a person. What a run that is over
+        has left in a `room` may be moved from there.
 
         Raises:
             SandboxError: nothing of it could be committed; it says why.
         """
-        from executor.project.changes import of_upper  # noqa: PLC0415
+        from executor.project.changes import as_the_host_has_it, of_upper  # noqa: PLC0415
         from executor.project.commit import CommitError, commit  # noqa: PLC0415
         from executor.project.obeyed import in_project  # noqa: PLC0415
         from executor.project.store import Store  # noqa: PLC0415
 
         opened = [changed] if isinstance(changed, int) else []
         try:
-            changes = of_upper(changed, before) if isinstance(changed, int) else changed.changes()
+            if isinstance(changed, int):
+                own = as_the_host_has_it(changed, room) if room else None
+                opened += [own] if own is not None else []
+                changes = of_upper(changed if own is None else own, before)
+                changes = replace(changes, may_move=own is not None)
+            else:
+                changes = changed.changes()
             opened.append(changes.contents)
-            names = in_project(self.load_names(), changes.record)
+            names = self.load_names()
+            if changes.changes:  # else nobody asks what it obeys
+                names = in_project(names, changes.record)
             store = Store(self.folder)
             done = commit(changes, names, store, label=label, stage=stage, shown=self.shown)
         except (CommitError, OSError) as error:
             why = f"nothing of what the run changed was committed: {error}"
             raise SandboxError(why) from error
         finally:
+            before.close()
             for fd in opened:
                 os.close(fd)
         return replace(done, changed=changes.changes) if stage else done

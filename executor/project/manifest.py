@@ -50,9 +50,11 @@ class ChangeSet:
     """All that a run changed; a change's content lies under its path in the folder `contents`.
 
     The caller closes the descriptor `contents`. What cannot be brought anywhere is `refused`.
+    Contents that `may_move` are nobody's afterwards: they need not be copied.
     """
 
     record: Record
     changes: tuple[Change, ...]
     contents: int
     refused: tuple[LeftOut, ...]
+    may_move: bool = False

@@ -42,6 +42,7 @@ ROWS: tuple[Row, ...] = (*NEVER_ROWS, *HELD_ROWS)
 # Where tools put what others wrote. Exact spellings: another one would take a guard away.
 # No tool looks there for most names, and packages ship them (.npmrc, .vscode, AGENTS.md, .github);
 # an editor opened on such a folder would: who does that opens other people's code as his project.
+MET_MAX = 16_384  # names whose patterns are remembered
 PACKAGE_FOLDERS = frozenset(
     {"node_modules", "bower_components", "site-packages", "dist-packages", "__pypackages__"}
 )
@@ -58,6 +59,7 @@ class _Index:
     starred: tuple[Pattern, ...]
     beginnings: tuple[str, ...]
     endings: tuple[str, ...]
+    met: dict[str, tuple[Pattern, ...]] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, patterns: Iterable[Pattern]) -> _Index:
@@ -79,7 +81,12 @@ class _Index:
         """The patterns whose first name may be this one."""
         found = self.literal.get(name, ())
         if name.startswith(self.beginnings) or name.endswith(self.endings):
-            found += self.starred
+            met = self.met.get(name)
+            if met is None:  # names of folders come again with each path below them
+                met = tuple(p for p in self.starred if p.parts[0].matches(name))
+                if len(self.met) < MET_MAX:
+                    self.met[name] = met
+            found += met
         return found
 
 

@@ -28,8 +28,8 @@ def in_project(names: Names, record: Record) -> Names:
 def _leads(record: Record) -> Iterator[tuple[str, str]]:
     """Each link, and the absolute path to which it leads; what git is told counts as one."""
     project = str(record.project)
-    for path, state in record.states.items():
-        if stat.S_ISLNK(state.mode):
+    for path, kind in record.kinds():
+        if kind == stat.S_IFLNK:
             yield path, os.path.realpath(f"{project}/{path}")
     for git in _repositories(record):
         for target in configured(record.project, git):
@@ -39,9 +39,9 @@ def _leads(record: Record) -> Iterator[tuple[str, str]]:
 
 def _repositories(record: Record) -> Iterator[str]:
     states = record.states
-    for path, state in states.items():
+    for path, kind in record.kinds():
         above, _, name = path.rpartition("/")
-        if name == ".git" and stat.S_ISDIR(state.mode):
+        if name == ".git" and kind == stat.S_IFDIR:
             yield path
         elif name == "HEAD" and any(f"{above}/{part}".lstrip("/") in states for part in BARE_PARTS):
             yield above or "."

@@ -13,6 +13,7 @@ from executor.project.manifest import LeftOut
 from executor.project.record import State, state_of
 from executor.project.tree import Tree, split
 
+ANY = -1
 MOVED_ON = "it was changed meanwhile by someone else"
 
 
@@ -58,17 +59,29 @@ def unpacked(fields: list[Any]) -> Operation:
     return Operation(kind, path, entry, state, temporary, mode, mtime_ns, own, unit)
 
 
-def is_as_expected(info: os.stat_result | None, expected: State | None) -> bool:
-    """Whether an entry is what it was: a folder whatever is in it, a file by all but its ctime.
+def expected_of(info: os.stat_result | None) -> State | None:
+    """What a step expects at its path, where this is now.
 
-    Steps on one of several hard links change the times of change of the others.
+    Of one of several hard links any time of change: steps on others of them set it.
     """
+    if info is None:
+        return None
+    return state_of(info) if info.st_nlink == 1 else at_any_time(state_of(info))
+
+
+def at_any_time(state: State) -> State:
+    """The same, whenever it was changed last."""
+    return state._replace(ctime_ns=ANY)
+
+
+def is_as_expected(info: os.stat_result | None, expected: State | None) -> bool:
+    """Whether an entry is what it was: a folder whatever is in it."""
     if info is None or expected is None:
         return info is None and expected is None
     if stat.S_ISDIR(expected.mode):
         return stat.S_ISDIR(info.st_mode)
     now = state_of(info)
-    return now[:3] == expected[:3] and now.inode == expected.inode
+    return expected == (now if expected.ctime_ns != ANY else at_any_time(now))
 
 
 def execute(operation: Operation, project: Tree) -> LeftOut | None:

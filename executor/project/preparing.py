@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from executor.project import steps
 from executor.project.arrangement import Preparation
-from executor.project.manifest import LeftOut
-from executor.project.operations import is_as_expected
+from executor.project.manifest import Change, LeftOut
+from executor.project.operations import at_any_time, is_as_expected
 from executor.project.plan import Plan
 from executor.project.record import is_below
 from executor.project.taking_away import remove
@@ -37,14 +37,29 @@ class Unwritten(NamedTuple):
     unit: int
 
 
-class Preparing:
-    """Writes contents under temporary names."""
+DEFAULT_ACCESS = "system.posix_acl_default"
+# What the kernel says where a file can't be renamed out of its folder into another.
+_UNMOVABLE = frozenset({errno.EXDEV, errno.EPERM, errno.EACCES, errno.EOPNOTSUPP})
 
-    def __init__(self, plan: Plan, project: Tree, source: Tree) -> None:
+
+class Moved(NamedTuple):
+    """A content that was not copied: where it is now, and where it was."""
+
+    place: str
+    source: str
+
+
+class Preparing:
+    """Writes contents under temporary names, or moves them there."""
+
+    def __init__(self, plan: Plan, project: Tree, source: Tree, *, may_move: bool = False) -> None:
         self.plan = plan
         self.project = project
         self.source = source
         self.writer = Writer()
+        self.moved: list[Moved] = []
+        self.may_move = may_move
+        self.passes_on: dict[str, bool] = {}  # by folder
         self.is_root = os.geteuid() == 0
         self.places: dict[int, str] = {}  # of the first of each group of hard links
         self.owners: dict[str, Owner] = {}
@@ -58,6 +73,8 @@ class Preparing:
         """
         folders, unwritten = [], []
         missing: set[str] = set()
+        if not self.is_root and any(_is_closed(each.change) for each in preparations):
+            self.may_move = False  # nothing could be put back from there
         with self.aside:
             for each in preparations:
                 steps.step()
@@ -90,6 +107,7 @@ class Preparing:
 
     def _give_up(self, each: Preparation, error: OSError) -> Unwritten:
         """Take away what there is of one; others linked to it are written themselves."""
+        self.put_back(frozenset({each.place}))
         folder, name = split(each.place)
         with contextlib.suppress(OSError):
             remove(name, self.project.folder(folder))
@@ -101,9 +119,45 @@ class Preparing:
     def _write(self, each: Preparation, folder: int, name: str) -> None:
         source = self.source.open(each.change.path)
         try:
-            self.writer.file(source, folder, name, each.change, self._owner(each))
+            if (
+                self.may_move
+                and self._is_movable(each, source, folder)
+                and self._move(each, folder, name)
+            ):
+                self.writer.finish_file(source, each.change, self._owner(each))
+            else:
+                self.writer.file(source, folder, name, each.change, self._owner(each))
         finally:
             os.close(source)
+
+    def _is_movable(self, each: Preparation, source: int, folder: int) -> bool:
+        above, _ = split(each.place)
+        if above not in self.passes_on:
+            self.passes_on[above] = passes_on(folder)
+        return not self.passes_on[above] and is_movable(source)
+
+    def _move(self, each: Preparation, folder: int, name: str) -> bool:
+        beside, own = split(each.change.path)
+        try:
+            os.rename(own, name, src_dir_fd=self.source.folder(beside), dst_dir_fd=folder)
+        except OSError as error:
+            if error.errno not in _UNMOVABLE:
+                raise
+            self.may_move = False  # from one file system to another no other one can be
+            return False
+        self.moved.append(Moved(each.place, each.change.path))
+        return True
+
+    def put_back(self, places: frozenset[str]) -> None:
+        """Move back where it was what lies at these places, or below them."""
+        for place, path in self.moved:
+            if not is_below(place, places):
+                continue
+            (folder, name), (beside, own) = split(place), split(path)
+            with contextlib.suppress(OSError):
+                target = self.source.folder(beside)
+                os.rename(name, own, src_dir_fd=self.project.folder(folder), dst_dir_fd=target)
+                os.chmod(own, 0o600, dir_fd=target)  # it may be closed to this user himself
 
     def _owner(self, each: Preparation) -> Owner:
         """That of what is replaced, else of the nearest folder that was there before."""
@@ -144,7 +198,37 @@ class Preparing:
     def _is_unchanged(self, path: str) -> bool:
         info = self.aside.info(path)
         was = self.plan.states.get(path)
-        return info is not None and stat.S_ISREG(info.st_mode) and is_as_expected(info, was)
+        if info is None or was is None or not stat.S_ISREG(info.st_mode):
+            return False
+        return is_as_expected(info, at_any_time(was))  # earlier links to it have set its time
+
+
+def is_movable(descriptor: int) -> bool:
+    """Whether a file is nothing but what a copy of it would be: a plain one with one name.
+
+    Labels, capabilities and access lists that it came by elsewhere are not brought along.
+    """
+    info = os.fstat(descriptor)
+    if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1:
+        return False
+    try:
+        return all(name.startswith("user.") for name in os.listxattr(descriptor))
+    except OSError as error:
+        return error.errno == errno.EOPNOTSUPP
+
+
+def passes_on(folder: int) -> bool:
+    """Whether what is made in a folder takes on its group or its access list."""
+    if os.fstat(folder).st_mode & stat.S_ISGID:
+        return True
+    try:
+        return DEFAULT_ACCESS in os.listxattr(folder)
+    except OSError as error:
+        return error.errno != errno.EOPNOTSUPP
+
+
+def _is_closed(change: Change) -> bool:
+    return change.kind == "folder" and change.mode & stat.S_IRWXU != stat.S_IRWXU
 
 
 def _is_folder(info: os.stat_result | None) -> bool:

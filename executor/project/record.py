@@ -28,6 +28,20 @@ class State(NamedTuple):
     inode: int
 
 
+class States(Mapping[str, State]):
+    """The states of entries by relative path, where they are not all read ahead."""
+
+    def kinds(self) -> Iterator[tuple[str, int]]:
+        """Every path, and the kind of what was there (`stat.S_IFMT`)."""
+        raise NotImplementedError
+
+    def settle(self) -> None:
+        """Wait until what changes from now on can be told from what changed before."""
+
+    def close(self) -> None:
+        """Close what was opened to tell them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """A project at one moment.
@@ -39,6 +53,25 @@ class Record:
     project: Path
     states: Mapping[str, State]
     hidden: frozenset[str]
+
+    def kinds(self) -> Iterator[tuple[str, int]]:
+        """Every path, and the kind of what was there (`stat.S_IFMT`)."""
+        if isinstance(self.states, States):
+            return self.states.kinds()
+        return ((path, stat.S_IFMT(state.mode)) for path, state in self.states.items())
+
+    def settle(self) -> None:
+        """Wait, for milliseconds at most, until a program may begin to change the project.
+
+        Without that all that the program changes of what was there is a conflict.
+        """
+        if isinstance(self.states, States):
+            self.states.settle()
+
+    def close(self) -> None:
+        """Close what was opened to tell what was there; the record can still be used."""
+        if isinstance(self.states, States):
+            self.states.close()
 
 
 def take(project: Path, hidden: Iterable[str]) -> Record:
@@ -97,10 +130,14 @@ def mounts(project: str) -> Iterator[str]:
     except OSError:
         return
     for line in lines:
-        place = _ESCAPED.sub(lambda found: bytes([int(found[1], 8)]), line.split(b" ", 5)[4])
-        path = os.fsdecode(place)
+        path = unescaped(line.split(b" ", 5)[4])
         if path.startswith(f"{project}/"):
             yield path[len(project) + 1 :]
+
+
+def unescaped(place: bytes) -> str:
+    """A path as mountinfo writes it."""
+    return os.fsdecode(_ESCAPED.sub(lambda found: bytes([int(found[1], 8)]), place))
 
 
 def is_below(path: str, tops: frozenset[str] | set[str]) -> bool:

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from executor.project import diff, keeping
-from executor.project.apply import Applied, apply, recover
+from executor.project.apply import Applied, Contents, apply, recover
 from executor.project.blobs import Ours, brought_in
 from executor.project.decision import (
     Decision,
@@ -102,13 +102,14 @@ class Store:
         """
         top = os.open(planned.project, FOLDER_FLAGS)
         try:
-            with Tree(top) as project, Tree(changes.contents) as contents:
-                new = brought_in(planned.changes, changes.record, project, contents)
+            with Tree(top) as project, Tree(changes.contents) as source:
+                new = brought_in(planned.changes, changes.record, project, source)
         finally:
             os.close(top)
         self.ours(planned.project).add(new)
+        contents = Contents(changes.contents, changes.may_move)
         journals = self.journals(planned.project)
-        return apply(planned, changes.contents, journals, all_or_nothing=all_or_nothing)
+        return apply(planned, contents, journals, all_or_nothing=all_or_nothing)
 
     def keep(
         self,

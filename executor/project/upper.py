@@ -10,7 +10,9 @@ from executor.project.attributes import is_opaque
 from executor.project.comparison import Comparison
 from executor.project.manifest import ChangeSet, LeftOut
 from executor.project.record import Record
-from executor.project.walking import Folder, walk
+from executor.project.walking import FOLDER_FLAGS, Folder, walk
+
+FIRST = "0/upper"  # in a room, of a view that was never renewed
 
 
 def of_upper(upper: int, record: Record) -> ChangeSet:
@@ -48,3 +50,18 @@ def _read(folder: Folder, comparison: Comparison) -> list[str]:
         else:
             comparison.look(path, info, f"/proc/self/fd/{folder.descriptor}/{entry.name}")
     return gone
+
+
+def as_the_host_has_it(upper: int, room: str) -> int | None:
+    """The same folder opened below `room`, the host's, out of which a file can be renamed.
+
+    What a sandbox hands over is reached through a mount of its own, which no rename crosses.
+    """
+    try:
+        opened = os.open(f"{room}/{FIRST}", FOLDER_FLAGS)
+    except OSError:
+        return None
+    if os.path.samestat(os.fstat(opened), os.fstat(upper)):
+        return opened
+    os.close(opened)
+    return None

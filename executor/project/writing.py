@@ -8,7 +8,7 @@ import os
 import stat
 from typing import NamedTuple
 
-from executor.project.attributes import set_attributes
+from executor.project.attributes import remove_layers, set_attributes
 from executor.project.manifest import Change
 
 SMALL_BYTES = 1 << 17
@@ -48,14 +48,26 @@ class Writer:
         target = os.open(name, _NEW, 0o600, dir_fd=folder)
         try:
             self._fill(source, target, info)
-            if self._is_root:
-                os.fchown(target, *owner)
-            if change.xattrs:  # a new file has none
-                set_attributes(target, change.xattrs)
-            os.fchmod(target, change.mode)
-            os.utime(target, ns=(change.mtime_ns, change.mtime_ns))
+            self._finish(target, change, owner)
         finally:
             os.close(target)
+
+    def finish_file(self, target: int, change: Change, owner: Owner) -> None:
+        """Give an open file that was moved what a copy of it would have.
+
+        Raises:
+            OSError: it can't be changed.
+        """
+        remove_layers(target)
+        self._finish(target, change, owner)
+
+    def _finish(self, target: int, change: Change, owner: Owner) -> None:
+        if self._is_root:
+            os.fchown(target, *owner)
+        if change.xattrs:  # a new file has none, one that was moved has these
+            set_attributes(target, change.xattrs)
+        os.fchmod(target, change.mode)
+        os.utime(target, ns=(change.mtime_ns, change.mtime_ns))
 
     def link(self, folder: int, name: str, change: Change, owner: Owner) -> None:
         """Make a symbolic link.

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from executor import removal, work_copy
+from executor.project import past
 from executor.project.changes import of_upper
 from executor.project.commit import Commit, commit
+from executor.project.listing import Listings
 from executor.project.record import Record, take
 from executor.project.store import Store
 
@@ -78,7 +80,7 @@ class View:
         for name in ("copy", "upper", "work", "m"):
             removal.remove(self.place / name)
             (self.place / name).mkdir(parents=True)
-        self.record = take(self.project, self.hidden)
+        self.record = self._record()
         if self.kind == "copy":
             owner = (os.geteuid(), os.getegid())
             self.copy = work_copy.make(self.record, self.upper, owner)
@@ -88,6 +90,14 @@ class View:
         self.record = take(self.project, self.hidden)
         if self.kind == "copy":
             self.copy = replace(self.copy, record=work_copy.without_secrets(self.record))
+
+    def _record(self) -> Record:
+        """As the door takes it: whole for a copy, by the time of change for an overlay."""
+        if self.kind == "overlay":
+            record = past.begin(self.project, self.hidden, Listings())
+            record.settle()
+            return record
+        return take(self.project, self.hidden)
 
     def run(self, *command: str) -> None:
         """Run a command in the view's folder."""
@@ -109,7 +119,7 @@ class View:
             return self.copy.changes()
         upper = os.open(self.upper, os.O_RDONLY)
         try:
-            return of_upper(upper, self.record)
+            return replace(of_upper(upper, self.record), may_move=True)
         finally:
             os.close(upper)
 
@@ -118,6 +128,7 @@ class View:
         try:
             return commit(changes, names or FakeNames(), self.store, label="a run", **more)
         finally:
+            changes.record.close()
             os.close(changes.contents)
 
 
