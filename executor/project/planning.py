@@ -14,11 +14,13 @@ from executor.project.links import Links
 from executor.project.manifest import Change, ChangeSet, LeftOut
 from executor.project.plan import Plan
 from executor.project.record import State, state_of
+from executor.project.removals import Removals
 from executor.project.tree import Tree, split
 from executor.project.units import Unit, Units
 from executor.project.walking import FOLDER_FLAGS, walk
 
 SPECIAL_BITS = 0o7000
+STAND_IN = "user.ctxmode.stand-in"  # as executor/spawner/stand_ins.py marks them
 DECIDED_WITH = ("held", "conflict")  # told with the repository, where all of it waits
 Present = dict[str, os.stat_result | None]
 
@@ -50,6 +52,7 @@ class Planning:
     project: Tree
     blobs: Blobs
     units: Units
+    removals: Removals
     present: Present = field(default_factory=dict)
     left: dict[str, LeftOut | None] = field(default_factory=dict)  # None: with its folder
     done: set[str] = field(default_factory=set)  # as the run left it already
@@ -161,11 +164,20 @@ class Planning:
         return folder in self.left and not _is_folder(self.present[folder])
 
     def _why_unseen(self, change: Change) -> LeftOut | None:
+        if any(name == STAND_IN for name, _ in change.xattrs):
+            return LeftOut(change.path, "it only stood in for what the view hides", "refused")
         if not self.is_hidden(change.path):
             return None
         if change.change == "deleted":
             return LeftOut(change.path, "the view did not show it", "kept")
+        if self._is_of_repository(change):
+            return None
         return LeftOut(change.path, "the view hides what is there", "refused")
+
+    def _is_of_repository(self, change: Change) -> bool:
+        """Whether git replaced a secret that it knows by another that it knew: none is lost."""
+        is_file = change.kind == "file" and change.path in self.changes.record.states
+        return is_file and self.blobs.had(change) and self.blobs.has_present(change.path)
 
     def is_hidden(self, path: str) -> bool:
         """Whether the view did not show a path, or a folder that it lies in."""
@@ -195,14 +207,14 @@ class Planning:
         consent, is_never = self.rules.consent, row.verdict == "never"
         if consent is not None and (not is_never or change.path in consent.exactly):
             return None
+        is_gone = change.change == "deleted"
         if is_never:
-            kind = "kept" if change.change == "deleted" else "never"
+            kind = "kept" if is_gone else "never"
             return LeftOut(change.path, f"obeyed by {row.obeyed_by}", kind)
         if change.kind == "folder":  # what is in it is asked about
             return None
-        if change.change != "deleted" and self.blobs.had(change):
-            return None
-        return LeftOut(change.path, f"obeyed by {row.obeyed_by}", "held")
+        had = self.removals.had(change.path) if is_gone else self.blobs.had(change)
+        return None if had else LeftOut(change.path, f"obeyed by {row.obeyed_by}", "held")
 
     def _why_by_link(self, change: Change, links: Links) -> LeftOut | None:
         if change.kind != "link" or change.change in ("deleted", "times"):
@@ -380,7 +392,8 @@ def plan(changes: ChangeSet, rules: Rules, ours: Ours) -> Plan:
         with Tree(changes.contents) as contents, Tree(top) as project, Tree(top) as packs:
             blobs = Blobs(changes.record, packs, contents, ours)
             units = Units(changes.record, changes.changes, rules.names)
-            return Planning(changes, rules, contents, project, blobs, units).plan()
+            removals = Removals(units.changed, blobs)
+            return Planning(changes, rules, contents, project, blobs, units, removals).plan()
     finally:
         os.close(top)
 
