@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from executor.project import neutral_git
 from executor.project.blobs import Blobs
 from executor.project.contents import read_some
 from executor.project.manifest import Change
-from executor.project.stores import common_folder, git_folder
+from executor.project.stores import common_folder, git_folder, stores
 from executor.project.tree import split
 
 COMMITS_MAX = 256
@@ -44,7 +44,7 @@ class Removals:
         if not git or f"{common}/objects" not in record.states or self._asked >= ASKED_MAX:
             return False
         if git not in self._commits:
-            self._commits[git] = self._earlier(git, common)
+            self._commits[git] = self._earlier(git, common, [*stores(path, record, project)])
         objects = f"{record.project}/{common}/objects"
         inside = path[len(top) + 1 :] if top else path
         for commit in self._commits[git]:
@@ -53,7 +53,7 @@ class Removals:
                 return True
         return False
 
-    def _earlier(self, git: str, common: str) -> list[str]:
+    def _earlier(self, git: str, common: str, objects: Sequence[str]) -> list[str]:
         """The nearest commits that were there before, from what is checked out now."""
         pending, met, found = [self._head(git, common)], set[str](), []
         while pending and len(met) < COMMITS_MAX:
@@ -61,7 +61,7 @@ class Removals:
             if commit in met or not _NAME.match(commit):
                 continue
             met.add(commit)
-            if self.blobs.had_object(f"{common}/objects", bytes.fromhex(commit)):
+            if any(self.blobs.had_object(each, bytes.fromhex(commit)) for each in objects):
                 found.append(commit)
             else:
                 pending += self._parents(f"{common}/objects/{commit[:2]}/{commit[2:]}")
