@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from executor.project import steps
 from executor.project.arrangement import arrange
+from executor.project.durability import sync
 from executor.project.journal import Journal
 from executor.project.manifest import LeftOut
 from executor.project.operations import MOVED_ON, Operation, execute, is_as_expected
@@ -83,6 +84,8 @@ class _Applying:
                 _take_back(self.operations, self.project)
                 self.journal.end()
             else:
+                # A start after a crash completes it by what was prepared, which then is whole.
+                sync(self.project.top)
                 steps.step()
                 self.journal.ready(self.skipped)
         except OSError as error:
@@ -142,6 +145,8 @@ def _complete(
             left_out.append(left)
             _take_back([operation], project)
     steps.step()
+    if not journal.is_on(os.fstat(project.top).st_dev):  # else the disk keeps their order
+        sync(project.top)
     journal.end()
     return left_out
 
