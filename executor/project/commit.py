@@ -9,8 +9,9 @@ from executor.project.judging import NameJudge
 from executor.project.manifest import Change, ChangeSet, LeftOut
 from executor.project.outcome import Commit, CommitError, told
 from executor.project.plan import Plan
-from executor.project.planning import Rules, plan
+from executor.project.planning import plan
 from executor.project.record import is_below
+from executor.project.rules import Rules
 from executor.project.store import Store
 
 __all__ = ["Change", "Commit", "CommitError", "LeftOut", "commit"]

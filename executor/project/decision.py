@@ -19,8 +19,8 @@ from executor.project.manifest import Change, ChangeSet, LeftOut
 from executor.project.neutral_git import merge
 from executor.project.outcome import CommitError
 from executor.project.plan import Plan
-from executor.project.planning import Consent, Rules
 from executor.project.record import take
+from executor.project.rules import Consent, Rules
 from executor.project.tree import Tree, split
 from executor.project.walking import FOLDER_FLAGS
 

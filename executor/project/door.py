@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor.artifacts import readable
-from executor.errors import SandboxError
+from executor.errors import RequestError, SandboxError
 from executor.model import ChangedFile, NotCommitted, Result
 from executor.project_files import guarded
 
@@ -30,24 +30,32 @@ class Door:
     """What commits need to know.
 
     `load_names` gives the table of names. `folder` has what is kept and journals, and `shown` are
-    folders of the host that links may lead to.
+    folders of the host that links may lead to. `identity` tells the project's folder from another
+    that takes its name: views may be of the folder that was there first.
     """
 
     search: ProjectSearch
     load_names: Callable[[], Names]
     folder: Path
     shown: Sequence[str] = ()
+    identity: tuple[int, int] | None = None
 
     def record(self, profile: Profile) -> Record:
         """The project as it is when a view of it begins.
 
         Raises:
-            RequestError: it is too large.
+            RequestError: it is too large, or another folder is in its place.
             SandboxError: it can't be read.
         """
         from executor.project import record  # noqa: PLC0415
 
         try:
+            if self.identity and self.identity != identity_of(self.search.project):
+                raise RequestError(
+                    "another folder has taken the project's place since it was opened: what a run "
+                    "sees would not be what is there",
+                    "start the server anew",
+                )
             return record.take(self.search.project, guarded(self.search, profile.sockets).paths)
         except OSError as error:
             raise SandboxError(f"the project can't be read: {error}") from error
@@ -79,6 +87,16 @@ class Door:
             for fd in opened:
                 os.close(fd)
         return replace(done, changed=changes.changes) if stage else done
+
+
+def identity_of(folder: Path) -> tuple[int, int]:
+    """What tells a folder from others, whatever they are called.
+
+    Raises:
+        OSError: it is not there.
+    """
+    info = os.stat(folder)
+    return info.st_dev, info.st_ino
 
 
 def set_in_order(folder: Path, project: Path) -> None:

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 
 from executor.project.blobs import Blobs, Ours
 from executor.project.contents import digest, same_content
-from executor.project.judging import NameJudge, Row
+from executor.project.judging import Row
 from executor.project.links import Links
 from executor.project.manifest import Change, ChangeSet, LeftOut
 from executor.project.plan import Plan
-from executor.project.record import State, state_of
+from executor.project.record import State, is_below, state_of
 from executor.project.removals import Removals
+from executor.project.rules import Rules
 from executor.project.tree import Tree, split
 from executor.project.units import Unit, Units
 from executor.project.walking import FOLDER_FLAGS, walk
@@ -23,23 +24,6 @@ SPECIAL_BITS = 0o7000
 STAND_IN = "user.ctxmode.stand-in"  # as executor/spawner/stand_ins.py marks them
 DECIDED_WITH = ("held", "conflict")  # told with the repository, where all of it waits
 Present = dict[str, os.stat_result | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Consent:
-    """What a person has agreed to: held changes, never ones by exact name, whose side to take."""
-
-    exactly: frozenset[str] = frozenset()
-    theirs: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What decides: the table of names, what links may lead to, a person's consent if there is."""
-
-    names: NameJudge
-    shown: Sequence[str] = ()
-    consent: Consent | None = None
 
 
 @dataclass(slots=True)
@@ -65,6 +49,7 @@ class Planning:
         for change in self.changes.changes:
             self._decide(change, links)
         self._leave_replaced_folders()
+        self._leave_led_working_trees()
         self._leave_unfinished_repositories()
         self._leave_hollow_folders()
         return self._result()
@@ -115,7 +100,7 @@ class Planning:
 
     def _phases(self, applied: Sequence[Change]) -> dict[str, int]:
         found = ((change.path, self.units.of(change.path)) for change in applied)
-        return {path: unit.rules.phase(unit.inside(path)) for path, unit in found if unit}
+        return {path: self.units.phase(unit, path) for path, unit in found if unit}
 
     def _may_wait(self, change: Change) -> bool:
         """Whether a person may still decide on it."""
@@ -334,6 +319,21 @@ class Planning:
                     )
             elif replaced in self.left and change.path.startswith(f"{replaced}/"):
                 self.left.setdefault(change.path, None)
+
+    def _leave_led_working_trees(self) -> None:
+        """Leave new files beside a `.git` that leads to a repository, and is not committed.
+
+        Of a submodule or worktree they would be in the way where the host makes it.
+        """
+        left = (unit for unit in self.units.units.values() if self.left.get(unit.control))
+        tops = {unit.top for unit in left if unit.top and self._was_made_link(unit.control)}
+        for change in self.changes.changes if tops else ():
+            if change.before is None and is_below(change.path, tops):
+                self.left.setdefault(change.path, None)
+
+    def _was_made_link(self, control: str) -> bool:
+        change = self.units.changed[control]
+        return change.change == "created" and change.kind != "folder"
 
     def _leave_unfinished_repositories(self) -> None:
         """Leave whole repositories, working trees too, of which a part can't be committed."""

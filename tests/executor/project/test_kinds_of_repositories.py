@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from executor import Result, Status
+from executor import RequestError, Result, Status
 from tests.executor.project.git_work import S_MAX, STATE, as_settings, shell, work_tree
 
 BEGIN = """
@@ -17,7 +17,7 @@ git checkout -qb other; echo other > src/1; git commit -qam other
 git checkout -q main; echo b > b; git add b; git commit -qm second
 """
 FIXED = "export GIT_AUTHOR_DATE='1700000000 +0000' GIT_COMMITTER_DATE='1700000000 +0000'\n"
-CONTROL = "cat .git/config; ls .git .git/hooks .git/modules 2>/dev/null | grep -v _HEAD || true"
+CHECKS = "git fsck --full --strict 2>&1 || true; cat .git/config; ls .git/hooks"
 
 
 @pytest.fixture
@@ -53,30 +53,30 @@ KINDS = {
     "an untracked cache": ("git update-index --untracked-cache; git status -s", COMMIT),
     "a split index": ("git update-index --split-index; echo 1 > a; git add a", COMMIT),
     "an index of version 4": ("git update-index --index-version 4", SWITCH),
-    "maintenance": ("true", f"{COMMIT}; git maintenance run --task=gc --task=commit-graph -q"),
-    "loose objects collected": ("true", f"{COMMIT}; git maintenance run --task=loose-objects -q"),
+    "maintenance": ("true", f"{COMMIT}; git maintenance run --task=gc --task=commit-graph --quiet"),
+    "loose objects collected": ("true", f"{COMMIT}; git maintenance run --task=loose-objects --quiet"),  # noqa: E501
     "packed anew": ("git gc -q", f"{COMMIT}; git repack -adq; git prune-packed"),
     "a list of several packs": ("git repack -q", f"{COMMIT}; git repack -q; "
                                 "git multi-pack-index write --no-progress"),
     "a graph of commits": ("git commit-graph write --reachable --no-progress", COMMIT),
     "notes and replacements": ("true", "git notes add -m n; git replace HEAD~1 HEAD"),
-    "a reflog that expires": ("true", f"{COMMIT}; git reflog expire --expire=now --all; git gc -q --prune=now"),
+    "a reflog that expires": ("true", f"{COMMIT}; git reflog expire --expire=now --all; git gc -q --prune=now"),  # noqa: E501
     "a head of another name": ("git symbolic-ref HEAD refs/heads/odd/./x 2>/dev/null || "
                                "git symbolic-ref HEAD refs/heads/odd/x", COMMIT),
-    "a head that leads to a tag's name": ("git update-ref refs/x/y HEAD; git symbolic-ref HEAD refs/x/y",
+    "a head that leads to a tag's name": ("git update-ref refs/x/y HEAD; git symbolic-ref HEAD refs/x/y",  # noqa: E501
                                           "echo n > n; git add n"),
-    "attributes and a filter": ("echo '*.txt text eol=crlf' > .gitattributes; git add .; git commit -qm at",
+    "attributes and a filter": ("echo '*.txt text eol=crlf' > .gitattributes; git add .; git commit -qm at",  # noqa: E501
                                 "printf 'a\\r\\nb\\r\\n' > t.txt; git add t.txt; git commit -qm t"),
-    "names of all sorts": ("true", "printf x > 'a b'; printf x > $'tab\\there'; printf x > $'\\xff\\xfe'; "
+    "names of all sorts": ("true", "printf x > 'a b'; printf x > $'tab\\there'; printf x > $'\\xff\\xfe'; "  # noqa: E501
                            "git add -A; git commit -qm names; git branch 'ünï/çödé'"),
-    "a subtree and a merge": ("true", "git checkout -q -b side; git mv docs papers; git commit -qm p; "
-                              "git checkout -q main; git merge -q -m m side; git merge -q -m o other"),
+    "a subtree and a merge": ("true", "git checkout -q -b side; git mv docs papers; git commit -qm p; "  # noqa: E501
+                              "git checkout -q main; git merge -q -m m side; git merge -q -m o other"),  # noqa: E501
     "an empty folder that goes": ("true", "git rm -rq docs; git commit -qm gone"),
-    "a file becomes a folder": ("true", "git rm -q a; mkdir a; echo x > a/x; git add a; git commit -qm x"),
-    "a folder becomes a link": ("true", "git rm -rq docs; ln -s src docs; git add docs; git commit -qm l"),
+    "a file becomes a folder": ("true", "git rm -q a; mkdir a; echo x > a/x; git add a; git commit -qm x"),  # noqa: E501
+    "a folder becomes a link": ("true", "git rm -rq docs; ln -s src docs; git add docs; git commit -qm l"),  # noqa: E501
     "large files' pointers": (
         "printf '*.bin filter=lfs diff=lfs merge=lfs -text\\n' > .gitattributes; "
-        "printf 'version https://git-lfs.github.com/spec/v1\\noid sha256:%064d\\nsize 5\\n' 1 > x.bin; "
+        "printf 'version https://git-lfs.github.com/spec/v1\\noid sha256:%064d\\nsize 5\\n' 1 > x.bin; "  # noqa: E501
         "git add .; git commit -qm lfs", COMMIT),
 }  # fmt: skip
 
@@ -86,17 +86,13 @@ async def test_it_is_afterwards_as_git_leaves_it(begin, work, build, project: Pa
     twin = tmp_path / "twin"
     shell(project, FIXED + begin)
     shell(tmp_path, f"cp -a {project} {twin}")
-    control = shell(project, CONTROL)
     result = await build(work)
     shell(twin, FIXED + work)
     assert result.not_committed == ()
     assert work_tree(project) == work_tree(twin)
     assert shell(project, STATE) == shell(twin, STATE)
-    assert "missing" not in shell(project, "git fsck --full --strict 2>&1")
-    assert shell(project, "cat .git/config; ls .git/hooks") == shell(
-        twin, "cat .git/config; ls .git/hooks"
-    )
-    assert control
+    assert shell(project, CHECKS) == shell(twin, CHECKS)
+    assert "missing" not in shell(project, CHECKS)
 
 
 async def test_a_lock_left_behind_holds_nobody_up(build, project: Path):
@@ -114,17 +110,32 @@ SHALLOW = {
 
 
 @pytest.mark.parametrize("kind", SHALLOW)
-async def test_a_clone_that_lacks_objects_takes_a_commit(kind, run, project: Path, tmp_path: Path):
+async def test_a_clone_that_lacks_objects_takes_a_commit(
+    kind, build, project: Path, tmp_path: Path
+):
     origin = tmp_path / "origin"
-    shell(tmp_path, f"mv {project} {origin}; {SHALLOW[kind].format(origin, project)}")
+    shell(tmp_path, f"cp -a {project} {origin}; {SHALLOW[kind].format(origin, 'clone')}")
+    shell(project, f"find . -mindepth 1 -delete; cp -a {tmp_path}/clone/. .")
     if kind == "shared":  # what lies outside no run sees
         shell(project, "git repack -adq")
     shell(project, "git config user.name x; git config user.email x@example.org")
-    code = f"{as_settings()}set -e; echo x > x; git add x; git commit -qm x; git status --porcelain"
-    result = await run("shell", code, profile="build", timeout_s=S_MAX)
-    assert (result.status, result.not_committed) == (Status.OK, ()), result.stderr.text
+    shell(tmp_path, f"cp -a {project} twin")
+    code = "echo x > x; git add x; git commit -qm x; git status --porcelain"
+    result = await build(code)
+    assert result.not_committed == ()
+    shell(tmp_path / "twin", FIXED + code)
     assert shell(project, "git status --porcelain; git log -1 --format=%s") == "x\n"
-    shell(project, "git fsck --full --strict")
+    assert shell(project, CHECKS) == shell(tmp_path / "twin", CHECKS)
+
+
+async def test_a_folder_that_took_the_projects_place_is_not_committed_to(
+    run, build, project: Path, tmp_path: Path
+):
+    await build("echo x > x")
+    shell(tmp_path, f"mv {project} aside; cp -a aside {project}")
+    with pytest.raises(RequestError, match="place"):
+        await run("shell", "echo y > y", profile="build")
+    assert not (project / "y").exists()
 
 
 async def test_a_submodule_is_a_repository_of_its_own(build, project: Path, tmp_path: Path):
@@ -134,7 +145,7 @@ async def test_a_submodule_is_a_repository_of_its_own(build, project: Path, tmp_
         "git -c protocol.file.allow=always submodule add -q ../origin sub; git commit -qm s",
     )
     result = await build("cd sub; git checkout -q -b t; echo x > x; git add x; "
-                         "git -c user.name=x -c user.email=x commit -qm x; cd ..; git commit -qam moved")  # fmt: skip
+                         "git -c user.name=x -c user.email=x commit -qm x; cd ..; git commit -qam moved")  # fmt: skip  # noqa: E501
     assert result.not_committed == ()
     assert shell(project, "git status --porcelain; git -C sub status --porcelain") == ""
     assert shell(project, "git -C sub log -1 --format=%s; git submodule status") != ""
@@ -147,20 +158,15 @@ async def test_a_submodule_is_a_repository_of_its_own(build, project: Path, tmp_
     assert not (project / ".git/modules/sub/hooks/update").exists()
 
 
-async def test_a_submodule_that_a_run_fetches_can_be_fetched_by_the_host(
-    build, project: Path, tmp_path: Path
-):
-    shell(
-        project,
-        f"git clone -q . {tmp_path}/clone; git init -q --bare origin.git; git push -q ./origin.git main",
-    )
+async def test_a_submodule_that_a_run_fetches_can_be_fetched_by_the_host(build, project: Path):
+    shell(project, "git init -q --bare -b main origin.git; git push -q ./origin.git main")
     allowed = "git -c protocol.file.allow=always"
     shell(project, f"{allowed} submodule add -q ./origin.git sub; git commit -qm s; "
-                   "git submodule deinit -qf sub; rm -rf .git/modules/sub")  # fmt: skip
-    result = await build(f"{allowed} submodule update -q --init; cat sub/a")
+                   "git submodule --quiet deinit -f sub; rm -rf .git/modules/sub")  # fmt: skip
+    result = await build(f"{allowed} submodule --quiet update --init; cat sub/a")
     assert result.stdout.text == "a\n"
     assert result.not_committed
-    shell(project, f"{allowed} submodule update -q --init; git -C sub fsck --strict")
+    shell(project, f"{allowed} submodule --quiet update --init; git -C sub fsck --strict")
     assert "sub" not in shell(project, "git status --porcelain")
 
 
@@ -173,17 +179,17 @@ async def test_a_worktree_of_the_host_inside_is_worked_in(build, project: Path):
 
 
 HOSTILE = {
-    "a reference that leads up": "mkdir -p .git/refs/heads; git rev-parse HEAD > '.git/refs/heads/..x'; "
+    "a reference that leads up": "mkdir -p .git/refs/heads; git rev-parse HEAD > '.git/refs/heads/..x'; "  # noqa: E501
     "printf '%s refs/heads/../../x\\n' $(git rev-parse HEAD) > .git/packed-refs",
     "a reference with a strange name": "git rev-parse HEAD > '.git/refs/heads/-x'; "
-    "git rev-parse HEAD > '.git/refs/heads/a;touch owned'; git rev-parse HEAD > '.git/refs/heads/$(id)'",
+    "git rev-parse HEAD > '.git/refs/heads/a;touch owned'; git rev-parse HEAD > '.git/refs/heads/$(id)'",  # noqa: E501
     "a head that leads elsewhere": "echo 'ref: ../../../etc/passwd' > .git/HEAD",
-    "an object of nonsense": "mkdir -p .git/objects/00; head -c 1000 /dev/urandom > .git/objects/00/"
+    "an object of nonsense": "mkdir -p .git/objects/00; head -c 1000 /dev/urandom > .git/objects/00/"  # noqa: E501
     "00000000000000000000000000000000000000",
     "an index of nonsense": "head -c 1000 /dev/urandom > .git/index",
     "an index with a control file": "cp .git/index i; o=$(git hash-object -w a); "
     "git update-index --add --cacheinfo 100644,$o,.GIT/config 2>/dev/null || true; rm i",
-    "a tree with a control file": "o=$(echo '[core] fsmonitor = evil' | git hash-object -w --stdin); "
+    "a tree with a control file": "o=$(echo '[core] fsmonitor = evil' | git hash-object -w --stdin); "  # noqa: E501
     "t=$(printf '100644 blob %s\\tconfig\\n' $o | git mktree); "
     "t=$(printf '040000 tree %s\\t.git\\n' $t | git mktree --missing) && "
     "git update-ref refs/heads/evil $(git commit-tree -m x $t) || true",
