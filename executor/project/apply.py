@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from executor.project import steps
-from executor.project.arrangement import arrange
+from executor.project.arrangement import Arrangement, arrange
 from executor.project.durability import sync
 from executor.project.journal import Journal
 from executor.project.manifest import LeftOut
@@ -18,6 +18,7 @@ from executor.project.operations import MOVED_ON, Operation, execute, is_as_expe
 from executor.project.outcome import CommitError
 from executor.project.plan import Plan
 from executor.project.preparing import Preparing
+from executor.project.record import State, is_below
 from executor.project.taking_away import remove
 from executor.project.tree import Tree, split
 from executor.project.walking import FOLDER_FLAGS
@@ -46,7 +47,7 @@ def apply(plan: Plan, contents: int, journals: Path, *, all_or_nothing: bool) ->
     top = os.open(plan.project, FOLDER_FLAGS)
     try:
         with Tree(top) as project:
-            applying = _Applying(arrangement.operations, project, journal)
+            applying = _Applying(arrangement, project, journal)
             with Tree(contents) as source:
                 preparing = Preparing(plan, project, source)
                 conflicts = applying.prepare(
@@ -63,8 +64,9 @@ def apply(plan: Plan, contents: int, journals: Path, *, all_or_nothing: bool) ->
 class _Applying:
     """Steps that are taken back until all of them are prepared, and completed from then on."""
 
-    def __init__(self, operations: Sequence[Operation], project: Tree, journal: Journal) -> None:
-        self.operations = operations
+    def __init__(self, arrangement: Arrangement, project: Tree, journal: Journal) -> None:
+        self.operations = arrangement.operations
+        self.moved = arrangement.moved
         self.project = project
         self.journal = journal
         self.skipped: frozenset[int] = frozenset()
@@ -79,7 +81,7 @@ class _Applying:
             self.journal.begin(self.operations)
             steps.step()
             write()
-            conflicts, self.skipped = _look_again(self.operations, self.project)
+            conflicts, self.skipped = _look_again(self.operations, self.moved, self.project)
             if conflicts and all_or_nothing:
                 _take_back(self.operations, self.project)
                 self.journal.end()
@@ -143,6 +145,8 @@ def _complete(
         left = execute(operation, project)
         if left is not None:
             left_out.append(left)
+            if operation.source:
+                left_out.append(LeftOut(operation.source, left.reason, left.kind))
             _take_back([operation], project)
     steps.step()
     if not journal.is_on(os.fstat(project.top).st_dev):  # else the disk keeps their order
@@ -152,22 +156,37 @@ def _complete(
 
 
 def _look_again(
-    operations: Sequence[Operation], project: Tree
+    operations: Sequence[Operation], moved: Mapping[str, State], project: Tree
 ) -> tuple[Sequence[LeftOut], frozenset[int]]:
     """What changed while contents were prepared; the steps to leave out for it.
 
     A repository's steps are all left out for one of them.
     """
-    changed = {
-        at
-        for at, each in enumerate(operations)
-        if each.expected is not None or each.kind != "attributes"
-        if not is_as_expected(project.info(each.path), each.expected)
-    }
+
+    def is_still(path: str, expected: State | None) -> bool:
+        return is_as_expected(project.info(path), expected)
+
+    others = {path for path, was in moved.items() if not is_still(path, was)}
+    changed, tops = set[int](), set[str]()
+    for at, each in enumerate(operations):
+        if each.kind == "move":
+            tops.add(each.path)
+            below = f"{each.source}/"
+            is_ready = is_still(each.source, each.expected) and is_still(each.path, None)
+            is_ready = is_ready and not any(path.startswith(below) for path in others)
+        elif each.kind == "attributes" and (each.expected is None or is_below(each.path, tops)):
+            is_ready = True  # what is moved is not there yet
+        else:
+            is_ready = is_still(each.path, each.expected)
+        if not is_ready:
+            changed.add(at)
+    stays = {operations[at].path for at in changed if operations[at].kind == "move"}
+    changed |= {at for at, each in enumerate(operations) if stays and is_below(each.path, stays)}
     # What belongs to a repository's own folder bears its number, its working tree the opposite.
     units = {operations[at].unit for at in changed if operations[at].unit > 0}
     skipped = changed | {at for at, each in enumerate(operations) if abs(each.unit) in units}
-    conflicts = [LeftOut(operations[at].path, MOVED_ON, "conflict") for at in sorted(skipped)]
+    paths = [p for at in sorted(skipped) for p in (operations[at].path, operations[at].source) if p]
+    conflicts = [LeftOut(path, MOVED_ON, "conflict") for path in dict.fromkeys(paths)]
     return conflicts, frozenset(skipped)
 
 

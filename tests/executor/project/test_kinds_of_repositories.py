@@ -161,7 +161,7 @@ async def test_a_submodule_is_a_repository_of_its_own(build, project: Path, tmp_
 async def test_a_submodule_that_a_run_fetches_can_be_fetched_by_the_host(build, project: Path):
     shell(project, "git init -q --bare -b main origin.git; git push -q ./origin.git main")
     allowed = "git -c protocol.file.allow=always"
-    shell(project, f"{allowed} submodule add -q ./origin.git sub; git commit -qm s; "
+    shell(project, f"{allowed} submodule add -q file://{project}/origin.git sub; git commit -qm s; "
                    "git submodule --quiet deinit -f sub; rm -rf .git/modules/sub")  # fmt: skip
     result = await build(f"{allowed} submodule --quiet update --init; cat sub/a")
     assert result.stdout.text == "a\n"
