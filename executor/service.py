@@ -22,7 +22,7 @@ from executor.errors import RequestError
 from executor.model import Isolation, Limits, Request, Result, Status
 from executor.profile import Profile, ProjectAccess
 from executor.progress import Completed, Observe, OnOutput
-from executor.project.door import Door, set_in_order
+from executor.project.door import Door, identity_of, set_in_order
 from executor.request import Checked, check
 from executor.runner import Runner
 from executor.sessions import Sessions, open_sessions
@@ -339,7 +339,11 @@ async def open_executor(
         async with open_back_end(project, home, settings, ground) as made:
             await trio.to_thread.run_sync(set_in_order, state_dir / "changes", project)
             door = Door(
-                made.place.search, lambda: settings.names, state_dir / "changes", made.binds
+                made.place.search,
+                lambda: settings.names,
+                state_dir / "changes",
+                made.binds,
+                identity_of(project),
             )
             runner = Runner(
                 made.place, made.open_box, ground.spools, settings.inline_bytes, concurrency, door

@@ -5,19 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from executor.project import steps
-from executor.project.arrangement import arrange
+from executor.project.arrangement import Arrangement, arrange
+from executor.project.durability import sync
 from executor.project.journal import Journal
 from executor.project.manifest import LeftOut
 from executor.project.operations import MOVED_ON, Operation, execute, is_as_expected
 from executor.project.outcome import CommitError
 from executor.project.plan import Plan
 from executor.project.preparing import Preparing, Unwritten
-from executor.project.record import is_below
+from executor.project.record import State, is_below
 from executor.project.taking_away import remove
 from executor.project.tree import Tree, split
 from executor.project.walking import FOLDER_FLAGS
@@ -58,7 +59,7 @@ def apply(plan: Plan, contents: Contents, journals: Path, *, all_or_nothing: boo
     try:
         with Tree(top) as project, Tree(contents.descriptor) as source:
             preparing = Preparing(plan, project, source, may_move=contents.may_move)
-            applying = _Applying(arrangement.operations, project, journal, preparing.put_back)
+            applying = _Applying(arrangement, project, journal, preparing.put_back)
             conflicts = applying.prepare(
                 lambda: preparing.prepare(arrangement.preparations), all_or_nothing
             )
@@ -76,9 +77,10 @@ class _Applying:
     """Steps that are taken back until all of them are prepared, and completed from then on."""
 
     def __init__(
-        self, operations: Sequence[Operation], project: Tree, journal: Journal, put_back: PutBack
+        self, arrangement: Arrangement, project: Tree, journal: Journal, put_back: PutBack
     ) -> None:
-        self.operations = operations
+        self.operations = arrangement.operations
+        self.moved = arrangement.moved
         self.project = project
         self.journal = journal
         self.put_back = put_back
@@ -96,11 +98,15 @@ class _Applying:
             self.journal.begin(self.operations)
             steps.step()
             unwritten = write()
-            conflicts, self.skipped = _look_again(self.operations, self.project, unwritten)
+            conflicts, self.skipped = _look_again(
+                self.operations, self.moved, self.project, unwritten
+            )
             if conflicts and all_or_nothing:
                 _take_back(self.operations, self.project, self.put_back)
                 self.journal.end()
             else:
+                # A start after a crash completes it by what was prepared, which then is whole.
+                sync(self.project.top)
                 steps.step()
                 self.journal.ready(self.skipped)
         except OSError as error:
@@ -162,41 +168,67 @@ def _complete(
         left = execute(operation, project)
         if left is not None:
             left_out.append(left)
+            if operation.source:
+                left_out.append(LeftOut(operation.source, left.reason, left.kind))
             _take_back([operation], project, put_back)
     steps.step()
+    if not journal.is_on(os.fstat(project.top).st_dev):  # else the disk keeps their order
+        sync(project.top)
     journal.end()
     return left_out
 
 
 def _look_again(
-    operations: Sequence[Operation], project: Tree, unwritten: Sequence[Unwritten]
+    operations: Sequence[Operation],
+    moved: Mapping[str, State],
+    project: Tree,
+    unwritten: Sequence[Unwritten],
 ) -> tuple[Sequence[LeftOut], frozenset[int]]:
     """What can't be applied, or changed while contents were prepared; the steps to leave out.
 
     A repository's steps are all left out for one of them.
     """
     closed = {each.left.path for each in unwritten}
-    skipped = {
-        at
-        for at, each in enumerate(operations)
-        if (closed and is_below(each.path, closed)) or _is_changed(each, project)
-    }
+    skipped = _find_changed(operations, moved, project)
+    skipped |= {at for at, each in enumerate(operations) if closed and is_below(each.path, closed)}
+    stays = {operations[at].path for at in skipped if operations[at].kind == "move"}
+    skipped |= {at for at, each in enumerate(operations) if stays and is_below(each.path, stays)}
     # What belongs to a repository's own folder bears its number, its working tree the opposite.
     units = {operations[at].unit for at in skipped} | {each.unit for each in unwritten}
     units = {unit for unit in units if unit > 0}
     whole = {at for at, each in enumerate(operations) if abs(each.unit) in units}
     told = {each.left.path: each.left for each in unwritten}
     for at in sorted(skipped | whole):
-        path, why = operations[at].path, MOVED_ON if at in skipped else NOT_WHOLE
-        if not is_below(path, closed):
-            told.setdefault(path, LeftOut(path, why, "conflict"))
+        why = MOVED_ON if at in skipped else NOT_WHOLE
+        for path in filter(None, (operations[at].path, operations[at].source)):
+            if not is_below(path, closed):
+                told.setdefault(path, LeftOut(path, why, "conflict"))
     return tuple(told.values()), frozenset(skipped | whole)
 
 
-def _is_changed(operation: Operation, project: Tree) -> bool:
-    if operation.expected is None and operation.kind == "attributes":
-        return False
-    return not is_as_expected(project.info(operation.path), operation.expected)
+def _find_changed(
+    operations: Sequence[Operation], moved: Mapping[str, State], project: Tree
+) -> set[int]:
+    """The steps whose paths are no longer as they expect them."""
+
+    def is_still(path: str, expected: State | None) -> bool:
+        return is_as_expected(project.info(path), expected)
+
+    others = {path for path, was in moved.items() if not is_still(path, was)}
+    changed, tops = set[int](), set[str]()
+    for at, each in enumerate(operations):
+        if each.kind == "move":
+            tops.add(each.path)
+            below = f"{each.source}/"
+            is_ready = is_still(each.source, each.expected) and is_still(each.path, None)
+            is_ready = is_ready and not any(path.startswith(below) for path in others)
+        elif each.kind == "attributes" and (each.expected is None or is_below(each.path, tops)):
+            is_ready = True  # what is moved is not there yet
+        else:
+            is_ready = is_still(each.path, each.expected)
+        if not is_ready:
+            changed.add(at)
+    return changed
 
 
 def _take_back(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from executor.project.decision import find_renames
+from executor.project.decision import with_moves
 from executor.project.judging import NameJudge
 from executor.project.manifest import PREVENTED, Change, ChangeSet, LeftOut
 from executor.project.outcome import Commit, CommitError, told
@@ -49,7 +49,7 @@ def _commit(changes: ChangeSet, planned: Plan, store: Store, label: str) -> Comm
     """Keep what waits, then apply the rest; what came between is kept, too."""
     name = _keep(changes, planned.kept, planned.left_out, store, label)
     try:
-        pairs = find_renames(changes, planned)
+        pairs, planned = with_moves(changes, planned)
         _, late = store.bring_in(changes, planned, all_or_nothing=False)
     except BaseException:
         if name:

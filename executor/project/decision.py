@@ -16,6 +16,7 @@ from executor.project.diff import below
 from executor.project.judging import NameJudge
 from executor.project.keeping import BASE_BYTES_MAX, BASES, CONTENTS, Kept
 from executor.project.manifest import PREVENTED, Change, ChangeSet, LeftOut
+from executor.project.moves import find_moves
 from executor.project.neutral_git import merge
 from executor.project.outcome import CommitError
 from executor.project.plan import Plan
@@ -167,11 +168,12 @@ def _place(path: str, text: bytes | None, copies: Tree, contents: Tree) -> None:
         file.write(text)
 
 
-def find_renames(changes: ChangeSet, planned: Plan) -> dict[str, str]:
-    """New paths to old ones among what is to be applied; asked before it is."""
+def with_moves(changes: ChangeSet, planned: Plan) -> tuple[dict[str, str], Plan]:
+    """New paths to old ones among what is to be applied, and the plan with those that are moved."""
     top = os.open(planned.project, FOLDER_FLAGS)
     try:
         with Tree(top) as project, Tree(changes.contents) as contents:
-            return renames.find(planned.changes, project, contents)
+            pairs = renames.find(planned.changes, project, contents)
+            return pairs, replace(planned, moves=find_moves(planned, pairs, project))
     finally:
         os.close(top)

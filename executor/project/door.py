@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor.artifacts import readable
-from executor.errors import SandboxError
+from executor.errors import RequestError, SandboxError
 from executor.model import ChangedFile, NotCommitted, Result
 from executor.project.listing import Listings
 from executor.project_files import guarded
@@ -31,7 +31,8 @@ class Door:
     """What commits need to know.
 
     `load_names` gives the table of names. `folder` has what is kept and journals, and `shown` are
-    folders of the host that links may lead to.
+    folders of the host that links may lead to. `identity` tells the project's folder from another
+    that takes its name: views may be of the folder that was there first.
     """
 
     search: ProjectSearch
@@ -39,6 +40,7 @@ class Door:
     folder: Path
     shown: Sequence[str] = ()
     listings: Listings = field(default_factory=Listings)
+    identity: tuple[int, int] | None = None
 
     def record(self, profile: Profile, *, whole: bool) -> Record:
         """The project as it is when a view of it begins.
@@ -46,13 +48,19 @@ class Door:
         Only what is `whole` can be held against another record, or copied: it takes longer.
 
         Raises:
-            RequestError: it is too large.
+            RequestError: it is too large, or another folder is in its place.
             SandboxError: it can't be read.
         """
         from executor.project import past, record  # noqa: PLC0415
 
         project = self.search.project
         try:
+            if self.identity and self.identity != identity_of(project):
+                raise RequestError(
+                    "another folder has taken the project's place since it was opened: what a run "
+                    "sees would not be what is there",
+                    "start the server anew",
+                )
             hidden = guarded(self.search, profile.sockets).paths
             if whole or not past.is_trusted(os.path.realpath(project)):
                 return record.take(project, hidden)
@@ -99,6 +107,16 @@ class Door:
             for fd in opened:
                 os.close(fd)
         return replace(done, changed=changes.changes) if stage else done
+
+
+def identity_of(folder: Path) -> tuple[int, int]:
+    """What tells a folder from others, whatever they are called.
+
+    Raises:
+        OSError: it is not there.
+    """
+    info = os.stat(folder)
+    return info.st_dev, info.st_ino
 
 
 def set_in_order(folder: Path, project: Path) -> None:

@@ -30,6 +30,13 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
 
+    def is_on(self, device: int) -> bool:
+        """Whether it lies on the file system of this number."""
+        try:
+            return os.stat(self.path).st_dev == device
+        except OSError:
+            return False
+
     def begin(self, operations: Iterable[Operation]) -> None:
         """Write the steps down before anything is prepared.
 

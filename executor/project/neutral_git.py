@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 SECONDS_MAX = 20.0
+SHA1_LETTERS = 40
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 _ENVIRONMENT = {
     "PATH": _PATH,
@@ -22,7 +23,10 @@ _ENVIRONMENT = {
 
 
 def with_files(
-    files: Mapping[str, bytes], *arguments: str, successes: tuple[int, ...]
+    files: Mapping[str, bytes],
+    *arguments: str,
+    successes: tuple[int, ...],
+    environment: Mapping[str, str] | None = None,
 ) -> bytes | None:
     """What git prints of files in a folder of their own; None if it can't, or not in time."""
     git = shutil.which("git", path=_PATH)
@@ -30,12 +34,18 @@ def with_files(
         return None
     with tempfile.TemporaryDirectory(prefix="ctxmode-git-") as folder:
         for name, content in files.items():
-            (Path(folder) / name).write_bytes(content)
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
         try:
             outcome = subprocess.run(
                 [git, "-c", "core.hooksPath=/dev/null", *arguments],
                 cwd=folder,
-                env={**_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": str(Path(folder).parent)},
+                env={
+                    **_ENVIRONMENT,
+                    "GIT_CEILING_DIRECTORIES": str(Path(folder).parent),
+                    **(environment or {}),
+                },
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=SECONDS_MAX,
@@ -68,3 +78,25 @@ def merge(ours: bytes, base: bytes, theirs: bytes) -> bytes | None:
         *("merge-file", "-p", "--", "ours", "base", "theirs"),
         successes=(0,),
     )
+
+
+def has_path(objects: str, commit: str, path: str) -> bool | None:
+    """Whether a commit has anything at a path; None if there is no telling.
+
+    Of a repository only the folder `objects` is read, none of its settings: nothing is fetched.
+    """
+    kind = b"sha256" if len(commit) > SHA1_LETTERS else b"sha1"
+    files = {
+        "git/HEAD": b"ref: refs/heads/none\n",
+        "git/refs/none": b"",
+        "git/config": b"[core]\nrepositoryformatversion = 1\nbare = true\n"
+        b"[extensions]\nobjectFormat = " + kind + b"\n",
+    }
+    environment = {"GIT_OBJECT_DIRECTORY": objects, "GIT_LITERAL_PATHSPECS": "1"}
+    said = with_files(
+        files,
+        *("--git-dir=git", "ls-tree", "-z", "--full-tree", commit, "--", path),
+        successes=(0,),
+        environment=environment,
+    )
+    return None if said is None else bool(said)

@@ -21,8 +21,9 @@ MOVED_ON = "it was changed meanwhile by someone else"
 class Operation:
     """One step on one path.
 
-    `kind` is put, delete or attributes; `entry` file, folder or link. `expected` is what has to
-    be there, None for nothing. What is put lies under `temporary` in the same folder.
+    `kind` is put, move, delete or attributes; `entry` file, folder or link. `expected` is what has
+    to be there, None for nothing; of what is moved, at its `source`. What is put lies under
+    `temporary` in the same folder.
     """
 
     kind: str
@@ -34,6 +35,7 @@ class Operation:
     mtime_ns: int = -1
     xattrs: Attributes | None = None
     unit: int = 0  # of the repository whose folder this is in; below 0: in its working tree
+    source: str = ""
 
     def packed(self) -> list[Any]:
         """As JSON takes it."""
@@ -48,15 +50,16 @@ class Operation:
             self.mtime_ns,
             xattrs,
             self.unit,
+            self.source,
         ]
 
 
 def unpacked(fields: list[Any]) -> Operation:
     """The operation that was packed."""
-    kind, path, entry, expected, temporary, mode, mtime_ns, xattrs, unit = fields
+    kind, path, entry, expected, temporary, mode, mtime_ns, xattrs, unit, *source = fields
     state = None if expected is None else State(*expected)
     own = None if xattrs is None else tuple((n, bytes.fromhex(v)) for n, v in xattrs)
-    return Operation(kind, path, entry, state, temporary, mode, mtime_ns, own, unit)
+    return Operation(kind, path, entry, state, temporary, mode, mtime_ns, own, unit, *source)
 
 
 def expected_of(info: os.stat_result | None) -> State | None:
@@ -92,6 +95,8 @@ def execute(operation: Operation, project: Tree) -> LeftOut | None:
     except OSError:
         return None if operation.kind == "delete" else _conflict(operation)
     try:
+        if operation.kind == "move":
+            return _move(operation, project)
         return _STEPS[operation.kind](operation, descriptor, name)
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.EISDIR, errno.ENOTDIR):
@@ -110,6 +115,26 @@ def _put(operation: Operation, folder: int, name: str) -> LeftOut | None:
     if info is not None and operation.entry == "folder":
         os.unlink(name, dir_fd=folder)
     os.rename(operation.temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    return None
+
+
+def _move(operation: Operation, project: Tree) -> LeftOut | None:
+    (folder, name), (old_folder, old_name) = split(operation.path), split(operation.source)
+    target = os.dup(project.folder(folder))
+    try:
+        source = project.folder(old_folder)
+        here, there = _info(name, target), _info(old_name, source)
+        expected = operation.expected
+        inode = expected.inode if expected else -1
+        if there is None and here is not None and here.st_ino == inode:
+            return None  # it is in place already
+        is_same = is_as_expected(there, expected) and there is not None and there.st_ino == inode
+        if here is not None or not is_same:
+            return _conflict(operation)
+        os.rename(old_name, name, src_dir_fd=source, dst_dir_fd=target)
+    finally:
+        os.close(target)
+        project.forget()  # folders by their former names
     return None
 
 

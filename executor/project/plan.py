@@ -17,7 +17,8 @@ class Plan:
 
     `present` tells what is at each applied path now, `states` what was at the start. `kept` are
     the changes whose contents wait for a person. `units` numbers the repositories of paths,
-    `phases` orders what must not come before something else.
+    `phases` orders what must not come before something else. `moves` are new paths to old ones of
+    what is moved as it is, with all that is in it.
     """
 
     project: Path
@@ -30,3 +31,4 @@ class Plan:
     kept: tuple[Change, ...] = ()
     units: Mapping[str, int] = field(default_factory=dict)
     phases: Mapping[str, int] = field(default_factory=dict)
+    moves: Mapping[str, str] = field(default_factory=dict)

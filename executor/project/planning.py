@@ -14,13 +14,15 @@ from executor.project.links import Links
 from executor.project.manifest import PREVENTED, Change, ChangeSet, LeftOut
 from executor.project.permission import Permission
 from executor.project.plan import Plan
-from executor.project.record import State, state_of
+from executor.project.record import State, is_below, state_of
+from executor.project.removals import Removals
 from executor.project.rules import Rules
 from executor.project.tree import Tree, split
 from executor.project.units import Unit, Units
 from executor.project.walking import FOLDER_FLAGS, walk
 
 SPECIAL_BITS = 0o7000
+STAND_IN = "user.ctxmode.stand-in"  # as executor/spawner/stand_ins.py marks them
 DECIDED_WITH = ("held", *PREVENTED)  # told with the repository, where all of it waits
 Present = dict[str, os.stat_result | None]
 
@@ -36,6 +38,7 @@ class Planning:
     blobs: Blobs
     units: Units
     permission: Permission
+    removals: Removals
     present: Present = field(default_factory=dict)
     left: dict[str, LeftOut | None] = field(default_factory=dict)  # None: with its folder
     done: set[str] = field(default_factory=set)  # as the run left it already
@@ -48,6 +51,7 @@ class Planning:
         for change in self.changes.changes:
             self._decide(change, links)
         self._leave_replaced_folders()
+        self._leave_led_working_trees()
         self._leave_unfinished_repositories()
         self._leave_hollow_folders()
         return self._result()
@@ -98,7 +102,7 @@ class Planning:
 
     def _phases(self, applied: Sequence[Change]) -> dict[str, int]:
         found = ((change.path, self.units.of(change.path)) for change in applied)
-        return {path: unit.rules.phase(unit.inside(path)) for path, unit in found if unit}
+        return {path: self.units.phase(unit, path) for path, unit in found if unit}
 
     def _may_wait(self, change: Change) -> bool:
         """Whether a person may still decide on it."""
@@ -148,11 +152,20 @@ class Planning:
         return folder in self.left and not _is_folder(self.present[folder])
 
     def _why_unseen(self, change: Change) -> LeftOut | None:
+        if any(name == STAND_IN for name, _ in change.xattrs):
+            return LeftOut(change.path, "it only stood in for what the view hides", "refused")
         if not self.is_hidden(change.path):
             return None
         if change.change == "deleted":
             return LeftOut(change.path, "the view did not show it", "kept")
+        if self._is_of_repository(change):
+            return None
         return LeftOut(change.path, "the view hides what is there", "refused")
+
+    def _is_of_repository(self, change: Change) -> bool:
+        """Whether git replaced a secret that it knows by another that it knew: none is lost."""
+        is_file = change.kind == "file" and change.path in self.changes.record.states
+        return is_file and self.blobs.had(change) and self.blobs.has_present(change.path)
 
     def is_hidden(self, path: str) -> bool:
         """Whether the view did not show a path, or a folder that it lies in."""
@@ -182,14 +195,14 @@ class Planning:
         consent, is_never = self.rules.consent, row.verdict == "never"
         if consent is not None and (not is_never or change.path in consent.exactly):
             return None
+        is_gone = change.change == "deleted"
         if is_never:
-            kind = "kept" if change.change == "deleted" else "never"
+            kind = "kept" if is_gone else "never"
             return LeftOut(change.path, f"obeyed by {row.obeyed_by}", kind)
         if change.kind == "folder":  # what is in it is asked about
             return None
-        if change.change != "deleted" and self.blobs.had(change):
-            return None
-        return LeftOut(change.path, f"obeyed by {row.obeyed_by}", "held")
+        had = self.removals.had(change.path) if is_gone else self.blobs.had(change)
+        return None if had else LeftOut(change.path, f"obeyed by {row.obeyed_by}", "held")
 
     def _why_by_link(self, change: Change, links: Links) -> LeftOut | None:
         if change.kind != "link" or change.change in ("deleted", "times"):
@@ -320,6 +333,21 @@ class Planning:
             elif replaced in self.left and change.path.startswith(f"{replaced}/"):
                 self.left.setdefault(change.path, None)
 
+    def _leave_led_working_trees(self) -> None:
+        """Leave new files beside a `.git` that leads to a repository, and is not committed.
+
+        Of a submodule or worktree they would be in the way where the host makes it.
+        """
+        left = (unit for unit in self.units.units.values() if self.left.get(unit.control))
+        tops = {unit.top for unit in left if unit.top and self._was_made_link(unit.control)}
+        for change in self.changes.changes if tops else ():
+            if change.before is None and is_below(change.path, tops):
+                self.left.setdefault(change.path, None)
+
+    def _was_made_link(self, control: str) -> bool:
+        change = self.units.changed[control]
+        return change.change == "created" and change.kind != "folder"
+
     def _leave_unfinished_repositories(self) -> None:
         """Leave whole repositories, working trees too, of which a part can't be committed."""
         for unit in self.units.units.values():
@@ -380,7 +408,10 @@ def plan(changes: ChangeSet, rules: Rules, ours: Ours) -> Plan:
             blobs = Blobs(changes.record, packs, contents, ours)
             units = Units(changes.record, changes.changes, rules.names)
             permission = Permission(project)
-            return Planning(changes, rules, contents, project, blobs, units, permission).plan()
+            removals = Removals(units.changed, blobs)
+            return Planning(
+                changes, rules, contents, project, blobs, units, permission, removals
+            ).plan()
     finally:
         os.close(top)
 

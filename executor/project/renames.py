@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from executor.project.contents import digest
 from executor.project.manifest import Change
 from executor.project.tree import Tree, split
 
-PAIRS_MAX = 10_000
-BYTES_MAX = 256 << 20  # that are read to know
+PAIRS_MAX = 50_000
+ALIKE_MAX = 100  # that are looked at for one
+BYTES_MAX = 1 << 30  # that are read to know
 FOLDERS_MAX = 50
 
 
@@ -28,19 +30,22 @@ class _Renames:
     def files(self) -> dict[str, str]:
         """New paths of files to their old ones."""
         by_size: dict[int, list[str]] = {}
+        by_name: dict[tuple[int, str], list[str]] = {}
         for change in self.deleted.values():
             if change.kind == "file" and change.size:
                 by_size.setdefault(change.size, []).append(change.path)
+                name = split(change.path)[1]
+                by_name.setdefault((change.size, name), []).append(change.path)
         pairs: dict[str, str] = {}
         taken: set[str] = set()
         for path, change in self.created.items():
             if change.kind != "file" or len(pairs) >= PAIRS_MAX:
                 continue
-            name = split(path)[1]
-            # Of several alike the one of the same name is most likely the same.
+            # Of several alike the one of the same name, in folders of the same, is most likely it.
+            named = by_name.get((change.size, split(path)[1]), ())[:ALIKE_MAX]
+            alike = dict.fromkeys((*named, *by_size.get(change.size, ())[:ALIKE_MAX]))
             candidates = sorted(
-                (old for old in by_size.get(change.size, ())[:100] if old not in taken),
-                key=lambda old: split(old)[1] != name,
+                (old for old in alike if old not in taken), key=lambda old: -_shared_end(old, path)
             )
             for old in candidates:
                 if self._is_same(old, path):
@@ -99,6 +104,12 @@ class _Renames:
             )
             for name, change in after.items()
         )
+
+
+def _shared_end(one: str, other: str) -> int:
+    """How many names two paths have in common at their ends."""
+    pairs = zip(reversed(one.split("/")), reversed(other.split("/")), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _below(folder: str, changes: Mapping[str, Change]) -> dict[str, Change]:

@@ -18,10 +18,10 @@ from executor.project.blobs import Ours, brought_in
 from executor.project.decision import (
     Decision,
     as_change_set,
-    find_renames,
     merged,
     prevents,
     selected,
+    with_moves,
 )
 from executor.project.judging import NameJudge
 from executor.project.keeping import Kept
@@ -230,7 +230,7 @@ class Store:
     def _decide(self, kept: Kept, changes: ChangeSet, planned: Plan, *, dry_run: bool) -> Commit:
         if prevents(planned):
             return Commit((), planned.left_out, kept.id)
-        pairs = find_renames(changes, planned)
+        pairs, planned = with_moves(changes, planned)
         if dry_run:
             return Commit(told(planned.changes, pairs), planned.left_out, kept.id)
         done, late = self.bring_in(changes, planned, all_or_nothing=True)

@@ -112,11 +112,35 @@ class Units:
         change = self.changed.get(path)
         return path in self.states if change is None else change.change != "deleted"
 
+    def inside(self, unit: Unit, path: str) -> str:
+        """A path of its own folder, relative to that; in a submodule's, relative to this.
+
+        Only a submodule's that was there before is one: a new one says what programs obey.
+        """
+        inside = unit.inside(path)
+        while inside.startswith("modules/"):
+            parts = inside.split("/")
+            tops = ("/".join(parts[:end]) for end in range(2, len(parts)))
+            above = path[: len(path) - len(inside)]
+            top = next((top for top in tops if self._stays_repository(above + top)), "")
+            if not top:
+                break
+            inside = inside[len(top) + 1 :]
+        return inside
+
+    def _stays_repository(self, folder: str) -> bool:
+        marks = (f"{folder}/HEAD", f"{folder}/objects")
+        return all(mark in self.states and self.exists(mark) for mark in marks)
+
+    def phase(self, unit: Unit, path: str) -> int:
+        """When a path is put into place, among those of its repository."""
+        return unit.rules.phase(self.inside(unit, path))
+
     def is_litter(self, unit: Unit, change: Change) -> bool:
         """Whether a change is to be forgotten: locks that nobody holds, times of what stays."""
-        inside = unit.inside(change.path)
+        inside = self.inside(unit, change.path)
         if change.change == "times":
-            return bool(inside) and self.is_control(unit, inside)
+            return bool(inside) and self.is_control(unit, change.path)
         is_left = change.change != "deleted" and change.kind != "folder"
         return is_left and bool(unit.rules.litter.match(inside))
 
@@ -125,7 +149,7 @@ class Units:
 
         With a person's consent only what is never committed is.
         """
-        inside = unit.inside(change.path)
+        inside = self.inside(unit, change.path)
         if change.change == "times" or (change.kind == "folder" and change.change == "mode"):
             return None
         if not inside:
@@ -137,10 +161,10 @@ class Units:
     def _judge_inside(
         self, unit: Unit, change: Change, inside: str, consents: bool
     ) -> LeftOut | None:
-        folded = unit.prefix + _fold(inside)
+        folded = change.path[: len(change.path) - len(inside)] + _fold(inside)
         if not unit.existed and not consents:
             why = (unit.shown, "a new repository waits for a person", "held")
-        elif self.is_control(unit, inside):
+        elif self.is_control(unit, change.path):
             kind = "kept" if change.change == "deleted" else "never"
             why = (folded, "it says what the repository's programs run or read", kind)
         elif change.kind == "link":
@@ -162,10 +186,12 @@ class Units:
         kind = "kept" if change.change == "deleted" else "never"
         return LeftOut(change.path, "it leads to a repository, whose programs are obeyed", kind)
 
-    def is_control(self, unit: Unit, inside: str) -> bool:
+    def is_control(self, unit: Unit, path: str) -> bool:
         """Whether a path of a repository's own folder is never committed."""
+        inside = self.inside(unit, path)
         worktree = _worktree(inside)
-        if worktree and f"{unit.prefix}{worktree}/HEAD" not in self.states:
+        above = path[: len(path) - len(inside)]
+        if worktree and f"{above}{worktree}/HEAD" not in self.states:
             return True  # a new one, which leads here and is led to
         return bool(unit.rules.never.match(inside) or self.names.judge_control(inside, unit.name))
 
@@ -175,8 +201,10 @@ class Units:
         for path, change in self.changed.items():
             if not path.startswith(prefix) or change.change == "times":
                 continue
-            found = unit.rules.ongoing.match(path[len(prefix) :])
-            if found and self.exists(prefix + found[0].removesuffix("/")):
+            inside = self.inside(unit, path)
+            found = unit.rules.ongoing.match(inside)
+            above = path[: len(path) - len(inside)]
+            if found and self.exists(above + found[0].removesuffix("/")):
                 return found[0].removesuffix("/")
         return ""
 

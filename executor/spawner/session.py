@@ -119,9 +119,12 @@ class _Session:
             self._cell.data["project"] |= told["guarded"]
             view = self._handles.view
             if view is not None and told["renew"]:
+                if self._cell.data["project"]["commit"]:
+                    view.secrets = self._cell.data["project"]["secrets"]
                 view.renew(keep=told["keep"])
                 renewed = True
             covered = frozenset[str]() if renewed else tree.mount_points()
+            covered |= view.stood_in_at() if view else frozenset()
             tree.hide("", self._cell.data["project"], covered)
         self._before = project.look(self._cell.data, self._handles)
         self._population.peak_processes = 1

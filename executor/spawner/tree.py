@@ -87,7 +87,8 @@ def build(cell: Description) -> Handles:
     mount("tmpfs", root + given["job"], "tmpfs", MS_NOSUID | MS_NODEV, options)
     handles = _mount_project(root, given["project"], project, Handles(scratch), room)
     _make_empties(root)
-    hide(root, given["project"], frozenset())
+    view = handles.view
+    hide(root, given["project"], view.stood_in_at(root) if view else frozenset())
     detach(f"{root}/.scratch")
     os.rmdir(f"{root}/.scratch")
     _enter(root)
@@ -228,8 +229,11 @@ def _mount_view(
     """What the program writes lands on disk or on a sized tmpfs; else it can't write."""
     os.mkdir(root + LOWER, 0o000)
     os.mkdir(root + ROOM, 0o000)
+    # Only what is committed begins when its run does: of an index that was copied earlier the
+    # host's could be newer.
+    secrets = project["secrets"] if project["commit"] else ()
     if room >= 0:
-        view = View(project["target"], lower, room)
+        view = View(project["target"], lower, room, secrets=secrets)
         try:
             view.mount(root)
         except (StepError, OSError) as error:
@@ -237,7 +241,7 @@ def _mount_view(
         else:
             handles.view, handles.room, handles.copy_on_write = view, "on disk", True
             return
-    view = View(project["target"], lower, _room_in_memory(root, project))
+    view = View(project["target"], lower, _room_in_memory(root, project), secrets=secrets)
     try:
         view.mount(root)
     except (StepError, OSError) as error:

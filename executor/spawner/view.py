@@ -10,9 +10,10 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from . import stand_ins
 from .kernel import (
     MS_NODEV,
     MS_NOSUID,
@@ -39,7 +40,8 @@ class View:
     """The overlay that is mounted at `target`.
 
     `lower` and `room` are detached mounts, `layers` the names in the room of the upper layers
-    below the present one, the newest first.
+    below the present one, the newest first. Those of `secrets` that are in `stood_in` are hidden
+    by a layer just above the project.
     """
 
     target: str
@@ -48,6 +50,8 @@ class View:
     layers: list[str] = field(default_factory=list)
     number: int = 0
     upper: int = -1
+    secrets: Sequence[str] = ()
+    stood_in: frozenset[str] = frozenset()
 
     @property
     def upper_name(self) -> str:
@@ -66,7 +70,8 @@ class View:
             if not self.number:
                 _probe(f"{room}/{self.upper_name}")
             _take_on(below, f"{room}/{self.upper_name}")
-            lowers = ":".join([*(f"{room}/{name}" for name in self.layers), below])
+            layers = [*self.layers, *self._stand_ins(below, room)]
+            lowers = ":".join([*(f"{room}/{name}" for name in layers), below])
             options = (
                 f"lowerdir={lowers},upperdir={room}/{self.upper_name},"
                 f"workdir={room}/{self.number}/work,userxattr"
@@ -76,6 +81,24 @@ class View:
         if self.upper >= 0:
             os.close(self.upper)
         self.upper = upper
+
+    def _stand_ins(self, below: str, room: str) -> Iterator[str]:
+        """The layer that has them, if any are needed."""
+        if not self.secrets:
+            return
+        layer = f"{room}/{stand_ins.NAME}"
+        os.makedirs(layer, exist_ok=True)
+        project = os.open(below, FOLDER)
+        try:
+            self.stood_in = stand_ins.stand_in(project, layer, self.secrets)
+        finally:
+            os.close(project)
+        if self.stood_in:
+            yield stand_ins.NAME
+
+    def stood_in_at(self, root: str = "") -> frozenset[str]:
+        """The places of the secrets that need no cover."""
+        return frozenset(f"{root}{self.target}/{path}" for path in self.stood_in)
 
     def renew(self, *, keep: bool) -> None:
         """Mount a new overlay over this one, by which the host's present files are seen.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,13 +9,8 @@ import pytest
 from executor import Request, Result, Status
 from executor.project.store import Store
 from executor.settings import Settings
+from tests.executor.project.git_work import S_MAX, STATE, as_settings, contents, shell, work_tree
 
-S_MAX = 60.0
-SETTINGS = {
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": "/dev/null",
-    "GIT_EDITOR": "true",
-}
 BEGIN = """
 git init -q -b main
 git config user.name somebody
@@ -33,44 +26,6 @@ echo b > a; git commit -qam third
 git checkout -qb easy main~2; echo d > d; git add d; git commit -qm easy
 git checkout -q main
 """
-# What tells two repositories apart, however their objects are stored.
-STATE = (
-    "git rev-parse HEAD^{tree}; git symbolic-ref -q HEAD || true; "
-    "git for-each-ref --format='%(refname) %(subject) %(tree)'; "
-    "git stash list --format=%gs; git status --porcelain; "
-    "git ls-files --stage; git log --all --topo-order --format='%s %T'"
-)
-
-
-def shell(folder: Path, script: str) -> str:
-    done = subprocess.run(
-        ["bash", "-ec", script],
-        cwd=folder,
-        env=os.environ | SETTINGS,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=S_MAX,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """Every file and link of a folder, by path."""
-    found = {}
-    for top, folders, files in os.walk(folder):
-        for name in files + folders:
-            path = Path(top, name)
-            if path.is_symlink():
-                found[str(path.relative_to(folder))] = os.readlink(path).encode()
-            elif path.is_file():
-                found[str(path.relative_to(folder))] = path.read_bytes()
-    return found
-
-
-def work_tree(folder: Path) -> dict[str, bytes]:
-    return {path: text for path, text in contents(folder).items() if not path.startswith(".git/")}
 
 
 @pytest.fixture
@@ -92,8 +47,8 @@ def twin(project: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def build(run):
     async def build_one(code: str, status: Status = Status.OK) -> Result:
-        settings = "".join(f"export {name}={value}\n" for name, value in SETTINGS.items())
-        result = await run("shell", f"{settings}set -e\n{code}", profile="build", timeout_s=S_MAX)
+        code = f"{as_settings()}set -e\n{code}"
+        result = await run("shell", code, profile="build", timeout_s=S_MAX)
         assert result.status is status, result.message + result.stdout.text + result.stderr.text
         return result
 

@@ -1,0 +1,172 @@
+"""What stands in a view for a secret that git knows, so that git takes it for unchanged.
+
+A cover would be a change to git, and every `git add -A`, stash or switch of branches fail for it.
+So a layer between the project and what a run writes has a file of zeros that nobody may read, and
+an index that knows this very file for unchanged: git never reads it. If a run writes the index,
+that is right on the host, too: there the times are others, so git looks at the contents.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import posixpath
+import stat
+from collections.abc import Collection
+
+from . import git_index
+from .kernel import StepError, open_beneath
+
+NAME = "stand-ins"
+MARK = "user.ctxmode.stand-in"
+MTIME_NS = 946_684_800 * 10**9  # git reads files that are not older than its index
+INDEX_BYTES_MAX = 128 << 20
+GITFILE_BYTES_MAX = 4096
+_READ = os.O_RDONLY | os.O_NONBLOCK
+_FAILURES = (StepError, OSError, ValueError)
+
+
+def stand_in(project: int, layer: str, secrets: Collection[str]) -> frozenset[str]:
+    """Put stand-ins for those secrets that git knows into the folder `layer`; which these are.
+
+    `project` is open; nothing in it is changed. A secret for which it can't be done is left out.
+    """
+    by_index: dict[tuple[str, str], list[str]] = {}
+    for path in secrets:
+        with contextlib.suppress(*_FAILURES):
+            found = _repository_of(project, path)
+            if found:
+                by_index.setdefault(found, []).append(path)
+    stood_in: set[str] = set()
+    for (top, index), paths in by_index.items():
+        making = _Making(project, layer)
+        with contextlib.suppress(*_FAILURES):
+            stood_in |= making.stand_in(top, index, paths)
+    return frozenset(stood_in)
+
+
+def _repository_of(project: int, path: str) -> tuple[str, str] | None:
+    """The top of the innermost working tree in which a path lies, and its index."""
+    top = path
+    while top:
+        top = posixpath.dirname(top)
+        git = posixpath.join(top, ".git")
+        try:
+            fd = open_beneath(project, git, _READ)
+        except StepError:
+            continue
+        try:
+            is_folder = stat.S_ISDIR(os.fstat(fd).st_mode)
+            own = git if is_folder else _led_to(top, os.read(fd, GITFILE_BYTES_MAX))
+        finally:
+            os.close(fd)
+        return (top, f"{own}/index") if own else None
+    return None
+
+
+def _led_to(top: str, gitfile: bytes) -> str:
+    """Where the `.git` file of a submodule leads; empty for what is not in the project."""
+    word, _, place = gitfile.decode().strip().partition(": ")
+    path = posixpath.normpath(posixpath.join(top, place))
+    is_inside = word == "gitdir" and not path.startswith(("/", "../"))
+    return path if is_inside else ""
+
+
+class _Making:
+    """Fills the layer from one repository."""
+
+    def __init__(self, project: int, layer: str) -> None:
+        self._project = project
+        self._layer = layer
+        self._folders: dict[str, os.stat_result] = {}
+
+    def stand_in(self, top: str, index: str, paths: Collection[str]) -> set[str]:
+        """Make stand-ins for these paths, as far as the index knows them."""
+        info, data = self._own(index, INDEX_BYTES_MAX)
+        start = len(top) + 1 if top else 0
+        names = {os.fsencode(path[start:]): path for path in paths}
+        places = git_index.find(data, names)
+        try:
+            infos = {
+                place: self._make(names[name], git_index.size_of(data, place))
+                for name, place in places.items()
+            }
+            if infos:
+                self._write(index, git_index.with_stat(data, infos), info)
+        finally:
+            self._dress()
+        return {names[name] for name in places}
+
+    def _own(self, path: str, bytes_max: int) -> tuple[os.stat_result, bytes]:
+        """What there is to know of a regular file, and its content if that is asked for.
+
+        Raises:
+            StepError: it is none, too large, or not this user's, as is all that the layer shows.
+        """
+        fd = open_beneath(self._project, path, _READ if bytes_max else os.O_PATH)
+        try:
+            info = os.fstat(fd)
+            if not stat.S_ISREG(info.st_mode) or info.st_uid != os.geteuid():
+                raise StepError(f"{path} is no file of this user's")
+            if bytes_max and info.st_size > bytes_max:
+                raise StepError(f"{path} is too large")
+            with open(fd, "rb", closefd=False) if bytes_max else io.BytesIO() as file:
+                return info, file.read()
+        finally:
+            os.close(fd)
+
+    def _make(self, path: str, size: int) -> os.stat_result:
+        """Make one, or take the one that an earlier view has; how git will see it."""
+        info, _ = self._own(path, 0)
+        place = self._folder_for(path)
+        size = size or info.st_size
+        with contextlib.suppress(FileNotFoundError):
+            known = os.stat(place, follow_symlinks=False)
+            if known.st_size == size and not (known.st_mode ^ info.st_mode) & stat.S_IXUSR:
+                return known
+            os.unlink(place)
+        fd = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.ftruncate(fd, size)
+            os.setxattr(fd, MARK, b"y")
+            os.fchmod(fd, info.st_mode & stat.S_IXUSR)
+            os.utime(fd, ns=(MTIME_NS, MTIME_NS))
+            return os.fstat(fd)
+        finally:
+            os.close(fd)
+
+    def _write(self, path: str, data: bytes, info: os.stat_result) -> None:
+        place = self._folder_for(path)
+        with open(f"{place}.new", "wb") as file:
+            file.write(data)
+            os.fchmod(file.fileno(), stat.S_IMODE(info.st_mode))
+        os.utime(f"{place}.new", ns=(info.st_atime_ns, info.st_mtime_ns))
+        os.rename(f"{place}.new", place)
+
+    def _folder_for(self, path: str) -> str:
+        """Make the folders of a path; where it itself is to be.
+
+        Raises:
+            StepError: a folder is not this user's: in the layer it would be.
+        """
+        folder = posixpath.dirname(path)
+        above = folder
+        while above and above not in self._folders:
+            fd = open_beneath(self._project, above, os.O_PATH | os.O_DIRECTORY)
+            info = os.fstat(fd)
+            os.close(fd)
+            if info.st_uid != os.geteuid():
+                raise StepError(f"{above} is no folder of this user's")
+            self._folders[above] = info
+            above = posixpath.dirname(above)
+        os.makedirs(f"{self._layer}/{folder}", exist_ok=True)
+        return f"{self._layer}/{path}"
+
+    def _dress(self) -> None:
+        """Let the folders look as the project's do, of which the layer's are shown."""
+        for path in sorted(self._folders, reverse=True):
+            place, info = f"{self._layer}/{path}", self._folders[path]
+            with contextlib.suppress(FileNotFoundError):
+                os.chmod(place, stat.S_IMODE(info.st_mode))
+                os.utime(place, ns=(info.st_atime_ns, info.st_mtime_ns))
