@@ -10,8 +10,6 @@ import trio
 
 from executor import Request, Result, Status
 
-pytestmark = pytest.mark.tier_a
-
 WAIT = "cat file none; {work} until grep -q go signal; do sleep 0.02; done"
 WORK = {"that writes nothing": "", "that writes": "echo mine > made; echo new > src/main.c;"}
 
