@@ -1,6 +1,6 @@
 """Sessions that may change the project: changes are committed at the end of each call.
 
-In every tier: here in cells of this machine's tier, and in containers, whose project is a work copy as in tier B.
+In cells of this machine's tier, and in containers, whose project is a work copy as in tier B.
 """
 
 from __future__ import annotations
