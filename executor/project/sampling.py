@@ -18,17 +18,19 @@ WALK_S_MAX = 2.0  # or after this time: someone else may have freed as much mean
 async def watch(
     folder: str,
     stop: Callable[[], Awaitable[None]],
-    beyond: Callable[[], tuple[int, int]] = lambda: (0, 0),
+    beyond: Callable[[], tuple[int, int]] | None = None,
 ) -> None:
     """Call `stop` once there is more in a folder than can be committed; until cancelled.
 
-    `beyond` gives the bytes and entries that are in it anyway.
+    `beyond` gives the bytes and entries that are in it at first, and do not count.
     """
-    own_bytes, own_entries = await trio.to_thread.run_sync(beyond)
-    bytes_max, entries_max = own_bytes + BYTES_MAX, own_entries + CHANGES_MAX
-    left = left_files = 0
     free, free_files = _free(folder)
+    left = left_files = own_bytes = own_entries = 0
     walked_at = -WALK_S_MAX
+    if beyond is not None:
+        own_bytes, own_entries = await trio.to_thread.run_sync(beyond)
+        left, left_files, walked_at = BYTES_MAX, CHANGES_MAX, trio.current_time()
+    bytes_max, entries_max = own_bytes + BYTES_MAX, own_entries + CHANGES_MAX
     while True:
         now_free, now_files = _free(folder)
         lost = free - now_free > left // WALK_AT or free_files - now_files > left_files // WALK_AT
