@@ -80,8 +80,13 @@ class Place(Protocol):
     def travels(self) -> bool:
         """Whether boxes get a copy of the project, because it can't be mounted."""
 
-    def layout(self, profile: Profile, record: Record | None = None) -> Layout:
-        """The folders of a box; `record` is of the project that is to be committed to."""
+    def layout(
+        self, profile: Profile, record: Record | None = None, *, session: bool = False
+    ) -> Layout:
+        """The folders of a box, or of a session's.
+
+        `record` is of the project that is to be committed to.
+        """
 
     def share(self, language: str, other: str) -> bool:
         """Whether one box can serve programs of both languages."""

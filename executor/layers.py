@@ -93,7 +93,8 @@ def _committed(found: Mapping[str, Any]) -> str:
     elif "copy_on_write" in found:
         view = f"an overlay {room or 'on a sized tmpfs'}"
     else:
-        view = "a copy of the project"
+        sampled = f"its size sampled every {INTERVAL_S:g} s"
+        view = f"a copy of the project, {room or sampled}"
     return f"{view}; what changed is committed when all is dead"
 
 

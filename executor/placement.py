@@ -87,7 +87,9 @@ class Placement:
     def project(self) -> Path:
         return self.search.project
 
-    def layout(self, profile: Profile, record: Record | None = None) -> Layout:
+    def layout(
+        self, profile: Profile, record: Record | None = None, *, session: bool = False
+    ) -> Layout:
         """The folders of one cell. Tier B has no file system of its own: its lie on the host.
 
         `record` is of the project that is to be committed to.
@@ -96,6 +98,7 @@ class Placement:
             RequestError: the profile needs a copy of the project, which is too large.
             SandboxUnavailableError: see `temporary.own`.
         """
+        del session
         if self.tier == "A":
             return self._with_room(Layout(project=str(self.project)), record)
         base = tempfile.mkdtemp(dir=temporary.own(self.temporary))

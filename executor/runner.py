@@ -148,11 +148,14 @@ class Runner:
         except SandboxError as error:
             raise SandboxUnavailableError(str(error), "make it readable to this user") from error
 
-    async def layout(self, profile: Profile, record: Record | None) -> Layout:
+    async def layout(
+        self, profile: Profile, record: Record | None, *, session: bool = False
+    ) -> Layout:
         """The folders of a box; see `Place.layout`."""
         if self.placement.tier == "A" and record is None:  # which makes no folder on the host
             return self.placement.layout(profile)
-        return await trio.to_thread.run_sync(self.placement.layout, profile, record)
+        make = partial(self.placement.layout, profile, record, session=session)
+        return await trio.to_thread.run_sync(make)
 
     @contextlib.contextmanager
     def progress(self, profile: Profile, on_output: OnOutput | None) -> Iterator[Progress]:
@@ -196,7 +199,7 @@ class Runner:
                 if record is not None:
                     await trio.to_thread.run_sync(record.settle)
                 progress.isolation = with_room(progress.isolation, cell.layers, job.profile)
-                async with watched_room(layout.room, cell, progress):
+                async with watched_room(layout, cell, progress):
                     end = await run.through(cell, without_cgroup=not (group and group.enforces))
                 progress.meter = None
                 if run.lost:
@@ -364,12 +367,17 @@ def check_view(cell: Box, layout: Layout, record: Record | None) -> None:
 
 
 @contextlib.asynccontextmanager
-async def watched_room(folder: str, cell: Box, progress: Progress) -> AsyncIterator[None]:
+async def watched_room(layout: Layout, cell: Box, progress: Progress) -> AsyncIterator[None]:
     """Stop a run that changes more of the project than is committed, if that lies on disk."""
-    if not folder or cell.layers.get("room") != "on disk":
+    copy, room = layout.work_copy, cell.layers.get("room")
+    if copy is not None and not room:
+        watch = partial(sampling.watch, str(copy.folder), beyond=copy.size)
+    elif layout.room and room == "on disk":
+        watch = partial(sampling.watch, layout.room)
+    else:
         yield
         return
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(sampling.watch, folder, partial(progress.stop, Status.DISK_LIMIT))
+        nursery.start_soon(watch, partial(progress.stop, Status.DISK_LIMIT))
         yield
         nursery.cancel_scope.cancel()

@@ -262,12 +262,9 @@ class Executor:
                 f"profile {profile.name} needs tier A and this machine gives tier {tier}: "
                 f"{lacking.reason}. To mend it, {lacking.remedy}."
             )
-        if profile.project is ProjectAccess.LIVE or _is_building_session(checked):
-            what = (
-                "a session with profile" if profile.project is ProjectAccess.COMMIT else "profile"
-            )
+        if profile.project is ProjectAccess.LIVE:
             return (
-                f"{what} {profile.name} needs tier A, since tier {tier} works on a copy of the "
+                f"profile {profile.name} needs tier A, since tier {tier} works on a copy of the "
                 f"project: {lacking.reason}. To mend it, {lacking.remedy}."
             )
         return ""
@@ -279,13 +276,16 @@ class Executor:
                 f"profile {profile.name} needs tier A, and programs run in containers here (tier "
                 "C). To mend it, leave out isolation = container, or lower the profile's floor."
             )
-        if profile.project is ProjectAccess.LIVE or _is_building_session(checked):
-            what = (
-                "a session with profile" if profile.project is ProjectAccess.COMMIT else "profile"
-            )
+        if profile.project is ProjectAccess.LIVE:
             return (
-                f"{what} {profile.name} needs tier A, and programs run in containers here (tier "
+                f"profile {profile.name} needs tier A, and programs run in containers here (tier "
                 "C). To mend it, leave out isolation = container."
+            )
+        if _is_building_session(checked) and self._runner.placement.travels:
+            return (
+                f"a session with profile {profile.name} needs an engine that mounts folders of "
+                "this machine, and projects travel to the one in use. To mend it, leave out "
+                "`session`, or use a local engine."
             )
         return ""
 

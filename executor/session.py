@@ -7,8 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import trio
 
@@ -16,7 +15,7 @@ from executor import network, project_files
 from executor.box import Box, Meter
 from executor.cells import Exit
 from executor.cgroup import Consumption
-from executor.description import pack_asked, pack_begin, pack_interrupted, pack_run
+from executor.description import pack_asked, pack_interrupted, pack_run
 from executor.errors import RequestError, SandboxError
 from executor.interpreter import Channel, Program
 from executor.layers import with_room
@@ -26,12 +25,9 @@ from executor.placement import Layout
 from executor.profile import Profile, ProjectAccess
 from executor.progress import Progress, status_of
 from executor.project.door import with_commit
-from executor.project.freshness import Freshness, differs_only_by
 from executor.runner import LIVE_STOP_S_MAX, Job, Runner, check_view, watched_room
+from executor.session_view import SessionView
 from executor.turn import FAREWELL_S_MAX, Turn
-
-if TYPE_CHECKING:
-    from executor.project.record import Record
 
 CPU_S_MAX = 3600.0  # of all calls together, unless the first one says otherwise
 # The descriptors of an interpreter's process, in their order.
@@ -50,12 +46,12 @@ class Call:
     """One program for a session, as it was asked for.
 
     `interpreter` is the name of what runs it. `make_job` starts the program, or its interpreter;
-    then `program` makes what is sent there, out of the job folder and the number of the call.
+    then `program` makes what is sent there, out of the layout and the number of the call.
     """
 
     interpreter: str
     make_job: Callable[[Layout], Job]
-    program: Callable[[str, int], Program] | None
+    program: Callable[[Layout, int], Program] | None
     limits: Limits
     profile: Profile
     env: Mapping[str, str] = field(default_factory=dict)
@@ -93,10 +89,7 @@ class Session:
         self._runs = 0
         self._calls = 0
         self._turn: Turn | None = None  # the call under way, as far as it has come to run
-        self._freshness = Freshness(runner.placement.project)
-        self._record: Record | None = None  # of the project, when the call under way began
-        self._committed: Record | None = None  # as far as the view is known to show it
-        self._leftovers = False  # whether the view has what was not committed
+        self._view = SessionView(runner, first.profile)
 
     def check(self, call: Call) -> None:
         """Whether this call can be served here.
@@ -122,10 +115,10 @@ class Session:
     async def is_outdated(self) -> bool:
         """Whether it may see too much or too little of the project as it is by now.
 
-        With namespaces, what is new is guarded before each call. Landlock's grants stay as they
+        An overlay and a copy are guarded anew before each call. Landlock's grants stay as they
         were when a program started, and a container's mounts as they were when it did.
         """
-        if self._runner.placement.tier == "A" or self._calls == 0:
+        if self._runner.placement.tier == "A" or self._calls == 0 or self._view.is_copy:
             return False
         return bool(await trio.to_thread.run_sync(self._granted) != self._grants)
 
@@ -187,14 +180,13 @@ class Session:
 
     async def _open(self) -> list[int]:
         placement = self._runner.placement
-        self._record = await self._runner.record(self.profile)
-        self._layout = await self._runner.layout(self.profile, self._record)
-        if placement.tier != "A":
+        await self._view.open()
+        if placement.tier != "A" and not self._view.is_copy:
             self._grants = await trio.to_thread.run_sync(self._granted)
-        opened = self._runner.box(self._job(), self._layout, session=True)
+        opened = self._runner.box(self._job(), self._view.layout, session=True)
         cell, self._group = await self._stack.enter_async_context(opened)
         self._cell = cell
-        check_view(cell, self._layout, self._record)
+        check_view(cell, self._view.layout, self._view.record)
         return cell.take_fds()
 
     def _job(self) -> Job:
@@ -205,16 +197,8 @@ class Session:
             language=self._language,
         )
 
-    @property
-    def _is_read_only(self) -> bool:
-        """Whether there is no view to renew: then the project is shown as it is, read-only."""
-        return (
-            self._runner.placement.tier != "A"
-            and self.profile.project is ProjectAccess.COPY_ON_WRITE
-        )
-
     def _profile_of_box(self) -> Profile:
-        if self._is_read_only:
+        if self._view.is_read_only:
             return replace(self.profile, project=ProjectAccess.READ_ONLY)
         return self.profile
 
@@ -241,11 +225,11 @@ class Session:
         )
         progress.started_at = time.monotonic()
         self._turn = turn
-        program = call.program and call.program(self._layout.job, self._calls)
+        program = call.program and call.program(self._view.layout, self._calls)
         if program and not program.folder and (folder := folders.get(str(channel.run))):
             program = replace(program, folder=folder)  # it is still in the earlier view
         try:
-            async with watched_room(self._layout.room, cell, progress):
+            async with watched_room(self._view.layout, cell, progress):
                 await turn.through(program)
         finally:
             self._turn = None
@@ -266,8 +250,9 @@ class Session:
         result = progress.result(status, end, consumed)
         if self.profile.project is ProjectAccess.LIVE:
             return replace(result, persists=True)
-        if end is not None and self._record is not None:
-            result = await self._commit(cell, call, result)
+        if end is not None and self._view.record is not None:
+            done = await self._view.commit(cell, call.label)
+            return with_commit(result, done, stage=False)
         return result
 
     async def _begin(self, cell: Box, progress: Progress) -> Mapping[str, str]:
@@ -278,52 +263,22 @@ class Session:
         Raises:
             SandboxError: the box is gone, or the view could not be renewed.
         """
-        search = self._runner.placement.search
-        guarded = await trio.to_thread.run_sync(project_files.guarded, search, self.profile.sockets)
-        renew = await self._is_stale()
-        keep = self.profile.project is not ProjectAccess.COMMIT
-        await cell.order(b"begin", pack_begin(guarded, renew=renew, keep=keep))
+        beginning = await self._view.begin()
+        await cell.order(b"begin", beginning.order)
         while "begun" not in (message := await cell.message()):
             if "run" not in message:
                 raise SandboxError(str(message.get("error", "the session's supervisor was killed")))
             self._forget(message["run"])  # it had ended when all was stopped
-        if renew:
-            progress.note = (
-                "the project is seen as it is by now; what was open before, and background "
-                "programs, still see it as it was"
-            )
+        progress.note = beginning.note or progress.note
         progress.isolation = with_room(progress.isolation, cell.layers, self.profile)
         self.gate.connections = progress.connections
         progress.cell = cell
         return dict(message["begun"])
 
-    async def _is_stale(self) -> bool:
-        """Whether the view may differ from the project; what is recorded is of this call."""
-        if self.profile.project is ProjectAccess.COMMIT:
-            if self._calls == 1:
-                return False
-            self._record = await self._runner.record(self.profile)
-            return self._leftovers or self._record != self._committed
-        if self.profile.project is ProjectAccess.COPY_ON_WRITE and not self._is_read_only:
-            return await trio.to_thread.run_sync(self._freshness.look)
-        return False
-
-    async def _commit(self, cell: Box, call: Call, result: Result) -> Result:
-        """The result of a call, once what it changed is committed."""
-        assert self._record is not None
-        done = await self._runner.commit(cell, self._layout, self._record, self.profile, call.label)
-        self._leftovers = bool(done.left_out)
-        # Where the host changed something during the call, the view is renewed before the next.
-        self._committed = self._record
-        if done.changed and (now := await self._runner.record(self.profile)):
-            check = partial(differs_only_by, self._record, now, done.changed)
-            if await trio.to_thread.run_sync(check):
-                self._committed = now
-        return with_commit(result, done, stage=False)
-
     async def _end(self, call: Call, turn: Turn, progress: Progress) -> Exit | None:
         """How the call ended, with what it did to the project and took of the machine."""
-        asked = pack_asked(call.artifacts, call.cwd, call.limits.artifact_bytes)
+        cwd = self._view.layout.inside(call.cwd)
+        asked = pack_asked(call.artifacts, cwd, call.limits.artifact_bytes)
         report = await turn.report(asked)
         progress.failure = turn.failure
         if report is None:
@@ -345,7 +300,8 @@ class Session:
         if call.program is not None and call.interpreter in self._known:
             progress.session = "continued, with a new interpreter"
         self._runs += 1
-        layout = replace(self._layout, job=f"{self._layout.job}/{self._runs}")
+        layout = self._view.layout
+        layout = replace(layout, job=f"{layout.job}/{self._runs}")
         channel = await self._start(cell, call, call.make_job(layout))
         if call.program is None:
             self._ended.append(channel)

@@ -40,26 +40,27 @@ def _interpreter(checked: Checked, candidate: runtimes.Candidate, layout: Layout
         candidate,
         job_dir=layout.job,
         scratch_dir=layout.scratch,
-        cwd=checked.cwd,
+        cwd=layout.inside(checked.cwd),
         interactive=checked.request.interactive,
     )
     return job_of(
         program,
         candidate,
         layout,
-        cwd=checked.cwd,
+        cwd=layout.inside(checked.cwd),
         limits=checked.limits,
         env=granted_environment(checked.profile) | dict(checked.request.env),
         profile=checked.profile,
     )
 
 
-def _program(checked: Checked, driver: runtimes.Driver, job_folder: str, number: int) -> Program:
+def _program(checked: Checked, driver: runtimes.Driver, layout: Layout, number: int) -> Program:
     source = PurePath(checked.language.source_name)
+    name = f"{layout.job}/{source.stem}-{number}{source.suffix}"
     return Program(
         code=driver.rewrite(checked.text),
-        name=checked.script or f"{job_folder}/{source.stem}-{number}{source.suffix}",
-        folder=checked.cwd if checked.request.cwd is not None else "",
-        bound=checked.bind_file or "",
+        name=layout.inside(checked.script) if checked.script else name,
+        folder=layout.inside(checked.cwd) if checked.request.cwd is not None else "",
+        bound=layout.inside(checked.bind_file) if checked.bind_file else "",
         args=checked.request.args,
     )

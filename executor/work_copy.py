@@ -1,4 +1,7 @@
-"""A copy of the project to work on, where no view of it can be mounted: tier B, remote engines."""
+"""A copy of the project to work on, where no view of it can be mounted, or none renewed.
+
+That is in tier B, with remote engines, and in containers' sessions.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,13 +17,15 @@ from executor.errors import RequestError
 from executor.model import GIB
 from executor.project.attributes import Attributes, attributes, set_attributes
 from executor.project.changes import ChangeSet, of_copy
-from executor.project.record import Record, State, take
+from executor.project.record import Record, State, state_of, take
 from executor.project.tree import Tree
-from executor.project.walking import FOLDER_FLAGS
+from executor.project.walking import FOLDER_FLAGS, walk
+from executor.removal import remove
 from policy.secrets import is_secret_path
 
 BYTES_MAX = GIB
 ENTRIES_MAX = 200_000
+BLOCK_BYTES = 4096
 # What the kernel says where something else has come into an entry's place, or nothing.
 _EXCHANGED = frozenset(
     {errno.ENOENT, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENXIO, errno.EINVAL}
@@ -29,11 +34,16 @@ _EXCHANGED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class WorkCopy:
-    """A copy in `folder`, and the state of both sides when it was made."""
+    """A copy in `folder` that `owner` works in, and the state of both sides when they agreed.
+
+    What is `closed` this user may not read: it is not in the copy.
+    """
 
     folder: Path
     at_start: Mapping[str, State]
     record: Record
+    owner: tuple[int, int]
+    closed: frozenset[str] = frozenset()
 
     def changes(self) -> ChangeSet:
         """What a run has changed in the copy.
@@ -42,6 +52,65 @@ class WorkCopy:
             CommitError, OSError: there is too much, or it can't be read.
         """
         return of_copy(self.folder, self.at_start, self.record)
+
+    def size(self) -> tuple[int, int]:
+        """How many bytes on disk at most, and entries, it had when both sides agreed."""
+        used = sum(-(-s.size // BLOCK_BYTES) * BLOCK_BYTES for s in self.at_start.values())
+        return used, len(self.at_start)
+
+    def agreed(self, record: Record) -> WorkCopy:
+        """The same once all that changed in the copy is in the project, too, which is `record`.
+
+        Raises:
+            OSError: the copy can't be read.
+        """
+        states = take(self.folder, ()).states
+        record = _without(without_secrets(record), self.closed)
+        return replace(self, at_start=states, record=record)
+
+    def renewed(self, record: Record) -> WorkCopy:
+        """The same once the copy is what the project is by now; no program may be at work in it.
+
+        What neither side has changed since they agreed stays the file that it was.
+
+        Raises:
+            RequestError: the project has become too large to copy.
+            OSError: the project can't be read, or the copy not be written.
+        """
+        record = without_secrets(record)
+        wanted = dict(shown(record))
+        os.chmod(self.folder, 0o700)
+        stays = self._take_out_others(wanted)
+        closed = _fill(record, self.folder, wanted, stays, self.owner)
+        states = take(self.folder, ()).states
+        return replace(self, at_start=states, record=_without(record, closed), closed=closed)
+
+    def _take_out_others(self, wanted: Mapping[str, State]) -> set[str]:
+        """Remove what the project has not, or not so; what is left is as it is wanted."""
+        top = os.open(self.folder, FOLDER_FLAGS)
+        stays: set[str] = set()
+        other: list[str] = []  # the topmost ones
+        try:
+            for folder in walk(top, stays.__contains__, other.append):
+                _open_up(folder.descriptor)
+                for entry in folder.entries:
+                    path = folder.prefix + entry.name
+                    info = entry.stat(follow_symlinks=False)
+                    keeps = self._stays(path, info, wanted.get(path))
+                    (stays.add if keeps else other.append)(path)
+        finally:
+            os.close(top)
+        for path in other:
+            _remove(self.folder / path)
+        return stays.difference(other)
+
+    def _stays(self, path: str, info: os.stat_result, wanted: State | None) -> bool:
+        if wanted is None or stat.S_IFMT(wanted.mode) != stat.S_IFMT(info.st_mode):
+            return False
+        if stat.S_ISDIR(wanted.mode):
+            return True
+        is_same = self.record.states.get(path) == wanted
+        return is_same and self.at_start.get(path) == state_of(info)
 
 
 def make(record: Record, folder: Path, owner: tuple[int, int]) -> WorkCopy:
@@ -52,23 +121,41 @@ def make(record: Record, folder: Path, owner: tuple[int, int]) -> WorkCopy:
         OSError: it can't be read, or `folder` not be written.
     """
     record = without_secrets(record)
+    closed = _fill(record, folder, dict(shown(record)), set(), owner)
+    return WorkCopy(folder, take(folder, ()).states, _without(record, closed), owner, closed)
+
+
+def _fill(
+    record: Record,
+    folder: Path,
+    wanted: Mapping[str, State],
+    present: Collection[str],
+    owner: tuple[int, int],
+) -> frozenset[str]:
+    """Copy what is wanted and not `present`; which paths of it this user may not read.
+
+    All folders get their modes and times.
+    """
     total = 0
-    copied: list[tuple[str, State]] = []
+    done: list[tuple[str, State]] = []
     top = os.open(record.project, FOLDER_FLAGS)
     try:
         with Tree(top) as project:
             copying = _Copying(project, folder)
-            for path, state in shown(record):
+            for number, (path, state) in enumerate(wanted.items(), 1):
                 total += state.size if stat.S_ISREG(state.mode) else 0
-                if len(copied) >= ENTRIES_MAX or total > BYTES_MAX:
+                if number > ENTRIES_MAX or total > BYTES_MAX:
                     raise _too_large()
-                if copying.copy(path, state.mode):
-                    copied.append((path, state))
-            copying.finish(copied, owner)
+                if path in present:
+                    is_there = stat.S_ISDIR(state.mode)
+                else:
+                    is_there = copying.copy(path, state.mode)
+                if is_there:
+                    done.append((path, state))
+            copying.finish(done, owner)
     finally:
         os.close(top)
-    record = replace(record, hidden=record.hidden | copying.closed)
-    return WorkCopy(folder, take(folder, ()).states, record)
+    return frozenset(copying.closed)
 
 
 def without_secrets(record: Record) -> Record:
@@ -78,7 +165,11 @@ def without_secrets(record: Record) -> Record:
         for path, state in record.states.items()
         if stat.S_ISREG(state.mode) and is_secret_path(path)
     }
-    return replace(record, hidden=record.hidden | secret)
+    return _without(record, secret)
+
+
+def _without(record: Record, paths: Collection[str]) -> Record:
+    return replace(record, hidden=record.hidden.union(paths))
 
 
 def shown(record: Record) -> list[tuple[str, State]]:
@@ -172,3 +263,18 @@ class _Copying:
             return attributes(self.project.folder(path))
         except OSError:  # gone meanwhile
             return ()
+
+
+def _open_up(folder: int) -> None:
+    """Let this user change what is in a folder that is open, whatever its program made of it."""
+    mode = stat.S_IMODE(os.fstat(folder).st_mode)
+    if mode & 0o700 != 0o700:
+        os.fchmod(folder, mode | 0o700)
+
+
+def _remove(path: Path) -> None:
+    """Remove a file, a link or a folder however deep or locked, whose own folder is no link."""
+    if path.is_dir() and not path.is_symlink():
+        remove(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -31,6 +31,7 @@ class Container:
     upper: Upper | None
     layers: Mapping[str, Any]
     used_at: float = 0.0
+    remains: Callable[[], None] | None = None  # takes away what its run has on this host
 
     async def fate(self) -> tuple[str, bool]:
         """Why it is no more, as the engine says, and whether its memory was used up."""
@@ -52,6 +53,8 @@ class Container:
                 removed = True
             if self.upper is not None:
                 await trio.to_thread.run_sync(self.upper.remove)
+            if self.remains is not None:
+                await trio.to_thread.run_sync(self.remains)
         return removed
 
 

@@ -7,10 +7,11 @@ import json
 import os
 import struct
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import trio
 
@@ -29,6 +30,7 @@ from executor.project.record import Record
 from executor.project_files import Guarded, guarded, identities
 from executor.project_search import ProjectSearch
 from executor.runner import Job
+from executor.work_copy import WorkCopy
 
 ARCHIVE, COPY = "project.tar", "copy"
 WRITABLE = (rootfs.SCRATCH, rootfs.HOME, rootfs.SHARED_MEMORY, *rootfs.DEVICES)
@@ -57,26 +59,32 @@ class ContainerPlace:
     def project(self) -> Path:
         return self.search.project
 
-    def layout(self, profile: Profile, record: Record | None = None) -> Layout:
+    def layout(
+        self, profile: Profile, record: Record | None = None, *, session: bool = False
+    ) -> Layout:
         """The folders of one box, and where the project travels what is to be sent of it.
 
-        `record` is of the project that is to be committed to.
+        `record` is of the project that is to be committed to. A session works on a copy then:
+        nobody but the engine could mount a new overlay, and it does not in a running container.
 
         Raises:
             RequestError: it is too large for that.
             SandboxUnavailableError: see `temporary.own`.
         """
-        if self.host is not None:
+        if self.host is not None and (record is None or not session):
             return Layout(project=str(self.project))
         base = Path(tempfile.mkdtemp(dir=temporary.own(self.temporary)))
         layout = Layout(project=str(self.project), host_folder=str(base))
         try:
             if record is not None:
-                (base / COPY).mkdir()
-                owner = (os.geteuid(), os.getegid())
+                (base / COPY).mkdir(mode=0o700)
+                owner = self.user if self.host else (os.geteuid(), os.getegid())
+                if os.geteuid() == 0:
+                    os.chown(base / COPY, *owner)
                 copy = work_copy.make(record, base / COPY, owner)
                 layout = replace(layout, work_copy=copy, is_in_place=True)
-            shipping.pack(self.search, base / ARCHIVE)
+            if self.host is None:
+                shipping.pack(self.search, base / ARCHIVE)
         except BaseException:
             layout.remove()
             raise
@@ -100,15 +108,20 @@ class ContainerPlace:
         Raises:
             SandboxError: none could be made; what it says tells what to do.
         """
-        try:
-            spec = await trio.to_thread.run_sync(self.spec, job)
+        async with contextlib.AsyncExitStack() as remains:
+            remains.push_async_callback(_remove, layout)
+            spec = await trio.to_thread.run_sync(self.spec, job, layout.work_copy)
             archive = None
             if self.host is None:
                 archive = await trio.Path(str(layout.host_folder), ARCHIVE).read_bytes()
             container = await self.pool.take(spec)
+            # Its programs may be at work in the folders of the layout until it has ended.
+            remains.pop_all()
+            container.remains = layout.remove
             box = ContainerBox(container, self.temporary / "sockets")
+            box.layers = self._room(spec)
             try:
-                if layout.work_copy is not None:
+                if layout.work_copy is not None and self.host is None:
                     box.bring_back = partial(_bring_back, layout.work_copy.folder)
                 packed = self._cell(spec, session)
                 await box.begin(packed, archive, job.profile.network.listen)
@@ -116,13 +129,18 @@ class ContainerPlace:
             finally:
                 box.end()
                 self.pool.bury(container)
-        finally:
-            if layout.host_folder:
-                with trio.CancelScope(shield=True):
-                    await trio.to_thread.run_sync(layout.remove)
 
-    def spec(self, job: Job) -> ContainerSpec:
-        """The container that a job needs, with the project's files as they are now."""
+    def _room(self, spec: ContainerSpec) -> Mapping[str, Any]:
+        """What holds the writes to the project, in the words of a cell's supervisor."""
+        if self.host is None:
+            return {"room": "on a sized tmpfs"}
+        if spec.overlay:
+            unsized = "whose size is not enforced"
+            return {"copy_on_write": True, "room": "" if self.host.as_root else unsized}
+        return {}
+
+    def spec(self, job: Job, copy: WorkCopy | None = None) -> ContainerSpec:
+        """The container that a job needs, with the project's files as they are now, or a copy."""
         access = job.profile.project
         spec = ContainerSpec(
             image=self.image_of(job.language),
@@ -135,25 +153,32 @@ class ContainerPlace:
         )
         if self.host is None:
             return spec
+        if copy is not None:
+            shown = tuple(self._shown(job.profile, self.host))
+            return replace(spec, read_only=shown, writable=((str(copy.folder), str(self.project)),))
         hidden = guarded(self.search, job.profile.sockets)
         return self._mounted(spec, hidden, job.profile, self.host)
+
+    def _shown(self, profile: Profile, host: Host) -> Iterator[tuple[str, str]]:
+        """What is shown of this host besides the project."""
+        yield from ((host.source(path), path) for path in self.repository)
+        for path in profile.read:
+            source = os.path.realpath(os.path.expanduser(path))
+            target = f"{rootfs.HOME}/{path[2:]}" if path.startswith("~/") else path
+            if os.path.exists(source) and not self.search.denies(source):
+                yield host.source(source), target
+        yield from ((str(path), f"/etc/{path.name}") for path in host.accounts)
 
     def _mounted(
         self, spec: ContainerSpec, hidden: Guarded, profile: Profile, host: Host
     ) -> ContainerSpec:
         """The spec with the project and all else that is shown of this host."""
         project = str(self.project)
-        read_only = [(host.source(path), path) for path in self.repository]
-        for path in profile.read:
-            source = os.path.realpath(os.path.expanduser(path))
-            target = f"{rootfs.HOME}/{path[2:]}" if path.startswith("~/") else path
-            if os.path.exists(source) and not self.search.denies(source):
-                read_only.append((host.source(source), target))
+        read_only = list(self._shown(profile, host))
         covered = [f"{project}/{name}" for name in hidden.paths]
         read_only += [(host.empty_in_place_of(path), path) for path in covered]
         if profile.project is ProjectAccess.READ_ONLY:
             read_only.append((host.source(project), project))
-        read_only += [(str(path), f"/etc/{path.name}") for path in host.accounts]
         return replace(
             spec,
             read_only=tuple(read_only),
@@ -200,6 +225,11 @@ class ContainerPlace:
             }
         ).encode()
         return struct.pack("=Q", len(text)) + text + filter_program + notices
+
+
+async def _remove(layout: Layout) -> None:
+    with trio.CancelScope(shield=True):
+        await trio.to_thread.run_sync(layout.remove)
 
 
 async def _bring_back(copy: Path, archive: int, end: Exit) -> None:

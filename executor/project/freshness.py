@@ -62,7 +62,8 @@ def _folders_in(path: str) -> list[str]:
 
 def differs_only_by(before: Record, after: Record, changed: Iterable[Change]) -> bool:
     """Whether between two records of a project nothing changed but what a commit did."""
-    if before.hidden != after.hidden:
+    changed = tuple(changed)
+    if before.hidden != after.hidden or not all(_is_as_committed(each, after) for each in changed):
         return False
     own: set[str] = set()
     moved: set[str] = set()  # what lies in a renamed folder is not told apart
@@ -74,3 +75,11 @@ def differs_only_by(before: Record, after: Record, changed: Iterable[Change]) ->
     different = {path for path, state in after.states.items() if before.states.get(path) != state}
     different |= before.states.keys() - after.states.keys()
     return all(is_below(path, moved) for path in different - own)
+
+
+def _is_as_committed(change: Change, after: Record) -> bool:
+    """Whether a file that was written is still as it was: the host may have been at it already."""
+    if change.kind != "file" or change.change not in ("created", "modified"):
+        return True
+    state = after.states.get(change.path)
+    return state is not None and (state.size, state.mtime_ns) == (change.size, change.mtime_ns)

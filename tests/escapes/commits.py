@@ -17,7 +17,7 @@ from executor.model import MIB
 from executor.project.names import NAMES
 from executor.project.store import Store
 from tests.escapes.arena import Arena
-from tests.escapes.attack import Attack, NotApplicable, Stopped, python, shell
+from tests.escapes.attack import Attack, Stopped, python, shell
 from tests.escapes.server import CHECKOUT, server_program
 from tests.processes import DEADLINE_S
 
@@ -288,13 +288,6 @@ async def _staged_changes_are_applied_with_care(arena: Arena) -> None:
         assert not (arena.project / "out").is_symlink()
 
 
-SESSIONS_COMMIT = "sessions of build need tier A, and say so"
-
-
-def _without_views(arena: Arena) -> bool:
-    return arena.tier != "A"
-
-
 ATTACKS = (
     Attack("X54", "write on after the run was ended: by exit, signal, limits, by being cancelled",
            Stopped("nothing is committed before the last process is dead; nothing of a cancelled run"),
@@ -307,10 +300,8 @@ ATTACKS = (
            scenario=_staged_changes_are_applied_with_care),
     Attack("X63", "write between the calls of a session: threads, mapped and open files, processes",
            Stopped("all of a session stands still while its call is committed, and until the next"),
-           scenario=_nothing_is_written_between_calls,
-           b=NotApplicable(SESSIONS_COMMIT, _without_views), c=NotApplicable(SESSIONS_COMMIT, _without_views)),
+           scenario=_nothing_is_written_between_calls),
     Attack("X64", "overwrite what the host changed meanwhile by the next call of a session",
            Stopped("a conflict is told; the view is renewed to what the host has"),
-           scenario=_a_conflict_stays_one,
-           b=NotApplicable(SESSIONS_COMMIT, _without_views), c=NotApplicable(SESSIONS_COMMIT, _without_views)),
+           scenario=_a_conflict_stays_one),
 )  # fmt: skip

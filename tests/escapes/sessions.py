@@ -12,7 +12,7 @@ import trio
 
 from executor import Request, Result
 from tests.escapes.arena import INTERPRETER, Arena, gone
-from tests.escapes.attack import PYTHON, Attack, Control, Stopped, python
+from tests.escapes.attack import PYTHON, Attack, Control, Program, Stopped, python
 from tests.escapes.inherited import NO_FILTER
 from tests.escapes.server import CHECKOUT, server_program
 from tests.processes import alive
@@ -69,8 +69,18 @@ print(sum({since!r} < moment < {until!r} for moment in times), len(times) > 0)
 
 
 async def _nothing_wakes_between_calls(arena: Arena) -> None:
+    for profile in ("analyze", "build"):  # whose boxes differ where no overlay can be renewed
+        await _nothing_wakes(arena, profile)
+    for _ in range(CONTROLS):  # a timer is lost if its signal is pending when SIGSTOP comes
+        if await trio.to_thread.run_sync(_goes_on_after_signals, arena):
+            return
+    raise AssertionError("the control was stopped, too")
+
+
+async def _nothing_wakes(arena: Arena, profile: str) -> None:
     async def call(code: str) -> Result:
-        completed = await arena.executor.run(Request("python", code, session="attack"))
+        request = Request("python", code, session=profile, profile=profile)
+        completed = await arena.executor.run(request)
         assert completed.result.ok, completed.result
         return completed.result
 
@@ -82,10 +92,6 @@ async def _nothing_wakes_between_calls(arena: Arena) -> None:
         result = await call(COUNT.format(since=since, until=until))
         assert result.stdout.text == "0 True\n", result.stdout.text
         assert result.session == "continued"
-    for _ in range(CONTROLS):  # a timer is lost if its signal is pending when SIGSTOP comes
-        if await trio.to_thread.run_sync(_goes_on_after_signals, arena):
-            return
-    raise AssertionError("the control was stopped, too")
 
 
 def _goes_on_after_signals(arena: Arena) -> bool:
@@ -145,6 +151,60 @@ async def _a_killed_server_leaves_no_session(arena: Arena) -> None:
     assert await gone(f"sleep\0{mark}\0")
 
 
+# What a renewal of the view meets: links out in the place of folders, what is no file, what is
+# closed, too deep to name, or has a forged time. What lies in `.vscode` is never committed.
+IN_THE_WAY = python("""
+import shutil
+shutil.rmtree("sub"); os.symlink("@home@", "sub")
+os.unlink("file"); os.symlink("@home@/secret", "file")
+os.unlink("pipe"); os.mkfifo("pipe")
+before = os.stat("forged")
+open("forged", "w").write("of the run")
+os.utime("forged", ns=(before.st_atime_ns, before.st_mtime_ns))
+os.makedirs(".vscode/closed/in"); open(".vscode/closed/in/f", "w").close()
+os.chmod(".vscode/closed", 0)
+top = os.open(".", os.O_RDONLY)
+os.chdir(".vscode")
+for number in range(300):
+    os.mkdir("n" * 20)
+    os.chdir("n" * 20)
+os.fchdir(top)
+""")
+PRESENT = {"file": "of the host", "forged": "of the host", "pipe": "of the host", "sub/f": "new"}
+
+
+async def _a_renewal_leads_nowhere(arena: Arena) -> None:
+    """The host goes on with its files while the session has put other things in their places."""
+    project, home = arena.project, arena.home
+    (project / "sub").mkdir()
+    for name in PRESENT:
+        (project / name).write_text("as it was..")
+
+    async def call(program: Program) -> Result:
+        request = Request("python", arena.text(program), profile="build", session="attack")
+        result = (await arena.executor.run(request)).result
+        assert result.ok, f"{result.message} {result.stderr.text}"
+        return result
+
+    (home / "f").write_text("of the home")
+    listing, secret = sorted(os.listdir(home)), (home / "secret").read_text()
+    await call(python("pass"))
+    await call(IN_THE_WAY)
+    for name, text in PRESENT.items():
+        (project / name).write_text(text)
+    seen = await call(python(f"for name in {sorted(PRESENT)}: print(name, open(name).read())"))
+    for name, text in PRESENT.items():
+        assert f"{name} {text}\n" in seen.stdout.text, seen.stdout.text
+        assert (project / name).read_text() == text
+    assert not (project / ".vscode").exists()
+    assert (sorted(os.listdir(home)), (home / "secret").read_text()) == (listing, secret)
+    assert (home / "f").read_text() == "of the home"
+    # The control: whoever writes by such a path gets there.
+    (project / "way").symlink_to(home)
+    (project / "way" / "f").write_text("written")
+    assert (home / "f").read_text() == "written"
+
+
 LEASE = python("""
 import fcntl
 path = os.environ["TMPDIR"] + "/leased"
@@ -184,5 +244,15 @@ ATTACKS = (
             by_c="process 1 ends with its stream, and all with it",
         ),
         scenario=_a_killed_server_leaves_no_session,
+    ),
+    Attack(
+        "X70",
+        "have the renewal of a session's view write or delete elsewhere, or keep what was refused",
+        Stopped(
+            "a new overlay on the project as it is",
+            by_b="what is not the project's is taken out of the copy before anything is copied",
+            by_c="what is not the project's is taken out of the copy before anything is copied",
+        ),
+        scenario=_a_renewal_leads_nowhere,
     ),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from executor import (
     Status,
     open_executor,
 )
+from tests.executor.host_changes import HOST_CHANGES, see_what_the_host_changes
 from tests.processes import DEADLINE_S, descriptors, unique_s, until_alive
 
 Call = Callable[..., Awaitable[Result]]
@@ -182,120 +182,13 @@ async def test_analyze_keeps_what_it_writes_within_the_session(call, project: Pa
     assert list(project.iterdir()) == []
 
 
-HOST_CHANGES = {
-    "edited in place": ("old", lambda path: path.write_text("new\n")),
-    "replaced by renaming": ("old", lambda path: replace_file(path, "new\n")),
-    "born after a failed look": (None, lambda path: path.write_text("new\n")),
-    "removed": ("old", lambda path: path.unlink()),
-    "replaced by a folder's renaming": ("old", lambda path: replace_folder(path, "new\n")),
-}
-
-
-def replace_file(path: Path, text: str) -> None:
-    (path.parent / "beside").write_text(text)
-    (path.parent / "beside").rename(path)
-
-
-def replace_folder(path: Path, text: str) -> None:
-    folder = path.parent
-    folder.rename(folder.with_name("earlier"))
-    folder.mkdir()
-    path.write_text(text)
-
-
 @pytest.mark.tier_a
-@pytest.mark.parametrize("profile", ["analyze", "build"])
 @pytest.mark.parametrize("language", ["shell", "python"])
 @pytest.mark.parametrize("change", HOST_CHANGES)
-async def test_a_session_sees_what_the_host_changed_between_calls(
-    change, language, profile, call, project: Path
+async def test_analyze_sees_what_the_host_changed_between_calls(
+    change, language, call, project: Path
 ):
-    before, act = HOST_CHANGES[change]
-    path = project / "sub" / "file"
-    path.parent.mkdir()
-    (project / "other").touch()
-    if before:
-        path.write_text(f"{before}\n")
-    look, enter = "cat file 2>/dev/null || echo absent", "cd sub"
-    if language == "python":
-        look = (
-            "import os\nprint(open('file').read().strip() if os.path.exists('file') else 'absent')"
-        )
-        enter = "import os; os.chdir('sub')"
-    seen = await call(language, f"{enter}\n{look}", profile=profile)
-    assert seen.stdout.text == f"{before or 'absent'}\n"
-    act(path)
-    seen = await call(language, look, profile=profile)  # it is in that folder still
-    assert seen.stdout.text == ("absent\n" if change == "removed" else "new\n"), seen.stderr.text
-
-
-@pytest.mark.tier_a
-async def test_build_commits_and_lists_each_calls_own_changes(call, project: Path):
-    result = await call("shell", "echo a > a.txt", profile="build")
-    assert [change.path for change in result.changed_files] == ["a.txt"]
-    assert (project / "a.txt").read_text() == "a\n"
-    (project / "of_the_host.txt").write_text("")
-    result = await call("python", "open('b.txt', 'w').close()", profile="build")
-    assert [change.path for change in result.changed_files] == ["b.txt"]
-    assert (project / "b.txt").exists()
-
-
-@pytest.mark.tier_a
-async def test_what_a_file_left_open_gets_in_a_later_call_is_committed_then(call, project: Path):
-    await call("python", "log = open('log', 'w', buffering=1); log.write('1\\n')", profile="build")
-    assert (project / "log").read_text() == "1\n"
-    await call("python", "log.write('2\\n')", profile="build")
-    assert (project / "log").read_text() == "1\n2\n"
-
-
-@pytest.mark.tier_a
-async def test_what_is_not_committed_is_gone_in_the_next_call(call, project: Path):
-    plant = "mkdir .vscode && echo x > .vscode/tasks.json; echo y > fine"
-    result = await call("shell", plant, profile="build")
-    assert {left.kind for left in result.not_committed} == {"never"}
-    assert os.listdir(project) == ["fine"]
-    result = await call("shell", "ls -A", profile="build")
-    assert result.stdout.text == "fine\n"
-
-
-@pytest.mark.tier_a
-async def test_what_a_call_leaves_running_changes_nothing_between_calls(call, project: Path):
-    await call("shell", "(sleep 0.2; echo x > late; sleep 9) & echo started", profile="build")
-    await trio.sleep(0.5)
-    assert os.listdir(project) == []
-    await call("shell", "until test -e late; do sleep 0.05; done", profile="build")
-    assert os.listdir(project) == ["late"]
-
-
-@pytest.mark.tier_a
-async def test_a_conflict_of_one_call_is_not_overwritten_by_the_next(call, project: Path):
-    shared = project / "shared"
-    shared.write_text("old\n")
-    await call("shell", ":", profile="build")
-    program = "echo mine > shared; touch ready; sleep 1"
-
-    async with trio.open_nursery() as nursery:
-        done = []
-
-        async def build() -> None:
-            done.append(await call("shell", program, profile="build"))
-
-        nursery.start_soon(build)
-        await trio.sleep(0.4)
-        shared.write_text("of the host\n")
-    assert done[0].conflicts == ("shared",)
-    result = await call("shell", "cat shared", profile="build")
-    assert result.stdout.text == "of the host\n"
-    assert shared.read_text() == "of the host\n"
-
-
-@pytest.mark.tier_a
-async def test_secrets_that_the_host_makes_between_calls_are_hidden(call, project: Path):
-    await call("shell", ":", profile="build")
-    (project / ".env").write_text("KEY=canary-7141\n")
-    result = await call("shell", "cat .env; echo x > .env; mv .env other; true", profile="build")
-    assert "canary" not in result.stdout.text
-    assert (project / ".env").read_text() == "KEY=canary-7141\n"
+    await see_what_the_host_changes(change, language, call, project)
 
 
 async def test_secrets_of_the_project_are_hidden_also_when_they_are_replaced(call, project: Path):
@@ -520,13 +413,8 @@ async def test_a_session_is_one_box_and_refuses_to_be_another(call):
 
 async def test_a_session_keeps_its_profile(call):
     await call("shell", "x=1")
-    if (await call("shell", ":", session="other", profile="build")).isolation.tier == "A":
-        with pytest.raises(RequestError, match="profile"):
-            await call("shell", ":", profile="build")
-    else:  # where no view of the project can be renewed
-        result = await call("shell", ":", profile="build")
-        assert result.status is Status.SANDBOX_UNAVAILABLE
-        assert "a session with profile build needs tier A" in result.message
+    with pytest.raises(RequestError, match="profile"):
+        await call("shell", ":", profile="build")
     assert (await call("shell", "echo $x")).stdout.text == "1\n"
 
 

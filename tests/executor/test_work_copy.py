@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -107,6 +109,99 @@ def test_a_large_project_is_refused(project: Path, tmp_path: Path, monkeypatch):
         (project / str(number)).touch()
     with pytest.raises(RequestError, match="too large to be copied"):
         copy(project, tmp_path / "copy")
+
+
+@dataclass
+class Both:
+    """A project and a copy of it that a program has worked in."""
+
+    project: Path
+    copy: work_copy.WorkCopy
+
+    def renew(self) -> None:
+        record = take(self.project, guarded(ProjectSearch(self.project)).paths)
+        self.copy = self.copy.renewed(record)
+
+    def agree(self) -> None:
+        self.copy = self.copy.agreed(take(self.project, ()))
+
+    @property
+    def differences(self) -> list[str]:
+        changes = self.copy.changes()
+        os.close(changes.contents)
+        return [change.path for change in changes.changes]
+
+
+@pytest.fixture
+def both(project: Path, tmp_path: Path) -> Both:
+    (project / "sub" / "deep").mkdir(parents=True)
+    for name in ("a", "b", "sub/c", "sub/deep/d"):
+        (project / name).write_text(f"{name}\n")
+    (project / "link").symlink_to("a")
+    return Both(project, copy(project, tmp_path / "copy"))
+
+
+def files(top: Path) -> dict[str, object]:
+    """Every entry with its mode, and a file's text and time."""
+    found: dict[str, object] = {}
+    for path in top.rglob("*"):
+        info = path.lstat()
+        kind = (path.read_text(), info.st_mtime_ns) if path.is_file() else ()
+        found[str(path.relative_to(top))] = (info.st_mode, kind)
+    return found
+
+
+HOSTS = {
+    "nothing": lambda top: None,
+    "edits in place": lambda top: (top / "sub" / "c").write_text("new\n"),
+    "replaces": lambda top: (top / "a").write_text("new\n") and (top / "a").replace(top / "b"),
+    "deletes": lambda top: (top / "sub" / "deep" / "d").unlink(),
+    "makes": lambda top: (top / "sub" / "e").write_text("new\n"),
+    "makes a secret": lambda top: (top / ".env").write_text("KEY=x\n"),
+    "puts a folder in a file's place": lambda top: (top / "a").unlink() or (top / "a").mkdir(),
+    "changes a mode": lambda top: (top / "sub").chmod(0o700),
+}
+PROGRAMS = {
+    "nothing": lambda top: None,
+    "writes": lambda top: (top / "sub" / "c").write_text("mine"),
+    "deletes a folder": lambda top: shutil.rmtree(top / "sub"),
+    "makes": lambda top: (top / "sub" / "deep" / "made").write_text("mine"),
+    "links a folder": lambda top: shutil.rmtree(top / "sub") or (top / "sub").symlink_to("/"),
+    "puts a folder in a file's place": lambda top: (top / "b").unlink() or (top / "b").mkdir(),
+    "makes a FIFO": lambda top: (top / "a").unlink() or os.mkfifo(top / "a"),
+    "locks": lambda top: (top / "sub" / "deep").chmod(0) or top.chmod(0),
+    "touches": lambda top: os.utime(top / "sub" / "c"),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_renewed_copy_is_the_project_as_it_is_by_now(host: str, program: str, both: Both):
+    PROGRAMS[program](both.copy.folder)
+    HOSTS[host](both.project)
+    both.renew()
+    expected = files(both.project)
+    expected.pop(".env", None)
+    assert files(both.copy.folder) == expected
+    assert both.differences == []
+    (both.copy.folder / "later").touch()
+    assert both.differences == ["later"]
+
+
+def test_a_renewal_keeps_the_files_that_neither_side_has_changed(both: Both):
+    inode = (both.copy.folder / "b").stat().st_ino
+    (both.project / "a").write_text("new\n")
+    both.renew()
+    assert (both.copy.folder / "b").stat().st_ino == inode
+
+
+def test_what_was_committed_is_a_change_no_more(both: Both):
+    for top in (both.project, both.copy.folder):
+        (top / "a").write_text("committed\n")
+    both.agree()
+    assert both.differences == []
+    (both.copy.folder / "a").write_text("and more\n")
+    assert both.differences == ["a"]
 
 
 async def test_build_writes_to_the_project_in_every_tier(run, project: Path):

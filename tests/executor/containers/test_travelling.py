@@ -80,4 +80,4 @@ async def test_what_rules_deny_to_read_does_not_travel(
 async def test_a_session_that_would_write_to_the_project_is_refused(executor: Executor):
     result = await outcome(executor, "echo x", profile="build", session="s")
     assert result.status is Status.SANDBOX_UNAVAILABLE
-    assert "needs tier A" in result.message
+    assert "projects travel to the one in use" in result.message
