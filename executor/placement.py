@@ -175,7 +175,9 @@ class Placement:
             job=layout.job,
             scratch=layout.scratch,
             home=layout.home,
-            guarded=project_files.guarded(self.search, profile.sockets),
+            guarded=project_files.guarded(
+                self.search, profile.sockets, everywhere=access is ProjectAccess.LIVE
+            ),
             room=self._source(layout.room),
             readable=self._readable(layout),
             listen=profile.network.listen,

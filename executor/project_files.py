@@ -27,11 +27,17 @@ class Guarded:
         return (*self.secrets, *self.special)
 
 
-def guarded(search: ProjectSearch, sockets: Collection[str] = ()) -> Guarded:
-    """What to hide of this project; `sockets` are shown all the same."""
+def guarded(
+    search: ProjectSearch, sockets: Collection[str] = (), *, everywhere: bool = False
+) -> Guarded:
+    """What to hide of this project; `sockets` are shown all the same.
+
+    Special files among installed packages no view shows; with `everywhere` they are found, too.
+    """
     project = search.project
     secret, special = (
-        tuple(os.path.relpath(path, project) for path in paths) for paths in search.hidden()
+        tuple(os.path.relpath(path, project) for path in paths)
+        for paths in search.hidden(everywhere=everywhere)
     )
     return Guarded(secret, tuple(path for path in special if path not in {*sockets, *secret}))
 

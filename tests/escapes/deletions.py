@@ -17,7 +17,7 @@ from tests.escapes.arena import Arena
 from tests.escapes.attack import Attack, Control, Stopped, Words, python
 from tests.escapes.harms import Harm, scenario
 
-FILES = 20_000
+FILES = 100_000
 PROJECT = """
 for f in a b c/d; do mkdir -p $f/in; echo @canary@ > $f/in/.env; echo host > $f/.envrc; echo x > $f/plain; done
 mkdir -p n/.vscode; echo host > n/.vscode/tasks.json; mkdir k; echo @canary@ > k/id_rsa; echo @canary@ > .env
@@ -126,7 +126,7 @@ print("made", flush=True)
 
 async def _many_files_come_whole(arena: Arena) -> None:
     """All of what is within bounds is committed; of more nothing is, and that is told."""
-    result = await arena.run(MANY, profile="build", limits=Limits(wall_s=60))
+    result = await arena.run(MANY, profile="build", limits=Limits(wall_s=120))
     if result.status is Status.OK:
         assert len(list((arena.project / "many").rglob("*"))) == FILES + FILES // 1000
     else:  # a limit on the copy, or on the memory that holds it
@@ -190,7 +190,7 @@ ATTACKS = (
     ),
     Attack(
         "X53",
-        "20,000 files at once, and sparse files that claim a tebibyte",
+        "100,000 files at once, and sparse files that claim a tebibyte",
         Stopped("limits on files' sizes; a commit's bounds, for which nothing of it is applied"),
         scenario=_many_files_come_whole,
     ),

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterator
 
 from executor import Request, Result
+from tests.escapes import layers_off as off
 from tests.escapes.arena import Arena
 from tests.escapes.attack import PYTHON, Attack, Control, Stopped, Words, python
 
@@ -174,6 +175,22 @@ async def _sessions_reach_none_that_comes_later(arena: Arena) -> None:
         subprocess.run(["find", str(arena.project), "-mindepth", "1", "-delete"], check=True)
 
 
+REACHED = (
+    *(f"^connect {path!r} done".replace("\\n", r"\\n") for path in SOCKETS),
+    *(f"^{act} {path} done$" for path in FIFOS for act in ("read", "write")),
+)
+# The same probe in the very cell, with the project as it is: no view, and nothing covered.
+UNCOVERED = (
+    Control(REACHED, off=(off.protection, off.landlock), where=lambda arena: arena.tier != "B"),
+    # There the filter keeps sockets away, too.
+    Control(
+        REACHED,
+        off=(off.protection, off.landlock, off.seccomp),
+        where=lambda arena: arena.tier == "B",
+    ),
+)
+
+
 def _row(number: str, profile: str) -> Attack:
     return Attack(
         number,
@@ -195,6 +212,7 @@ def _row(number: str, profile: str) -> Attack:
                     ),
                     outside="server",
                 ),
+                *UNCOVERED,
             ),
             by_b="not granted, or not in the copy",
         ),

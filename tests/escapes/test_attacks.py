@@ -13,7 +13,7 @@ from tests.escapes.arena import BENIGN, Arena
 from tests.escapes.attack import STARTED, Attack, Control, NotApplicable, NotStopped, Stopped
 from tests.escapes.table import ATTACKS
 
-ATTACK_S_MAX = 120
+ATTACK_S_MAX = 300
 # Where a scenario does the attacking, the program is another tier's; what is committed has a cell
 # of its own.
 WARM = [

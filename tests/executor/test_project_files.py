@@ -42,9 +42,10 @@ def test_a_link_to_a_special_file_is_a_link(project: Path):
 
 
 def test_among_packages_special_files_are_found_where_nothing_else_keeps_them_away(project: Path):
-    lay_out(project, "node_modules/a/", "main.py")
+    lay_out(project, "node_modules/a/package.json", "main.py")
     make_special(project, "node_modules/a/pipe")
     search = ProjectSearch(project)
+    assert search.hidden()[1] == ()
     assert search.hidden(everywhere=True)[1] == (f"{project}/node_modules/a/pipe",)
     granted = dict(readable(search))
     assert granted[str(project)] == "list"
