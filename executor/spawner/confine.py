@@ -29,6 +29,7 @@ from .kernel import (
     close_from,
     libc,
     prctl,
+    reason,
     syscall,
 )
 from .process_calls import Judged
@@ -107,8 +108,8 @@ def enter_program(
     except OSError as error:
         named = error.filename or argv[0]
         os.write(end, f"{named}: {error.strerror}".encode(errors="replace"))
-    except StepError as error:
-        os.write(end, str(error).encode(errors="replace"))
+    except BaseException as error:  # without a word it would count as started
+        os.write(end, reason(error).encode(errors="replace"))
     finally:
         os._exit(126)
 

@@ -48,6 +48,17 @@ class StepError(Exception):
     """One step of making a cell failed: which, and the kernel's reason."""
 
 
+def reason(error: BaseException) -> str:
+    """What went wrong, in words; of what nobody foresaw also its kind and where it was."""
+    if isinstance(error, (StepError, OSError)):
+        return str(error) or type(error).__name__
+    place, at = "", error.__traceback__
+    while at is not None:
+        place = f" ({os.path.basename(at.tb_frame.f_code.co_filename)}, line {at.tb_lineno})"
+        at = at.tb_next
+    return f"{type(error).__name__}: {error}{place}"
+
+
 def checked(result: int, step: str) -> int:
     """The result of a call to libc.
 

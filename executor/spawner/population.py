@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from . import proc
 from .kernel import StepError
-from .process_calls import Judge
+from .process_calls import Judge, is_own
 from .standstill import End, Standstill
 
 TICK_S = 0.1
@@ -103,9 +103,13 @@ class Population:
 
     def signal_all(self, number: int) -> None:
         """As pid 1, -1 is all of the namespace in one step that no fork can outrun."""
-        for pid in (-1,) if os.getpid() == 1 else self._members():
+        if os.getpid() == 1:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, number)
+                os.kill(-1, number)
+            return
+        for pid in self._members():
+            with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+                _signal(pid, number)
 
     def be_still(self) -> None:
         """Kill every process; nothing of them runs when this returns, but they may be there yet.
@@ -186,11 +190,31 @@ def _next_end() -> End | None:
     return end if end[0] else None
 
 
+def _signal(pid: int, number: int) -> None:
+    """Signal a process below this one, never another that has got its number meanwhile.
+
+    Raises:
+        ProcessLookupError, FileNotFoundError: it has ended.
+    """
+    try:
+        pidfd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        raise
+    except OSError:  # no descriptor left: better so than not at all
+        os.kill(pid, number)
+        return
+    try:
+        if is_own(pid):
+            signal.pidfd_send_signal(pidfd, number)
+    finally:
+        os.close(pidfd)
+
+
 def _in_use_bytes() -> int:
     """What a container's own kernel counts as programs' memory, files in memory included."""
-    with open("/proc/meminfo", encoding="ascii") as file:
-        fields = dict(line.split(":") for line in file)
-    return sum(int(fields[name].split()[0]) * 1024 for name in ("AnonPages", "Shmem"))
+    with open("/proc/meminfo", "rb") as file:
+        fields = dict(line.split(b":") for line in file)
+    return sum(int(fields[name].split()[0]) * 1024 for name in (b"AnonPages", b"Shmem"))
 
 
 def _is_past_running(pid: int) -> bool:

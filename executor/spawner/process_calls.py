@@ -85,7 +85,7 @@ class Judge:
             return errno.ESRCH
 
 
-def _is_own(pid: int) -> bool:
+def is_own(pid: int) -> bool:
     """Whether a process or thread is the run's: this process is above it.
 
     Raises:
@@ -113,7 +113,7 @@ def _is_own_group(group: int) -> bool:
         if name.isdigit():
             try:
                 if int(_fields(int(name))[2]) == group:
-                    return _is_own(int(name))
+                    return is_own(int(name))
             except FileNotFoundError:
                 continue
     raise FileNotFoundError
@@ -129,7 +129,7 @@ def _fields(pid: int) -> list[bytes]:
 
 
 def _names_process(pid: int, _: int) -> bool:
-    return pid == 0 or (pid > 0 and _is_own(pid))
+    return pid == 0 or (pid > 0 and is_own(pid))
 
 
 def _names_priority(which: int, who: int) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
 import signal
 import socket
+import sys
 from typing import Any, NoReturn
 
 from .cell import supervise
@@ -17,12 +19,13 @@ from .kernel import (
     StepError,
     clone,
     prctl,
+    reason,
 )
+from .population import Population
 from .staging import leave_root, stage
 from .wire import MESSAGE_BYTES_MAX, send
 
 TIERS = {b"cell A": "A", b"cell B": "B"}
-FAULTS = (StepError, OSError, ValueError, KeyError, MemoryError)
 
 
 def serve(fd: int) -> None:
@@ -30,11 +33,12 @@ def serve(fd: int) -> None:
     requests = socket.socket(fileno=fd)
     try:
         answer = _set_up(json.loads(requests.recv(MESSAGE_BYTES_MAX)))
-    except FAULTS as error:
-        send(requests, {"error": str(error)})
+    except Exception as error:  # whatever it is, the server waits for an answer
+        send(requests, {"error": reason(error)})
         return
     send(requests, answer)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps cells
+    sys.meta_path.clear()  # a cell's files are its programs': nothing of them becomes our code
     gc.collect()
     gc.freeze()  # a child should not copy pages only to look for garbage in them
     while True:
@@ -61,13 +65,18 @@ def _start_cell(requests: socket.socket, tier: str, control_fd: int) -> None:
     with socket.socket(fileno=control_fd) as control:
         try:
             pid, pidfd = clone(CLONE_ALL_NEW if tier == "A" else 0)
-        except FAULTS as error:
-            send(control, {"unmade": str(error)})
+        except (StepError, MemoryError) as error:
+            send(control, {"unmade": reason(error)})
             return
         if pid == 0:
             _be_cell(requests, control, tier)
-        send(control, {"pid": pid}, [pidfd])
-        os.close(pidfd)
+        try:
+            send(control, {"pid": pid}, [pidfd])
+        except OSError as error:  # more descriptors are on their way than this user may have
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            send(control, {"unmade": reason(error)})
+        finally:
+            os.close(pidfd)
 
 
 def _be_cell(requests: socket.socket, control: socket.socket, tier: str) -> NoReturn:
@@ -76,7 +85,10 @@ def _be_cell(requests: socket.socket, control: socket.socket, tier: str) -> NoRe
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         requests.close()
         supervise(control, tier)
-    except FAULTS as error:
-        send(control, {"error": str(error) or type(error).__name__})
+    except BaseException as error:  # an end without a reason would look like a kill
+        if tier == "B":  # no namespace ends with this process
+            with contextlib.suppress(StepError):
+                Population().end_all()
+        send(control, {"error": reason(error)})
     finally:
         os._exit(0)

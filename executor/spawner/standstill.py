@@ -25,7 +25,7 @@ REAP_S = 0.02
 ENDS = (os.CLD_EXITED, os.CLD_KILLED, os.CLD_DUMPED)
 # Calls in which a thread can't be interrupted until its child has become a program. Of the last,
 # clone3, the flags lie behind a pointer; to programs the filter refuses it.
-CLONE, VFORK = ("220", ("435",)) if ARM else ("56", ("58", "435"))
+CLONE, VFORK = (b"220", (b"435",)) if ARM else (b"56", (b"58", b"435"))
 CLONE_VFORK = 0x4000
 
 End = tuple[int, int, struct_rusage]
@@ -194,7 +194,7 @@ def _is_child(pid: int) -> bool:
 def _waits_for_child(folder: str) -> bool:
     """Whether a traced thread waits in the kernel for its child of a vfork, which is stopped."""
     try:
-        with open(f"{folder}/syscall", encoding="ascii") as file:
+        with open(f"{folder}/syscall", "rb") as file:
             number, *arguments = file.read().split()
     except OSError:  # it has ended, or this kernel does not tell
         return False

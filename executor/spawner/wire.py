@@ -60,6 +60,10 @@ class Description:
 
 
 def send(control: socket.socket, message: dict[str, Any], fds: Sequence[int] = ()) -> None:
-    """Tell the server; if it is gone there is nobody to tell, and the caller ends as well."""
-    with contextlib.suppress(OSError):
+    """Tell the server; if it is gone there is nobody to tell, and the caller ends as well.
+
+    Raises:
+        OSError: the kernel does not pass it on.
+    """
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         socket.send_fds(control, [json.dumps(message).encode()], fds)

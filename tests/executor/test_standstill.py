@@ -25,6 +25,7 @@ from executor.spawner.population import Population
 from executor.spawner.proc import stat, threads
 
 path = sys.argv[1]
+sys.meta_path.clear()  # as in a cell
 prctl("subreaper", PR_SET_CHILD_SUBREAPER, 1)
 population = Population()
 

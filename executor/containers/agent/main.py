@@ -14,7 +14,7 @@ import sys
 import threading
 
 from executor.spawner.confine import landlock_abi
-from executor.spawner.kernel import PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, StepError, prctl
+from executor.spawner.kernel import PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, prctl, reason
 from executor.spawner.victims import score
 from executor.spawner.wire import Description, send
 
@@ -25,7 +25,6 @@ from .multiplexer import SERVER_OUT, Multiplexer
 from .supervision import supervise
 
 FAREWELL_S_MAX = 10.0
-FAULTS = (StepError, OSError, ValueError, KeyError, MemoryError)
 
 
 def main() -> None:
@@ -48,8 +47,8 @@ def main() -> None:
     moving.start()
     try:
         _obey(theirs)
-    except FAULTS as error:
-        send(theirs, {"error": str(error) or type(error).__name__})
+    except Exception as error:  # an end without a reason would look like a kill
+        send(theirs, {"error": reason(error)})
     finally:
         theirs.close()
         moving.join(FAREWELL_S_MAX)
