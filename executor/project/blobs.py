@@ -52,7 +52,8 @@ class Blobs:
                 made = hashlib.sha1(b"blob %d\0" % len(target), usedforsecurity=False)
                 made.update(target)
                 return made.digest()
-            if change.kind == "file" and change.size <= FILE_BYTES_MAX:
+            # Nearly every repository has the empty content, which no path of it tells from another.
+            if change.kind == "file" and 0 < change.size <= FILE_BYTES_MAX:
                 preamble = b"blob %d\0" % change.size
                 return bytes.fromhex(digest(self.contents, change.path, "sha1", preamble))
         except OSError:

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from executor.project import replacing
 from executor.project.blobs import Blobs, Ours
 from executor.project.contents import digest, same_content
 from executor.project.judging import NameJudge, Row
@@ -340,6 +341,8 @@ class Planning:
         for path, left in self.left.items():
             if left is not None and left.kind == "conflict" and self.units.of(path) is unit:
                 return f"{path} was changed meanwhile; nothing of this repository is applied"
+        if found := replacing.find(unit.prefix, self.changes, self.project):
+            return f"{found}: new refs/replace show objects as other ones; nothing is applied"
         ongoing = "" if self.rules.consent else self.units.why_not_finished(unit)
         if not ongoing or not unit.existed:
             return ""
