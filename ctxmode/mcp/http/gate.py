@@ -72,6 +72,8 @@ class Gate:
     def _refusal(self, scope: Scope, headers: Headers) -> JSONResponse | None:
         if twice := next((name for name in SENT_ONCE if len(headers.getlist(name)) > 1), None):
             return _refused(400, f"the header {twice} stands there more than once: send one")
+        if "transfer-encoding" in headers and "content-length" in headers:
+            return _refused(400, "the request has two lengths: send a content-length or chunks")
         if not self._admission.admits_host(headers.get("host", "")):
             return _refused(421, "this Host is not served here; --allow-host NAME adds one")
         origin = headers.get("origin")
