@@ -37,6 +37,7 @@ def engine_settings(config: Config) -> tuple[Settings, tuple[str, ...]]:
         isolation=config.isolation or values["sandbox.isolation"],
         runtime=config.runtime or values["sandbox.runtime"],
         name_moves=moved.moves,
+        storage=config.data_dir,
     )
     if config.runtime and settings.isolation != "container":
         raise UsageError("--runtime is for containers", "Add --isolation container.")

@@ -52,6 +52,10 @@ def identities(search: ProjectSearch) -> tuple[tuple[str, int, int], ...]:
     return tuple(known)
 
 
+def _at_or_above(path: str) -> set[str]:
+    return {path, *map(str, Path(path).parents)}
+
+
 def readable(search: ProjectSearch) -> tuple[tuple[str, str], ...]:
     """Landlock grants that cover the project but for its secrets (tier B can cover nothing).
 
@@ -60,7 +64,9 @@ def readable(search: ProjectSearch) -> tuple[tuple[str, str], ...]:
     """
     project, hidden = search.project, search.hidden(everywhere=True)
     secrets = {path for paths in hidden for path in paths}
-    tainted = {str(parent) for path in secrets for parent in Path(path).parents}
+    above = {str(parent) for path in secrets for parent in Path(path).parents}
+    # A folder that is hidden as a whole is not listed, though there is a socket in it.
+    tainted = {path for path in above if secrets.isdisjoint(_at_or_above(path))}
     if str(project) not in tainted:
         return ((str(project), "r"),)
     grants: list[tuple[str, str]] = []

@@ -6,7 +6,7 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +43,7 @@ class ProjectSearch:
     def __init__(self, project: Path) -> None:
         self.project = project
         self._denied = HiddenPaths()
+        self._private: frozenset[str] = frozenset()
         self._known: dict[str, _Folder] = {}
         self._lock = threading.Lock()
         self._deadline = 0.0
@@ -53,6 +54,14 @@ class ProjectSearch:
             if denied != self._denied:
                 self._denied = denied
                 self._known = {}
+
+    def hide(self, folders: Iterable[Path]) -> None:
+        """From now on, these are secret as a whole where they lie in the project."""
+        below = f"{self.project}/"
+        found = (os.path.realpath(folder) for folder in folders)
+        with self._lock:
+            self._private |= {path for path in found if path.startswith(below)}
+            self._known = {}
 
     def denies(self, path: str) -> bool:
         """Whether a rule keeps this path, of the project or not, from being read."""
@@ -149,7 +158,7 @@ class ProjectSearch:
                 entries += 1
                 self._check_time()
                 is_folder = entry.is_dir(follow_symlinks=False)
-                if self._denied.covers(entry.path):
+                if entry.path in self._private or self._denied.covers(entry.path):
                     denied.append(entry.path)
                 elif not (is_folder or entry.is_symlink() or entry.is_file(follow_symlinks=False)):
                     special.append(entry.path)

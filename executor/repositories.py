@@ -15,32 +15,85 @@ ANYWHERE = Path("/")
 BARE_PARTS = frozenset({"objects", "commondir"})
 CONFIGURATIONS = ("config", "config.worktree")
 CONFIGURATION_BYTES_MAX = 1 << 20
-# git-config(1): core.hooksPath, include.path, includeIf.*.path; a program's `path` no less.
-_LEADS_ON = re.compile(
-    r"^[ \t]*(?:\[[^]\n]*\][ \t]*)?(hookspath|path)[ \t]*=[ \t]*(.*?)[ \t]*(?:[#;].*)?$",
+# git-config(1): what names a file or folder that git obeys. `path` is an include's, or a program's.
+_FILES = frozenset({"hookspath", "path", "attributesfile", "templatedir"})
+# What names a command that git starts without being told to: the files of ours in it are obeyed.
+_COMMANDS = re.compile(
+    "fsmonitor|sshcommand|askpass|pager|editor|gitproxy|external|command|textconv|clean|smudge"
+    "|process|driver|helper|program|defaultkeycommand|packobjectshook|alternaterefscommand"
+    "|receivepack|uploadpack"
+)
+WORDS_MAX = 64  # of a command; more of them are arguments
+_SETTING = re.compile(
+    r"^[ \t]*(?:\[[^]\n]*\][ \t]*)?([a-z][a-z0-9-]*)[ \t]*=[ \t]*(.*?)[ \t]*(?:[#;].*)?$",
     re.I | re.M,
 )
+_PAGER_SECTION = re.compile(r"^[ \t]*\[[ \t]*pager[ \t]*\]([^\[]*)", re.I | re.M)
 _WORKTREE = re.compile(r'^[ \t]*worktree[ \t]*=[ \t]*"?(.*?)"?[ \t]*$', re.I | re.M)
 
 
 def configured(project: Path, git: str) -> Iterator[str]:
     """Absolute paths in the project that a repository's configuration names, existing or not.
 
-    Folders of hooks, and more configuration. `git` is relative to the project.
+    Folders of hooks, more configuration, and files of the commands that git starts by itself.
+    `git` is the repository's own folder, relative to the project.
     """
     top = str(project)
-    pending = [os.path.join(top, git, name) for name in CONFIGURATIONS]
+    own = os.path.join(top, git)
+    yield from _named([os.path.join(own, name) for name in CONFIGURATIONS], top, own)
+
+
+def configured_outside(project: Path, home: Path) -> Iterator[str]:
+    """What `configured` gives, of configuration outside: the user's, a worktree's repository's."""
+    files = [f"{home}/.gitconfig", f"{home}/.config/git/config", "/etc/gitconfig"]
+    files += [f"{folder}/{name}" for folder in linked(project) for name in CONFIGURATIONS]
+    yield from _named(files, str(project), f"{project}/.git")
+
+
+def _named(files: list[str], top: str, own: str) -> Iterator[str]:
+    pending = [*files]
     met = set(pending)
     while pending:
         file = pending.pop()
-        for key, value in _LEADS_ON.findall(_text(file)):
-            # Hooks start in the working tree's top folder.
-            base = os.path.dirname(os.path.join(top, git) if key.lower() != "path" else file)
-            path = os.path.normpath(os.path.join(base, os.path.expanduser(value.strip('"'))))
-            if path not in met and path.startswith(f"{top}/"):
-                met.add(path)
+        for path, is_more in _obeyed(_text(file), os.path.dirname(own), os.path.dirname(file)):
+            if path in met:
+                continue
+            met.add(path)
+            is_inside = path.startswith(f"{top}/")
+            if is_more and (is_inside or not file.startswith(f"{top}/")):
                 pending.append(path)
+            if is_inside:
                 yield path
+
+
+def _obeyed(text: str, tree: str, beside: str) -> Iterator[tuple[str, bool]]:
+    """Paths that a configuration names, and whether each may be more of it.
+
+    Hooks and commands start in `tree`, the working tree's top folder; an include is sought beside.
+    """
+    for key, value in _SETTING.findall(text):
+        name = key.lower()
+        if name in _FILES:
+            base = beside if name == "path" else tree
+            yield _path(base, value.strip('"')), name == "path"
+        elif _COMMANDS.fullmatch(name):
+            yield from ((path, False) for path in _files_of(value, tree))
+    for section in _PAGER_SECTION.findall(text):
+        for _, value in _SETTING.findall(section):
+            yield from ((path, False) for path in _files_of(value, tree))
+
+
+def _files_of(command: str, tree: str) -> Iterator[str]:
+    """The files that a command's words may name; a word without a slash only if it is one."""
+    plain = command.replace("\\", "").replace('"', " ").replace("'", " ")
+    for at, word in enumerate(plain.lstrip("! ").split()[:WORDS_MAX]):
+        path = _path(tree, word.rpartition("=")[2])
+        if ("/" in word or (at and os.path.lexists(path))) and not os.path.isdir(path):
+            yield path
+
+
+def _path(base: str, value: str) -> str:
+    return os.path.normpath(os.path.join(base, os.path.expanduser(value)))
 
 
 def _text(path: str) -> str:

@@ -337,6 +337,7 @@ async def open_executor(
         filled.mkdir(mode=0o700, exist_ok=True)
         concurrency = settings.concurrency or 2 * (os.cpu_count() or 1)
         async with open_back_end(project, home, settings, ground) as made:
+            made.place.search.hide([state_dir, settings.storage or state_dir])
             await trio.to_thread.run_sync(set_in_order, state_dir / "changes", project)
             door = Door(
                 made.place.search,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor.model import MIB, Limits
@@ -24,7 +25,8 @@ class Settings:
     runs, which may take `warm_bytes` of memory in all servers of the user together. `limits` are
     those of a request that gives none. `isolation` is
     "auto", for cells and only where none works containers, or "container"; their `runtime` is the
-    engine's own unless it is named. `name_moves` moves rows of the table of names.
+    engine's own unless it is named. `name_moves` moves rows of the table of names. `storage` is a
+    folder of the server's own, which no program sees though it may lie in the project.
     `sole_language` is no user's to set: the executor is for a single run, of that language, and
     makes nothing ahead for a next one.
     """
@@ -39,6 +41,7 @@ class Settings:
     isolation: str = "auto"
     runtime: str = ""
     name_moves: Mapping[str, str] = field(default_factory=dict)
+    storage: Path | None = None
     sole_language: str = ""
 
     @property

@@ -81,7 +81,8 @@ class Blobs:
             target = os.fsencode(change.target)
             preamble = b"blob %d\0" % len(target)
             return hashlib.new(kind, preamble + target, usedforsecurity=False).digest()
-        if change.kind == "file" and change.size <= FILE_BYTES_MAX:
+        # Nearly every repository has the empty content, which no path of it tells from another.
+        if change.kind == "file" and 0 < change.size <= FILE_BYTES_MAX:
             preamble = b"blob %d\0" % change.size
             return bytes.fromhex(digest(self.contents, change.path, kind, preamble))
         return b""

@@ -14,6 +14,8 @@ from executor.project.record import is_below
 from executor.project.rules import Rules
 from executor.project.store import Store
 
+ATTRIBUTES = ("mode", "times")  # changes of a folder that leave what is in it as it is
+
 __all__ = ["Change", "Commit", "CommitError", "LeftOut", "commit"]
 
 
@@ -57,12 +59,15 @@ def _commit(changes: ChangeSet, planned: Plan, store: Store, label: str) -> Comm
         raise
     left_out = (*planned.left_out, *late)
     missed = {left.path for left in late}
+    # Where only the mode of a folder could not be set, what is in it came.
+    whole = {c.path for c in planned.changes if c.path in missed and c.change not in ATTRIBUTES}
+    not_there = {c.path for c in planned.changes if c.path in missed or is_below(c.path, whole)}
     if any(left.kind in PREVENTED for left in late):
-        waiting = (*planned.kept, *(c for c in planned.changes if is_below(c.path, missed)))
+        waiting = (*planned.kept, *(c for c in planned.changes if c.path in not_there))
         name, earlier = _keep(changes, waiting, left_out, store, label), name
         if earlier:
             store.drop(earlier)
-    applied = tuple(each for each in planned.changes if not is_below(each.path, missed))
+    applied = tuple(each for each in planned.changes if each.path not in not_there)
     return Commit(told(applied, pairs), left_out, name)
 
 

@@ -40,6 +40,16 @@ CONTROL_ROWS: tuple[Row, ...] = (
         in_packages=True,
     ),
     *refuse(
+        f"{_GIT}shows other objects under the names of known ones",
+        ".git/refs/replace",
+        in_packages=True,
+    ),
+    *refuse(
+        "git and whoever looks at what changed: files that it does not show",
+        ".git/info/exclude",
+        in_packages=True,
+    ),
+    *refuse(
         f"{_GIT}old form of remotes, where it pushes",
         ".git/remotes .git/branches",
         in_packages=True,

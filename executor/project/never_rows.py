@@ -6,6 +6,7 @@ folder is not asked again when a file in it changes, or is asked about what he d
 
 from __future__ import annotations
 
+from executor.project.home_rows import HOME_ROWS
 from executor.project.name_row import Row, refuse
 
 _SHELLS: tuple[Row, ...] = (
@@ -26,8 +27,13 @@ _SHELLS: tuple[Row, ...] = (
     *refuse(
         "shell extensions (autoenv, zsh-autoenv, smartcd, rvm, shadowenv), on cd",
         """.autoenv .autoenv.zsh .autoenv_leave.zsh .autoenv.leave .env.leave .bash_enter
-           .bash_leave .smartcd .rvmrc .shadowenv.d .ondirrc .flox .dirsh""",
+           .bash_leave .smartcd .smartcd_config .rvmrc .ruby-env .versions.conf .shadowenv.d
+           .ondirrc .flox .dirsh .in .out""",
         in_packages=True,
+    ),
+    *refuse(
+        "hermit, on cd: it activates what it finds",
+        "bin/hermit bin/hermit.hcl bin/activate-hermit bin/activate-hermit.fish",
     ),
     *refuse("pow and puma-dev, when they serve the folder", ".powrc .powenv .pumaenv"),
     # Also below the top: folders of dotfiles, to which a home's links lead.
@@ -35,7 +41,7 @@ _SHELLS: tuple[Row, ...] = (
         "bash, dash, ksh, on start or end",
         """.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .bash_functions
            .bash_completion .profile .shrc .shinit .kshrc .mkshrc .yashrc .yash_profile .aliases
-           .functions .exports .config/bash""",
+           .functions .exports .localrc .config/bash""",
     ),
     *refuse(
         "zsh, on start or end",
@@ -62,8 +68,8 @@ _SHELLS: tuple[Row, ...] = (
 _EDITORS: tuple[Row, ...] = (
     *refuse(
         "VS Code and its kin, on open: tasks, interpreters, settings that name programs",
-        ".vscode .vscode-server .cursor-server *.code-workspace .theia .config/Code "
-        ".config/Cursor .config/VSCodium",
+        ".vscode .vscode-server .vscode-insiders .vscode-oss .cursor-server *.code-workspace "
+        ".theia .config/Code .config/Cursor .config/VSCodium .config/*-flags.conf",
     ),
     *refuse(
         "JetBrains IDEs and Fleet, on open: start-up tasks, tools, interpreters",
@@ -75,12 +81,13 @@ _EDITORS: tuple[Row, ...] = (
     ),
     *refuse(
         "hosted editors, on open of a workspace: tasks",
-        """.gitpod.yml .gitpod .ona .idx .replit .codesandbox .stackblitzrc""",
+        """.gitpod.yml .gitpod .ona .idx .replit replit.nix .codesandbox .stackblitzrc""",
     ),
     *refuse(
         "vim and neovim, on start here, or with exrc or a local-vimrc plugin on open",
         """.exrc _exrc .vimrc _vimrc .gvimrc _gvimrc .nvimrc .nvim.lua .exrc.lua .nvim .vim
            .lvimrc .local.vimrc .vimrc.local .vimrc.lua .vim.custom .netrwhist Session.vim
+           .session.vim .vimsession .vim_local .project.vim .lazy.lua .ideavimrc
            .config/vim .config/nvim .local/share/nvim .local/share/vim""",
         in_packages=True,
     ),
@@ -91,13 +98,37 @@ _EDITORS: tuple[Row, ...] = (
     ),
     *refuse(
         "Emacs, on start",
-        ".emacs .emacs.el .emacs.d .spacemacs .spacemacs.d .doom.d .config/emacs .config/doom",
+        ".emacs .emacs.el .emacs.d .emacs.desktop .spacemacs .spacemacs.d .doom.d .config/emacs "
+        ".config/doom",
     ),
     *refuse("Zed, on open: tasks, language servers", ".zed .config/zed"),
-    *refuse("Visual Studio, on open", ".vs"),
+    *refuse(
+        "Visual Studio, on open: tasks, programs to start",
+        ".vs tasks.vs.json launch.vs.json CppProperties.json",
+    ),
+    *refuse(
+        "Qt Creator, KDevelop, Spyder, Komodo, NetBeans, on open: steps, tools, macros",
+        """*.pro.user *.creator.user *.qmlproject.user *.pyproject.user CMakeLists.txt.user
+           .qtcreator .kdev4 *.kdev4 .spyproject .spyderproject .komodotools *.komodoproject
+           nbproject/private""",
+    ),
+    *refuse(
+        "what completes and refactors (rope, Tern), on open: a program, plugins",
+        ".ropeproject .tern-project",
+    ),
+    *refuse(
+        "language servers, on open: commands, or what they have compiled and load",
+        """hie.yaml .hie.yaml .lsp/config.edn .ccls .cquery .phpactor.json .phpactor.yml
+           .phpactor.yaml .ruby-lsp .elixir_ls .lexical .elixir-tools .expert .metals .bloop
+           .calva""",
+    ),
+    *refuse(
+        "Obsidian and Logseq, on open of the folder as notes: plugins",
+        ".obsidian .logseq logseq/custom.js logseq/config.edn",
+    ),
     *refuse(
         "Helix, Lapce, Nova, Kate, Sublime Text, on open: language servers, tools",
-        """.helix .config/helix .lapce .nova .kateproject .config/kate *.sublime-project
+        """.helix .config/helix .lapce .nova .kateproject* .config/kate *.sublime-project
            *.sublime-workspace""",
     ),
     *refuse(
@@ -128,7 +159,8 @@ _AGENTS: tuple[Row, ...] = (
     *refuse("Gemini CLI, on start: settings, hooks, commands, extensions", ".gemini"),
     *refuse(
         "OpenCode, on start: settings, plugins, commands",
-        ".opencode opencode.json opencode.jsonc .config/opencode",
+        ".opencode .opencode.json .opencode.jsonc opencode.json opencode.jsonc kilo.json "
+        "kilo.jsonc .config/opencode",
     ),
     *refuse("Windsurf and Codeium, on start: hooks, workflows", ".windsurf .codeium"),
     *refuse(
@@ -167,6 +199,11 @@ _AGENTS: tuple[Row, ...] = (
            .goose .config/goose .grok .vibe .rovodev .devin .warp .hermes .forge forge.yaml
            .openhands .serena .zencoder .refact .antigravity .pi""",
     ),
+    *refuse("gptme, PearAI, on start: a command that gives context", "gptme.toml .gptme .pearai"),
+    *refuse(
+        "programs that make working trees for agents: commands at each",
+        "conductor.json .conductor .superset .container-use",
+    ),
     *refuse("context-mode: its rules and configuration", ".ctxmode .config/ctxmode"),
 )
 
@@ -179,19 +216,27 @@ _INTERPRETERS: tuple[Row, ...] = (
     *refuse(
         "Python: the debugger here, the prompt, IPython, Jupyter",
         """.pdbrc .pdbrc.py .pythonrc .pythonrc.py .pythonstartup .ipython ipython_config.py
-           .jupyter jupyter_*config.py jupyter_*config.json .ptpython .config/ptpython
-           .pypythonrc .xontribs""",
+           .jupyter jupyter_*config.py jupyter_*config.json ipython_*config.py ipython_*config.json
+           .ptpython .config/ptpython .pypythonrc .xontribs""",
         in_packages=True,
     ),
     *refuse(
         "irb, pry, ruby's debuggers, on start here",
-        ".irbrc _irbrc irb.rc $irbrc .pryrc .rdbgrc .rdbgrc.rb .byebugrc .config/irb .config/pry",
+        ".irbrc _irbrc irb.rc $irbrc .pryrc .rdbgrc .rdbgrc.rb .byebugrc .rdebugrc "
+        ".config/irb .config/pry",
     ),
     *refuse(
         "R, on start here: a program, variables, a saved workspace with .First",
         ".Rprofile .Renviron* .RData renv/activate.R packrat/init.R",
     ),
-    *refuse("java, on start here: its compiler's orders, options", ".hotspot_compiler .hotspotrc"),
+    *refuse(
+        "java and its debugger, on start here: the compiler's orders, options, commands",
+        ".hotspot_compiler .hotspotrc .jdbrc jdb.ini .groovy .ammonite",
+    ),
+    *refuse("valgrind, dbx, on start here: options, commands", ".valgrindrc .dbxrc .dbxinit"),
+    *refuse(
+        "Prolog, Tcl, Perl's prompts, on start", ".plrc .swiplrc .tclshrc .wishrc .replyrc .re.pl"
+    ),
     *refuse("Elixir's and Erlang's prompts, on start here", ".iex.exs .erlang"),
     *refuse("ghci, ghcid, OCaml's prompt, on start here", ".ghci .ghcid .ocamlinit"),
     *refuse(
@@ -199,13 +244,13 @@ _INTERPRETERS: tuple[Row, ...] = (
     ),
     *refuse(
         "Octave, MATLAB, Maxima, gnuplot, Scilab, Julia, on start",
-        ".octaverc startup.m .maxima maxima-init.mac maxima-init.lisp .gnuplot .scilab "
+        ".octaverc startup.m .maxima maxima-init.mac maxima-init.lisp .gnuplot .scilab scilab.ini "
         ".julia/config .config/julia",
     ),
     *refuse(
         "Lisp, Scheme, Racket, Clojure, on start",
         ".sbclrc .ccl-init.lisp .clisprc .clisprc.lisp .eclrc .abclrc .guile .gambini "
-        ".racketrc .lein .clojure .config/clojure",
+        ".racketrc .clinit.cl .lein .clojure .config/clojure .nrepl.edn",
     ),
     *refuse(
         "database clients, on start: commands of a shell",
@@ -217,7 +262,8 @@ _INTERPRETERS: tuple[Row, ...] = (
 _TOOLS: tuple[Row, ...] = (
     *refuse(
         "git, when it runs for this user, or a repository includes it",
-        ".gitconfig .gitconfig.* .gitconfig-* .config/git .git-credentials .git-template",
+        ".gitconfig .gitconfig.* .gitconfig-* .config/git .config/gh .git-credentials "
+        ".gitcookies .git-template",
     ),
     *refuse(
         "git, on submodule update and recursive clone: where it gets programs from",
@@ -225,7 +271,7 @@ _TOOLS: tuple[Row, ...] = (
         ".gitmodules gi7eba~1",
         in_packages=True,
     ),
-    *refuse("git, on commit and the like, by husky: hooks", ".husky/_"),
+    *refuse("git, on commit and the like, by husky: hooks", ".husky/_ .config/husky"),
     *refuse(
         "Mercurial, for this user, and on update: repositories that it gets",
         ".hgrc .config/hg mercurial.ini .hgsub .hgsubstate",
@@ -236,8 +282,13 @@ _TOOLS: tuple[Row, ...] = (
     ),
     *refuse(
         "other version control: hooks, tunnels, servers",
-        """.bzr/branch/branch.conf .config/breezy .bazaar _darcs/prefs .pijul/config .subversion
-           CVS/Root .cvsrc .repo .p4config p4config.txt .p4enviro .config/pijul .config/darcs""",
+        """.bzr/branch/branch.conf .bzr/branch/location .config/breezy .bazaar _darcs/prefs
+           .pijul/config .subversion CVS/Root .cvsrc .repo .p4config p4config p4config.txt p4.ini
+           .p4env .p4enviro .config/pijul .config/darcs""",
+    ),
+    *refuse(
+        "fossil, whenever it runs here: leads to a repository, whose settings name programs",
+        "_FOSSIL_ .fslckout",
     ),
     *refuse("tig and lazygit, on start", ".tigrc .config/tig .config/lazygit .lazygit.yml"),
     *refuse("ack and ripgrep, on start: options that run programs", ".ackrc .ripgreprc"),
@@ -251,61 +302,11 @@ _TOOLS: tuple[Row, ...] = (
     ),
 )
 
-_HOME: tuple[Row, ...] = (
-    *refuse(
-        "ssh, gpg and pass: keys, programs, who may log in",
-        ".ssh .shosts .rhosts .k5login .gnupg .password-store",
-    ),
-    *refuse(
-        "cloud and container tools, for this user: programs that give credentials",
-        ".aws/config .aws/credentials .kube .docker/config.json .docker/cli-plugins "
-        ".docker/contexts .config/gcloud .config/containers .config/docker",
-    ),
-    *refuse(
-        "the desktop, at log-in",
-        """.config/autostart .config/autostart-scripts .config/plasma-workspace .config/systemd
-           .config/environment.d .config/user-tmpfiles.d .local/share/systemd .xinitrc .xsession
-           .xsessionrc .xprofile .xserverrc .Xresources .Xdefaults .pam_environment .gnomerc
-           .vnc/xstartup .config/upstart .kde/Autostart .kde/share Library/LaunchAgents
-           Library/LaunchDaemons""",
-    ),
-    *refuse(
-        "Windows, at log-in and when a folder is opened",
-        "Startup/*.bat Startup/*.cmd Startup/*.exe Startup/*.vbs Startup/*.ps1 desktop.ini "
-        "autorun.inf *.lnk *.scf *.library-ms *.searchconnector-ms",
-    ),
-    # Elsewhere a .desktop file is what a build of a desktop program makes, and runs on a click.
-    *refuse(
-        "the desktop, for this user: programs, services, extensions, file managers",
-        """.local/share/applications .config/menus .local/share/dbus-1
-           .local/share/gnome-shell .local/share/nautilus .local/share/nemo .local/share/kio
-           .local/share/kservices5 .local/share/kglobalaccel .local/share/plasma
-           .local/share/file-manager .local/share/polkit-1 .local/share/bash-completion
-           .local/share/zsh .local/share/flatpak .config/mimeapps.list .mailcap .directory""",
-    ),
-    *refuse(
-        "window managers, terminals, key bindings, on start",
-        """.config/i3 .i3 .config/sway .config/hypr .config/awesome .config/bspwm .config/sxhkd
-           .config/openbox .config/qtile .config/river .config/niri .xmonad .config/xmonad
-           .config/polybar .config/waybar .config/rofi .config/dunst .config/kitty
-           .config/alacritty .config/ghostty .config/foot .config/wezterm .config/terminator
-           .wezterm.lua .hammerspoon .skhdrc .yabairc .aerospace.toml .xbindkeysrc .asoundrc""",
-    ),
-    *refuse("the shell, as a program of that name, for this user", ".local/bin"),
-    *refuse("Python, whenever it starts for this user", ".local/lib/python*"),
-    *refuse("mail, as it arrives", ".forward .procmailrc .fetchmailrc .muttrc .mutt .config/mutt"),
-    *refuse(
-        "package managers, for this user: servers, programs",
-        ".config/pip .config/uv .config/pnpm .config/yarn .config/pypoetry .config/composer "
-        ".config/NuGet .config/conda .config/cargo",
-    ),
-)
-
 NEVER_ROWS: tuple[Row, ...] = (
     *_SHELLS,
     *_EDITORS,
     *_AGENTS,
     *_INTERPRETERS,
     *_TOOLS,
-    *_HOME,
+    *HOME_ROWS,
 )

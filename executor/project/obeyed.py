@@ -1,18 +1,19 @@
 """What tools obey in a project besides the table of names: what links and configuration lead to.
 
-A `.git/hooks` that is a link, a `core.hooksPath`, an `include.path`, a `CLAUDE.md` that is a link
-to another file: whoever changes what they lead to changes what is obeyed.
+A `.git/hooks` that is a link, a `core.hooksPath`, an `include.path`, a command that git starts,
+a `CLAUDE.md` that is a link: whoever changes what they lead to changes what is obeyed.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from executor.project.names import Names
 from executor.project.record import Record
-from executor.repositories import BARE_PARTS, configured
+from executor.repositories import BARE_PARTS, configured, configured_outside
 
 
 def in_project(names: Names, record: Record) -> Names:
@@ -32,9 +33,14 @@ def _leads(record: Record) -> Iterator[tuple[str, str]]:
         if kind == stat.S_IFLNK:
             yield path, os.path.realpath(f"{project}/{path}")
     for git in _repositories(record):
-        for target in configured(record.project, git):
-            yield ".git/config", target
-            yield ".git/config", os.path.realpath(target)
+        yield from _by_git(configured(record.project, git))
+    yield from _by_git(configured_outside(record.project, Path.home()))
+
+
+def _by_git(targets: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for target in targets:
+        yield ".git/config", target
+        yield ".git/config", os.path.realpath(target)
 
 
 def _repositories(record: Record) -> Iterator[str]:

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from executor.project import replacing
 from executor.project.blobs import Blobs, Ours
 from executor.project.contents import digest, same_content
 from executor.project.judging import Row
@@ -367,6 +368,8 @@ class Planning:
                 continue
             why = "was changed meanwhile" if left.kind == "conflict" else f"({left.reason})"
             return f"{path} {why}; nothing of this repository is applied"
+        if found := replacing.find(unit.prefix, self.changes, self.project):
+            return f"{found}: new refs/replace show objects as other ones; nothing is applied"
         ongoing = "" if self.rules.consent else self.units.why_not_finished(unit)
         if not ongoing or not unit.existed:
             return ""

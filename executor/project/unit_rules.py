@@ -56,7 +56,8 @@ GIT = UnitRules(
     ),
     never=_paths(
         r"hooks", r"config[^/]*", r"commondir", r"gitdir", r"modules", r"info/attributes",
-        r"info/grafts", r"objects/info/(?:http-)?alternates", r"remotes", r"branches",
+        r"info/grafts", r"info/exclude", r"refs/replace", r"objects/info/(?:http-)?alternates",
+        r"remotes", r"branches",
         r"worktrees/[^/]+/(?:commondir|gitdir|config[^/]*|hooks|modules|info/attributes)",
     ),
     ongoing=_paths(

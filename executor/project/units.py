@@ -6,6 +6,7 @@ import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from executor.project import odd_repositories
 from executor.project.judging import NameJudge
 from executor.project.manifest import Change, LeftOut
 from executor.project.record import Record
@@ -59,6 +60,8 @@ class Units:
         self.units: dict[str, Unit] = {}
         self._of: dict[str, Unit | None] = {"": None}
         self._heads = self._folders_with_head()
+        self._odd = odd_repositories.made(record, self.changed, frozenset(RULES))
+        self._heads |= self._odd
         self._of_top = self._unit("", "", "") if "" in self._heads else None
 
     def _folders_with_head(self) -> set[str]:
@@ -93,7 +96,7 @@ class Units:
         rules = RULES[name if is_own else BARE]
         prefix = f"{path}/" if path else ""
         existed = rules.marks(lambda mark: prefix + mark in self.states)
-        exists = rules.marks(lambda mark: self.exists(prefix + mark))
+        exists = path in self._odd or rules.marks(lambda mark: self.exists(prefix + mark))
         if not is_own and not existed and not exists:
             return None
         unit = Unit(

@@ -6,8 +6,11 @@ import os
 import socket
 from pathlib import Path
 
+import pytest
+
 from executor.project_files import Guarded, guarded, readable
 from executor.project_search import ProjectSearch
+from policy import HiddenPaths
 from tests.executor.project_layout import lay_out
 
 
@@ -50,6 +53,16 @@ def test_among_packages_special_files_are_found_where_nothing_else_keeps_them_aw
     granted = dict(readable(search))
     assert granted[str(project)] == "list"
     assert f"{project}/node_modules/a/pipe" not in granted
+
+
+@pytest.mark.parametrize("place", ["hidden/pipe", "hidden/deep/er/pipe"])
+def test_a_pipe_in_a_folder_that_is_hidden_uncovers_nothing_beside_it(project: Path, place: str):
+    lay_out(project, "hidden/deep/er/main.py", "hidden/key.txt", "open/main.py")
+    make_special(project, place)
+    search = ProjectSearch(project)
+    assert dict(readable(search))[f"{project}/hidden/key.txt"] == "r"  # the control
+    search.deny(HiddenPaths((f"{project}/hidden",)))
+    assert dict(readable(search)) == {str(project): "list", f"{project}/open": "r"}
 
 
 def test_a_project_without_secrets_is_granted_whole(project: Path):

@@ -70,8 +70,8 @@ class Gate:
         await self._app(scope, _hasty(receive), send)
 
     def _refusal(self, scope: Scope, headers: Headers) -> JSONResponse | None:
-        if twice := next((name for name in SENT_ONCE if len(headers.getlist(name)) > 1), None):
-            return _refused(400, f"the header {twice} stands there more than once: send one")
+        if why := _ambiguous(headers):
+            return _refused(400, why)
         if not self._admission.admits_host(headers.get("host", "")):
             return _refused(421, "this Host is not served here; --allow-host NAME adds one")
         origin = headers.get("origin")
@@ -88,6 +88,15 @@ class Gate:
         access = AccessToken(token="", client_id=name, scopes=[])
         scope["user"] = AuthenticatedUser(access)
         return None
+
+
+def _ambiguous(headers: Headers) -> str:
+    """Why two programs could read these headers differently; nothing if they can't."""
+    if twice := next((name for name in SENT_ONCE if len(headers.getlist(name)) > 1), None):
+        return f"the header {twice} stands there more than once: send one"
+    if "transfer-encoding" in headers and "content-length" in headers:
+        return "the request has two lengths: send a content-length or chunks"
+    return ""
 
 
 def _refused(status: int, reason: str) -> JSONResponse:

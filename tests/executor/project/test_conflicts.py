@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from typing import Any
+
 import pytest
 
 from tests.executor.project.viewing import FakeNames, View, left, python, run, tree
@@ -156,3 +160,23 @@ def test_the_same_names_are_committed_where_the_table_permits_them(view: View):
     assert view.commit(Nothing()).left_out == ()
     assert (view.project / ".envrc").read_text() == "x"
     assert (view.project / "AGENTS.md").read_text() == "y"
+
+
+@pytest.mark.parametrize("call", ["utime", "chmod"])
+def test_what_came_into_a_folder_that_is_not_ours_is_told(view: View, monkeypatch, call: str):
+    """One may write to a folder whose mode and times one can't set."""
+    view.run(*python("open('docs/n', 'w'); os.unlink('docs/two.md'); os.chmod('docs', 0o777)"))
+    docs, real = (view.project / "docs").stat().st_ino, getattr(os, call)
+
+    def refused(path: Any, *args: Any, **options: Any) -> None:
+        if str(path).startswith("/proc/") and os.stat(path).st_ino == docs:
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+        real(path, *args, **options)
+
+    monkeypatch.setattr(os, call, refused)
+    outcome = view.commit()
+    assert left(outcome) == ({} if call == "utime" else {"docs": "conflict"})
+    assert {"docs/n", "docs/two.md"} <= {change.path for change in outcome.changed}
+    assert ("docs" in {change.path for change in outcome.changed}) == (call == "utime")
+    assert (view.project / "docs" / "n").exists()
+    assert not (view.project / "docs" / "two.md").exists()

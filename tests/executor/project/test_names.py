@@ -40,9 +40,14 @@ NEVER = """
 .config/systemd/user/a.service .local/bin/ls .local/lib/python3.11/site-packages/a.pth
 .config/git/config .jj/repo/config.toml .sl/config .hg/hgrc .hg/hgrc-not-shared .hg/sharedpath
 .git/hooks/pre-commit .git/config .git/config.worktree .git/commondir .git/modules/a/HEAD
-.git/info/attributes .git/objects/info/alternates .git/worktrees/a/commondir .git/remotes/origin
+.git/info/attributes .git/info/exclude .git/refs/replace/a
+.git/objects/info/alternates .git/worktrees/a/commondir .git/remotes/origin
 venv/x/.git/hooks/a node_modules/a/.git/config target/.git/hooks/a site-packages/a/.hg/hgrc
 node_modules/a/.envrc node_modules/.hooks/install node_modules/a/.claude/settings.json
+.ropeproject/config.py .obsidian/plugins/a/main.js .opencode.json gptme.toml hie.yaml
+.lsp/config.edn .jdbrc .valgrindrc .lazy.lua tasks.vs.json app.pro.user CMakeLists.txt.user
+.tern-project .elixir_ls/build/a.beam p4.ini .fslckout _FOSSIL_ .versions.conf bin/hermit
+.rdebugrc .plrc conductor.json .ruby-lsp/Gemfile sub/.metals/x .bloop/a.json
 .vscode/node_modules/a .cursor/rules/.vscode/tasks.json .agents/AGENTS.md
 """
 HELD = """
@@ -57,7 +62,10 @@ appveyor.yml .forgejo/workflows/a.yml .gitea/workflows/a.yml CODEOWNERS .npmrc .
 .pre-commit-config.yaml lefthook.yml .lefthook-local.yml .husky/pre-commit .githooks/a
 .overcommit.yml .lintstagedrc.json .nvmrc .node-version .python-version .ruby-version
 .tool-versions rust-toolchain rust-toolchain.toml .java-version .sdkmanrc global.json .env
-.env.local sub/.env
+.env.local sub/.env flake.nix sub/shell.nix default.nix devbox.json Directory.Build.props
+Directory.Build.rsp before.a.sln.targets a.csproj.user dotnet-tools.json pnpm-workspace.yaml
+.clinerules-code .goosehints.local .mcp.yaml docker-compose.override.yml .svn/wc.db .merlin
+aqua.yaml .pkgx.yaml .latexmkrc .sbtrc tools/bazel.bat .coderabbit.yaml netlify.toml
 """
 COMMITTED = """
 src/main.py README.md package.json package-lock.json Makefile pyproject.toml Cargo.toml Gemfile
@@ -70,8 +78,9 @@ node_modules/.package-lock.json node_modules/a/.npmrc node_modules/a/.vscode/set
 node_modules/a/AGENTS.md node_modules/@a/b/.github/workflows/ci.yml node_modules/a/.travis.yml
 venv/lib/python3.11/site-packages/a/.env vendor/bundle/ruby/3.2.0/gems/a/.ruby-version .git
 .git/HEAD .git/index .git/objects/ab/cdef .git/refs/heads/main .git/refs/heads/mise.toml
-.git/logs/refs/heads/AGENTS.md .git/packed-refs .git/info/exclude .hg/store/00changelog.i
+.git/logs/refs/heads/AGENTS.md .git/packed-refs .hg/store/00changelog.i
 .hg/dirstate target/debug/app dist/app.desktop a.desktop git~ backup~ file.~1~ a~1.txt
+sub/default.nix pkgs/kubeconfig/a.go models/head/objects/a docker-compose.yml Procfile a.out x.in
 """
 TRICKS = (
     ".GIT/hooks/pre-commit",

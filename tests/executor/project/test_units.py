@@ -164,6 +164,9 @@ CONTROL = {
     "alternates": ("echo /x > .git/objects/info/alternates", {".git/objects": "never"}),
     "commondir": ("echo /x > .git/commondir", {".git/commondir": "never"}),
     "a submodule's repository": ("mkdir -p .git/modules/s; echo > .git/modules/s/config", {".git/modules": "never"}),  # noqa: E501
+    "files hidden from whoever looks": ("echo x > .git/info/exclude", {".git/info": "never"}),
+    "an object shown for another": ("git replace HEAD HEAD~1", {".git/refs": "never"}),
+    "one shown for another, packed": ("git replace HEAD HEAD~1; git pack-refs --all", {".git": "repository", ".git/refs": "never"}),  # noqa: E501
     "what nobody knows": ("echo > .git/unheard-of", {".git/unheard-of": "held"}),
     "a link to refs": ("mv .git/refs ../refs; ln -s ../../refs .git/refs", None),
     "a link in refs": ("ln -s ../../../a .git/refs/heads/l", {".git/refs/heads/l": "refused"}),
@@ -180,6 +183,8 @@ CONTROL = {
     "a worktree": ("git worktree add -q w", {".git/worktrees/w": "never", "w/.git": "never"}),
     "locks left behind": ("touch .git/index.lock .git/gc.pid .git/refs/heads/x.lock", {}),
     "a bare repository by hand": ("mkdir -p n/objects n/refs; echo 'ref: refs/heads/main' > n/HEAD; echo > n/config", {"n": "held"}),  # noqa: E501
+    "a bare repository in capitals": ("mkdir -p n/OBJECTS n/Refs; echo 'ref: refs/heads/main' > n/Head; echo > n/CONFIG", {"n": "held"}),  # noqa: E501
+    "one that looks like it": ("mkdir -p n/objects n/refs n/head; echo x > n/head/x; touch n/objects/x n/refs/x", {}),  # noqa: E501
     "the project made a bare repository": ("git init -q --bare .", {".": "held"}),
     "the project made one by hand": ("mkdir objects refs; echo 'ref: refs/heads/main' > HEAD; printf '[core]\\nbare = true' > config", {".": "held"}),  # noqa: E501
     "a folder made a repository": ("echo 'ref: x' > src/HEAD; mkdir src/objects src/refs; echo x > src/config", {"src": "held"}),  # noqa: E501
@@ -217,6 +222,29 @@ def test_a_project_becomes_no_bare_repository_over_two_runs(view: View, first):
     assert left(outcome) == {".": "held"}
     names = {path.name for path in view.project.iterdir()}
     assert not {"HEAD", "objects"} <= names
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("mkdir -p n/Objects n/REFS; touch n/Objects/x n/REFS/x", "echo 'ref: x' > n/hEAD"),
+        ("mkdir n; echo 'ref: x' > n/hEAD", "mkdir -p n/Objects n/REFS; touch n/Objects/x"),
+    ],
+)
+def test_nor_does_a_folder_where_case_does_not_count(view: View, first, second):
+    script(view, first)
+    assert view.commit().left_out == ()
+    view.begin()
+    script(view, second)
+    assert left(view.commit()) == {"n": "held"}
+
+
+def test_an_emptied_file_counts_as_none_that_was_there_before(view: View):
+    shell(view.project, "touch empty; echo safe > .npmrc; git add -A; git commit -qm empty")
+    view.begin()
+    script(view, ": > .npmrc; : > other")
+    assert left(view.commit()) == {".npmrc": "held"}
+    assert (view.project / ".npmrc").read_text() == "safe\n"
 
 
 def test_a_project_that_is_a_bare_repository_is_committed_as_one(tmp_path: Path):
