@@ -71,7 +71,7 @@ async def _attack(attack: Attack, expected: Stopped | NotStopped, arena: Arena) 
         attack.program, limits=attack.limits, profile=attack.profile, stdin=attack.stdin
     )
     said = _said(result)
-    assert STARTED in said, said
+    assert STARTED in said, f"{result.status} {result.message}\n{said}"
     wanted = expected.status if isinstance(expected.status, tuple) else (expected.status,)
     assert result.status in wanted, f"{result.status} {result.message}\n{said}"
     _shows(expected.why if isinstance(expected, Stopped) else expected.shows, said, arena)
