@@ -344,7 +344,7 @@ async def open_executor(
                 lambda: settings.names,
                 state_dir / "changes",
                 made.binds,
-                identity_of(project),
+                identity=identity_of(project),
             )
             runner = Runner(
                 made.place, made.open_box, ground.spools, settings.inline_bytes, concurrency, door
