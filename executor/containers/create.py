@@ -32,7 +32,7 @@ class ContainerSpec:
 
     `read_only` and `writable` are (path on the engine's host, path in the container), in the order
     in which they are mounted; `state` tells files apart that go by the same names. With `overlay`
-    the project is copy-on-write; with `shipped` it is empty at first.
+    the project is an overlay, without what is `absent`; with `shipped` it is empty at first.
     """
 
     image: str
@@ -44,6 +44,7 @@ class ContainerSpec:
     read_only: tuple[tuple[str, str], ...] = ()
     writable: tuple[tuple[str, str], ...] = ()
     overlay: bool = False
+    absent: tuple[str, ...] = ()  # paths below the project
     shipped: bool = False
     state: tuple[tuple[str, int, int], ...] = ()
 
@@ -119,13 +120,17 @@ def has_own_kernel(runtime: str) -> bool:
     return runtime.startswith(OWN_KERNELS)
 
 
-def overlay_volume(lower: str, folder: str, target: str, labels: Mapping[str, str]) -> Mount:
+def overlay_volume(
+    lower: str, folder: str, target: str, labels: Mapping[str, str], *, read_only: bool = False
+) -> Mount:
     """A volume that the daemon mounts as an overlay, and removes with the container.
 
     `folder` holds its `upper` and `work`. Whatever the host's default is, no folder is redirected:
     who reads the upper folder knows nothing of that.
     """
     options = f"lowerdir={lower},upperdir={folder}/upper,workdir={folder}/work,redirect_dir=off"
+    if read_only:  # Docker itself takes no such flag for a volume without a name
+        options = f"ro,{options}"
     return {
         "Type": "volume",
         "Target": target,

@@ -19,13 +19,14 @@ from pathlib import Path
 
 from executor import rootfs
 from executor.cells import UNPRIVILEGED_ID
+from executor.containers.absence import leave_out
 from executor.containers.create import ContainerSpec, Mount, overlay_volume
 from executor.description import ROOM_BYTES, ROOM_INODES
 from executor.errors import SandboxError
 from executor.instance import Instance
 from executor.profile import ProjectAccess
 from executor.removal import remove
-from executor.spawner.changes import Changes, of_overlay
+from executor.spawner.changes import Changes, Snapshot, look, of_overlay
 from executor.spawner.kernel import MS_NODEV, MS_NOSUID, StepError, detach, mount
 from executor.spawner.tree import has_no_room
 from executor.spawner.view import FOLDER
@@ -39,18 +40,19 @@ MAPPING = "import sys; sys.path.append(sys.argv[1]); from spawner.mapping import
 
 @dataclass(frozen=True, slots=True)
 class Upper:
-    """Where the writes of one copy-on-write container go."""
+    """Where the writes of one copy-on-write container go; `before` is what was in it at first."""
 
     folder: Path
     lower: str
     volume: Mount
     is_mounted: bool
+    before: Snapshot
 
     def changes(self) -> tuple[Changes, bool]:
         """What was written, when nothing runs that could write on; and whether it is full."""
         upper, lower = os.open(self.folder / "upper", FOLDER), os.open(self.lower, FOLDER)
         try:
-            return of_overlay(upper, lower, {}), has_no_room(upper)
+            return of_overlay(upper, lower, self.before), has_no_room(upper)
         finally:
             os.close(upper)
             os.close(lower)
@@ -89,7 +91,7 @@ class Host:
         """Room for one container's writes to the project.
 
         Raises:
-            SandboxError: it could not be mounted.
+            SandboxError: it could not be mounted, or what has to be absent left out.
         """
         folder = Path(tempfile.mkdtemp(dir=self.base))
         if self.as_root:
@@ -111,8 +113,26 @@ class Host:
         if self.as_root:
             os.chown(upper, info.st_uid, info.st_gid)
         lower = self.source(str(self.project))
-        volume = overlay_volume(lower, str(folder), spec.project, labels)
-        return Upper(folder, lower, volume, self.as_root)
+        try:
+            before = _without(spec.absent, lower, upper)
+        except OSError as error:
+            unmount(folder) if self.as_root else remove(folder)
+            raise SandboxError(f"sockets and FIFOs of the project: {error}") from error
+        closed = spec.access == ProjectAccess.READ_ONLY.value
+        volume = overlay_volume(lower, str(folder), spec.project, labels, read_only=closed)
+        return Upper(folder, lower, volume, self.as_root, before)
+
+
+def _without(names: Sequence[str], lower: str, upper: Path) -> Snapshot:
+    """What the upper folder holds once `names` are left out of the view."""
+    if not names:
+        return {}
+    leave_out(names, Path(lower), upper)
+    fd = os.open(upper, FOLDER)
+    try:
+        return look(fd) or {}
+    finally:
+        os.close(fd)
 
 
 def can_overlay(project: Path) -> bool:

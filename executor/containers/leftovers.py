@@ -7,12 +7,15 @@ import hashlib
 import socket
 from pathlib import Path
 
+import trio
+
 from executor.containers import host
 from executor.containers.engine import Engine, EngineError
 from executor.instance import is_held
 
 INSTANCE, INSTANCES, MACHINE = "ctxmode.instance", "ctxmode.instances", "ctxmode.machine"
 PROJECT = "ctxmode.project"
+SWEEP_S_MAX = 10.0
 
 
 def labels(instance: str, instances: Path, project: Path) -> dict[str, str]:
@@ -50,18 +53,27 @@ def is_alive(instance: str, instances: Path) -> bool:
 async def sweep(engine: Engine, instances: Path) -> list[str]:
     """Remove what dead servers of this folder of locks left; the ids of the containers.
 
-    Nothing without our label is touched, and nothing of a living server.
+    Nothing without our label is touched, and nothing of a living server. A container that never
+    came to start can't be removed by some engines: after `SWEEP_S_MAX` the rest is left to the
+    next start.
 
     Raises:
         EngineError: the engine does not answer.
     """
     filters = {"label": [f"{INSTANCES}={instances}", f"{MACHINE}={machine()}"]}
-    removed = []
-    for container in await engine.call("containers", all=True, filters=filters):
-        if not is_alive(container["Labels"][INSTANCE], instances):
-            with contextlib.suppress(EngineError):
-                await engine.call("remove_container", container["Id"], v=True, force=True)
-                removed.append(container["Id"])
+    removed: list[str] = []
+
+    async def remove(container: str) -> None:
+        with contextlib.suppress(EngineError):
+            await engine.call("remove_container", container, v=True, force=True)
+            removed.append(container)
+
+    found = await engine.call("containers", all=True, filters=filters)
+    with trio.move_on_after(SWEEP_S_MAX):
+        async with trio.open_nursery() as nursery:
+            for container in found:
+                if not is_alive(container["Labels"][INSTANCE], instances):
+                    nursery.start_soon(remove, container["Id"])
     volumes = (await engine.call("volumes", filters=filters)).get("Volumes") or ()
     for volume in volumes:
         if not is_alive(volume["Labels"][INSTANCE], instances):

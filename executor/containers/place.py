@@ -19,6 +19,7 @@ from executor import rootfs, seccomp, temporary, work_copy
 from executor.box import Box, Meter
 from executor.cells import Exit
 from executor.containers import shipping
+from executor.containers.absence import is_special
 from executor.containers.box import ContainerBox
 from executor.containers.create import ContainerSpec, has_own_kernel, of_box
 from executor.containers.host import Host
@@ -175,14 +176,17 @@ class ContainerPlace:
         """The spec with the project and all else that is shown of this host."""
         project = str(self.project)
         read_only = list(self._shown(profile, host))
-        covered = [f"{project}/{name}" for name in hidden.paths]
+        absent = [name for name in hidden.paths if is_special(f"{project}/{name}")]
+        overlay = bool(absent) or profile.project is not ProjectAccess.READ_ONLY
+        covered = [f"{project}/{name}" for name in hidden.paths if name not in absent]
         read_only += [(host.empty_in_place_of(path), path) for path in covered]
-        if profile.project is ProjectAccess.READ_ONLY:
+        if not overlay:
             read_only.append((host.source(project), project))
         return replace(
             spec,
             read_only=tuple(read_only),
-            overlay=profile.project is not ProjectAccess.READ_ONLY,
+            overlay=overlay,
+            absent=tuple(absent),
             state=identities(self.search),
         )
 

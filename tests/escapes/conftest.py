@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from executor import Settings
+from executor.profile import PROFILES
 from tests.escapes.arena import Arena, open_arena
 from tests.escapes.attack import Attack
+from tests.escapes.obeyed import LIVE
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -28,7 +30,8 @@ def state_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def settings(request: pytest.FixtureRequest) -> Settings:
     """Of every server under attack."""
     option = request.config.getoption
-    return Settings(isolation=option("--isolation"), runtime=option("--runtime"))
+    profiles = {**PROFILES, LIVE.name: LIVE}
+    return Settings(isolation=option("--isolation"), runtime=option("--runtime"), profiles=profiles)
 
 
 @pytest.fixture

@@ -195,6 +195,16 @@ STOPPED: Mapping[str, Row] = MappingProxyType(
             ("^write a read-only mapping E", "^map it shared and writable E", "as before$"),
             (),
         ),
+        "X32": (
+            "gVisor's own objects",
+            (
+                *_lines(
+                    ("segment", "remove segment", "raise semaphore", "set semaphore"), "EINVAL"
+                ),
+                *_lines(("send message", "take message"), "EINVAL"),
+                *_lines(("unlink", "open"), "(EACCES|ENOENT)"),
+            ),
+        ),
         "X11": (
             "its mounts show nothing of the host",
             (r"^propagation \[\]$", "^trusted E", "^whiteout E"),
@@ -215,6 +225,9 @@ LAYERS: Mapping[str, str] = MappingProxyType(
         "A41": "gVisor's own network",
         "A49": "the supervisor's real user is the container's root; seccomp",
         "X03": "gVisor's own processes",
+        "X30": "gVisor's own processes",
+        "X31": "gVisor's own processes",
+        "X33": "gVisor's own network",
         "X08": "read-only mounts, file ownership",
     }
 )

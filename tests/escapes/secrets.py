@@ -149,6 +149,37 @@ python3 -c "import os; print(os.open('.env', os.O_RDWR))"; rm -f .env; cat .env;
 umount .env; echo "looked"
 """)
 
+OTHER_NAMES = (
+    "#.env#",
+    ".env~",
+    ".#id_rsa",
+    "id_rsa~",
+    ".envs/production",
+    ".aws/credentials",
+    ".docker/config.json",
+    "prod.tfvars",
+    "passwords.txt",
+    "passwords.csv",
+    "credentials.json",
+    "conf/credentials.yml",
+)
+READ_OTHERS = shell(f"""
+for f in {" ".join(f"'{name}'" for name in OTHER_NAMES)}; do
+    cat "$f"; cp "$f" copy; cat copy; ln "$f" linked; cat linked; rm -f copy linked; mkdir -p node_modules
+    mv "$(dirname "$f")" node_modules/moved; cat node_modules/moved/*; mv "$f" node_modules; cat node_modules/*
+done; echo looked
+""")
+
+
+@contextlib.contextmanager
+def _secrets_of_other_names(arena: Arena) -> Iterator[Words]:
+    for name in OTHER_NAMES:
+        place = arena.project / name
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(f"password = {arena.canary}\n")
+    yield {}
+
+
 METADATA = python("""
 attempt("look", os.stat, "@secret@")
 attempt("mode", os.chmod, "@secret@", 0o644)
@@ -278,6 +309,23 @@ ATTACKS = (
             "Landlock, entry by entry",
             ("^looked$", "Permission denied"),
             controls=(Control(("TOKEN=@canary@",), (off.landlock,)),),
+        ),
+    ),
+    Attack(
+        "X70",
+        "the project's secrets under editors', clouds' and containers' names, and moved to packages",
+        Stopped(
+            "empty files in their place",
+            ("^looked$",),
+            status=(Status.OK, Status.NONZERO_EXIT),
+            controls=(Control(("@canary@",), (off.protection,)),),
+        ),
+        READ_OTHERS,
+        setup=_secrets_of_other_names,
+        b=Stopped(
+            "Landlock, entry by entry",
+            ("^looked$", "Permission denied"),
+            controls=(Control(("@canary@",), (off.landlock,)),),
         ),
     ),
     Attack(

@@ -235,12 +235,6 @@ ATTACKS = (
             controls=(REMOVES,),
         ),
         OVERWRITE,
-        c=Stopped(
-            "covered by mounts; what a view does not show, no commit touches",
-            ("^remove EBUSY$", "^put EROFS$"),
-            after=_untouched,
-            controls=(REMOVES,),
-        ),
         profile="build",
         setup=_special,
     ),

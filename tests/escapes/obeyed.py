@@ -1,0 +1,80 @@
+"""Attacks by every name that some tool obeys, and under the profile that commits nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from executor import Limits, Result
+from executor.profile import Profile, ProjectAccess
+from executor.project.names import ROWS
+from tests.escapes import layers_off as off
+from tests.escapes.arena import Arena
+from tests.escapes.attack import Attack, Control, NotApplicable, NotStopped, Stopped, python, shell
+
+LIVE = Profile("dev", ProjectAccess.LIVE)  # a user's own; none is built in
+
+
+def _paths() -> tuple[str, ...]:
+    """One for each row of the tables, each in a folder of its own where that counts."""
+    found = []
+    for number, row in enumerate(ROWS):
+        name = row.pattern.replace("*", "x")
+        found.append(f"d{number}/{name}" if row.anywhere else name)
+        if row.in_packages:
+            found.append(f"node_modules/p{number}/{name}")
+    return tuple(found)
+
+
+PATHS = _paths()
+PLANT = python(f"""
+import json
+for path in json.loads({json.dumps(json.dumps(PATHS))}):
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    open(path, "w").write("evil")
+print("planted", flush=True)
+""")
+
+
+def _none_came(arena: Arena, result: Result) -> None:
+    assert [path for path in PATHS if (arena.project / path).exists()] == []
+    assert result.not_committed
+
+
+def _all_came(arena: Arena, _: Result) -> None:
+    assert [path for path in PATHS if not (arena.project / path).exists()] == []
+
+
+def _written_at_once(arena: Arena, _: Result) -> None:
+    assert (arena.project / ".envrc").read_text() == "evil\n"
+    assert Path(arena.home, "secret").read_text().strip() == arena.canary
+
+
+ATTACKS = (
+    Attack(
+        "X67",
+        "every name that a tool obeys or a person looks at first, at any depth, among packages",
+        Stopped(
+            "never committed, or held for a person",
+            ("^planted$",),
+            after=_none_came,
+            controls=(Control(("^planted$",), (off.protection,), after=_all_came),),
+        ),
+        PLANT,
+        profile="build",
+        limits=Limits(wall_s=60),
+    ),
+    Attack(
+        "X75",
+        "what tools obey, under a profile `live` of the user's own file",
+        NotStopped(
+            "the user's own grant: what is written is there at once; secrets stay covered",
+            ("^written$",),
+            after=_written_at_once,
+        ),
+        shell("echo evil > .envrc && echo written; cat @secret@; true"),
+        profile=LIVE.name,
+        b=NotApplicable("profiles `live` need tier A, and say so", lambda arena: arena.tier == "B"),
+        c=NotApplicable("profiles `live` need tier A, and say so", lambda arena: arena.tier == "C"),
+    ),
+)
