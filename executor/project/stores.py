@@ -45,7 +45,7 @@ def common_folder(git: str, record: Record, project: Tree) -> str:
 
 
 def _with_alternates(objects: str, record: Record, project: Tree) -> Iterator[str]:
-    pending, met = [objects], set()
+    pending, met = [objects], set[str]()
     while pending and len(met) < ALTERNATES_MAX:
         at = pending.pop()
         if at in met or at not in record.states:
