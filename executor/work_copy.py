@@ -16,6 +16,7 @@ from executor.project.changes import ChangeSet, of_copy
 from executor.project.record import Record, State, take
 from executor.project.tree import Tree
 from executor.project.walking import FOLDER_FLAGS
+from executor.spawner.stand_ins import stand_in
 from policy.secrets import is_secret_path
 
 BYTES_MAX = GIB
@@ -62,9 +63,11 @@ def make(record: Record, folder: Path, owner: tuple[int, int]) -> WorkCopy:
                     raise _too_large()
                 if _copy(project, path, folder / path, state.mode):
                     copied.append((path, state))
+        _finish(folder, copied, owner)
+        # A secret that git misses would be a deletion, and be committed as one.
+        stand_in(top, str(folder), record.hidden, owner)
     finally:
         os.close(top)
-    _finish(folder, copied, owner)
     return WorkCopy(folder, take(folder, ()).states, record)
 
 
