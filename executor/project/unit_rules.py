@@ -81,7 +81,8 @@ HG = UnitRules(
     known=_paths(
         r"store", r"dirstate[^/]*", r"bookmarks[^/]*", r"branch", r"cache", r"wcache", r"undo[^/]*",
         r"journal\.[^/]*",  # of what was not completed: a shelf leaves some
-        r"00changelog\.i", r"last-message\.txt", r"strip-backup", r"shelved", r"localtags",
+        r"00changelog\.i", r"last-message\.txt", r"strip-backup", r"shelved",
+        r"shelve-backup", r"localtags",
         r"rebasestate", r"graftstate", r"histedit-state", r"histedit-last-edit\.txt",
         r"updatestate", r"merge", r"shelvedstate", r"bisect\.state", r"commitstate",
     ),
