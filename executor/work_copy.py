@@ -21,6 +21,7 @@ from executor.project.record import Record, State, state_of, take
 from executor.project.tree import Tree
 from executor.project.walking import FOLDER_FLAGS, walk
 from executor.removal import remove
+from executor.spawner.stand_ins import stand_in
 from policy.secrets import is_secret_path
 
 BYTES_MAX = GIB
@@ -153,6 +154,8 @@ def _fill(
                 if is_there:
                     done.append((path, state))
             copying.finish(done, owner)
+        # A secret that git misses would be a deletion, and be committed as one.
+        stand_in(top, str(folder), record.hidden, owner)
     finally:
         os.close(top)
     return frozenset(copying.closed)

@@ -26,13 +26,22 @@ def same_content(here: Tree, there: Tree, path: str, was: State) -> bool:
     try:
         if state_of(os.fstat(other)) != was:
             return False
-        while chunk := os.read(one, CHUNK_BYTES):
-            if _read_exactly(other, len(chunk)) != chunk:
-                return False
-        return not os.read(other, 1)
+        return have_same_bytes(one, other)
     finally:
         os.close(one)
         os.close(other)
+
+
+def have_same_bytes(one: int, other: int) -> bool:
+    """Whether the same is left to be read from two open files.
+
+    Raises:
+        OSError: one can't be read.
+    """
+    while chunk := os.read(one, CHUNK_BYTES):
+        if _read_exactly(other, len(chunk)) != chunk:
+            return False
+    return not os.read(other, 1)
 
 
 def _read_exactly(descriptor: int, size: int) -> bytes:

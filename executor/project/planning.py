@@ -340,14 +340,10 @@ class Planning:
         Of a submodule or worktree they would be in the way where the host makes it.
         """
         left = (unit for unit in self.units.units.values() if self.left.get(unit.control))
-        tops = {unit.top for unit in left if unit.top and self._was_made_link(unit.control)}
+        tops = {unit.top for unit in left if unit.top and self.units.was_led_on(unit)}
         for change in self.changes.changes if tops else ():
             if change.before is None and is_below(change.path, tops):
                 self.left.setdefault(change.path, None)
-
-    def _was_made_link(self, control: str) -> bool:
-        change = self.units.changed[control]
-        return change.change == "created" and change.kind != "folder"
 
     def _leave_unfinished_repositories(self) -> None:
         """Leave whole repositories, working trees too, of which a part can't be committed."""

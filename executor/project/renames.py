@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
-from executor.project.contents import digest
+from executor.project.contents import digest, have_same_bytes
 from executor.project.manifest import Change
 from executor.project.tree import Tree, split
 
 PAIRS_MAX = 50_000
 ALIKE_MAX = 100  # that are looked at for one
-BYTES_MAX = 1 << 30  # that are read to know
+LARGE_BYTES = 1 << 20  # from which on files are compared, not digested
+BYTES_MAX = 2 << 30  # that are read to know
 FOLDERS_MAX = 50
 
 
@@ -55,8 +57,30 @@ class _Renames:
         return pairs
 
     def _is_same(self, old: str, new: str) -> bool:
+        if self.created[new].size > LARGE_BYTES:
+            return self._has_same_bytes(old, new)
         one, other = self._digest(old, is_new=False), self._digest(new, is_new=True)
         return bool(one) and one == other
+
+    def _has_same_bytes(self, old: str, new: str) -> bool:
+        """Whether two large files are the same: mostly their beginnings say that they are not."""
+        self.read_bytes += 2 * self.created[new].size
+        if self.read_bytes > BYTES_MAX:
+            return False
+        try:
+            one = self.project.open(old)
+        except OSError:
+            return False
+        try:
+            other = self.contents.open(new)
+            try:
+                return have_same_bytes(one, other)
+            finally:
+                os.close(other)
+        except OSError:
+            return False
+        finally:
+            os.close(one)
 
     def _digest(self, path: str, *, is_new: bool) -> str:
         key = (is_new, path)

@@ -81,7 +81,9 @@ HG = UnitRules(
     marks=lambda has: has("requires") or has("store") or has("00changelog.i"),
     known=_paths(
         r"store", r"dirstate[^/]*", r"bookmarks[^/]*", r"branch", r"cache", r"wcache", r"undo[^/]*",
-        r"00changelog\.i", r"last-message\.txt", r"strip-backup", r"shelved", r"localtags",
+        r"journal\.[^/]*",  # of what was not completed: a shelf leaves some
+        r"00changelog\.i", r"last-message\.txt", r"strip-backup", r"shelved",
+        r"shelve-backup", r"localtags",
         r"rebasestate", r"graftstate", r"histedit-state", r"histedit-last-edit\.txt",
         r"updatestate", r"merge", r"shelvedstate", r"bisect\.state", r"commitstate",
     ),
@@ -89,7 +91,7 @@ HG = UnitRules(
                  r"store/requires"),
     ongoing=_paths(
         r"rebasestate", r"graftstate", r"histedit-state", r"updatestate", r"merge/state[^/]*",
-        r"shelvedstate", r"bisect\.state", r"store/journal", r"journal[^/]*",
+        r"shelvedstate", r"bisect\.state", r"store/journal",
     ),
     fixed=re.compile(r"(?!)"),
     litter=re.compile(r"(?:wlock|store/lock|(?:.*/)?\.[^/]*~|.*-[0-9a-z_]{8}~)\Z", re.DOTALL),

@@ -135,6 +135,11 @@ class Units:
         marks = (f"{folder}/HEAD", f"{folder}/objects")
         return all(mark in self.states and self.exists(mark) for mark in marks)
 
+    def was_led_on(self, unit: Unit) -> bool:
+        """Whether the run made a file or link that leads to a repository elsewhere."""
+        change = self.changed.get(unit.control)
+        return change is not None and change.change == "created" and change.kind != "folder"
+
     def phase(self, unit: Unit, path: str) -> int:
         """When a path is put into place, among those of its repository."""
         return unit.rules.phase(self.inside(unit, path))

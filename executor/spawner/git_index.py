@@ -56,9 +56,8 @@ def with_stat(data: bytes, infos: Mapping[int, os.stat_result]) -> bytes:
     for place, info in infos.items():
         mode = _STAT.unpack_from(data, place)[6]
         seconds = [divmod(ns, 10**9) for ns in (info.st_ctime_ns, info.st_mtime_ns)]
-        times = (*seconds[0], *seconds[1])
-        owner = (info.st_uid, info.st_gid)
-        fields = (*times, info.st_dev, info.st_ino, mode, *owner, info.st_size)
+        owner = info.st_uid, info.st_gid, info.st_size
+        fields = (*seconds[0], *seconds[1], info.st_dev, info.st_ino, mode, *owner)
         _STAT.pack_into(made, place, *(field & _LOW for field in fields))
     if any(data[-size:]):  # index.skipHash leaves it out
         made[-size:] = hashlib.new(kind, made[:-size], usedforsecurity=False).digest()

@@ -27,10 +27,13 @@ _READ = os.O_RDONLY | os.O_NONBLOCK
 _FAILURES = (StepError, OSError, ValueError)
 
 
-def stand_in(project: int, layer: str, secrets: Collection[str]) -> frozenset[str]:
+def stand_in(
+    project: int, layer: str, secrets: Collection[str], owner: tuple[int, int] | None = None
+) -> frozenset[str]:
     """Put stand-ins for those secrets that git knows into the folder `layer`; which these are.
 
     `project` is open; nothing in it is changed. A secret for which it can't be done is left out.
+    They belong to `owner`, if there is one; else only what is this user's own has any.
     """
     by_index: dict[tuple[str, str], list[str]] = {}
     for path in secrets:
@@ -40,7 +43,7 @@ def stand_in(project: int, layer: str, secrets: Collection[str]) -> frozenset[st
                 by_index.setdefault(found, []).append(path)
     stood_in: set[str] = set()
     for (top, index), paths in by_index.items():
-        making = _Making(project, layer)
+        making = _Making(project, layer, owner)
         with contextlib.suppress(*_FAILURES):
             stood_in |= making.stand_in(top, index, paths)
     return frozenset(stood_in)
@@ -76,8 +79,9 @@ def _led_to(top: str, gitfile: bytes) -> str:
 class _Making:
     """Fills the layer from one repository."""
 
-    def __init__(self, project: int, layer: str) -> None:
+    def __init__(self, project: int, layer: str, owner: tuple[int, int] | None) -> None:
         self._project = project
+        self._owner = owner
         self._layer = layer
         self._folders: dict[str, os.stat_result] = {}
 
@@ -107,7 +111,7 @@ class _Making:
         fd = open_beneath(self._project, path, _READ if bytes_max else os.O_PATH)
         try:
             info = os.fstat(fd)
-            if not stat.S_ISREG(info.st_mode) or info.st_uid != os.geteuid():
+            if not stat.S_ISREG(info.st_mode) or not self._is_own(info):
                 raise StepError(f"{path} is no file of this user's")
             if bytes_max and info.st_size > bytes_max:
                 raise StepError(f"{path} is too large")
@@ -115,6 +119,13 @@ class _Making:
                 return info, file.read()
         finally:
             os.close(fd)
+
+    def _is_own(self, info: os.stat_result) -> bool:
+        return self._owner is not None or info.st_uid == os.geteuid()
+
+    def _give(self, descriptor: int) -> None:
+        if self._owner is not None and os.geteuid() == 0:
+            os.fchown(descriptor, *self._owner)
 
     def _make(self, path: str, size: int) -> os.stat_result:
         """Make one, or take the one that an earlier view has; how git will see it."""
@@ -128,6 +139,7 @@ class _Making:
             os.unlink(place)
         fd = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
+            self._give(fd)
             os.ftruncate(fd, size)
             os.setxattr(fd, MARK, b"y")
             os.fchmod(fd, info.st_mode & stat.S_IXUSR)
@@ -140,6 +152,7 @@ class _Making:
         place = self._folder_for(path)
         with open(f"{place}.new", "wb") as file:
             file.write(data)
+            self._give(file.fileno())
             os.fchmod(file.fileno(), stat.S_IMODE(info.st_mode))
         os.utime(f"{place}.new", ns=(info.st_atime_ns, info.st_mtime_ns))
         os.rename(f"{place}.new", place)
@@ -156,7 +169,7 @@ class _Making:
             fd = open_beneath(self._project, above, os.O_PATH | os.O_DIRECTORY)
             info = os.fstat(fd)
             os.close(fd)
-            if info.st_uid != os.geteuid():
+            if not self._is_own(info):
                 raise StepError(f"{above} is no folder of this user's")
             self._folders[above] = info
             above = posixpath.dirname(above)
@@ -168,5 +181,5 @@ class _Making:
         for path in sorted(self._folders, reverse=True):
             place, info = f"{self._layer}/{path}", self._folders[path]
             with contextlib.suppress(FileNotFoundError):
-                os.chmod(place, stat.S_IMODE(info.st_mode))
+                os.chmod(place, stat.S_IMODE(info.st_mode) & 0o777)
                 os.utime(place, ns=(info.st_atime_ns, info.st_mtime_ns))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,6 +72,26 @@ def test_what_this_user_may_not_read_is_not_copied_and_stays(project: Path, tmp_
     changes = made.changes()
     os.close(changes.contents)
     assert changes.changes == ()
+
+
+def test_a_secret_that_git_knows_is_unchanged_to_git(project: Path, tmp_path: Path):
+    (project / ".env").write_text("PASSWORD=1\n")
+    (project / "a").write_text("a\n")
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x"]
+    for words in (["init", "-q"], ["add", "-f", "."], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *words], cwd=project, check=True)
+    made = copy(project, tmp_path / "copy")
+    assert set((made.folder / ".env").read_bytes()) <= {0}
+    assert (made.folder / ".env").stat().st_mode & 0o777 == 0
+    (made.folder / "a").write_text("b\n")
+    subprocess.run([*git, "commit", "-qam", "second"], cwd=made.folder, check=True)
+    said = subprocess.run(
+        [*git, "show", "--format=", "--name-only"], cwd=made.folder, check=True, capture_output=True
+    )
+    assert said.stdout == b"a\n"
+    changes = made.changes()
+    os.close(changes.contents)
+    assert ".env" not in {change.path for change in changes.changes}
 
 
 def test_what_is_no_file_is_not_copied(project: Path, tmp_path: Path):

@@ -317,7 +317,20 @@ def mercurial(tmp_path: Path) -> View:
     return begun
 
 
-HG_WORK = ("hg update -q 1", "hg bookmark x", "hg tag v1")
+HG_WORK = (
+    "hg update -q 1",
+    "hg bookmark x",
+    "hg tag v1",
+    "hg branch -q side; echo n > n; hg add -q n; hg commit -qm n",
+    "echo n > a; hg commit -q --amend -m amended",
+    "hg rename a moved; hg commit -qm moved",
+    "echo n >> a; hg --config extensions.shelve= shelve -q",
+    "echo n >> a; hg --config extensions.shelve= shelve -q; "
+    "hg --config extensions.shelve= unshelve -q",
+    "hg --config extensions.rebase= rebase -q -d 1 --tool :local",
+    "hg merge -q -r 1 --tool :local; hg commit -qm merged",
+    "hg phase -p 0",
+)
 
 
 @pytest.mark.parametrize(
@@ -342,6 +355,14 @@ def test_mercurial_finds_what_the_run_left(mercurial: View, text):
         ("printf '[hooks]\\nupdate = evil\\n' > .hg/hgrc", {".hg/hgrc": "never"}),
         ("echo x >> .hg/requires", {".hg/requires": "never"}),
         ("hg merge -q --tool :fail || true", {".hg": "repository"}),
+        (
+            "hg --config extensions.rebase= rebase -q -d 1 --tool :fail || true",
+            {".hg": "repository"},
+        ),
+        (
+            "HGEDITOR='sed -i s/pick/edit/' hg --config extensions.histedit= histedit -q 2 || true",
+            {".hg": "repository"},
+        ),
         ("hg init n", {"n/.hg": "held"}),
         ("rm -rf .hg", {".hg": "kept"}),
     ],
