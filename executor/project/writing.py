@@ -97,7 +97,8 @@ class Writer:
 
     def _fill(self, source: int, target: int, info: os.stat_result) -> None:
         size = info.st_size
-        if not size or (self._clones and self._clone(source, target)):
+        # To share what was just written, a file system first brings it to the disk.
+        if not size or (size > SMALL_BYTES and self._clones and self._clone(source, target)):
             return
         if info.st_blocks * 512 < size and size > SMALL_BYTES:
             self._copy_parts(source, target, size)

@@ -210,18 +210,21 @@ def test_more_than_can_be_applied_is_told_and_nothing_is_applied(view: View):
 
 
 def test_a_project_that_cannot_be_written_is_told_and_nothing_is_applied(
-    view: View, monkeypatch: pytest.MonkeyPatch
+    any_view: View, monkeypatch: pytest.MonkeyPatch
 ):
+    view = any_view
+    name = "open" if view.kind == "copy" else "rename"  # what is copied, and what is moved
     view.run(*python("open('n', 'w').write('n'); open('docs/m', 'w').write('m')"))
     before = tree(view.project)
-    real = os.open
+    real = getattr(os, name)
 
-    def full(path, flags, *more, **named):
-        if flags & os.O_CREAT and "-1" in str(path) and ".ctxmode-" in str(path):
+    def full(path, second, *more, **named):
+        place = path if name == "open" else second
+        if "-1" in str(place) and ".ctxmode-" in str(place):
             raise OSError(28, "No space left on device")
-        return real(path, flags, *more, **named)
+        return real(path, second, *more, **named)
 
-    monkeypatch.setattr(os, "open", full)
+    monkeypatch.setattr(os, name, full)
     with pytest.raises(CommitError, match="No space left"):
         view.commit()
     monkeypatch.undo()
