@@ -305,6 +305,29 @@ async def test_what_can_not_be_stopped_is_ended_and_that_is_told(call):
         assert (await call("python", "print(1)")).session == "started"
 
 
+async def test_a_call_that_ends_in_the_middle_of_a_start_of_a_program_keeps_its_session(call):
+    """The parent of a vfork waits in the kernel for its child, which waits for a FIFO here."""
+    start = """
+import os, subprocess, sys, time
+os.mkfifo("/tmp/fifo")
+code = '''
+import os
+opens = (os.POSIX_SPAWN_OPEN, 0, "/tmp/fifo", os.O_RDONLY, 0)
+os.waitpid(os.posix_spawn("/bin/cat", ["cat"], {}, file_actions=[opens]), 0)
+'''
+parent = subprocess.Popen([sys.executable, "-c", code])
+def state():
+    with open(f"/proc/{parent.pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0]
+while state() != "D": time.sleep(0.001)
+"""
+    assert (await call("python", start)).session == "started"
+    result = await call("python", "print(state())")
+    assert (result.stdout.text, result.session) == ("D\n", "continued"), result.message
+    finish = "os.close(os.open('/tmp/fifo', os.O_WRONLY)); print(parent.wait(30))"
+    assert (await call("python", finish)).stdout.text == "0\n"
+
+
 async def test_javascript_programs_find_what_a_program_of_its_own_finds(call):
     program = "console.log(require.main === module, __filename.slice(-9), process.exitCode ?? 0)"
     assert (await call("javascript", program)).stdout.text == "true main-1.js 0\n"
