@@ -6,35 +6,38 @@ to another file: whoever changes what they lead to changes what is obeyed.
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Iterator
 
 from executor.project.names import Names
 from executor.project.record import Record
 from executor.repositories import BARE_PARTS, configured
+from policy import real_path
 
 
 def in_project(names: Names, record: Record) -> Names:
     """The table of names, with what leads to other names in this project."""
     leads = [
         (link, inside)
-        for link, target in _leads(record)
-        if names.judge_link(link) and (inside := _inside(target, str(record.project)))
+        for link, target in _leads(record, names)
+        if (inside := _inside(target, str(record.project)))
     ]
     return names.with_links(leads) if leads else names
 
 
-def _leads(record: Record) -> Iterator[tuple[str, str]]:
-    """Each link, and the absolute path to which it leads; what git is told counts as one."""
+def _leads(record: Record, names: Names) -> Iterator[tuple[str, str]]:
+    """Each link that is obeyed, and the absolute path to which it leads.
+
+    What git is told counts as one.
+    """
     project = str(record.project)
     for path, state in record.states.items():
-        if stat.S_ISLNK(state.mode):
-            yield path, os.path.realpath(f"{project}/{path}")
+        if stat.S_ISLNK(state.mode) and names.judge_link(path):
+            yield path, real_path(f"{project}/{path}")
     for git in _repositories(record):
         for target in configured(record.project, git):
             yield ".git/config", target
-            yield ".git/config", os.path.realpath(target)
+            yield ".git/config", real_path(target)
 
 
 def _repositories(record: Record) -> Iterator[str]:
