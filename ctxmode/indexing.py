@@ -13,7 +13,7 @@ from pathlib import Path
 import policy
 from ctxmode.answers import IndexAnswer
 from ctxmode.config import Config
-from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.errors import ContextModeError, UsageError, why
 from kb import (
     DirectoryReport,
     Indexed,
@@ -134,9 +134,9 @@ def _inside(given: str, project: Path) -> Path:
         raise UsageError("the path is not UTF-8", "Rename it, or index it from stdin.")
     try:
         path = (project / given).resolve(strict=True)
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # the latter of links in a circle
         raise UsageError(
-            f"{given!r} cannot be indexed: {error.strerror}",
+            f"{given!r} cannot be indexed: {why(error)}",
             f"Paths are taken from the project {project}.",
         ) from error
     if not path.is_relative_to(project):

@@ -234,6 +234,8 @@ class Keep:
 
         while True:
             step = partial(self.store.settle, INDEX_STEP_BYTES)
+            async with self._answering:  # an answer comes first: nothing is begun beside one
+                pass
             try:
                 more = await trio.to_thread.run_sync(step, limiter=self.writing)
             except StoreError:

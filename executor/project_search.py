@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import threading
@@ -19,6 +20,8 @@ ENTRIES_MAX = 2_000_000
 SECONDS_MAX = 60.0
 # The coarsest time stamps of folders in use: FAT's, of 2 s.
 SETTLED_NS = 2_000_000_000
+# Why a path can't be followed by whoever may enter every folder.
+_NOWHERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +98,20 @@ class ProjectSearch:
             for path, _, files in os.walk(self.project):
                 special |= {p for name in files if _is_special(p := f"{path}/{name}")}
         # What a link leads to is the secret, whatever it is called.
-        found = {path for path in map(os.path.realpath, named) if _is_there(path, stat.S_ISREG)}
-        found |= {path for path in map(os.path.realpath, denied) if _is_there(path)}
+        found = {*self._ends(named, stat.S_ISREG), *self._ends(denied, lambda _: True)}
         secret = sorted(path for path in found if path.startswith(f"{self.project}/"))
         return tuple(secret), tuple(sorted(special))
+
+    def _ends(self, paths: Iterable[str], is_kind: Callable[[int], bool]) -> Iterator[str]:
+        """Where these lead, of what is there and of a kind.
+
+        Raises:
+            RequestError: it takes too long.
+        """
+        for path in paths:
+            self._check_time()
+            if (end := _end(path, is_kind)) is not None:
+                yield end
 
     def _search(self) -> Iterator[tuple[str, _Folder]]:
         """Every folder that is to be searched, by its path. What is gone is forgotten.
@@ -177,11 +190,18 @@ def _is_special(path: str) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode))
 
 
-def _is_there(path: str, is_kind: Callable[[int], bool] = lambda mode: True) -> bool:
-    """Whether it is there, or may be: what can't be looked at now a program might open up."""
+def _end(path: str, is_kind: Callable[[int], bool]) -> str | None:
+    """Where a path leads, if that is of a kind, or may be: a program might open up what is closed.
+
+    The kernel follows the links: what leads in a circle, or on through more than it follows,
+    leads nowhere for anybody.
+    """
     try:
-        return is_kind(os.stat(path).st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError as error:
+        return None if error.errno in _NOWHERE else os.path.realpath(path)
+    try:
+        there = is_kind(os.fstat(place).st_mode)
+        return os.readlink(f"/proc/self/fd/{place}") if there else None
+    finally:
+        os.close(place)

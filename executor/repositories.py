@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kb.plain_files import open_plain
+from policy import real_path
 
 ANYWHERE = Path("/")
 # A bare repository's own folder has a HEAD, and one of these: where `objects` lies elsewhere,
@@ -113,12 +114,12 @@ def linked(project: Path) -> tuple[str, ...]:
     word, _, place = _text(f"{project}/.git").strip().partition(": ")
     if "\0" in place:
         return ()
-    folder = (project / place).resolve()
+    folder = Path(real_path(f"{project / place}"))
     if word != "gitdir" or not os.path.isfile(folder / "HEAD"):
         return ()
     if folder.is_relative_to(project) or not _knows(folder, project):
         return ()
-    common = (folder / _text(f"{folder}/commondir").strip().replace("\0", "")).resolve()
+    common = Path(real_path(f"{folder / _text(f'{folder}/commondir').strip()}"))
     is_whole = (common / "objects").is_dir() and folder.is_relative_to(common)
     return (str(common),) if is_whole else ()
 
@@ -128,4 +129,4 @@ def _knows(folder: Path, project: Path) -> bool:
     places = [_text(f"{folder}/gitdir").strip()]  # of a worktree
     configured = "".join(_text(f"{folder}/{name}") for name in CONFIGURATIONS)
     places += [f"{place}/.git" for place in _WORKTREE.findall(configured)]  # of a submodule
-    return any(place and (folder / place).resolve() == project / ".git" for place in places)
+    return any(place and real_path(f"{folder / place}") == f"{project}/.git" for place in places)

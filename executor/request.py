@@ -13,6 +13,7 @@ from executor.errors import RequestError
 from executor.model import MIB, Limits, Request
 from executor.profile import Profile, ProjectAccess
 from kb.plain_files import open_plain
+from policy import real_path
 
 CODE_BYTES_MAX = 4 * MIB
 PATTERN_CHARS_MAX = 1024
@@ -167,7 +168,7 @@ def _file(path: str, cwd: str, project: Path) -> str:
 def _inside(path: str, base: str, project: Path, what: str) -> str:
     if "\0" in path:
         raise RequestError(f"the {what} path holds a NUL byte", "leave it out")
-    real = os.path.realpath(os.path.join(base, path))
+    real = real_path(os.path.join(base, path))
     if real != str(project) and not real.startswith(f"{str(project).rstrip('/')}/"):
         raise RequestError(
             f"{what} {path!r} lies outside the project {project}",

@@ -149,7 +149,9 @@ class Walk:
             return Entry(path, path.relative_to(self.root).as_posix(), status)
         except OSError as error:
             self.skip(path, f"unreadable: {error.strerror}")
-            return None
+        except RuntimeError:
+            self.skip(path, "unreadable: its links lead in a circle, or are too many")
+        return None
 
     def _meant(self, entry: Entry, ignores: Ignores, depth: int) -> bool:
         """Whether the selection means the entry; if not, the reason is noted, except for what

@@ -267,6 +267,7 @@ def _try_example(example: str, expected: bool, group: tuple[Rule, ...], anchors:
         )  # fmt: skip
 
 
+HOPS_MAX = 40  # as the kernel's own
 SCRIPT_BYTES_MAX = 64 << 10  # larger files are not read for what they would start
 
 
@@ -276,7 +277,7 @@ def project_reader(project: StrPath) -> Callable[[str], str | None]:
 
     def read(path: str) -> str | None:
         try:
-            real = os.path.realpath(path)
+            real = real_path(path)
             if not is_below(real, root):
                 return None
             data = read_bytes(real, SCRIPT_BYTES_MAX)
@@ -288,5 +289,27 @@ def project_reader(project: StrPath) -> Callable[[str], str | None]:
 
 
 def real_path(path: str) -> str:
-    """The path behind symbolic links, for rules that must hold at both ends of one."""
-    return os.path.realpath(path.replace("\0", ""))
+    """The path behind symbolic links, for rules that must hold at both ends of one.
+
+    A path through more links than the kernel ever follows stays as it is.
+    """
+    path = path.replace("\0", "")
+    path = path if path.startswith("/") else f"{os.getcwd()}/{path}"
+    at, ahead, hops = "/", path.split("/")[::-1], 0
+    while ahead:
+        name = ahead.pop()
+        if name in ("", ".", ".."):
+            at = os.path.dirname(at) if name == ".." else at
+            continue
+        place = f"{at.rstrip('/')}/{name}"
+        try:
+            target = os.readlink(place)
+        except OSError:  # no link, or nothing that can be looked at
+            at = place
+            continue
+        hops += 1
+        if hops > HOPS_MAX:
+            return path
+        at = "/" if target.startswith("/") else at
+        ahead += target.split("/")[::-1]
+    return at

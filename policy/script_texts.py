@@ -30,7 +30,7 @@ def script_texts(project: str) -> Callable[[str], str | None]:
                 if not stat.S_ISREG(found.st_mode) or found.st_size > BYTES_MAX:
                     return None
                 return file.read(BYTES_MAX).decode("utf-8")
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
 
     return read

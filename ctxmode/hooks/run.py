@@ -47,9 +47,10 @@ def respond(
 
 def _folder(host: str, said: str, environ: Mapping[str, str]) -> str:
     """Where a call is made: what its event says, seen from what the host tells its hooks, or else
-    from where this process is."""
-    if os.path.isabs(said):
+    from where this process is. A folder that there is not says nothing."""
+    if os.path.isabs(said) and os.path.isdir(said):
         return said
+    said = "" if os.path.isabs(said) else said
     told = (environ.get(variable, "") for variable in FOLDER_VARIABLES.get(host, ()))
     try:
         base = next(filter(os.path.isabs, told), "") or os.getcwd()

@@ -19,6 +19,7 @@ from ctxmode.setup import json_edits, marked_text, toml_edits
 from ctxmode.setup.hosts import Command, Hooks, Host, Scope
 from ctxmode.setup.opencode import plugin_text
 from kb.plain_files import read_plain
+from policy import real_path
 
 Edit = Callable[[str], str]
 BYTES_MAX = 16 << 20  # a host may keep its history beside its servers
@@ -159,7 +160,7 @@ def _inside(path: Path, root: Path) -> Path:
     Raises:
         ContextModeError: that is outside of `root`.
     """
-    real = Path(os.path.realpath(path))
+    real = Path(real_path(str(path)))
     if not real.is_relative_to(root.resolve()):
         raise ContextModeError(
             f"{path} leads out of the project, to {real}",

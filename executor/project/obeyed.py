@@ -6,7 +6,6 @@ a `CLAUDE.md` that is a link: whoever changes what they lead to changes what is 
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,24 +13,28 @@ from pathlib import Path
 from executor.project.names import Names
 from executor.project.record import Record
 from executor.repositories import BARE_PARTS, configured, configured_outside
+from policy import real_path
 
 
 def in_project(names: Names, record: Record) -> Names:
     """The table of names, with what leads to other names in this project."""
     leads = [
         (link, inside)
-        for link, target in _leads(record)
-        if names.judge_link(link) and (inside := _inside(target, str(record.project)))
+        for link, target in _leads(record, names)
+        if (inside := _inside(target, str(record.project)))
     ]
     return names.with_links(leads) if leads else names
 
 
-def _leads(record: Record) -> Iterator[tuple[str, str]]:
-    """Each link, and the absolute path to which it leads; what git is told counts as one."""
+def _leads(record: Record, names: Names) -> Iterator[tuple[str, str]]:
+    """Each link that is obeyed, and the absolute path to which it leads.
+
+    What git is told counts as one.
+    """
     project = str(record.project)
     for path, kind in record.kinds():
-        if kind == stat.S_IFLNK:
-            yield path, os.path.realpath(f"{project}/{path}")
+        if kind == stat.S_IFLNK and names.judge_link(path):
+            yield path, real_path(f"{project}/{path}")
     for git in _repositories(record):
         yield from _by_git(configured(record.project, git))
     yield from _by_git(configured_outside(record.project, Path.home()))
@@ -40,7 +43,7 @@ def _leads(record: Record) -> Iterator[tuple[str, str]]:
 def _by_git(targets: Iterable[str]) -> Iterator[tuple[str, str]]:
     for target in targets:
         yield ".git/config", target
-        yield ".git/config", os.path.realpath(target)
+        yield ".git/config", real_path(target)
 
 
 def _repositories(record: Record) -> Iterator[str]:

@@ -9,6 +9,7 @@ import re
 SECRET_NAMES = (
     ".env",
     ".env.*",
+    ".env[-_]*",
     "*.env",
     ".npmrc",
     ".pypirc",
@@ -39,6 +40,7 @@ SECRET_NAMES = (
     "id_ed25519_sk",
     "kubeconfig",
     "service-account*.json",
+    "client_secret*.json",
     "gha-creds-*.json",
     "*.tfstate",
     "*.tfstate.backup",
@@ -48,11 +50,13 @@ SECRET_NAMES = (
 _ANY = re.compile("|".join(map(fnmatch.translate, SECRET_NAMES)))
 # With an ending of data, or none: `credentials.py` is code that handles them.
 _DATA = re.compile(
-    r"(?:credentials|passwords)"
+    r"(?:credentials|passwords?)"
     r"(?:\.(?:json5?|jsonl|ya?ml|toml|ini|txt|[ct]sv|xlsx?|ods|xml|conf|cfg|properties|plist"
-    r"|db|sqlite3?|env|dat|bin))?\Z"
+    r"|db|sqlite3?|sql|env|dat|bin))?(?:\.(?:gz|bz2|xz|zst|zip|gpg|asc|enc))?\Z"
 )
-NOT_SECRET_NAMES = (".env.example", ".env.sample", ".env.template", ".env.dist")
+NOT_SECRET_NAMES = tuple(
+    f".env{sign}{what}" for sign in ".-_" for what in ("example", "sample", "template", "dist")
+)
 # Endings of a path whose last part alone would say nothing; `/**` is all below a folder.
 SECRET_PATHS = (
     ".envs/**",
@@ -74,6 +78,7 @@ SECRET_PATHS = (
     ".m2/settings-security.xml",
     ".terraform.d/credentials.tfrc.json",
     ".gnupg/private-keys-v1.d/**",
+    ".gnupg/secring.gpg",
     ".password-store/**",
 )
 _FILES = tuple(f"/{path}" for path in SECRET_PATHS if not path.endswith("/**"))

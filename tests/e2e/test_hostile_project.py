@@ -13,9 +13,10 @@ import trio
 
 from tests.e2e.conversing import connected
 
-PING_S_MAX = 5.0
-"""A second, and what a machine that is busy with other tests adds."""
-PINGS_MIN = 1  # some calls are refused at once
+PING_S_MAX = 1.0
+"""Beside what pings take at this moment, while tools work on an ordinary project."""
+CALM_FACTOR = 3
+PINGS_MIN = 5
 CALL_S_MAX = 60.0
 LONG = "e" * 250
 
@@ -76,6 +77,23 @@ def nested_texts(project: Path) -> None:
     (project / "spaces.md").write_text("a" + " " * 2_000_000 + "b")
 
 
+def links_in_chains(project: Path) -> None:
+    (project / "chain").mkdir()
+    for number in range(5_000):
+        (project / "chain" / str(number)).symlink_to(str(number + 1))
+    for name in (".gitignore", ".env", "CLAUDE.md", ".git"):
+        (project / name).symlink_to("chain/0")
+
+
+def links_in_circles(project: Path) -> None:
+    (project / "loop").symlink_to("loop")
+    (project / ".git").write_text("gitdir: loop/x\n")
+    for name in (".gitignore", ".env", "CLAUDE.md"):
+        (project / name).symlink_to(name)
+    for name in (".vscode", "id_rsa"):
+        (project / name).symlink_to("loop/x")
+
+
 # The SDK calls ping a thing of the past; hosts of today send it.
 @pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
 @pytest.mark.parametrize(
@@ -83,15 +101,26 @@ def nested_texts(project: Path) -> None:
     [
         *(rules_of_paths, rules_of_commands, rules_over_the_bounds, large_rules, deep_rules),
         *(long_keys, ignore_files, waiting_files, nested_texts),
+        *(links_in_chains, links_in_circles),
     ],
     ids=lambda make: make.__name__,
 )
 async def test_a_ping_is_answered_while_tools_work_on_it(
     place, make: Callable[[Path], None]
 ) -> None:
+    calm = max(await pings(place))
     make(place.project)
+    took = await pings(place)
+    assert len(took) >= PINGS_MIN
+    print(f"{make.__name__}: {len(took)} pings, slowest {max(took):.3f} s, before {calm:.3f} s")
+    assert max(took) < PING_S_MAX + CALM_FACTOR * calm, sorted(took)[-5:]
+
+
+async def pings(place) -> list[float]:
+    """How long pings take, in seconds, while tools work."""
     took: list[float] = []
     answered: list[str] = []
+    enough = trio.Event()
     async with connected(place, mode="legacy") as client:
 
         async def call(tool: str, arguments: dict[str, object]) -> None:
@@ -103,7 +132,9 @@ async def test_a_ping_is_answered_while_tools_work_on_it(
             execute = {"language": "shell", "code": "echo " + "a " * 900, "timeout": 20_000}
             await call("ctx_execute", execute)
             await call("ctx_execute", execute)  # the second may find what the first has left
+            await call("ctx_execute", execute | {"profile": "build"})
             await call("ctx_index", {"path": "."})
+            await enough.wait()  # some calls are refused at once
             nursery.cancel_scope.cancel()
 
         async with trio.open_nursery() as nursery:
@@ -113,8 +144,8 @@ async def test_a_ping_is_answered_while_tools_work_on_it(
                 with trio.CancelScope(shield=True), trio.fail_after(CALL_S_MAX):
                     await client.send_ping()
                 took.append(time.monotonic() - started)
+                if len(took) >= PINGS_MIN:
+                    enough.set()
                 await trio.sleep(0.01)
-    assert answered == ["ctx_execute", "ctx_execute", "ctx_index"]
-    assert len(took) >= PINGS_MIN
-    print(f"{make.__name__}: {len(took)} pings, slowest {max(took):.3f} s")
-    assert max(took) < PING_S_MAX, sorted(took)[-5:]
+    assert answered == [*("ctx_execute",) * 3, "ctx_index"]
+    return took

@@ -94,3 +94,26 @@ def test_links_are_granted_nothing_of_their_own(project: Path, tmp_path: Path):
         os.path.relpath(path, project): access for path, access in readable(ProjectSearch(project))
     }
     assert granted == {".": "list", "main.py": "r"}
+
+
+def chain(project: Path, length: int) -> None:
+    (project / "chain").mkdir()
+    for number in range(length):
+        (project / "chain" / str(number)).symlink_to(str(number + 1))
+    (project / "chain" / str(length)).write_text("x")
+
+
+@pytest.mark.parametrize("length", [20, 60, 5000])
+def test_a_secret_behind_links_is_hidden_where_anybody_can_follow_them(project: Path, length: int):
+    chain(project, length)
+    (project / ".env").symlink_to("chain/0")
+    is_followed = length < 40
+    hidden = (f"chain/{length}",) if is_followed else ()
+    assert guarded(ProjectSearch(project)).secrets == hidden
+
+
+def test_links_in_a_circle_hide_nothing_and_let_a_run_begin(project: Path):
+    (project / ".env").symlink_to(".env")
+    (project / "loop").symlink_to("loop")
+    (project / "id_rsa").symlink_to("loop/key")
+    assert guarded(ProjectSearch(project)) == Guarded()

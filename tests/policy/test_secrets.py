@@ -243,7 +243,7 @@ COPIES = (
 PATHS = words(
     """.envs/.local/.django .envs/production .aws/credentials .docker/config.json .kube/config
     .config/gh/hosts.yml .config/gcloud/application_default_credentials.json .m2/settings.xml
-    .composer/auth.json .password-store/a/b.gpg"""
+    .composer/auth.json .password-store/a/b.gpg .gnupg/secring.gpg"""
 )
 
 
@@ -256,6 +256,11 @@ PATHS = words(
         ("kubeconfig", True),
         ("/home/user/.pgpass", True),
         ("password_reset.py", False),
+        *((f".env{sign}prod", True) for sign in "-_"),
+        *((f".env{sign}example", False) for sign in "-_"),
+        *((name, True) for name in ("password.txt", "credentials.csv.gz", "passwords.sql")),
+        *((name, True) for name in ("client_secret_1.json",)),
+        *((name, False) for name in ("password.py", "passwords.py.gz", "env_prod")),
         ("id_ed25519.pub", False),
         ("tls.key/", True),
         ("docs/keys.md", False),
