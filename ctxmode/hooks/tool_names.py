@@ -52,7 +52,10 @@ _GLOBS = ("glob", "glob_pattern", "include", "include_pattern", "includePattern"
 _ALTERNATIVES_MAX = 64
 _ARGUMENTS: Mapping[CallKind, tuple[str, ...]] = {
     "command": ("command", "cmd"),
-    "read": ("file_path", "filePath", "path", "absolute_path", "paths", "include", "target_file"),
+    "read": (
+        *("file_path", "filePath", "path", "absolute_path", "paths", "include", "target_file"),
+        "notebook_path",
+    ),
     "edit": ("file_path", "filePath", "path", "notebook_path", "target_file", "files", "dirPath"),
     "fetch": ("url", "urls", "prompt"),
 }
