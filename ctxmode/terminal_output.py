@@ -13,6 +13,12 @@ import sys
 # All control characters but line feed, tab, carriage return and backspace, which progress bars use;
 # escape sequences but Select Graphic Rendition (ECMA-48, 8.3.117).
 _OBEYED = re.compile(r"\x1b(?!\[[0-9;:]*m)|[\x00-\x07\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
+# Besides, in what a person decides by: colours can hide a line, carriage returns write over one,
+# and format characters (Unicode's Cf) turn its order round or show nothing.
+_MISLEADING = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    r"\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
 _BEGUN = re.compile(r"\x1b(?:\[[0-9;:]{0,64})?\Z")
 
 
@@ -34,6 +40,16 @@ class Screened:
 def screened(text: str) -> str:
     """`text` with what a terminal would obey shown rather than sent."""
     return _OBEYED.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
+
+
+def for_review(text: str) -> str:
+    """As `for_stdout`, of what a person decides by: nothing of it hides or overwrites another."""
+    return _MISLEADING.sub(_spelled, text) if sys.stdout.isatty() else text
+
+
+def _spelled(found: re.Match[str]) -> str:
+    code = ord(found.group())
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{{{code:x}}}"
 
 
 def for_stdout(text: str) -> str:

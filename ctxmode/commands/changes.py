@@ -37,7 +37,7 @@ from ctxmode.config import load_config
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json
 from ctxmode.suggestions import did_you_mean
-from ctxmode.terminal_output import for_stdout
+from ctxmode.terminal_output import for_review
 from executor.project.decision import PREVENTING
 
 ACTIONS = ("list", "show", "apply", "drop")
@@ -103,4 +103,4 @@ def _print(args: argparse.Namespace, data: Mapping[str, Any], text: str) -> None
     if args.json:
         print_json(data)
     else:
-        sys.stdout.write(for_stdout(text) + "\n")
+        sys.stdout.write(for_review(text) + "\n")

@@ -92,7 +92,9 @@ def _for_copilots(line: str) -> Mapping[str, Any]:
     return {"type": "command", "command": line, "bash": line}
 
 
-_CLAUDE_TOOLS = "Bash|Read|Grep|Glob|LS|Edit|Write|MultiEdit|NotebookEdit|WebFetch|mcp__.*"
+_CLAUDE_TOOLS = (
+    "Bash|Read|Grep|Glob|LS|Edit|Write|MultiEdit|NotebookEdit|NotebookRead|WebFetch|mcp__.*"
+)
 _CODEX_TOOLS = "Bash|shell|apply_patch|mcp__.*"
 _GEMINI_TOOLS = (
     "run_shell_command|read_file|read_many_files|glob|grep_search|search_file_content"

@@ -288,6 +288,7 @@ DENIED_SEARCHES = (
     ("Glob", {"pattern": "[st]ecret.txt"}),
     ("Glob", {"pattern": "{a,{private,b}}/x"}),
     ("LS", {"path": "./private"}),
+    ("NotebookRead", {"notebook_path": "private/a.ipynb"}),
     ("LS", {"path": "to-private", "ignore": None}),
     ("list_directory", {"dir_path": "private"}),
     ("glob", {"pattern": "secret.???"}),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import sys
 
 import pytest
 
 from ctxmode.live import LiveOutput
-from ctxmode.terminal_output import Screened, screened
+from ctxmode.terminal_output import Screened, for_review, screened
 
 SHOWN = {
     "plain \u00e9 text\n\twith tabs": "plain \u00e9 text\n\twith tabs",
@@ -61,3 +62,21 @@ async def test_a_terminal_is_screened_and_a_file_gets_every_byte():
             output.feed(stream, b"]52;c;eA==\x07\x1b[1")
     assert terminal.getvalue() == b"a\\x1b]52;c;eA==\\x07\\x1b[1"
     assert file.getvalue() == b"a\x1b]52;c;eA==\x07\x1b[1"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("+evil\x1b[8m hidden\x1b[0m", "+evil\\x1b[8m hidden\\x1b[0m"),
+        ("+evil\r+good", "+evil\\x0d+good"),
+        ("+evil\b\b\b\bgood", "+evil\\x08\\x08\\x08\\x08good"),
+        ("+x = 1 # \u202edne\u2066", "+x = 1 # \\u{202e}dne\\u{2066}"),
+        ("+a\u200bb\U000e0041", "+a\\u{200b}b\\u{e0041}"),
+        ("+a\ttab\n-größer 日本 🎉\n", "+a\ttab\n-größer 日本 🎉\n"),
+    ],
+)
+def test_what_a_person_decides_by_hides_nothing(monkeypatch, text: str, shown: str):
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert for_review(text) == text  # a pipe gets every byte
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert for_review(text) == shown
