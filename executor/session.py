@@ -35,6 +35,7 @@ DESCRIPTORS = ("stdin", "stdout", "stderr", "requests", "answers")
 ENDINGS = {
     Status.TIMED_OUT: "a call ran into its deadline",
     Status.OUTPUT_LIMIT: "a call printed too much",
+    Status.DISK_LIMIT: "a call wrote too much",
     Status.CANCELLED: "a call was stopped",
     Status.CPU_LIMIT: "its processor time is used up",
     Status.MEMORY_LIMIT: "it had no memory left",

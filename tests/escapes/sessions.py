@@ -59,6 +59,8 @@ def alone(action, *args):
 
 them = [alone(beat), alone(beat)]
 them.append(alone(wake_others, list(them)))
+while os.fstat(beats).st_size == 0:
+    time.sleep(0.001)
 """
 COUNT = """
 import os, struct

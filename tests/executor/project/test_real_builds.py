@@ -116,7 +116,6 @@ async def test_make_has_nothing_to_do_on_the_host_afterwards(build, project: Pat
     assert files == set(C_FILES)
 
 
-@pytest.mark.tier_a  # a session in build has none but tier A
 async def test_a_session_builds_step_by_step_beside_an_editor(executor, project: Path):
     need("make", "gcc")
     write(project, C_FILES)

@@ -194,7 +194,6 @@ async def test_a_new_repository_waits_as_a_whole(build, project: Path):
     assert shell(project, "git -C . status --porcelain") in ("", "?? new/\n")
 
 
-@pytest.mark.tier_a  # a session in build has none but tier A
 async def test_a_session_goes_on_from_what_the_host_has_committed_meanwhile(
     executor, project: Path
 ):
