@@ -175,7 +175,7 @@ def test_what_came_into_a_folder_that_is_not_ours_is_told(view: View, monkeypatc
 
     monkeypatch.setattr(os, call, refused)
     outcome = view.commit()
-    assert left(outcome) == ({} if call == "utime" else {"docs": "conflict"})
+    assert left(outcome) == ({} if call == "utime" else {"docs": "closed"})
     assert {"docs/n", "docs/two.md"} <= {change.path for change in outcome.changed}
     assert ("docs" in {change.path for change in outcome.changed}) == (call == "utime")
     assert (view.project / "docs" / "n").exists()

@@ -59,7 +59,7 @@ KINDS = {
     "a list of several packs": ("git repack -q", f"{COMMIT}; git repack -q; "
                                 "git multi-pack-index write --no-progress"),
     "a graph of commits": ("git commit-graph write --reachable --no-progress", COMMIT),
-    "notes and replacements": ("true", "git notes add -m n; git replace HEAD~1 HEAD"),
+    "notes": ("true", "git notes add -m n"),
     "a reflog that expires": ("true", f"{COMMIT}; git reflog expire --expire=now --all; git gc -q --prune=now"),  # noqa: E501
     "a head of another name": ("git symbolic-ref HEAD refs/heads/odd/./x 2>/dev/null || "
                                "git symbolic-ref HEAD refs/heads/odd/x", COMMIT),
