@@ -80,7 +80,9 @@ print("odd", flush=True)
 def _nothing_odd_came(arena: Arena, result: Result) -> None:
     json.dumps(result.to_json())
     told = {left.path for left in result.not_committed}
-    assert any(path.startswith("node") for path in told) or arena.tier == "B", told
+    # gVisor keeps its FIFOs and sockets to itself: nothing of them is there to be told.
+    kept_apart = arena.tier == "B" or arena.has_gvisor
+    assert any(path.startswith("node") for path in told) or kept_apart, told
     for folder, folders, files in os.walk(arena.project):
         for name in folders + files:
             info = os.lstat(Path(folder, name))

@@ -122,6 +122,7 @@ async def _the_hosts_commit_stands(arena: Arena) -> None:
     # The control: of two copies the later one takes the other's place.
     shutil.copytree(before, aside)
     subprocess.run(["sh", "-c", act], cwd=aside, env=GIT, check=True)
+    subprocess.run(["find", str(arena.project), "-mindepth", "1", "-delete"], check=True)
     subprocess.run(["cp", "-a", f"{aside}/.", str(arena.project)], check=True)
     assert messages() == "run\nhost\n"
 

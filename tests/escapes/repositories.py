@@ -29,7 +29,7 @@ CONTENTS = (
     ),
     Harm(
         "a pack changed in place",
-        ("p=$(ls .git/objects/pack/*.pack); chmod u+w $p; printf evil | dd of=$p bs=1 seek=40 conv=notrunc 2>/dev/null",),
+        ("p=$(echo .git/objects/pack/*.pack); chmod u+w $p; printf evil | dd of=$p bs=1 seek=40 conv=notrunc 2>/dev/null",),
         "! git fsck --full",
         prepare="git gc -q",
     ),
