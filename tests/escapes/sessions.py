@@ -248,7 +248,7 @@ ATTACKS = (
         scenario=_a_killed_server_leaves_no_session,
     ),
     Attack(
-        "X70",
+        "X68",
         "have the renewal of a session's view write or delete elsewhere, or keep what was refused",
         Stopped(
             "a new overlay on the project as it is",
