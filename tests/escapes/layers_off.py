@@ -25,7 +25,6 @@ from executor.containers.container import Container
 from executor.containers.create import ContainerSpec
 from executor.containers.place import ContainerPlace
 from executor.placement import Layout
-from executor.profile import Profile
 from executor.project.commit import Commit
 from executor.project.record import Record
 from executor.runner import Job
@@ -248,10 +247,10 @@ class WeakPlace:
 
 
 async def _commit_everything(
-    cell: Any, layout: Layout, record: Record, profile: Profile, label: str
+    cell: Any, layout: Layout, record: Record, *_: object, **__: object
 ) -> Commit:
     """In a commit's place: a copy takes the place of all that is in the project."""
-    del cell, profile, label
+    del cell
     if layout.work_copy is not None:
         subprocess.run(["find", str(record.project), "-mindepth", "1", "-delete"], check=False)
         source = f"{layout.work_copy.folder}/."
