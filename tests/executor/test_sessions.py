@@ -308,14 +308,15 @@ async def test_what_can_not_be_stopped_is_ended_and_that_is_told(call):
 async def test_a_call_that_ends_in_the_middle_of_a_start_of_a_program_keeps_its_session(call):
     """The parent of a vfork waits in the kernel for its child, which waits for a FIFO here."""
     start = """
-import os, subprocess, sys, time
-os.mkfifo("/tmp/fifo")
+import os, subprocess, sys, tempfile, time
+fifo = f"{tempfile.gettempdir()}/fifo"
+os.mkfifo(fifo)
 code = '''
-import os
-opens = (os.POSIX_SPAWN_OPEN, 0, "/tmp/fifo", os.O_RDONLY, 0)
+import os, sys
+opens = (os.POSIX_SPAWN_OPEN, 0, sys.argv[1], os.O_RDONLY, 0)
 os.waitpid(os.posix_spawn("/bin/cat", ["cat"], {}, file_actions=[opens]), 0)
 '''
-parent = subprocess.Popen([sys.executable, "-c", code])
+parent = subprocess.Popen([sys.executable, "-c", code, fifo])
 def state():
     with open(f"/proc/{parent.pid}/stat") as file:
         return file.read().rpartition(")")[2].split()[0]
@@ -324,7 +325,7 @@ while state() != "D": time.sleep(0.001)
     assert (await call("python", start)).session == "started"
     result = await call("python", "print(state())")
     assert (result.stdout.text, result.session) == ("D\n", "continued"), result.message
-    finish = "os.close(os.open('/tmp/fifo', os.O_WRONLY)); print(parent.wait(30))"
+    finish = "os.close(os.open(fifo, os.O_WRONLY)); print(parent.wait(30))"
     assert (await call("python", finish)).stdout.text == "0\n"
 
 

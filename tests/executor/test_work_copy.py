@@ -81,8 +81,9 @@ def test_a_secret_that_git_knows_is_unchanged_to_git(project: Path, tmp_path: Pa
     for words in (["init", "-q"], ["add", "-f", "."], ["commit", "-qm", "first"]):
         subprocess.run([*git, *words], cwd=project, check=True)
     made = copy(project, tmp_path / "copy")
-    assert set((made.folder / ".env").read_bytes()) <= {0}
     assert (made.folder / ".env").stat().st_mode & 0o777 == 0
+    if os.access(made.folder / ".env", os.R_OK):
+        assert set((made.folder / ".env").read_bytes()) <= {0}
     (made.folder / "a").write_text("b\n")
     subprocess.run([*git, "commit", "-qam", "second"], cwd=made.folder, check=True)
     said = subprocess.run(

@@ -158,6 +158,7 @@ async def test_a_submodule_is_a_repository_of_its_own(build, project: Path, tmp_
     assert not (project / ".git/modules/sub/hooks/update").exists()
 
 
+@pytest.mark.tier_a  # elsewhere the copy has another path than these repositories were told
 async def test_a_submodule_that_a_run_fetches_can_be_fetched_by_the_host(build, project: Path):
     shell(project, "git init -q --bare -b main origin.git; git push -q ./origin.git main")
     allowed = "git -c protocol.file.allow=always"
@@ -170,6 +171,7 @@ async def test_a_submodule_that_a_run_fetches_can_be_fetched_by_the_host(build, 
     assert "sub" not in shell(project, "git status --porcelain")
 
 
+@pytest.mark.tier_a
 async def test_a_worktree_of_the_host_inside_is_worked_in(build, project: Path):
     shell(project, "echo w > .git/info/exclude; git worktree add -q w other")
     result = await build("cd w; echo x > x; git add x; git commit -qm x")

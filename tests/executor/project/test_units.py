@@ -240,11 +240,11 @@ def test_nor_does_a_folder_where_case_does_not_count(view: View, first, second):
 
 
 def test_an_emptied_file_counts_as_none_that_was_there_before(view: View):
-    shell(view.project, "touch empty; echo safe > .npmrc; git add -A; git commit -qm empty")
+    shell(view.project, "touch empty; echo safe > AGENTS.md; git add -A; git commit -qm empty")
     view.begin()
-    script(view, ": > .npmrc; : > other")
-    assert left(view.commit()) == {".npmrc": "held"}
-    assert (view.project / ".npmrc").read_text() == "safe\n"
+    script(view, ": > AGENTS.md; : > other")
+    assert left(view.commit()) == {"AGENTS.md": "held"}
+    assert (view.project / "AGENTS.md").read_text() == "safe\n"
 
 
 def test_a_project_that_is_a_bare_repository_is_committed_as_one(tmp_path: Path):
