@@ -209,8 +209,8 @@ class WeakPlace:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._place, name)
 
-    def spec(self, job: Job) -> ContainerSpec:
-        spec = self._place.spec(job)
+    def spec(self, job: Job, *more: Any) -> ContainerSpec:
+        spec = self._place.spec(job, *more)
         if {copy_on_write, protection}.isdisjoint(self._edits) or self._place.host is None:
             return spec
         shown = () if protection in self._edits else spec.read_only
