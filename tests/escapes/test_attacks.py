@@ -13,8 +13,7 @@ from tests.escapes.arena import BENIGN, Arena
 from tests.escapes.attack import STARTED, Attack, Control, NotApplicable, NotStopped, Stopped
 from tests.escapes.table import ATTACKS
 
-ATTACK_S_MAX = 300
-IN_CONTAINERS_S_MAX = 600  # a row of forty runs makes as many, gVisor with a kernel for each
+ATTACK_S_MAX = 600  # a hang's; a row of forty runs in gVisor makes a kernel for each
 # Where a scenario does the attacking, the program is another tier's; what is committed has a cell
 # of its own.
 WARM = [
@@ -31,7 +30,7 @@ async def test_attack(attack: Attack, arena: Arena, record_property):
     if isinstance(expected, NotApplicable):
         assert expected.missing(arena), f"it can be tried here now: {expected.reason}"
         pytest.skip(f"not applicable: {expected.reason}")
-    with trio.fail_after(IN_CONTAINERS_S_MAX if arena.tier == "C" else ATTACK_S_MAX):
+    with trio.fail_after(ATTACK_S_MAX):
         if attack.scenario and isinstance(expected, Stopped):
             await attack.scenario(arena)
             return
