@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 
 from executor.project import replacing
 from executor.project.blobs import Blobs, Ours
-from executor.project.contents import digest, same_content
 from executor.project.judging import Row
 from executor.project.links import Links
 from executor.project.manifest import PREVENTED, Change, ChangeSet, LeftOut
 from executor.project.permission import Permission
 from executor.project.plan import Plan
-from executor.project.record import State, is_below, state_of
+from executor.project.present_state import is_as_before, is_as_left
+from executor.project.record import is_below
 from executor.project.removals import Removals
 from executor.project.rules import Rules
 from executor.project.tree import Tree, split
@@ -237,14 +237,16 @@ class Planning:
     def _deletion_conflict(self, change: Change, info: os.stat_result | None) -> str:
         if info is None:
             self.done.add(change.path)
-        elif not self._is_as_before(change, info):
+        elif not is_as_before(change, info, self.project):
             return "the run deleted it; it was changed meanwhile"
         return ""
 
     def _creation_conflict(self, change: Change, info: os.stat_result | None) -> str:
         if info is None:
             return self._folder_conflict(change)
-        if (_is_folder(info) and change.kind == "folder") or self._is_as_left(change, info):
+        if (_is_folder(info) and change.kind == "folder") or is_as_left(
+            change, info, self.contents, self.project
+        ):
             self.done.add(change.path)
         else:
             return "the run created it; something else came there meanwhile"
@@ -252,7 +254,7 @@ class Planning:
 
     def _modification_conflict(self, change: Change, info: os.stat_result | None) -> str:
         before = change.before
-        is_same = info is not None and self._is_as_before(change, info)
+        is_same = info is not None and is_as_before(change, info, self.project)
         if change.change == "times" and not is_same:  # a time that says nothing any more
             self.done.add(change.path)
             return ""
@@ -262,7 +264,7 @@ class Planning:
             if before is not None and stat.S_ISDIR(before.mode) and change.kind != "folder":
                 return self._replacement_conflict(change)
             return ""
-        if change.change == "modified" and self._is_as_left(change, info):
+        if change.change == "modified" and is_as_left(change, info, self.contents, self.project):
             self.done.add(change.path)
             return ""
         return "the run changed it; it was changed meanwhile by someone else too"
@@ -276,38 +278,6 @@ class Planning:
             except OSError:
                 return "the run created it; its folder was removed meanwhile"
         return ""
-
-    def _is_as_before(self, change: Change, info: os.stat_result) -> bool:
-        before = change.before
-        if before is None:
-            return False
-        if stat.S_ISDIR(before.mode):
-            is_mode_changed = change.change == "mode" and info.st_mode != before.mode
-            return _is_folder(info) and not is_mode_changed
-        if state_of(info) == before:
-            return True
-        return bool(change.before_sha256) and self._has_content_before(change, info, before)
-
-    def _has_content_before(self, change: Change, info: os.stat_result, before: State) -> bool:
-        """Whether what was kept for a person still is what he decides on."""
-        if info.st_mode != before.mode or info.st_size != before.size:
-            return False
-        try:
-            return digest(self.project, change.path) == change.before_sha256
-        except OSError:
-            return False
-
-    def _is_as_left(self, change: Change, info: os.stat_result) -> bool:
-        """Whether someone else brought about what the run did."""
-        if change.kind == "file":
-            seen = (stat.S_IFREG | change.mode, change.size)
-            is_alike = (info.st_mode & ~SPECIAL_BITS, info.st_size) == seen
-            return is_alike and same_content(
-                self.contents, self.project, change.path, state_of(info)
-            )
-        if change.kind == "link" and stat.S_ISLNK(info.st_mode):
-            return self.project.target(change.path) == change.target
-        return False
 
     def _replacement_conflict(self, change: Change) -> str:
         """Why a folder can't give way to a file: something in it stays."""
