@@ -16,7 +16,7 @@ from executor.project.decision import PREVENTING
 from executor.project.keeping import Kept
 from executor.project.store import Store, UnknownChangesError
 
-APPLIED, PREVENTED = "applied", "nothing was applied, as the project is now"
+APPLIED, NOT_APPLIED = "applied", "nothing was applied, as the project is now"
 
 
 class Changes:
@@ -122,7 +122,7 @@ def commit_text(done: Commit, *, dry_run: bool) -> str:
     """What was applied, or would be, or why nothing was."""
     prevented = [left for left in done.left_out if left.kind in PREVENTING]
     if prevented:
-        return "\n".join([f"{PREVENTED}:", *map(_left_line, prevented)])
+        return "\n".join([f"{NOT_APPLIED}:", *map(_left_line, prevented)])
     verb = "would apply" if dry_run else APPLIED
     lines = [f"{verb} {len(done.changed)} changes", *(f"  {_line(c)}" for c in done.changed)]
     if done.left_out:

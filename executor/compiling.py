@@ -163,14 +163,14 @@ class Compiler:
     async def _compile(
         self, plan: _Plan, checked: Checked, candidate: runtimes.Candidate, observe: Observe | None
     ) -> Completed:
-        with _stand_in(self._runner.placement.temporary, self._project, checked, plan) as folder:
+        with _substitute(self._runner.placement.temporary, self._project, checked, plan) as folder:
             return await self._runner.run(
                 partial(
                     _compile_job,
                     plan,
                     checked,
                     candidate,
-                    stand_in=folder.name,
+                    substitute=folder.name,
                     shown=self._caches.shown(candidate),
                 ),
                 profile=COMPILING,
@@ -205,7 +205,7 @@ def _compile_job(  # noqa: PLR0913 - keyword-only what is shown
     candidate: runtimes.Candidate,
     layout: Layout,
     *,
-    stand_in: str,
+    substitute: str,
     shown: tuple[tuple[str, str], ...],
 ) -> Job:
     program = plan.program
@@ -222,7 +222,7 @@ def _compile_job(  # noqa: PLR0913 - keyword-only what is shown
         limits=replace(checked.limits, artifact_bytes=PRODUCT_BYTES_MAX),
         artifacts=tuple(found),
         profile=COMPILING,
-        stand_in=stand_in,
+        substitute=substitute,
         warm=ahead is not None and plan.script is None,  # else what is shown is there but once
         shown=shown,
         label=label(checked),
@@ -306,7 +306,7 @@ def _text(script: str, project: Path) -> bytes:
 
 
 @contextmanager
-def _stand_in(above: Path, project: Path, checked: Checked, plan: _Plan) -> Iterator[Path]:
+def _substitute(above: Path, project: Path, checked: Checked, plan: _Plan) -> Iterator[Path]:
     """A folder with nothing of the project but its working folder's name, and the script.
 
     Without a script it is always the same one, as what waits for it shows.

@@ -184,11 +184,11 @@ class Placement:
             session=session,
         )
 
-    def without_project(self, spec: CellSpec, stand_in: str) -> CellSpec:
+    def without_project(self, spec: CellSpec, substitute: str) -> CellSpec:
         """The same cell with a folder of `temporary`, read-only, in the place of the project."""
         return replace(
             spec,
-            project_source=self._source(f"{self.temporary}/{stand_in}"),
+            project_source=self._source(f"{self.temporary}/{substitute}"),
             access=ProjectAccess.READ_ONLY,
             binds=tuple(bind for bind in spec.binds if bind[1] not in self.repository),
             guarded=Guarded(),

@@ -96,7 +96,7 @@ class ProjectSearch:
                 special.update(folder.special)
         if everywhere:
             for path, _, files in os.walk(self.project):
-                special |= {p for name in files if _is_special(p := f"{path}/{name}")}
+                special |= {p for name in files if is_special(p := f"{path}/{name}")}
         # What a link leads to is the secret, whatever it is called.
         found = {*self._ends(named, stat.S_ISREG), *self._ends(denied, lambda _: True)}
         secret = sorted(path for path in found if path.startswith(f"{self.project}/"))
@@ -182,7 +182,8 @@ class ProjectSearch:
         return _Folder(state, tuple(folders), tuple(named), tuple(denied), tuple(special), entries)
 
 
-def _is_special(path: str) -> bool:
+def is_special(path: str) -> bool:
+    """Whether a path is a socket, FIFO or device; a link is none."""
     try:
         mode = os.lstat(path).st_mode
     except OSError:

@@ -59,7 +59,7 @@ class Job:
     profile: Profile = ANALYZE
     label: str = ""  # what it is called while it runs
     language: str = ""  # by the name of its row
-    stand_in: str | None = None  # a folder of `temporary` that is shown in the project's place
+    substitute: str | None = None  # a folder of `temporary` that is shown in the project's place
     shown: tuple[tuple[str, str], ...] = ()  # (path on the host, path in the cell), read-only
     ahead: Ahead | None = None  # how its interpreter is started before its text is known
     warm: bool = True  # whether it may run where something has waited for it

@@ -136,8 +136,8 @@ class Supply:
     def _describe(self, job: Job, layout: Layout, session: bool) -> _Wanted:
         placement = self._placement
         spec = placement.cell(job.profile, job.limits, job.binds, layout, session=session)
-        if job.stand_in is not None:
-            spec = placement.without_project(spec, job.stand_in)
+        if job.substitute is not None:
+            spec = placement.without_project(spec, job.substitute)
         spec = placement.showing(spec, job.shown)
         packed = pack_cell(spec)
         if self.pool is None or not job.warm or session or layout.room:

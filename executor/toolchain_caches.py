@@ -69,9 +69,9 @@ class ToolchainCaches:
         if not self._serves(candidate) or key in self._busy or (self._folder / key).exists():
             return
         self._busy.add(key)
-        with _empty_folder(self._runner.placement.temporary) as stand_in:
+        with _empty_folder(self._runner.placement.temporary) as substitute:
             completed = await self._runner.run(
-                lambda layout: self._job(candidate, layout, stand_in), profile=WARMING
+                lambda layout: self._job(candidate, layout, substitute), profile=WARMING
             )
         result = completed.result
         bundles = [Path(a.path) for a in result.artifacts if a.path is not None]
@@ -88,7 +88,7 @@ class ToolchainCaches:
         has_any = bool(caches or runtimes.helper(candidate))
         return has_any and self._runner.placement.tier == "A" and not candidate.project_specific
 
-    def _job(self, candidate: runtimes.Candidate, layout: Layout, stand_in: str) -> Job:
+    def _job(self, candidate: runtimes.Candidate, layout: Layout, substitute: str) -> Job:
         """Compile the warm-up program or the helper, then bundle what that left."""
         helper = runtimes.helper(candidate)
         program = runtimes.prepare(
@@ -119,7 +119,7 @@ class ToolchainCaches:
             limits=LIMITS,
             artifacts=(bundle,),
             profile=WARMING,
-            stand_in=stand_in,
+            substitute=substitute,
             warm=False,
             label=f"{candidate.language.name}: {'helper' if helper else 'standard library'}",
         )

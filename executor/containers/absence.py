@@ -12,16 +12,6 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-ORDINARY = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK)
-
-
-def is_special(path: str) -> bool:
-    """Whether a path is a socket, FIFO or device; a link is none."""
-    try:
-        return stat.S_IFMT(os.lstat(path).st_mode) not in ORDINARY
-    except OSError:
-        return False
-
 
 def leave_out(names: Iterable[str], lower: Path, upper: Path) -> None:
     """Mark paths below `lower` as deleted in an overlay's new upper folder.

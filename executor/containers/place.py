@@ -19,7 +19,6 @@ from executor import rootfs, seccomp, temporary, work_copy
 from executor.box import Box, Meter
 from executor.cells import Exit
 from executor.containers import shipping
-from executor.containers.absence import is_special
 from executor.containers.box import ContainerBox
 from executor.containers.create import ContainerSpec, has_own_kernel, of_box
 from executor.containers.host import Host
@@ -29,7 +28,7 @@ from executor.placement import Layout
 from executor.profile import Profile, ProjectAccess
 from executor.project.record import Record
 from executor.project_files import Guarded, guarded, identities
-from executor.project_search import ProjectSearch
+from executor.project_search import ProjectSearch, is_special
 from executor.runner import Job
 from executor.work_copy import WorkCopy
 

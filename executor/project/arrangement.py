@@ -10,10 +10,9 @@ from executor.project.manifest import Change
 from executor.project.operations import Operation, at_any_time, expected_of
 from executor.project.permission import is_set_in_place
 from executor.project.plan import Plan
+from executor.project.present_state import SPECIAL_BITS
 from executor.project.record import State, is_below
 from executor.project.tree import in_tree_order, split
-
-SPECIAL_BITS = 0o7000
 
 
 @dataclass(frozen=True, slots=True)

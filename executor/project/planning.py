@@ -22,7 +22,6 @@ from executor.project.tree import Tree, split
 from executor.project.units import Unit, Units
 from executor.project.walking import FOLDER_FLAGS, walk
 
-SPECIAL_BITS = 0o7000
 STAND_IN = "user.ctxmode.stand-in"  # as executor/spawner/stand_ins.py marks them
 DECIDED_WITH = ("held", *PREVENTED)  # told with the repository, where all of it waits
 Present = dict[str, os.stat_result | None]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from executor.containers.absence import is_special, leave_out
+from executor.containers.absence import leave_out
+from executor.project_search import is_special
 
 
 @pytest.fixture

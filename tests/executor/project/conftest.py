@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.executor.project.git_work import shell
 from tests.executor.project.viewing import View
 
 OLD_NS = 1_600_000_000_123_456_789
@@ -45,6 +46,14 @@ def project(tmp_path: Path) -> Path:
     folder = tmp_path / "project"
     folder.mkdir()
     fill(folder)
+    return folder
+
+
+@pytest.fixture
+def twin(project: Path, tmp_path: Path) -> Path:
+    """The same repository, for the same work by hand."""
+    folder = tmp_path / "twin"
+    shell(tmp_path, f"cp -a {project} {folder}")
     return folder
 
 

@@ -37,14 +37,6 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def twin(project: Path, tmp_path: Path) -> Path:
-    """The same repository, for the same work by hand."""
-    folder = tmp_path / "twin"
-    shell(tmp_path, f"cp -a {project} {folder}")
-    return folder
-
-
-@pytest.fixture
 def build(run):
     async def build_one(code: str, status: Status = Status.OK) -> Result:
         code = f"{as_settings()}set -e\n{code}"

@@ -30,13 +30,6 @@ def project(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture
-def twin(project: Path, tmp_path: Path) -> Path:
-    folder = tmp_path / "twin"
-    shell(tmp_path, f"cp -a {project} {folder}")
-    return folder
-
-
-@pytest.fixture
 def build(run):
     async def build_one(code: str) -> Result:
         code = f"{as_settings()}set -e\n{code}"
