@@ -21,10 +21,20 @@ _KINDS: dict[str, RuleKind] = {
 }
 _NEVER_CONSULTED = word_set("Write NotebookEdit Glob MultiEdit NotebookRead LS")
 _TOOLS = word_set(
-    """Agent AskUserQuestion Bash BashOutput Cd Edit ExitPlanMode Glob Grep KillShell LS LSP
-    MultiEdit NotebookEdit NotebookRead PowerShell Read Skill SlashCommand Task TodoWrite
-    WebFetch WebSearch Write"""
+    """Agent Artifact AskUserQuestion Bash BashOutput Cd CronCreate CronDelete CronList Edit
+    EndConversation EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree Glob Grep KillShell LS
+    LSP ListMcpResourcesTool Monitor MultiEdit NotebookEdit NotebookRead PowerShell Read
+    ReadMcpResourceTool SendMessage Skill SlashCommand Task TaskCreate TaskGet TaskList TaskOutput
+    TaskStop TaskUpdate TeamCreate TeamDelete TodoWrite ToolSearch WebFetch WebSearch Write"""
 )
+# By tool: inputs that a rule may name, and those whose rules have a form of their own.
+_PARAMETERS = {
+    "Bash": word_set("dangerouslyDisableSandbox description run_in_background"),
+    "Read": word_set("limit offset pages"),
+    "Edit": word_set("replace_all"),
+    "WebFetch": word_set("prompt"),
+}
+_PRIMARY = {"Bash": "command", "Read": "file_path", "Edit": "file_path", "WebFetch": "url"}
 _CHARS_MAX = {
     "Bash": 64 << 10
 }  # a rule may be a whole program, as a host writes what it was allowed
@@ -72,13 +82,16 @@ def parse_rule(
         return None, f"{text!r} is not a rule: write Tool or Tool(spec)"
     kind = _KINDS.get(name)
     written = _Written(text, decision, source)
-    if kind is None:
+    parameter = (spec or "").partition(":")[0].strip()
+    if kind is None or parameter in (_PRIMARY[name], *_PARAMETERS[name]):
         return _tool_rule(written, name, spec)
     if kind in ("read", "edit"):
         return _path_rule(written, kind, spec, anchors)
     if kind == "fetch":
         return _fetch_rule(written, spec)
-    return written.rule(kind, (spec or "*").strip() or "*"), ""
+    rule = written.rule(kind, (spec or "*").strip() or "*")
+    is_literal = ":*" in rule.spec[:-2]
+    return rule, f"{text}: :* stands for a prefix only at the end" if is_literal else ""
 
 
 def _taken_apart(text: str) -> tuple[str, str | None]:
@@ -112,8 +125,11 @@ def _tool_rule(written: _Written, name: str, spec: str | None) -> tuple[Rule | N
         if parameter.strip() in _PRIMARY_FIELDS:
             return None, f"{text}: {parameter} cannot be matched as a parameter"
         if not colon or written.decision is Decision.ALLOW:
-            return None, f"{text}: {name} is ruled by name, or in deny and ask by (parameter:value)"
-    known = name in _TOOLS or name.startswith("mcp__") or "*" in name
+            return None, (
+                f"{text}: here {name} is ruled by name, or in deny and ask by (parameter:value); "
+                "this one is left to Claude Code itself"
+            )
+    known = name in _TOOLS or "_" in name or "*" in name
     rule = written.rule("tool", name if spec is None else f"{name}({spec})")
     return rule, "" if known else f"{text}: there is no tool named {name}"
 
@@ -128,8 +144,7 @@ def _path_rule(
         return None, f"{written.text}: a rule cannot carve out of others with !"
     anchor, pattern = _anchored(spec, anchors)
     restricts = written.decision is not Decision.ALLOW
-    if anchor == anchors.current and restricts and _at_any_depth(pattern):
-        anchor = None
+    if not spec.startswith(("/", "~/")) and restricts and _at_any_depth(pattern):
         if "/" in pattern.rstrip("/") and not pattern.startswith("**/"):
             pattern = f"**/{pattern}"  # gitignore would tie it to the root
     elif anchor is not None and "/" in pattern.rstrip("/"):

@@ -132,10 +132,7 @@ def _has_input(spec: str, inputs: Mapping[str, object]) -> bool:
 
 def _names_tool(spec: str, name: str) -> bool:
     """A tool name against one with stars."""
-    head, *rest = spec.split("*")
-    if not rest:
-        return spec == name
-    return name.startswith(head) and name.endswith(rest[-1])
+    return is_made_of(spec.split("*"), name)
 
 
 def _evaluate_file(

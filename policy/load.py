@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from policy import trust
 from policy.claude import Anchors, parse_rule
+from policy.claude_settings import read_settings
 from policy.decide import matches_of
 from policy.model import Decision, RuleFileError, Source, Subject
+from policy.name_patterns import SPECIAL
 from policy.paths import is_below
 from policy.plain_text import read_bytes, read_text
 from policy.rules import DEFAULT_RULES, Rule, Rules
-from policy.strict_json import strict_json
 
 if TYPE_CHECKING:
     from pathlib import Path  # loading it takes a tenth of a hook's time
 
 StrPath = str | os.PathLike[str]
 MANAGED: StrPath = "/etc/claude-code/managed-settings.json"
-RULES_MAX = 2_000  # of one file
-_LISTS = {"deny": Decision.DENY, "ask": Decision.ASK, "allow": Decision.ALLOW}
 
 
 def load_rules(
@@ -43,7 +42,8 @@ def load_rules(
     are passed over. A project's allow rules, and its default, count only when
     `trust_project_allow` is set or the user's `policy.toml` names its folder, or
     one above it, in `trusted_projects` (see `policy.trust`). Of the projects that a
-    project lies in, what they deny and ask for counts as well. Raises RuleFileError
+    project lies in, what they deny and ask for counts as well, and of a worktree of git the
+    local settings of its main checkout. Raises RuleFileError
     for a file that cannot be used; a missing file is no error.
     """
     loader = _Loader(project, home)
@@ -59,6 +59,9 @@ def load_rules(
         loader.add_project(os.fspath(project), is_trusted=is_trusted)
         for outer in trust.around(real, real_home):
             loader.add_project(outer, is_trusted=False, is_outer=True)
+        if main := trust.main_checkout(real):
+            local = os.path.join(main, ".claude", "settings.local.json")
+            loader.add_settings(local, own=os.fspath(project), is_trusted=is_trusted)
     return loader.rules()
 
 
@@ -87,9 +90,14 @@ class _Loader:
         self.warnings: list[str] = []
         self.default = Decision.ALLOW
         self.managed_only = False
+        self.mode = ""  # Claude Code's `defaultMode`
+        self.is_mode_managed = False
+        self.asks_nobody = False
 
     def rules(self) -> Rules:
         """What was collected, with the shipped defaults."""
+        if self.asks_nobody or self.mode == "dontAsk":
+            self.found = [_without_asking(rule) for rule in self.found]
         return Rules(
             (*self.found, *DEFAULT_RULES),
             tuple(self.sources),
@@ -113,26 +121,36 @@ class _Loader:
         """Add the settings that an administrator wrote, and those in the folder beside them."""
         for file in (path, *_settings_in(f"{path.removesuffix('.json')}.d")):
             self.add_settings(file, own=os.path.dirname(path), is_trusted=True)
-            text = self._text(file, is_source=False)
-            if text and _document(text, file).get("allowManagedPermissionRulesOnly") is True:
-                self.managed_only = True
 
     def add_settings(self, path: str, *, own: str, is_trusted: bool) -> None:
         """Add a Claude Code settings file."""
-        if self.managed_only and not trust.lies_in(path, os.path.dirname(MANAGED)):
+        is_managed = trust.lies_in(path, os.path.dirname(MANAGED))
+        if self.managed_only and not is_managed:
             return
-        text = self._text(path, root=None if is_trusted else own)
+        root = os.path.dirname(os.path.dirname(path))
+        text = self._text(path, root=None if is_trusted else root)
         if text is None:
             return
+        settings = read_settings(text, path)
+        self.managed_only |= settings.managed_only and is_managed
+        self._add_mode(settings.mode, is_trusted=is_trusted, is_managed=is_managed)
+        self.asks_nobody |= settings.asks_nobody
+        self.warnings += (f"{self._shown(path)}: {warning}" for warning in settings.warnings)
         anchors = self._anchors(own)
-        for key, entry, line in _entries(text, path):
-            decision = _LISTS[key]
-            source = Source(self._shown(path), line)
-            rule, warning = parse_rule(entry, decision, source, anchors)
+        for entry in settings.entries:
+            source = Source(self._shown(path), entry.line)
+            rule, warning = parse_rule(entry.text, entry.decision, source, anchors)
             if warning:
                 self.warnings.append(f"{source}: {warning}")
             if rule is not None:
                 self._add(rule, is_trusted)
+
+    def _add_mode(self, mode: str, *, is_trusted: bool, is_managed: bool) -> None:
+        """The last file's mode counts, save that managed settings have the last word and a project
+        that is not trusted can't loosen it."""
+        if mode and not self.is_mode_managed and (is_trusted or mode == "dontAsk"):
+            self.mode = mode
+            self.is_mode_managed = is_managed
 
     def add_toml(self, path: str, *, is_trusted: bool, own: str | None = None) -> None:
         """Add one of our own files; every example in it is tried."""
@@ -163,8 +181,10 @@ class _Loader:
             self.untrusted.append(rule)
             return
         self.found.append(rule)
+        if rule.anchor is not None and rule.decision is not Decision.ALLOW:
+            self.found += _behind_links(rule, rule.anchor)
 
-    def _text(self, path: str, *, root: str | None = None, is_source: bool = True) -> str | None:
+    def _text(self, path: str, *, root: str | None = None) -> str | None:
         try:
             text = read_text(path, root)
         except FileNotFoundError:
@@ -178,8 +198,7 @@ class _Loader:
                 f"cannot be read: {error}",
                 "Make it a readable file of UTF-8, or remove it",
             ) from None
-        if is_source:
-            self.sources.append(self._shown(path))
+        self.sources.append(self._shown(path))
         return text
 
     def _anchors(self, own: str) -> Anchors:
@@ -201,57 +220,22 @@ def _settings_in(folder: str) -> list[str]:
     return [os.path.join(folder, name) for name in names if name.endswith(".json")]
 
 
-def _entries(text: str, path: str) -> Iterator[tuple[str, str, int]]:
-    """Every permission entry of a settings file: its list, its text, its line."""
-    permissions = _document(text, path).get("permissions", {})
-    if not isinstance(permissions, dict):
-        line = text.count("\n", 0, max(text.find('"permissions"'), 0)) + 1
-        raise RuleFileError(path, line, "permissions is not an object", "Write it as {...}")
-    count = 0
-    for key in _LISTS:
-        place = _Place(text)
-        line = place.go_to(f'"{key}"')
-        entries: Any = permissions.get(key, [])
-        if not isinstance(entries, list):
-            raise RuleFileError(path, line, f"permissions.{key} is not a list", "Write it as [...]")
-        count += len(entries)
-        if count > RULES_MAX:
-            raise RuleFileError(
-                path, line, f"it has over {RULES_MAX:,} rules", "Leave out what others cover"
-            )
-        for entry in entries:
-            if not isinstance(entry, str) or not entry.strip():
-                raise RuleFileError(path, line, f"{entry!r} is not a rule", "Write it as a text")
-            line = place.go_to(json.dumps(entry, ensure_ascii=False))
-            yield key, entry, line
+def _without_asking(rule: Rule) -> Rule:
+    """The same rule where nobody is to be asked."""
+    if rule.decision is not Decision.ASK:
+        return rule
+    why = "it would be asked about, and Claude Code's settings say to deny what would be"
+    return rule._replace(decision=Decision.DENY, reason=rule.reason or why)
 
 
-def _document(text: str, path: str) -> dict[str, Any]:
-    try:
-        document = strict_json(text)
-    except (ValueError, RecursionError) as error:
-        line = getattr(error, "lineno", 1)
-        raise RuleFileError(path, line, f"not valid JSON: {error}", "Correct the syntax") from None
-    if not isinstance(document, dict):
-        raise RuleFileError(path, 1, "not a JSON object", 'Write {"permissions": {...}}')
-    return document
-
-
-class _Place:
-    """Goes through a text from one literal to the next, and knows the line."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = 0
-        self._line = 1
-
-    def go_to(self, literal: str) -> int:
-        """The line of the next one; where there is none, as when it is escaped, the last one's."""
-        found = self._text.find(literal, self._at)
-        if found >= 0:
-            self._line += self._text.count("\n", self._at, found)
-            self._at = found
-        return self._line
+def _behind_links(rule: Rule, anchor: str) -> Iterator[Rule]:
+    """The same rule for the real place of what it names through a link."""
+    folders = rule.spec.split("/")[1:-1] if rule.spec.startswith("/") else []
+    known = [f"/{name}" for name in takewhile(frozenset(SPECIAL).isdisjoint, folders)]
+    written = anchor.rstrip("/") + "".join(known) or "/"
+    real = real_path(written)
+    if real != written:
+        yield rule._replace(spec=rule.spec[len("".join(known)) :], anchor=real)
 
 
 def _try_example(example: str, expected: bool, group: tuple[Rule, ...], anchors: Anchors) -> None:

@@ -21,19 +21,17 @@ def match_path(spec: str, anchor: str | None, path: str) -> bool:
     piece beside known text stands for at least one character, and a segment
     of which nothing is known is no reason to match.
     """
-    if anchor is not None and marks.is_known(path):
-        if path == anchor.rstrip("/") and spec.strip("/") == "**":
-            return True
-        if not is_below(path, anchor):
-            return _is_folder_of(spec, anchor, path)
-        relative = path[len(anchor.rstrip("/")) + 1 :]
-        return _matches(spec, relative) or _is_folder_of(spec, anchor, path)
-    if marks.is_known(path):
-        relative = path.lstrip("/")
-        return _matches(spec, relative) or (
-            spec.endswith("/**") and spec != "**" and _matches(spec[:-3], relative)
-        )
-    return _may_match(spec, anchor, path)
+    if not marks.is_known(path):
+        return _may_match(spec, anchor, path)
+    anchor = (anchor or "").rstrip("/")
+    if path == anchor and spec.strip("/") == "**":
+        return True
+    if anchor and not is_below(path, anchor):
+        return False
+    relative = path[len(anchor) :].lstrip("/")
+    # With all below a folder the folder itself is meant: who moves it whole has everything in it.
+    is_tree = spec.endswith("/**") and spec != "**"
+    return _matches(spec, relative) or (is_tree and _matches(spec[:-3], relative))
 
 
 def literal_path(spec: str, anchor: str | None) -> str | None:
@@ -132,13 +130,6 @@ def _led_on(rule: tuple[str, ...], met: Iterable[int], name: str) -> Iterator[in
             yield index
         elif index < len(rule) and _segment_meets(rule[index], name):
             yield index + 1
-
-
-def _is_folder_of(spec: str, anchor: str, path: str) -> bool:
-    """The folder itself of `folder/**`: who reads or moves it whole has everything in it."""
-    if not spec.endswith("/**"):
-        return False
-    return path == f"{anchor.rstrip('/')}/{spec[:-3].strip('/')}".rstrip("/")
 
 
 def _may_match(spec: str, anchor: str | None, path: str) -> bool:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 
 from policy.paths import is_below
+from policy.plain_text import read_text
 
 PROJECT_MARKS = (".git", ".ctxmode")
 
@@ -40,6 +41,16 @@ def around(project: str, home: str) -> list[str]:
             found.append(folder)
         folder = os.path.dirname(folder)
     return found
+
+
+def main_checkout(project: str) -> str | None:
+    """The folder that a worktree of git belongs to; None for any other project."""
+    try:
+        text = read_text(os.path.join(project, ".git"))
+    except (OSError, UnicodeDecodeError):
+        return None
+    folder, found, _ = text.removeprefix("gitdir: ").partition("/.git/worktrees/")
+    return folder if found and folder.startswith("/") else None
 
 
 def lies_in(path: str, folder: str) -> bool:

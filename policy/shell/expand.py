@@ -162,6 +162,8 @@ class Expander:
     ) -> list[tuple[Piece, ...]]:
         choices: list[list[Piece]] = [[]]
         work = 0
+        if tilde and parts[:2] == _HERE:
+            parts = (Literal("~+", False), *parts[2:])
         for part in parts:
             if type(part) is Literal and part.quoted:
                 options = [(part.text, QUOTED)]
@@ -349,6 +351,9 @@ def _spent(text: str, budget: Budget) -> str:
 
 def _is_plain(text: str) -> bool:
     return _ACTIVE.search(text) is None
+
+
+_HERE = (Literal("~", False), Literal("+", False))  # as it is read, `~+`
 
 
 def _tilde(text: str, state: State) -> str:

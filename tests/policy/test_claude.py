@@ -18,9 +18,13 @@ SOURCE = Source("settings.json", 3)
         ("Bash(*)", "command", "*", None),
         ("Bash(npm run:*)", "command", "npm run:*", None),
         ("Bash(echo (a))", "command", "echo (a)", None),
-        ("Read(.env)", "read", ".env", None),
-        ("Read(**/.env)", "read", "**/.env", None),
-        ("Read(src/**)", "read", "**/src/**", None),
+        ("Read(.env)", "read", ".env", "/w"),
+        ("Read(**/.env)", "read", "**/.env", "/w"),
+        ("Read(//**/.env)", "read", "/**/.env", "/"),
+        ("Read(src/**)", "read", "**/src/**", "/w"),
+        ("Read(/src/**)", "read", "/src/**", "/own"),
+        ("Edit(./Finance (2024)/**)", "edit", "/Finance (2024)/**", "/w"),
+        (" Bash( ls * ) ", "command", "ls *", None),
         ("Read(./x)", "read", "/x", "/w"),
         ("Read(a/b/**)", "read", "/a/b/**", "/w"),
         ("Read(//etc/x)", "read", "/etc/x", "/"),
@@ -29,6 +33,11 @@ SOURCE = Source("settings.json", 3)
         ("WebFetch(domain:example.com)", "fetch", "example.com", None),
         ("WebFetch", "fetch", "*", None),
         ("mcp__server__tool", "tool", "mcp__server__tool", None),
+        ("Bash(run_in_background:true)", "tool", "Bash(run_in_background:true)", None),
+        ("Read(limit:*)", "tool", "Read(limit:*)", None),
+        ("WebFetch(prompt:*)", "tool", "WebFetch(prompt:*)", None),
+        ("Agent(model : opus)", "tool", "Agent(model : opus)", None),
+        ("Some_Tool", "tool", "Some_Tool", None),
     ],
 )
 def test_deny_rules_are_read(text: str, kind: str, spec: str, anchor: str | None) -> None:
@@ -52,6 +61,11 @@ def test_an_allow_rule_for_a_bare_name_holds_below_the_current_folder_only() -> 
         "mcp__server__tool(x)",
         "WebFetch(example.com)",
         "Agent(command:x)",
+        "Bash(command:rm *)",
+        "Bash( command : rm * )",
+        "Read(file_path:.env)",
+        "Edit(file_path:.env)",
+        "WebFetch(url:https://example.com)",
         "Bash(unclosed",
         "Read(!x)",
     ],
@@ -60,6 +74,12 @@ def test_rules_that_are_never_consulted_are_kept_out_with_a_warning(text: str) -
     rule, warning = parse_rule(text, Decision.DENY, SOURCE, ANCHORS)
     assert rule is None
     assert warning
+
+
+def test_a_prefix_mark_before_the_end_is_literal_and_warned_about() -> None:
+    rule, warning = parse_rule("Bash(git:* push)", Decision.DENY, SOURCE, ANCHORS)
+    assert rule is not None
+    assert "only at the end" in warning
 
 
 def test_an_unknown_tool_is_kept_and_warned_about() -> None:
@@ -79,6 +99,8 @@ def test_an_allow_rule_may_use_a_glob_only_behind_a_server() -> None:
         ("Agent(Explore)", Decision.DENY),
         ("PowerShell(rm *)", Decision.DENY),
         ("Skill(x)", Decision.ASK),
+        ("Cd(~/code/*)", Decision.DENY),
+        ("Bash(run_in_background:true)", Decision.ALLOW),
         ("Agent(model:opus)", Decision.ALLOW),
     ],
 )

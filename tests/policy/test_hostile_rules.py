@@ -10,9 +10,9 @@ import pytest
 
 from policy import Decision, RuleFileError, Source, Subject, evaluate, hidden_paths, load_rules
 from policy.claude import Anchors, parse_rule
+from policy.claude_settings import RULES_MAX
 from policy.decide import WORK_MAX
 from policy.domain_patterns import match_domain
-from policy.load import RULES_MAX
 from policy.rules import Rules
 
 SECONDS_MAX = 20.0

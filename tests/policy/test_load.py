@@ -14,11 +14,13 @@ from policy import (
     Rules,
     Subject,
     evaluate,
+    evaluate_write,
     load,
     load_file,
     load_rules,
     project_reader,
 )
+from policy.trust import main_checkout
 
 
 @pytest.fixture
@@ -284,3 +286,115 @@ def test_rules_that_are_nested_too_deeply_are_an_error(
     (project / name).write_text(text)
     with pytest.raises(RuleFileError, match="not valid"):
         load_rules(project, home=home)
+
+
+@pytest.mark.parametrize(
+    ("managed", "user", "project_says", "is_trusted", "expected"),
+    [
+        ({}, {"defaultMode": "dontAsk"}, {}, False, Decision.DENY),
+        ({}, {}, {"defaultMode": "dontAsk"}, False, Decision.DENY),
+        ({}, {"defaultMode": "acceptEdits"}, {}, False, Decision.ASK),
+        ({}, {"defaultMode": "dontAsk"}, {"defaultMode": "default"}, False, Decision.DENY),
+        ({}, {"defaultMode": "dontAsk"}, {"defaultMode": "default"}, True, Decision.ASK),
+        ({"defaultMode": "dontAsk"}, {"defaultMode": "default"}, {}, True, Decision.DENY),
+        ({"defaultMode": "default"}, {"defaultMode": "dontAsk"}, {}, True, Decision.ASK),
+        ({}, {"denyInsteadOfPrompting": True}, {"defaultMode": "default"}, True, Decision.DENY),
+        ({}, {"denyInsteadOfPrompting": False}, {}, True, Decision.ASK),
+    ],
+)
+def test_where_nobody_is_to_be_asked_rules_that_ask_deny(  # noqa: PLR0917
+    home: Path,
+    project: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    managed: dict[str, object],
+    user: dict[str, object],
+    project_says: dict[str, object],
+    is_trusted: bool,
+    expected: Decision,
+) -> None:
+    (tmp_path / "etc").mkdir()
+    monkeypatch.setattr(load, "MANAGED", tmp_path / "etc" / "managed-settings.json")
+    settings(tmp_path / "etc" / "managed-settings.json", **managed)
+    settings(home / ".claude" / "settings.json", ask=["Bash(git push *)"], **user)
+    settings(project / ".claude" / "settings.json", **project_says)
+    rules = load_rules(project, home=home, trust_project_allow=is_trusted)
+    assert decision("git push", rules) is expected
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("defaultMode", "plan", "defaultMode plan is Claude Code's own"),
+        ("defaultMode", "bypassPermissions", "changes nothing here"),
+        ("defaultMode", "nonsense", "no defaultMode 'nonsense'"),
+        ("defaultMode", ["plan"], "no defaultMode ['plan']"),
+        ("additionalDirectories", ["../docs"], "a profile's `read`"),
+        ("blockReadsOutsideWorkingDirectories", True, "changes nothing here"),
+        ("dney", ["Bash(rm *)"], "no key 'dney'"),
+    ],
+)
+def test_a_key_that_changes_nothing_here_is_told(
+    home: Path, project: Path, key: str, value: object, words: str
+) -> None:
+    settings(project / ".claude" / "settings.json", **{key: value})
+    (warning,) = load_rules(project, home=home).warnings
+    assert warning.startswith(".claude/settings.json: ")
+    assert words in warning
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("defaultMode", "default"),
+        ("defaultMode", "manual"),
+        ("defaultMode", "dontAsk"),
+        ("additionalDirectories", []),
+        ("disableBypassPermissionsMode", "disable"),
+    ],
+)
+def test_a_key_that_is_kept_to_or_changes_nothing_is_no_warning(
+    home: Path, project: Path, key: str, value: object
+) -> None:
+    settings(project / ".claude" / "settings.json", **{key: value})
+    assert load_rules(project, home=home).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("link", "rule", "path"),
+    [
+        ("home/keys", "Read(~/keys/**)", "real/id"),
+        ("home/keys", "Read(~/keys/id)", "real/id"),
+        ("project/sub", "Read(/sub/*.pem)", "real/a.pem"),
+        ("project/sub", "Edit(./sub/x)", "real/x"),
+    ],
+)
+def test_a_rule_written_through_a_link_holds_at_its_real_place(  # noqa: PLR0917
+    home: Path, project: Path, tmp_path: Path, link: str, rule: str, path: str
+) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / link).symlink_to(tmp_path / "real")
+    settings(project / ".claude" / "settings.json", deny=[rule])
+    rules = load_rules(project, home=home)
+    assert evaluate_write(str(tmp_path / path), rules).decision is Decision.DENY
+    assert evaluate_write(str(tmp_path / "real2" / "id"), rules).decision is Decision.ALLOW
+
+
+def test_a_worktree_keeps_to_the_local_settings_of_its_main_checkout(
+    home: Path, project: Path, tmp_path: Path
+) -> None:
+    main = tmp_path / "main"
+    (main / ".claude").mkdir(parents=True)
+    settings(main / ".claude" / "settings.local.json", deny=["Bash(sudo *)", "Read(/x)"])
+    settings(main / ".claude" / "settings.json", deny=["Bash(git push *)"])
+    (project / ".git").write_text(f"gitdir: {main}/.git/worktrees/project\n")
+    rules = load_rules(project, home=home)
+    assert decision("sudo id", rules) is Decision.DENY
+    assert decision("git push", rules) is Decision.ALLOW
+    assert evaluate_write(str(project / "x"), rules).decision is Decision.DENY
+
+
+@pytest.mark.parametrize("text", ["", "gitdir: ../.git/modules/x", "gitdir: relative", "\0"])
+def test_a_project_that_is_no_worktree_has_no_main_checkout(project: Path, text: str) -> None:
+    (project / ".git").write_text(text)
+    assert main_checkout(str(project)) is None
