@@ -254,7 +254,10 @@ class App:
         from ctxmode import diagnosis  # noqa: PLC0415 - few ask
 
         diagnosed = await diagnosis.diagnose(self.config, self._engine, refresh=refresh, told=told)
-        return replace(diagnosed, notices=self.notices)
+        rules = await trio.to_thread.run_sync(_rules(self.config))
+        listed = tuple(f"{rule.source}: {rule.text}" for rule in rules.untrusted)
+        warnings = (one for one in rules.warnings if not one.startswith(listed))
+        return replace(diagnosed, notices=(*self.notices, *warnings))
 
     async def toolchain(self, language: str) -> tuple[str | None, str | None, str | None]:
         """What runs a language here: the toolchain's name, its path and its version."""

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ctxmode import terminal
 from ctxmode.highlight import harmless, one_line
+from ctxmode.refusals import with_lines
 from policy import CaseReport, Explanation, Match, Rule, Rules, Verdict
 from policy.rules import ADDRESS_RULE
 
@@ -19,15 +20,10 @@ COLOURS = {"allow": "green", "ask": "yellow", "redirect": "cyan", "deny": "red"}
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """The decision, the deciding rule, and every other rule that spoke."""
-    lines = [verdict.message]
-    if verdict.redirect is not None:
-        arguments = ", ".join(f"{n}={v!r}" for n, v in verdict.redirect.arguments.items())
-        lines.append(f"  instead: {verdict.redirect.tool}({arguments})")
+    """The decision, the deciding rule, and other rules that spoke as far as an agent reads."""
+    lines = [f"  understood: {verdict.coverage}"] if verdict.coverage != "full" else []
     lines += [f"  {_match_line(match)}" for match in verdict.matches]
-    if verdict.coverage != "full":
-        lines.append(f"  understood: {verdict.coverage}")
-    return "\n".join(lines) + "\n"
+    return with_lines(verdict.message, lines) + "\n"
 
 
 def _match_line(match: Match) -> str:
@@ -54,7 +50,7 @@ def explanation_json(language: str, explanation: Explanation) -> dict[str, Any]:
 
 def rules_json(rules: Rules) -> dict[str, Any]:
     """Every rule, in force or not, and the warnings."""
-    listed = [_rule_json(rule, in_force=True) for rule in (*rules.rules, ADDRESS_RULE)]
+    listed = [_rule_json(rule, in_force=True) for rule in _in_force(rules)]
     listed += [_rule_json(rule, in_force=False) for rule in rules.untrusted]
     return {
         "default": rules.default.word,
@@ -79,14 +75,25 @@ def _rule_json(rule: Rule, *, in_force: bool) -> dict[str, Any]:
     }
 
 
+def _in_force(rules: Rules) -> list[Rule]:
+    """Each rule once: one that is written through a link is held at both of its places."""
+    listed = {(rule.id, rule.text, rule.source): rule for rule in reversed(rules.rules)}
+    return [*reversed(listed.values()), ADDRESS_RULE]
+
+
+def _named(rule: Rule) -> str:
+    """A rule as messages name it: by its id, and what it says where that is another text."""
+    return rule.text if rule.id == rule.text else f"{rule.id} ({rule.text})"
+
+
 def show_rules(rules: Rules) -> None:
     """The rules as a table, the strictest first, then what is wrong with the files."""
     console = terminal.console()
     table = _table("decision", "rule", "in force", "written in")
-    for rule in sorted((*rules.rules, ADDRESS_RULE), key=lambda rule: -rule.decision):
-        _add(table, rule.decision.word, rule.text, "yes", str(rule.source))
+    for rule in sorted(_in_force(rules), key=lambda rule: -rule.decision):
+        _add(table, rule.decision.word, _named(rule), "yes", str(rule.source))
     for rule in rules.untrusted:
-        _add(table, rule.decision.word, rule.text, "no: not trusted", str(rule.source))
+        _add(table, rule.decision.word, _named(rule), "no: not trusted", str(rule.source))
     console.print(table)
     console.print(f"What no rule speaks of: {rules.default.word}.")
     console.print(Text(f"Files read: {', '.join(rules.sources) or 'none'}."))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from ctxmode import highlight
+from ctxmode.refusals import refusal_text
 from ctxmode.render_passages import query_text
 from executor.model import ChangedFile, Layer, Result, Status, Stream
 
@@ -164,38 +165,6 @@ def _kept_text(answer: Answer, find: str) -> str:
     indexed = f"indexed: {kept.bytes_indexed} of {kept.bytes_total}"
     found = find.format(kept.output_id)
     return f"output_id {kept.output_id} keeps {sizes}; {indexed}; {found}"
-
-
-def refusal_text(result: Result) -> str:
-    """Which rule of which file decided, and what to do instead. Nothing ran."""
-    verdict = result.verdict or {}
-    if result.status is Status.REDIRECTED and verdict.get("redirect"):
-        return redirect_text(verdict["redirect"])
-    lines = [f"[denied, nothing ran] {verdict.get('message') or result.message}".rstrip()]
-    if verdict.get("decision") == "ask":
-        lines.append(
-            "A rule asks for a person's consent, and it was refused."
-            if verdict.get("consent") is False
-            else "A rule asks for a person's consent, and there is nobody here to give it."
-        )
-    matches = [m for m in verdict.get("matches", ()) if m["decision"] == verdict["decision"]]
-    if len(matches) > 1:  # a single one is in the message
-        lines += map(match_line, matches)
-    return "\n".join(lines)
-
-
-def redirect_text(redirect: Mapping[str, Any]) -> str:
-    """The better tool for the same job, with its arguments ready."""
-    call = ", ".join(f"{name}={value!r}" for name, value in redirect["arguments"].items())
-    return f"[redirected, nothing ran] {redirect['advice']}\nCall: {redirect['tool']}({call})"
-
-
-def match_line(match: Mapping[str, Any]) -> str:
-    """One rule that spoke, where it is written, and what it matched."""
-    place = f"{match['file']}:{match['line']}" if match["line"] else match["file"]
-    words = " ".join(match["argv"]) or match["text"]
-    reason = "".join(f" {match[key]}" for key in ("reason", "advice") if match[key])
-    return f"- rule {match['rule']} of {place} matches `{words}`.{reason}"
 
 
 def background_text(background: Background[Answer]) -> str:

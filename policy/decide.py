@@ -63,8 +63,10 @@ def evaluate_read(
     verdict = _evaluate_file(path, rules, real_path, is_write=False)
     if verdict.decision is Decision.ALLOW and size_bytes and size_bytes > size_redirect_bytes:
         advice = "Analyse it with the tool; only what your program prints comes back."
+        from policy import messages  # noqa: PLC0415 - as in _verdict
+
         redirect = Redirect("ctx_execute_file", {"path": path}, advice)
-        message = f"{path} has {size_bytes} bytes: use {redirect.tool}. {advice}"
+        message = messages.redirected(f"This file has {size_bytes:,} bytes.", redirect)
         return Verdict(Decision.REDIRECT, verdict.matches, "full", redirect, message)
     return verdict
 
@@ -280,10 +282,9 @@ def _unknown_matches(effect: OpaqueExec | Unparsed, rules: Rules) -> Iterator[Ma
     strictest = max(restricting, key=lambda rule: rule.decision)
     kind: MatchKind = "unparsed" if isinstance(effect, Unparsed) else "opaque-exec"
     argv = tuple(map(marks.shown, effect.argv)) if isinstance(effect, OpaqueExec) else ()
-    advice = "Write the command out, so that it can be checked."
     yield Match(
         kind, strictest.text, strictest.source, strictest.decision, kind, argv,
-        effect.place.span, marks.shown(effect.place.text), effect.why, advice,
+        effect.place.span, marks.shown(effect.place.text), effect.why,
     )  # fmt: skip
 
 
@@ -305,9 +306,12 @@ def _match(
 ) -> Match:
     place = effect.place
     argv = tuple(map(marks.shown, effect.argv))
+    path, access = "", ""
+    if isinstance(effect, FileAccess):
+        path, access = marks.shown(effect.path), "write" if effect.is_write else "read"
     return Match(
         rule.id, rule.text, rule.source, rule.decision, kind, argv, place.span,
-        marks.shown(place.text), reason or rule.reason, rule.advice, redirect,
+        marks.shown(place.text), reason or rule.reason, rule.advice, redirect, path, access,
     )  # fmt: skip
 
 
@@ -324,16 +328,17 @@ def _usable(matches: Iterable[Match], tools: Collection[str] | None) -> tuple[Ma
 def _verdict(matches: tuple[Match, ...], analysis: Analysis, rules: Rules) -> Verdict:
     strict = [match for match in matches if match.decision is not Decision.ALLOW]
     decision = max((match.decision for match in strict), default=Decision.ALLOW)
-    if (
-        decision is Decision.ALLOW
-        and rules.default is Decision.ASK
-        and not _is_all_allowed(matches, analysis)
-    ):
-        message = "asked because no rule allows all of it and the default is to ask"
+    asks = rules.default is Decision.ASK and not strict and not _is_all_allowed(matches, analysis)
+    if not strict and not asks:
+        return Verdict(decision, matches, analysis.coverage, None, "allowed", analysis.work)
+    from policy import messages  # noqa: PLC0415 - what is allowed needs no words
+
+    if asks:
+        message = messages.ASKED_BY_DEFAULT
         return Verdict(Decision.ASK, matches, analysis.coverage, None, message, analysis.work)
-    deciding = next((match for match in strict if match.decision is decision), None)
-    redirect = deciding.redirect if deciding and decision is Decision.REDIRECT else None
-    message = _message(deciding) if deciding else "allowed"
+    deciding = next(match for match in strict if match.decision is decision)
+    redirect = deciding.redirect if decision is Decision.REDIRECT else None
+    message = messages.message(deciding, matches, rules)
     return Verdict(decision, matches, analysis.coverage, redirect, message, analysis.work)
 
 
@@ -353,18 +358,3 @@ def _is_all_allowed(matches: tuple[Match, ...], analysis: Analysis) -> bool:
             if key not in allowed:
                 return False
     return True
-
-
-_VERBS = {Decision.DENY: "denied", Decision.ASK: "asked", Decision.REDIRECT: "redirected"}
-
-
-def _message(match: Match) -> str:
-    text = match.text if len(match.text) <= 120 else match.text[:117] + "..."
-    message = f"{_VERBS[match.decision]} by {match.rule} in {match.source}: `{text}`"
-    if match.kind in ("opaque-exec", "unparsed"):
-        message += f" ({match.kind}: {match.reason})"
-    elif match.reason:
-        message += f" ({match.reason})"
-    if match.redirect is not None:
-        message += f" Use {match.redirect.tool} instead."
-    return f"{message} {match.advice}".rstrip()

@@ -42,7 +42,8 @@ class Explanation:
             )
             lines += [f"     {line}" for line in underlined(self.code, step.span)]
             lines += [
-                f"     {match.decision.word} by {match.rule} ({match.source}), {match.kind}"
+                f"     {match.decision.word} by {match.rule} ({match.source}), {match.kind}: "
+                f"{match.path} {match.reason} {match.advice}".rstrip(" :")
                 for match in step.matches
             ]
         lines.append(f"=> {self.verdict.decision.word}: {self.verdict.message}")

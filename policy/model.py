@@ -74,7 +74,8 @@ class Redirect(NamedTuple):
 
 
 class Match(NamedTuple):
-    """One rule that spoke. `span` is a byte range of the subject's code."""
+    """One rule that spoke. `span` is a byte range of the subject's code; `path` what a file rule
+    fears, and `access` whether to `read` or `write` it."""
 
     rule_id: str
     rule: str
@@ -87,6 +88,8 @@ class Match(NamedTuple):
     reason: str = ""
     advice: str = ""
     redirect: Redirect | None = None
+    path: str = ""
+    access: str = ""
 
     def to_json(self) -> dict[str, object]:
         """The match as plain JSON values."""

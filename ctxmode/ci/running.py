@@ -17,7 +17,8 @@ from ctxmode.ci.model import Case, Outcome, Pipeline, Report, Step, Verdict
 from ctxmode.delivery import deliver
 from ctxmode.destination import RefusedError, remove_folder
 from ctxmode.errors import ContextModeError
-from ctxmode.render import ending, refusal_text
+from ctxmode.refusals import refusal_text
+from ctxmode.render import ending
 from executor.artifacts import safe_name
 from executor.keep import Answer
 from executor.model import Request, Status

@@ -31,7 +31,8 @@ from ctxmode.errors import UsageError, why
 from ctxmode.highlight import harmless, one_line
 from ctxmode.launch import print_json, with_app
 from ctxmode.live import LiveOutput
-from ctxmode.render import BY_VERB, answer_text, changes_text, ending, refusal_text, run_notes, size
+from ctxmode.refusals import refusal_text
+from ctxmode.render import BY_VERB, answer_text, changes_text, ending, run_notes, size
 from ctxmode.suggestions import or_all
 from ctxmode.terminal_output import for_stdout
 from ctxmode.waiting_line import waiting

@@ -14,8 +14,7 @@ class ToolCall(NamedTuple):
 
     `cwd` is empty where the event does not say. `whole` tells that a file is to be read in full,
     and of a search that it shows what is in the files of its folder. `has_our_tools` is false for
-    callers that may not have them, such as subagents. `inputs` are the arguments, where rules speak
-    of the tool.
+    callers that may not have them, such as subagents. `inputs` are all of the tool's arguments.
     """
 
     kind: CallKind

@@ -13,6 +13,7 @@ import policy
 from ctxmode.hooks.calls import PASS, Ruling, ToolCall
 from ctxmode.hooks.tool_names import OWN_TOOLS
 from ctxmode.rules import load as load_rules
+from policy.messages import limited
 from policy.model import Decision, Verdict
 from policy.rules import Rules
 from policy.script_texts import script_texts
@@ -40,7 +41,7 @@ def ruling(
         if call.kind in ("read", "edit") and _concerns(call, error.path):
             return PASS, ()  # so that it can be mended
         text = f"The rules cannot be read, so nothing is allowed: {error}"
-        return Ruling("deny", text), ()
+        return Ruling("deny", limited(text)), ()
     verdicts = tuple(_verdict(value, call, rules, ground) for value in call.values)
     worst = _strictest(verdicts)
     if worst.redirect is None or (
@@ -62,7 +63,17 @@ def _strictest(verdicts: tuple[Verdict, ...]) -> Verdict:
 def _verdict(
     value: str, call: ToolCall, rules: Rules, ground: Ground, tools: frozenset[str] | None = None
 ) -> Verdict:
-    """The verdict on one value; with `tools`, redirects to others are left out."""
+    """The stricter verdict on one value, and on the tool with its arguments; with `tools`,
+    redirects to others are left out."""
+    on_value = _value_verdict(value, call, rules, ground, tools)
+    if call.kind == "tool" or not rules.of("tool"):
+        return on_value
+    return _strictest((on_value, policy.evaluate_tool(call.name, rules, call.inputs)))
+
+
+def _value_verdict(
+    value: str, call: ToolCall, rules: Rules, ground: Ground, tools: frozenset[str] | None
+) -> Verdict:
     if call.kind == "command":
         subject = policy.Subject(
             "shell",
@@ -129,9 +140,4 @@ def _concerns(call: ToolCall, path: str) -> bool:
 def _said(verdict: Verdict) -> Ruling:
     if verdict.decision is Decision.ALLOW:
         return PASS
-    if verdict.decision is Decision.ASK:
-        return Ruling("ask", verdict.message)
-    if verdict.redirect is None:
-        return Ruling("deny", verdict.message)
-    arguments = ", ".join(f"{name}={value!r}" for name, value in verdict.redirect.arguments.items())
-    return Ruling("deny", f"{verdict.message}\nCall: {verdict.redirect.tool}({arguments})")
+    return Ruling("ask" if verdict.decision is Decision.ASK else "deny", verdict.message)

@@ -80,7 +80,7 @@ def tool_call(
     if kind == "search":
         values = tuple(dict.fromkeys(_searched(name.lower(), given)))
         is_shown = name.lower() not in _SHOWING_NAMES
-        return ToolCall(kind, name, values, cwd, is_shown, has_our_tools)
+        return ToolCall(kind, name, values, cwd, is_shown, has_our_tools, given)
     values = tuple(dict.fromkeys(_values(kind, name, given)))
     if not values:
         return None
@@ -89,7 +89,7 @@ def tool_call(
     )
     where = f"{cwd.rstrip('/')}/{folder}" if folder and cwd and folder[0] != "/" else folder or cwd
     whole = not any(_is_place(given[key]) for key in _PARTS.intersection(given))
-    return ToolCall(kind, name, values, where, whole, has_our_tools)
+    return ToolCall(kind, name, values, where, whole, has_our_tools, given)
 
 
 def _values(kind: CallKind, name: str, given: Mapping[str, Any]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import InputRequiredResult
 from pydantic import ValidationError
 
+from ctxmode.refusals import with_lines
 from policy.secrets import redact
 
 FIRST_REVISION_WITHOUT_REQUESTS = "2026-07-28"
@@ -73,9 +74,8 @@ async def ask(
 def question(verdict: Mapping[str, Any]) -> str:
     """What a person is asked: which rule says so, and about what."""
     asking = [match for match in verdict.get("matches", ()) if match["decision"] == "ask"]
-    lines = [f"Run this? {verdict.get('message', '')}".rstrip()]
-    lines += [f"- {match['text']}" for match in asking[:5]]
-    return redact("\n".join(lines)).text
+    head = f"Run this? {verdict.get('message', '')}".rstrip()
+    return redact(with_lines(head, [f"- {match['text']}" for match in asking])).text
 
 
 def _key(verdict: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ word, so here the tier stands for them (`ctx_doctor` has them all).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ctxmode.answers import BatchAnswer, SearchAnswer
@@ -13,6 +14,9 @@ from executor import Background
 from executor.keep import Answer
 from executor.model import Result, Status
 from kb.model import QueryResult
+from policy.messages import cut
+
+MATCHES_SHOWN = 3
 
 
 def is_error(result: Result) -> bool:
@@ -63,11 +67,26 @@ def run(answer: Answer) -> dict[str, Any]:
     if result.changes_id:
         data["changes_id"] = result.changes_id
     if result.verdict is not None and result.verdict.get("decision") != "allow":
-        data["verdict"] = dict(result.verdict)
+        data["verdict"] = _brief(result.verdict)
     if kept is not None:
         data["output_id"] = kept.output_id
         data["bytes_total"], data["bytes_indexed"] = kept.bytes_total, kept.bytes_indexed
     return data
+
+
+def _brief(verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """A verdict without the pieces of the program, which its caller knows, and with few rules."""
+    named = [
+        {
+            "rule_id": cut(match["rule_id"], 100),
+            "file": cut(match["file"], 100, from_end=True),
+            "line": match["line"],
+            "decision": match["decision"],
+            "kind": match["kind"],
+        }
+        for match in verdict.get("matches", ())[:MATCHES_SHOWN]
+    ]
+    return {**verdict, "matches": named}
 
 
 def background(background: Background[Answer], *, with_output: bool = True) -> dict[str, Any]:

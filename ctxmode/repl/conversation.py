@@ -15,7 +15,8 @@ from ctxmode.app import App
 from ctxmode.errors import ContextModeError, sole
 from ctxmode.highlight import harmless
 from ctxmode.live import LiveOutput
-from ctxmode.render import ending, refusal_text
+from ctxmode.refusals import refusal_text
+from ctxmode.render import ending
 from ctxmode.repl import orders
 from ctxmode.repl.reading import Reader
 from ctxmode.waiting_line import waiting

@@ -202,7 +202,7 @@ def test_curl_is_redirected_only_to_a_tool_that_a_living_server_has(
     event = claude("Bash", {"command": "curl https://example.org/x"}, place)
     decision, reason = refusal_of("claude-code", ask("claude-code", "PreToolUse", event, environ))
     assert decision == "deny"
-    assert "Call: ctx_fetch_and_index(url='https://example.org/x')" in reason
+    assert 'Call: ctx_fetch_and_index(url="https://example.org/x")' in reason
     subagent = {**event, "agent_id": "a1", "agent_type": "Explore"}
     advice = ask("claude-code", "PreToolUse", subagent, environ)["hookSpecificOutput"]
     assert set(advice) == {"hookEventName", "additionalContext"}

@@ -9,6 +9,7 @@ from ctxmode.render_passages import query_text
 from executor.keep import Answer, Kept, KeptStream, Section
 from executor.model import ChangedFile, Isolation, Result, Status, Stream, Usage
 from kb import Correction, Hit, QueryResult, SearchState
+from policy.messages import BYTES_MAX
 
 USAGE = Usage(wall_s=0.123, cpu_s=0.05, peak_memory_bytes=12 * 1024 * 1024)
 
@@ -124,23 +125,25 @@ def test_a_denied_run_names_the_rule_and_its_file():
     assert is_error(answer.result)
 
 
-def test_every_rule_that_denies_is_named():
+def test_every_rule_that_denies_is_named_as_far_as_there_is_room():
     verdict = {"decision": "deny", "message": "denied", "matches": [MATCH, {**MATCH, "line": 4}]}
     text = answer_text(Answer(result(status=Status.DENIED, exit_code=None, verdict=verdict)))
-    assert "settings.json:3 matches `sudo ls`" in text
-    assert "settings.json:4 matches `sudo ls`" in text
+    assert text.splitlines()[1:] == ["- also Bash(sudo *) in .claude/settings.json:4"]
+    verdict["matches"] = [{**MATCH, "line": line} for line in range(1, 500)]
+    text = answer_text(Answer(result(status=Status.DENIED, exit_code=None, verdict=verdict)))
+    assert text.splitlines()[-1] == "488 more: `context-mode policy explain` shows them"
+    assert len(text.encode()) <= BYTES_MAX
 
 
 def test_a_redirect_shows_the_call_to_make_and_is_no_error():
     verdict = {
         "decision": "redirect",
         "matches": [],
+        "message": 'redirected by r in s: `cat x`. Ask it.\nCall: ctx_execute_file(path="x")',
         "redirect": {"tool": "ctx_execute_file", "arguments": {"path": "x"}, "advice": "Ask it."},
     }
     answer = Answer(result(status=Status.REDIRECTED, exit_code=None, verdict=verdict))
-    assert answer_text(answer) == (
-        "[redirected, nothing ran] Ask it.\nCall: ctx_execute_file(path='x')"
-    )
+    assert answer_text(answer) == (f"[redirected, nothing ran] {verdict['message']}")
     assert not is_error(answer.result)
 
 

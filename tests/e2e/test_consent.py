@@ -139,7 +139,7 @@ async def test_a_redirect_names_a_tool_that_the_server_has(place):
     result, _ = await call(place, None, **program)
     assert not result.is_error
     assert result.structured_content["status"] == "redirected"
-    assert "Call: ctx_execute_file(path='app.log')" in result.content[0].text
+    assert 'Call: ctx_execute_file(path="app.log")' in result.content[0].text
 
 
 RUNS = "id -u > /dev/null; echo r''an"

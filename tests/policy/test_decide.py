@@ -162,7 +162,8 @@ def test_a_verdict_is_plain_json() -> None:
     assert verdict.to_json() == {
         "decision": "deny",
         "coverage": "full",
-        "message": "denied by Bash(sudo *) in s.json:1: `sudo id`",
+        "message": "denied by Bash(sudo *) in s.json:1: `sudo id`. "
+        "If it is needed, ask the person about this rule.",
         "redirect": None,
         "matches": [
             {

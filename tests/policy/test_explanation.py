@@ -8,7 +8,9 @@ from policy.rules import Rule
 
 
 def test_steps_name_effects_nesting_and_rules() -> None:
-    rule = Rule("r", "command", "Bash(sudo *)", "sudo *", Decision.DENY, Source("s.json", 1))
+    rule = Rule(
+        "Bash(sudo *)", "command", "Bash(sudo *)", "sudo *", Decision.DENY, Source("s.json", 1)
+    )
     text = explain(Subject("shell", "ls; bash -c 'sudo id'"), Rules((rule,))).to_text()
     assert "1. command: 'ls'" in text
     assert "3. command: 'sudo' 'id'   [in bash -c]" in text

@@ -126,7 +126,9 @@ def test_rules_name_their_file_and_line(home: Path, project: Path) -> None:
     verdict = evaluate(Subject("shell", "true; sudo id"), load_rules(project, home=home))
     (match,) = verdict.matches
     assert (match.source.path, match.source.line) == (".claude/settings.json", 5)
-    assert verdict.message == "denied by Bash(sudo *) in .claude/settings.json:5: `sudo id`"
+    assert verdict.message.startswith(
+        "denied by Bash(sudo *) in .claude/settings.json:5: `sudo id`."
+    )
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,8 @@ def test_a_rule_speaks_with_its_reason_and_advice(tmp_path: Path) -> None:
     assert verdict.decision is Decision.DENY
     assert verdict.matches[0].rule_id == "no-publish"
     assert verdict.message == (
-        "denied by Bash(npm publish *) in policy.toml:1: `npm publish` "
-        "(Releases are made by CI.) Open a pull request instead."
+        "denied by no-publish (Bash(npm publish *)) in policy.toml:1: `npm publish` "
+        "(Releases are made by CI). Open a pull request instead."
     )
 
 
