@@ -17,7 +17,7 @@ def refusal_text(result: Result) -> str:
     message = str(verdict.get("message") or result.message)
     if result.status is Status.REDIRECTED:
         head, called, call = message.rpartition("\nCall: ")
-        return limited(f"[redirected, nothing ran] {head}", called + call, between="")
+        return limited(f"[redirected, nothing ran] {head}", called + call)
     head = f"[denied, nothing ran] {message}"
     if verdict.get("decision") == "ask":
         head += (

@@ -93,7 +93,7 @@ def evaluate_fetch(url: str, rules: Rules, *, allow_private: bool = False) -> Ve
     from policy.addresses import check_url  # noqa: PLC0415 - only who fetches pays for its tables
 
     place = Place((0, len(url.encode("utf-8", "replace"))), url)
-    effect = Download(url, False, (), place)
+    effect = Download(marks.shown(url), False, (), place)  # nothing of it is unknown
     if refused := check_url(url, allow_private=allow_private).refused:
         match = _match(ADDRESS_RULE, "domain", effect, refused)
         return _verdict((match,), Analysis((effect,), "full", 0), rules)
@@ -119,7 +119,9 @@ def _tool_matches(spec: str, name: str, inputs: Mapping[str, object]) -> bool:
     spec, has_parameter, rest = spec.partition("(")
     if has_parameter and not _has_input(rest.removesuffix(")"), inputs):
         return False
-    return _names_tool(spec, name) or (spec.count("__") == 1 and name.startswith(spec + "__"))
+    return is_made_of(spec.split("*"), name) or (
+        spec.count("__") == 1 and name.startswith(spec + "__")
+    )
 
 
 def _has_input(spec: str, inputs: Mapping[str, object]) -> bool:
@@ -130,11 +132,6 @@ def _has_input(spec: str, inputs: Mapping[str, object]) -> bool:
         return False
     shown = str(given).lower() if isinstance(given, bool) else str(given)
     return is_made_of(value.split("*"), shown)
-
-
-def _names_tool(spec: str, name: str) -> bool:
-    """A tool name against one with stars."""
-    return is_made_of(spec.split("*"), name)
 
 
 def _evaluate_file(

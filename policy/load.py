@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from policy import trust
 from policy.claude import Anchors, parse_rule
-from policy.claude_settings import read_settings
+from policy.claude_settings import entries_of, read_settings, warnings_of
 from policy.decide import matches_of
 from policy.model import Decision, RuleFileError, Source, Subject
 from policy.name_patterns import SPECIAL
@@ -90,9 +90,8 @@ class _Loader:
         self.warnings: list[str] = []
         self.default = Decision.ALLOW
         self.managed_only = False
-        self.mode = ""  # Claude Code's `defaultMode`
-        self.is_mode_managed = False
-        self.asks_nobody = False
+        self.mode: object = None  # Claude Code's `defaultMode`
+        self.is_mode_managed = self.asks_nobody = False
 
     def rules(self) -> Rules:
         """What was collected, with the shipped defaults."""
@@ -131,26 +130,22 @@ class _Loader:
         text = self._text(path, root=None if is_trusted else root)
         if text is None:
             return
-        settings = read_settings(text, path)
-        self.managed_only |= settings.managed_only and is_managed
-        self._add_mode(settings.mode, is_trusted=is_trusted, is_managed=is_managed)
-        self.asks_nobody |= settings.asks_nobody
-        self.warnings += (f"{self._shown(path)}: {warning}" for warning in settings.warnings)
+        document, permissions = read_settings(text, path)
+        self.managed_only |= is_managed and document.get("allowManagedPermissionRulesOnly") is True
+        self.asks_nobody |= permissions.get("denyInsteadOfPrompting") is True
+        mode = permissions.get("defaultMode")
+        # A project that is not trusted can't loosen it, and nobody what is managed.
+        if mode and not self.is_mode_managed and (is_trusted or mode == "dontAsk"):
+            self.mode, self.is_mode_managed = mode, is_managed
+        self.warnings += (f"{self._shown(path)}: {it}" for it in warnings_of(permissions))
         anchors = self._anchors(own)
-        for entry in settings.entries:
-            source = Source(self._shown(path), entry.line)
-            rule, warning = parse_rule(entry.text, entry.decision, source, anchors)
+        for entry, decision, line in entries_of(permissions, text, path):
+            source = Source(self._shown(path), line)
+            rule, warning = parse_rule(entry, decision, source, anchors)
             if warning:
                 self.warnings.append(f"{source}: {warning}")
             if rule is not None:
                 self._add(rule, is_trusted)
-
-    def _add_mode(self, mode: str, *, is_trusted: bool, is_managed: bool) -> None:
-        """The last file's mode counts, save that managed settings have the last word and a project
-        that is not trusted can't loosen it."""
-        if mode and not self.is_mode_managed and (is_trusted or mode == "dontAsk"):
-            self.mode = mode
-            self.is_mode_managed = is_managed
 
     def add_toml(self, path: str, *, is_trusted: bool, own: str | None = None) -> None:
         """Add one of our own files; every example in it is tried."""

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from policy.model import Decision, Match, Redirect
 from policy.rules import Rules
 
 BYTES_MAX = 600  # of UTF-8, of all that an agent is shown of a verdict
-_CODE, _NAME, _WHY = 120, 100, 140  # bytes of a piece of code, a name or path, a sentence
-_CALL_BYTES_MAX = 380
+_CODE, _NAME, _WHY, _CALL = 120, 100, 140, 380  # bytes of a piece of code, a path, a reason, a call
 _MORE = " (`context-mode policy explain` shows the rest.)"
 _VERBS = {Decision.DENY: "denied", Decision.ASK: "asked", Decision.REDIRECT: "redirected"}
 _INSTEAD = {
@@ -25,46 +24,38 @@ _INSTEAD = {
 _UNKNOWN_WORD = re.compile(r"<(?:\?(?:\.\.\.)?|paths|fetched|decoded)>")
 
 ASKED_BY_DEFAULT = "asked: no rule allows all of it, and the default is to ask a person."
-COULD_MATCH = "an unknown word could make it match"
-WRITE_IT_OUT = "Write the command out, so that it can be checked."
 
 
 def message(deciding: Match, matches: Iterable[Match], rules: Rules) -> str:
     """What is said of a verdict that a rule decided."""
-    verb = _VERBS[deciding.decision]
+    head = f"{_VERBS[deciding.decision]} by {_rule(deciding)}: {_deed(deciding)}"
     if deciding.decision is Decision.REDIRECT and deciding.redirect is not None:
-        head = f"{verb} by {_rule(deciding)}: {_deed(deciding)}{_why(deciding.reason)}."
-        return redirected(head, deciding.redirect)
+        return redirected(f"{head}{_why(deciding.reason)}.", deciding.redirect)
+    instead = deciding.advice or _INSTEAD[deciding.access]
     if deciding.kind in ("opaque-exec", "unparsed"):
-        head = f"{verb} as {_unknown(deciding)} {_endangered(deciding, matches, rules)}."
-        instead = deciding.advice or WRITE_IT_OUT
-    else:
-        head = f"{verb} by {_rule(deciding)}: {_deed(deciding)}{_why(deciding.reason)}."
-        instead = deciding.advice or _INSTEAD[deciding.access]
+        head = f"{_VERBS[deciding.decision]} as {_unknown_code(deciding, matches, rules)}"
+        instead = deciding.advice or "Write the command out, so that it can be checked."
+    elif deciding.reason:
+        head += _why(deciding.reason)
     if deciding.decision is Decision.ASK:
         instead = f"A person is asked whether it may be done. {deciding.advice}".rstrip()
-    return limited(head, cut(instead, _WHY))
+    return limited(f"{head}.", f" {cut(instead, _WHY)}")
 
 
 def redirected(head: str, redirect: Redirect) -> str:
     """Why something better is proposed, and the call of it, ready to paste."""
-    call = f"\nCall: {call_text(redirect)}"
-    return limited(f"{head} {cut(redirect.advice, _WHY)}", call, between="")
+    return limited(f"{head} {cut(redirect.advice, _WHY)}", f"\nCall: {call_text(redirect)}")
 
 
 def call_text(redirect: Redirect) -> str:
     """The tool with its arguments as JSON, one by one; those too long to paste are described."""
-    shown = {name: quoted(value) for name, value in redirect.arguments.items()}
-    call = _call(redirect.tool, shown)
+    dumps = json.JSONEncoder(ensure_ascii=False).encode
+    shown = {name: printable(dumps(value)) for name, value in redirect.arguments.items()}
     for name in sorted(shown, key=lambda name: -len(shown[name])):
-        if len(call.encode("utf-8", "replace")) > _CALL_BYTES_MAX:
+        if sum(len(value.encode()) for value in shown.values()) > _CALL - 80:
             shown[name] = "<all of it, as it was>"
-            call = _call(redirect.tool, shown)
-    return cut(call, _CALL_BYTES_MAX)
-
-
-def _call(tool: str, shown: Mapping[str, str]) -> str:
-    return f"{tool}({', '.join(f'{name}={value}' for name, value in shown.items())})"
+    arguments = ", ".join(f"{name}={value}" for name, value in shown.items())
+    return cut(f"{redirect.tool}({arguments})", _CALL)
 
 
 def too_large(seconds: float) -> str:
@@ -78,11 +69,10 @@ def to_sandbox(command: str, path: str) -> Redirect:
     return Redirect("ctx_execute", {"language": "shell", "code": command}, advice)
 
 
-def limited(head: str, tail: str = "", *, between: str = " ") -> str:
+def limited(head: str, tail: str = "") -> str:
     """Both, the first cut to what leaves the second whole."""
-    tail = f"{between}{tail}" if tail else ""
-    room = BYTES_MAX - len(tail.encode("utf-8", "replace"))
-    if "…" not in head + tail and len(head.encode("utf-8", "replace")) <= room:
+    room = BYTES_MAX - len(tail.encode())
+    if "…" not in head + tail and len(printable(head).encode()) <= room:
         return printable(head) + tail
     return cut(head, room - len(_MORE)) + _MORE + tail
 
@@ -97,16 +87,9 @@ def cut(text: str, bytes_max: int, *, from_end: bool = False) -> str:
     return data[: bytes_max - 3].decode("utf-8", "ignore") + "…"
 
 
-def quoted(text: str) -> str:
-    """A text as JSON writes it, nothing in it that a terminal would act on."""
-    return printable(json.dumps(text, ensure_ascii=False))
-
-
 def printable(text: str) -> str:
     """The text with JSON's escapes for what is no printable character."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def _rule(match: Match) -> str:
@@ -119,36 +102,25 @@ def _rule(match: Match) -> str:
 
 def _deed(match: Match) -> str:
     """What would be done: the piece of the program, and the path that it comes by."""
-    code = f"`{cut(match.text, _CODE)}`"
-    if not match.access:
-        return code
-    path = cut(match.path, _NAME, from_end=True)
-    if match.text == match.path:
+    code, path = f"`{cut(match.text, _CODE)}`", cut(match.path, _NAME, from_end=True)
+    if match.access and match.text == match.path:
         return f"{match.access.removesuffix('e')}ing {path}"
     verb = "may" if _UNKNOWN_WORD.search(match.path) else "would"
-    return f"{code} {verb} {match.access} {path}"
+    return f"{code} {verb} {match.access} {path}" if match.access else code
 
 
-def _unknown(match: Match) -> str:
-    """The piece of a program that is not known, and why not."""
-    why = match.reason
-    if why == COULD_MATCH:
+def _unknown_code(match: Match, matches: Iterable[Match], rules: Rules) -> str:
+    """A piece of a program, why it is not known, and how many rules it might break."""
+    why, count = match.reason, len(rules.restricting_commands())
+    if match.rule_id != match.kind:  # a rule that unknown words could make match
+        alike = [m for m in matches if (m.argv, m.reason) == (match.argv, match.reason)]
+        count = len({(m.rule_id, m.source) for m in alike})
         words = [word for word in match.argv if _UNKNOWN_WORD.search(word)]
         why = f"{cut(words[0], 40)} is known only when it runs" if words else why
+    which = "your rule" if count < 2 else f"{count:,} of your rules, the strictest:"
     noun = "unreadable" if match.kind == "unparsed" else "unknown"
-    return f"{noun} code: `{cut(match.text, _CODE)}`{_why(why)}."
-
-
-def _endangered(match: Match, matches: Iterable[Match], rules: Rules) -> str:
-    """How many rules unknown code might break, and the strictest of them."""
-    if match.rule_id == match.kind:  # all that is unknown
-        count = len(rules.restricting_commands())
-    else:
-        of_it = [one for one in matches if one.span == match.span and one.text == match.text]
-        count = len({(one.rule_id, one.source) for one in of_it if one.reason == match.reason})
-    if count < 2:
-        return f"It could break your rule {_rule(match)}"
-    return f"It could break {count:,} of your rules, the strictest: {_rule(match)}"
+    what = f"{noun} code: `{cut(match.text, _CODE)}`{_why(why)}"
+    return f"{what}. It could break {which} {_rule(match)}"
 
 
 def _why(reason: str) -> str:

@@ -131,7 +131,7 @@ def test_every_rule_that_denies_is_named_as_far_as_there_is_room():
     assert text.splitlines()[1:] == ["- also Bash(sudo *) in .claude/settings.json:4"]
     verdict["matches"] = [{**MATCH, "line": line} for line in range(1, 500)]
     text = answer_text(Answer(result(status=Status.DENIED, exit_code=None, verdict=verdict)))
-    assert text.splitlines()[-1] == "488 more: `context-mode policy explain` shows them"
+    assert text.splitlines()[-1] == "487 more: `context-mode policy explain` shows them"
     assert len(text.encode()) <= BYTES_MAX
 
 

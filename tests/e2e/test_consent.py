@@ -185,7 +185,7 @@ def test_who_sits_at_a_terminal_is_asked(asking, answer, code, ran):
 def test_who_is_asked_is_shown_what_would_run_whatever_it_says_to_the_terminal(asking):
     _, shown = at_a_terminal(asking, b"n\n", "id '\x1b[2K\rls'")
     asked = shown.partition(b"Run it?")[0]
-    assert b"\\x1b[2K\\x0dls" in asked
+    assert b"\\u001b[2K\\rls" in asked
     assert b"\x1b[2K" not in asked
 
 

@@ -150,10 +150,20 @@ def test_a_rule_about_a_domain_holds_for_every_spelling_of_it() -> None:
         assert verdict.decision is Decision.DENY, url
 
 
+@pytest.mark.parametrize("char", ["\ue000", "\ue004", "\ue011", "\ue018"])
+def test_no_character_of_an_address_hides_its_host(char: str) -> None:
+    some = rules("deny WebFetch(domain:example.com)")
+    assert evaluate_fetch(f"https://example.com/{char}", some).decision is Decision.DENY
+    assert evaluate_fetch(f"https://example.com?{char}", some).decision is Decision.DENY
+
+
 def test_tools_can_be_ruled_by_name() -> None:
     some = rules("deny mcp__github", "ask mcp__db__drop*")
     assert evaluate_tool("mcp__github__merge", some).decision is Decision.DENY
     assert evaluate_tool("mcp__db__drop_table", some).decision is Decision.ASK
+    assert evaluate_tool("mcp__db__select", some).allowed
+    some = rules("deny mcp__*__get_*")
+    assert evaluate_tool("mcp__db__get_row", some).decision is Decision.DENY
     assert evaluate_tool("mcp__db__select", some).allowed
 
 

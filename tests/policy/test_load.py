@@ -327,12 +327,11 @@ def test_where_nobody_is_to_be_asked_rules_that_ask_deny(  # noqa: PLR0917
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("defaultMode", "plan", "defaultMode plan is Claude Code's own"),
+        ("defaultMode", "plan", "defaultMode 'plan' is Claude Code's own"),
         ("defaultMode", "bypassPermissions", "changes nothing here"),
-        ("defaultMode", "nonsense", "no defaultMode 'nonsense'"),
-        ("defaultMode", ["plan"], "no defaultMode ['plan']"),
-        ("additionalDirectories", ["../docs"], "a profile's `read`"),
-        ("blockReadsOutsideWorkingDirectories", True, "changes nothing here"),
+        ("defaultMode", ["plan"], "changes nothing here"),
+        ("additionalDirectories", ["../docs"], "here profiles say what is shown"),
+        ("blockReadsOutsideWorkingDirectories", True, "here profiles say what is shown"),
         ("dney", ["Bash(rm *)"], "no key 'dney'"),
     ],
 )
