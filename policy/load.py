@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator
 from itertools import takewhile
@@ -92,6 +93,7 @@ class _Loader:
         self.managed_only = False
         self.mode: object = None  # Claude Code's `defaultMode`
         self.is_mode_managed = self.asks_nobody = False
+        self.real_path = functools.cache(real_path)
 
     def rules(self) -> Rules:
         """What was collected, with the shipped defaults."""
@@ -177,7 +179,7 @@ class _Loader:
             return
         self.found.append(rule)
         if rule.anchor is not None and rule.decision is not Decision.ALLOW:
-            self.found += _behind_links(rule, rule.anchor)
+            self.found += _behind_links(rule, rule.anchor, self.real_path)
 
     def _text(self, path: str, *, root: str | None = None) -> str | None:
         try:
@@ -223,7 +225,7 @@ def _without_asking(rule: Rule) -> Rule:
     return rule._replace(decision=Decision.DENY, reason=rule.reason or why)
 
 
-def _behind_links(rule: Rule, anchor: str) -> Iterator[Rule]:
+def _behind_links(rule: Rule, anchor: str, real_path: Callable[[str], str]) -> Iterator[Rule]:
     """The same rule for the real place of what it names through a link."""
     folders = rule.spec.split("/")[1:-1] if rule.spec.startswith("/") else []
     known = [f"/{name}" for name in takewhile(frozenset(SPECIAL).isdisjoint, folders)]

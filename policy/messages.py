@@ -89,6 +89,8 @@ def cut(text: str, bytes_max: int, *, from_end: bool = False) -> str:
 
 def printable(text: str) -> str:
     """The text with JSON's escapes for what is no printable character."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 

@@ -24,6 +24,7 @@ from ctxmode.library import Library
 from ctxmode.translation import translated
 from ctxmode.waiting_line import Told, told_to_nobody
 from kb import pages
+from policy.messages import cut, limited
 from policy.secrets import redact
 
 T = TypeVar("T")
@@ -145,7 +146,8 @@ class _Desk:
                 "nobody is asked about a page" if verdict.decision is policy.Decision.ASK else ""
             )
             why = "; ".join(filter(None, (verdict.message, nobody, problem)))
-            raise FetchError(f"{redact(url).text} may not be fetched: {why}")
+            shown = cut(redact(url).text, 100)
+            raise FetchError(limited(f"{shown} may not be fetched: {why}"))
         if problem:
             sys.stderr.write(f"context-mode: {problem}\n")
 

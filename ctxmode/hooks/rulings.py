@@ -53,7 +53,7 @@ def ruling(
     strictest = _strictest(rest)
     if strictest.decision is not Decision.ALLOW:
         return _said(strictest), rest
-    return Ruling("advise", worst.redirect.advice or worst.message), rest
+    return Ruling("advise", limited(worst.redirect.advice or worst.message)), rest
 
 
 def _strictest(verdicts: tuple[Verdict, ...]) -> Verdict:

@@ -110,11 +110,6 @@ def _likely_files(call: Call) -> Iterator[str]:
             yield word
 
 
-def _follows_option(before: str) -> bool:
-    """Whether the word before may take this one as its value, and not as a file."""
-    return before[:1] == "-" and "=" not in before and not re.fullmatch(_FILE_OPTION, before)
-
-
 def _dd(call: Call) -> None:
     for word in call.operands():
         name, _, path = word.partition("=")

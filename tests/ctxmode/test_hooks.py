@@ -601,3 +601,13 @@ def test_a_hook_loads_nothing_heavy(place, environ):
         env={**os.environ, **environ}, timeout=120,
     )  # fmt: skip
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("words", ["x" * 5000, "é\x1b[2J" * 900, '"' * 3000])
+def test_a_refusal_has_at_most_600_bytes(host, words, place, environ):
+    event_name, event = shell_event(host, f"git push '{words}'", place)
+    _, reason = refusal_of(host, ask(host, event_name, event, environ))
+    assert "git push" in reason
+    assert len(reason.encode()) <= 600
+    assert "\x1b" not in reason

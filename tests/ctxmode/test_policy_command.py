@@ -168,3 +168,30 @@ def test_the_log_shows_the_verdicts_that_were_written(place, tmp_path, capsys):
     assert found["excerpt"] == "ls"
     assert cli.main(["policy", "log"]) == 0
     assert "allow" in capsys.readouterr().out
+
+
+def test_list_names_a_rule_as_messages_do_and_once(place, tmp_path, capsys):
+    (tmp_path / "real").mkdir()
+    (place / "keys").symlink_to(tmp_path / "real")
+    (place / ".claude" / "settings.json").write_text(
+        json.dumps({"permissions": {"deny": ["Read(/keys/**)"]}})
+    )
+    (place / ".ctxmode").mkdir()
+    (place / ".ctxmode" / "policy.toml").write_text(
+        '[[rule]]\nid = "no-publish"\ndecision = "deny"\ncommands = ["npm publish *"]\n'
+    )
+    assert cli.main(["policy", "list", "--json"]) == 0
+    ids = [rule["id"] for rule in json.loads(capsys.readouterr().out)["rules"]]
+    assert ids == ["Read(/keys/**)", "no-publish", "default.download", "default.address"]
+    assert cli.main(["policy", "check", "npm publish"]) == exit_codes.BY_DECISION["deny"]
+    assert "denied by no-publish (Bash(npm publish *)) in" in capsys.readouterr().out
+    cli.main(["policy", "list"])
+    assert "no-publish (Bash(npm publish *))" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("program", ["git push " + "x\x1b[2J" * 900, "git push\n" * 90, "é" * 9000])
+def test_what_check_says_has_at_most_600_bytes(place, capsys, program):
+    cli.main(["policy", "check", program])
+    said = capsys.readouterr().out
+    assert len(said.strip().encode()) <= 600
+    assert "\x1b" not in said

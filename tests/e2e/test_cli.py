@@ -198,8 +198,12 @@ def test_what_a_project_may_not_grant_is_told_by_run_and_doctor(place):
     done = place.run("run", "shell", "-c", "echo hi")
     assert (done.returncode, done.stdout) == (0, b"hi\n")
     assert b"network is not for a project to grant" in done.stderr
-    (notice,) = json.loads(place.run("doctor", "--json").stdout)["notices"]
-    assert "network is not for a project to grant" in notice
+    (place.project / ".claude").mkdir(exist_ok=True)
+    settings = {"permissions": {"allow": ["Bash(ls *)"], "additionalDirectories": ["../docs"]}}
+    (place.project / ".claude" / "settings.json").write_text(json.dumps(settings))
+    of_config, of_rules = json.loads(place.run("doctor", "--json").stdout)["notices"]
+    assert "network is not for a project to grant" in of_config
+    assert "additionalDirectories is Claude Code's own" in of_rules
 
 
 def test_nothing_is_counted_before_a_tool_is_called(place):
