@@ -229,7 +229,8 @@ def _file_matches(access: FileAccess, rules: Rules, real_path: RealPath | None) 
         # To allow, a link and what it points to must both be allowed; to deny, one is enough.
         if all(hits) if rule.decision is Decision.ALLOW else any(hits):
             redirect = _filled(rule, path=access.path)
-            yield _match(rule, "path", access, rule.reason, redirect)
+            feared = access._replace(path=paths[hits.index(True)])  # what a link leads to, perhaps
+            yield _match(rule, "path", feared, rule.reason, redirect)
 
 
 def _known_part(path: str) -> tuple[str, str]:

@@ -184,22 +184,18 @@ class _Loader:
     def _text(self, path: str, *, root: str | None = None) -> str | None:
         try:
             text = read_text(path, root)
-        except FileNotFoundError:
-            return None
-        except NotADirectoryError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, UnicodeDecodeError) as error:
-            raise RuleFileError(
-                path,
-                1,
-                f"cannot be read: {error}",
-                "Make it a readable file of UTF-8, or remove it",
-            ) from None
+            remedy = "Make it a readable file of UTF-8, or remove it"
+            raise RuleFileError(path, 1, f"cannot be read: {error}", remedy) from None
         self.sources.append(self._shown(path))
         return text
 
     def _anchors(self, own: str) -> Anchors:
-        return Anchors(self.home, own, self.project or self.home)
+        """Where rules are seen from; those of a project around this one, from there."""
+        here = self.project or self.home
+        return Anchors(self.home, own, own if is_below(here, own) else here)
 
     def _shown(self, path: str) -> str:
         for folder, prefix in ((self.project, ""), (self.home, "~/")):

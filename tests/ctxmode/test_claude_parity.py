@@ -37,7 +37,7 @@ TABLE = [(heading, *row) for heading in HEADINGS for row in rows(heading)]
 
 @pytest.fixture
 def ground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
-    monkeypatch.setattr(policy_load, "MANAGED", tmp_path / "managed-settings.json")
+    monkeypatch.setattr(policy_load, "MANAGED", tmp_path / "etc" / "managed-settings.json")
     home, project = tmp_path / "home", tmp_path / "home" / "project"
     for folder in (project / ".claude", project / ".git", home / ".config" / "ctxmode"):
         folder.mkdir(parents=True)

@@ -399,3 +399,16 @@ def test_a_worktree_keeps_to_the_local_settings_of_its_main_checkout(
 def test_a_project_that_is_no_worktree_has_no_main_checkout(project: Path, text: str) -> None:
     (project / ".git").write_text(text)
     assert main_checkout(str(project)) is None
+
+
+def test_rules_of_a_project_around_this_one_are_seen_from_there(home: Path) -> None:
+    outer, inner = home / "outer", home / "outer" / "vendor" / "inner"
+    for folder in (outer, inner):
+        (folder / ".git").mkdir(parents=True)
+    (outer / ".claude").mkdir()
+    settings(outer / ".claude" / "settings.json", deny=["Read(.env)", "Read(./a)"])
+    rules = load_rules(inner, home=home)
+    denied = [outer / ".env", inner / ".env", outer / "a"]
+    assert {evaluate_write(str(path), rules).decision for path in denied} == {Decision.DENY}
+    assert evaluate_write(str(inner / "a"), rules).allowed
+    assert evaluate_write(str(home / ".env"), rules).allowed

@@ -130,6 +130,15 @@ def test_files_pages_and_tools_have_their_words() -> None:
     )
 
 
+def test_a_denial_by_what_a_link_leads_to_names_that() -> None:
+    verdict = evaluate(
+        Subject("shell", "cat key", "/w", "/w", "/home/u", surface="agent_shell"),
+        rules("deny Read(~/.ssh/**)"),
+        real_path=lambda path: path.replace("/w/key", "/home/u/.ssh/id_rsa"),
+    )
+    assert "`cat key` would read /home/u/.ssh/id_rsa. Do it without" in verdict.message
+
+
 def test_a_rule_with_an_id_is_named_by_it_and_by_what_it_says() -> None:
     rule = Rule(
         *("no-publish", "command", "Bash(npm publish *)", "npm publish *", Decision.DENY),
