@@ -6,10 +6,12 @@ program would never consult is kept out and reported as a warning.
 
 from __future__ import annotations
 
+import os
 import re
 from typing import NamedTuple
 
 from policy.model import Decision, RuleFileError, Source
+from policy.paths import normal
 from policy.rules import Rule, RuleKind
 from policy.wordlist import word_set
 
@@ -35,9 +37,8 @@ _PARAMETERS = {
     "WebFetch": word_set("prompt"),
 }
 _PRIMARY = {"Bash": "command", "Read": "file_path", "Edit": "file_path", "WebFetch": "url"}
-_CHARS_MAX = {
-    "Bash": 64 << 10
-}  # a rule may be a whole program, as a host writes what it was allowed
+# A rule may be a whole program, as a host writes what it was allowed.
+_CHARS_MAX = {"Bash": 64 << 10}
 _PATTERN_CHARS_MAX = 1024
 _PATTERN_STARS_MAX = 64
 _PRIMARY_FIELDS = word_set("command file_path path notebook_path url")
@@ -143,20 +144,29 @@ def _path_rule(
     if spec.startswith("!"):
         return None, f"{written.text}: a rule cannot carve out of others with !"
     anchor, pattern = _anchored(spec, anchors)
+    if ".." in pattern.split("/"):
+        pattern = normal(pattern.lstrip("/"))
+        while pattern.split("/", 1)[0] == "..":
+            anchor, pattern = os.path.dirname(anchor), pattern[3:]
+        pattern = f"/{pattern}"
+    if pattern.strip("/") in ("", "."):
+        pattern = "**"  # the folder itself, with all below it
     restricts = written.decision is not Decision.ALLOW
     if not spec.startswith(("/", "~/")) and restricts and _at_any_depth(pattern):
         if "/" in pattern.rstrip("/") and not pattern.startswith("**/"):
             pattern = f"**/{pattern}"  # gitignore would tie it to the root
-    elif anchor is not None and "/" in pattern.rstrip("/"):
+    elif "/" in pattern.rstrip("/"):
         pattern = "/" + pattern.removeprefix("./").lstrip("/")
-    return written.rule(kind, pattern, anchor), ""
+    is_absolute = spec.startswith(f"{anchors.home}/")
+    warning = f"{written.text}: begin with // what is meant from the root" if is_absolute else ""
+    return written.rule(kind, pattern, anchor), warning
 
 
-def _anchored(spec: str, anchors: Anchors) -> tuple[str | None, str]:
+def _anchored(spec: str, anchors: Anchors) -> tuple[str, str]:
     """The four anchors: `//` root, `~/` home, `/` the source's folder, else the current folder."""
     if spec.startswith("//"):
         return "/", "/" + spec.lstrip("/")
-    if spec.startswith("~/"):
+    if spec == "~" or spec.startswith("~/"):
         return anchors.home, "/" + spec[2:]
     if spec.startswith("/"):
         return anchors.own, spec

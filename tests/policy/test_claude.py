@@ -110,3 +110,34 @@ def test_a_spec_for_a_tool_that_is_ruled_by_name_is_warned_about(
     rule, warning = parse_rule(text, decision, SOURCE, ANCHORS)
     assert rule is None
     assert "by name" in warning
+
+
+@pytest.mark.parametrize(
+    ("text", "spec", "anchor"),
+    [
+        ("Read(.)", "**", "/w"),
+        ("Read(./)", "**", "/w"),
+        ("Read(/)", "**", "/own"),
+        ("Read(~)", "**", "/home/u"),
+        ("Read(~/)", "**", "/home/u"),
+        ("Read(//)", "**", "/"),
+        ("Read(../x)", "/x", "/"),
+        ("Read(~/../v/x/**)", "/v/x/**", "/home"),
+        ("Read(./a/../b)", "/b", "/w"),
+        ("Read(..)", "**", "/"),
+        ("Read(...)", "...", "/w"),
+    ],
+)
+def test_a_folder_and_what_leads_out_of_it_are_read_as_paths(
+    text: str, spec: str, anchor: str
+) -> None:
+    for decision in (Decision.DENY, Decision.ALLOW):
+        rule, warning = parse_rule(text, decision, SOURCE, ANCHORS)
+        assert rule is not None
+        assert (rule.spec, rule.anchor, warning) == (spec, anchor, "")
+
+
+def test_a_path_from_the_root_with_one_slash_is_warned_about() -> None:
+    rule, warning = parse_rule("Read(/home/u/x)", Decision.DENY, SOURCE, ANCHORS)
+    assert rule is not None
+    assert "begin with //" in warning
