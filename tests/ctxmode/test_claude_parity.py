@@ -42,6 +42,7 @@ def ground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
     for folder in (project / ".claude", project / ".git", home / ".config" / "ctxmode"):
         folder.mkdir(parents=True)
     (project / "link-to-key").symlink_to("../.ssh/id_rsa")
+    (project / ".env").write_text("KEY=1\n")
     return Ground(str(project), str(home), {})
 
 
