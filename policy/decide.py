@@ -10,7 +10,10 @@ from policy.analysis import Analysis, analyse
 from policy.command_patterns import Found, approves, is_stripped, match_command, spellings
 from policy.effects import Command, Download, FileAccess, OpaqueExec, Place, Unparsed
 from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
-from policy.path_patterns import lies_in_tree, match_path
+from policy.folders import Folders
+from policy.path_patterns import match_path
+from policy.paths import known_folder
+from policy.reach import feared, is_meant
 from policy.rules import ADDRESS_RULE, Rule, Rules
 from policy.wildcards import is_made_of
 
@@ -28,6 +31,7 @@ def evaluate(
     real_path: RealPath | None = None,
     tools: Collection[str] | None = None,
     read_text: ReadText | None = None,
+    folders: Folders | None = None,
 ) -> Verdict:
     """May this program run? Never raises for anything the program holds.
 
@@ -35,10 +39,12 @@ def evaluate(
     of one; without it links on the disk are not followed. `tools` are those a
     redirect may name; None means all are there. `read_text` gives the text of
     a script file by its absolute path, None where it may not be looked at;
-    what such a file is certain to do counts like what the program itself does.
+    what such a file is certain to do counts like what the program itself does. `folders` tell
+    whether a pattern or a recursion meets a file that a rule denies; without them, only a pattern
+    that is about such a file counts.
     """
     analysis = analyse(subject, read_text)
-    matches = _usable(_matches(analysis, subject, rules, real_path), tools)
+    matches = _usable(_matches(analysis, subject, rules, real_path, folders), tools)
     return _verdict(matches, analysis, rules)
 
 
@@ -70,11 +76,21 @@ def evaluate_read(
 
 
 def evaluate_search(
-    path: str, rules: Rules, *, real_path: RealPath | None = None, is_tree: bool = False
+    path: str,
+    rules: Rules,
+    *,
+    real_path: RealPath | None = None,
+    is_tree: bool = False,
+    folders: Folders | None = None,
+    tools: Collection[str] | None = None,
 ) -> Verdict:
     """May this be searched? `path` is absolute and may hold a search's own `*`, `?` and `[…]`;
-    with `is_tree` the search shows what is in the files of that folder."""
-    return _evaluate_file(marks.globbed(path), rules, real_path, is_write=False, is_tree=is_tree)
+    with `is_tree` the search shows what is in the files of that folder. `folders` and `tools` are
+    as in `evaluate`."""
+    effect = FileAccess(marks.globbed(path), False, (), _place(path), is_tree)
+    code = "grep -rn PATTERN '" + path.replace("'", "'\\''") + "'"
+    matches = _file_matches(effect, rules, real_path, folders, code)
+    return _verdict(_usable(matches, tools), Analysis((effect,), "full", 0), rules)
 
 
 def evaluate_write(path: str, rules: Rules, *, real_path: RealPath | None = None) -> Verdict:
@@ -144,19 +160,25 @@ def _evaluate_file(
     real_path: RealPath | None,
     *,
     is_write: bool,
-    is_tree: bool = False,
 ) -> Verdict:
-    place = Place((0, len(path.encode("utf-8", "replace"))), path)
-    effect = FileAccess(path, is_write, (), place, is_tree)
+    effect = FileAccess(path, is_write, (), _place(path))
     matches = tuple(_file_matches(effect, rules, real_path))
     return _verdict(matches, Analysis((effect,), "full", 0), rules)
+
+
+def _place(text: str) -> Place:
+    return Place((0, len(text.encode("utf-8", "replace"))), text)
 
 
 # Matching
 
 
 def _matches(
-    analysis: Analysis, subject: Subject, rules: Rules, real_path: RealPath | None
+    analysis: Analysis,
+    subject: Subject,
+    rules: Rules,
+    real_path: RealPath | None,
+    folders: Folders | None = None,
 ) -> tuple[Match, ...]:
     found: dict[Match, None] = {}
     of_commands = rules.of("command")
@@ -171,7 +193,8 @@ def _matches(
         if isinstance(effect, Command):
             found.update(dict.fromkeys(_command_matches(effect, of_commands)))
         else:
-            found.update(dict.fromkeys(_effect_matches(effect, subject, rules, real_path)))
+            matches = _effect_matches(effect, subject, rules, real_path, folders)
+            found.update(dict.fromkeys(matches))
     return tuple(found)
 
 
@@ -194,9 +217,11 @@ def _effect_matches(
     subject: Subject,
     rules: Rules,
     real_path: RealPath | None,
+    folders: Folders | None,
 ) -> Iterator[Match]:
     if isinstance(effect, FileAccess):
-        yield from _file_matches(effect, rules, real_path)
+        code = subject.code if subject.surface == "agent_shell" else None
+        yield from _file_matches(effect, rules, real_path, folders, code)
     elif isinstance(effect, Download):
         yield from _download_matches(effect, rules, subject.surface)
     else:
@@ -219,30 +244,55 @@ def _command_matches(command: Command, rules: Iterable[Rule]) -> Iterator[Match]
         yield _match(rule, kind, command, why, redirect)
 
 
-def _file_matches(access: FileAccess, rules: Rules, real_path: RealPath | None) -> Iterator[Match]:
+def _file_matches(
+    access: FileAccess,
+    rules: Rules,
+    real_path: RealPath | None,
+    folders: Folders | None = None,
+    code: str | None = None,
+) -> Iterator[Match]:
+    """The rules on a file; what an access may only happen to touch is no denial.
+
+    `code` is what the sandbox is to run instead: there the file is covered. None says that it is
+    run there.
+    """
     paths = [access.path]
     if real_path is not None and access.path.startswith("/"):
-        known, unknown = _known_part(access.path)
+        known = known_folder(access.path)
+        unknown = access.path[len(known.rstrip("/")) :] if known != access.path else ""
         paths.append(f"{real_path(known).rstrip('/')}{unknown}" or "/")
     for rule in rules.of("edit", "read"):
         if not _concerns(rule, is_write=access.is_write):
             continue
-        hits = [match_path(rule.spec, rule.anchor, path) for path in paths]
-        if access.is_tree and rule.decision is not Decision.ALLOW and not any(hits):
-            hits = [lies_in_tree(rule.spec, rule.anchor, path, access.excluded) for path in paths]
+        hits = [path for path in paths if match_path(rule.spec, rule.anchor, path)]
         # To allow, a link and what it points to must both be allowed; to deny, one is enough.
-        if all(hits) if rule.decision is Decision.ALLOW else any(hits):
+        if rule.decision is Decision.ALLOW:
+            is_hit = len(hits) == len(paths)
+        else:
+            is_hit = any(is_meant(rule, path) for path in hits)
+        if is_hit:
             redirect = _filled(rule, path=access.path)
             yield _match(rule, "path", access, rule.reason, redirect)
+        elif rule.decision is not Decision.ALLOW and (code is not None or not _is_covered(rule)):
+            file = next(filter(None, (feared(access, path, rule, folders) for path in paths)), None)
+            if file is not None:
+                yield _possible_match(rule, access, file, code)
 
 
-def _known_part(path: str) -> tuple[str, str]:
-    """The folders of a path up to where it is only partly known, and the rest with its slash."""
-    if marks.is_known(path):
-        return path, ""
-    segments = path.split("/")
-    first = next(at for at, segment in enumerate(segments) if not marks.is_known(segment))
-    return "/".join(segments[:first]) or "/", "/" + "/".join(segments[first:])
+def _is_covered(rule: Rule) -> bool:
+    """Whether the sandbox hides, or keeps as it is, what a rule names."""
+    return rule.decision is Decision.DENY
+
+
+def _possible_match(rule: Rule, access: FileAccess, file: str, code: str | None) -> Match:
+    """A denial becomes a redirect to where the file is covered; other rules stay as they are."""
+    why = f"it may {'change' if access.is_write else 'read'} {file}"
+    match = _match(rule, "path", access, why, _filled(rule, path=file))
+    if rule.decision is not Decision.DENY or code is None:
+        return match
+    advice = f"Run it by ctx_execute: there {file} is covered."
+    redirect = Redirect("ctx_execute", {"language": "shell", "code": code}, advice)
+    return match._replace(decision=Decision.REDIRECT, redirect=redirect, advice=advice)
 
 
 def _concerns(rule: Rule, *, is_write: bool) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from policy.shell import trees
 from policy.shell.interpreters import interpreter
 from policy.shell.options import Parsed
+from policy.shell.outputs import as_pattern
 from policy.wordlist import words
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ def report(call: Call) -> None:
         reads = operands
     else:
         reads = _chosen(program.reads, operands)
+    if program.reads == "after-pattern" and not reads and _searches_folder(call):
+        reads = (".",)
     if program.reads:
         is_in_place = call.name in ("sed", "gsed") and parsed.has("i", "in-place")
         _report(call, reads, is_write=is_in_place)
@@ -51,16 +54,24 @@ def _report_values(call: Call) -> None:
 
 
 def _report(call: Call, paths: Iterable[str], *, is_write: bool) -> None:
+    excluded = trees.excluded(call)
     for path in paths:
         if path in ("-", ""):
             continue
-        excluded = trees.excluded(call)
         access = call.walker.file_access(
             path, call.state, call.frame, is_write=is_write, argv=call.argv
         )
-        if excluded is not None:
-            access = access._replace(is_tree=True, excluded=excluded)
+        if excluded is not None and not trees.is_destination(call, path, is_write=is_write):
+            names = trees.included(call) if call.program.reads == "after-pattern" else ()
+            access = access._replace(is_tree=True, excluded=excluded, included=names)
         call.walker.report(access)
+
+
+def _searches_folder(call: Call) -> bool:
+    """Whether a search that names no file is one of the folder it is in."""
+    shows_names = call.parsed.has("files", "type-list", "version", "help", "V")
+    is_piped = call.frame.stdin is not None and call.name in ("rg", "ag", "ack")
+    return trees.excluded(call) is not None and not shows_names and not is_piped
 
 
 def _included(call: Call) -> Iterator[str]:
@@ -68,7 +79,7 @@ def _included(call: Call) -> Iterator[str]:
     if call.program.reads == "after-pattern":
         for name in call.parsed.values(("include", "glob", "iglob", "g")):
             if not name.startswith("!"):
-                yield trees.as_pattern(name)
+                yield as_pattern(name)
 
 
 def _chosen(which: str, operands: tuple[str, ...]) -> tuple[str, ...]:

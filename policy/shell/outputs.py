@@ -149,15 +149,25 @@ _CONVERSIONS: dict[str, Callable[[str], str]] = {
 def _find(argv: tuple[str, ...]) -> str:
     """Paths under the first start folder, with the last name they are known to have."""
     names = [
-        argv[i + 1] for i, word in enumerate(argv[:-1]) if word in ("-name", "-path", "-iname")
+        argv[i + 1]
+        for i, word in enumerate(argv[:-1])
+        if word in ("-name", "-path", "-iname") and argv[i - 1] not in ("!", "-not")
     ]
     start = argv[1] if len(argv) > 1 and not argv[1].startswith(("-", "(", "!")) else "."
-    name = names[-1] if names and not any(char in names[-1] for char in "*?[") else ""
-    base = name.rsplit("/", 1)[-1]
+    base = as_pattern(names[-1]).rsplit("/", 1)[-1] if names and "[" not in names[-1] else ""
+    base = "" if marks.filled(base, "") == "" else base
     inside = _known_folders(argv)
     if inside:
         return f"{start.rstrip('/')}/{marks.PATHS}/{inside}/{base or marks.PATHS}\n"
     return f"{start.rstrip('/')}/{marks.PATHS}/{base}\n" if base else f"{start}/{marks.PATHS}\n"
+
+
+_GLOBS = str.maketrans({"*": marks.GLOB_STAR, "?": marks.GLOB_ONE})
+
+
+def as_pattern(text: str) -> str:
+    """A pattern that the program itself expands, as one that the shell would have."""
+    return text.translate(_GLOBS)
 
 
 def _known_folders(argv: tuple[str, ...]) -> str:
