@@ -18,7 +18,7 @@ WORK_PER_BYTE = 200
 WORK_MAX = 200_000  # two seconds or so; the largest scripts of a Debian system need a tenth of it
 CODE_BYTES_MAX = 1 << 20  # larger programs are not read
 
-_SHELL_NAMES = word_set("shell bash sh zsh dash ksh")
+SHELL_NAMES = word_set("shell bash sh zsh dash ksh")
 
 
 class Analysis(NamedTuple):
@@ -49,7 +49,7 @@ def analyse(subject: Subject, read_text: Callable[[str], str | None] | None = No
     if subject.surface == "sandbox":
         state.parameters = (marks.LIST,)
     try:
-        if subject.language in _SHELL_NAMES:
+        if subject.language in SHELL_NAMES:
             complete = walk_program(walker, code, state)
         else:
             complete = _screen_program(walker, subject.language, code, state)

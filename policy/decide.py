@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from policy import marks
-from policy.analysis import Analysis, analyse
+from policy.analysis import SHELL_NAMES, Analysis, analyse
 from policy.command_patterns import Found, approves, is_stripped, match_command, spellings
 from policy.effects import Command, Download, FileAccess, OpaqueExec, Place, Unparsed
 from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
@@ -225,7 +225,7 @@ def _effect_matches(
     elif isinstance(effect, Download):
         yield from _download_matches(effect, rules, subject.surface)
     else:
-        yield from _unknown_matches(effect, rules)
+        yield from _unknown_matches(effect, rules, subject)
 
 
 def _command_matches(command: Command, rules: Iterable[Rule]) -> Iterator[Match]:
@@ -325,9 +325,29 @@ def _instead(rule: Rule, download: Download) -> Redirect | None:
     return _filled(rule, url=download.url)
 
 
-def _unknown_matches(effect: OpaqueExec | Unparsed, rules: Rules) -> Iterator[Match]:
+# Signs that a program of another language makes texts, or is given them.
+_MADE_OR_GIVEN = re.compile(
+    r"chr|char|rev|[jJ]oin|code|64|[hH]ex|pack|marshal|inflate|compress|byte|[fF]ormat|glue|concat"
+    r"|replace|repeat|lower|upper|scan|split|sprintf|\+|\.\.|argv|ARGV|Args|args?\W*[\[(]|input|gets"
+    r"|stdin|STDIN|environ|getenv|ENV|atob|[rR]aw|env|\$_|http|URI|url|[fF]etch|request|[rR]ead|load|open|<<"
+)
+
+
+def _may_be_written(rule: Rule, subject: Subject) -> bool:
+    """Whether a command that stays unknown may be one that a rule means: in other languages than
+    the shell, its words are then somewhere in the program, or are made or given to it."""
+    if subject.language in SHELL_NAMES or _MADE_OR_GIVEN.search(subject.code):
+        return True
+    return all(word.strip("-*") in subject.code for word in rule.spec.split())
+
+
+def _unknown_matches(
+    effect: OpaqueExec | Unparsed, rules: Rules, subject: Subject
+) -> Iterator[Match]:
     """Unknown code takes the strictest of the rules that restrict commands."""
     restricting = rules.restricting_commands()
+    if isinstance(effect, OpaqueExec):
+        restricting = tuple(rule for rule in restricting if _may_be_written(rule, subject))
     if not restricting:
         return
     strictest = max(restricting, key=lambda rule: rule.decision)

@@ -282,7 +282,8 @@ class Expander:
         is_list = part.name in ("@", "*") or _joined_literal(part.subscript or ()) in ("@", "*")
         if not is_list:
             pairs = itertools.product(found, operands)
-            return [parameters.apply(value, part.operator, operand) for value, operand in pairs]
+            made = [parameters.apply(value, part.operator, operand) for value, operand in pairs]
+            return [marks.as_one_word(text) for text in made] if part.quoted else made
         before = (state.name,) if part.name in ("@", "*") else ()
         pairs = itertools.product(found, operands)
         return [each_element(value, part.operator, operand, before) for value, operand in pairs]

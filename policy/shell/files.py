@@ -117,8 +117,11 @@ def _likely_files(call: Call) -> Iterator[str]:
             or "=" in before
             or re.fullmatch(_FILE_OPTION, before)
             or interpreter(call.name)
-        ):
+        ) and not _BARE_WORD.fullmatch(word):
             yield word
+
+
+_BARE_WORD = re.compile(r"[\w-]+")  # rather a subcommand or a target than a file
 
 
 def _follows_option(before: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from policy import marks
-from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed, encoded
+from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed, encoded, program_name
 from policy.paths import resolve
 from policy.shell import builtins, outputs, run
 from policy.shell.assignments import assign
@@ -24,6 +24,7 @@ from policy.shell.syntax import (
     Expression,
     Function,
     Group,
+    Literal,
     Loop,
     Pipeline,
     ShellSyntaxError,
@@ -233,6 +234,9 @@ class Walker:
         saved = {item.name: state.variables.get(item.name) for item in assignments}
         for assignment in assignments:
             assign(self, assignment, state, frame, is_exported=True)
+        first = node.words[index].parts[:1]
+        if first and isinstance(first[0], Substitution | Literal) and _is_unknown(lists[0][:1]):
+            self.report_opaque("a command that is not known before it is printed", lists[0], frame)
         output = self._alternatives(lists, node, state, frame)
         for name, variable in saved.items():
             if variable is None:
@@ -275,6 +279,8 @@ class Walker:
         if argv[0] in builtins.DECLARES:
             shown = tuple(word.replace(FIELD_BREAK, " ") for word in argv)
         self.report(Command(shown, state.cwd, exported, frame.stdin, place, frame.is_syntactic))
+        if program_name(argv[0]) is None:
+            self._run_behind_unknown(argv, state, frame)
         if argv[0] in state.aliases:
             self._run_alias(argv, state, frame)
         if function := state.functions.get(argv[0]):
@@ -284,6 +290,14 @@ class Walker:
             if output is not None:
                 return output
         return run.run_program(self, argv, state, frame)
+
+    def _run_behind_unknown(self, argv: tuple[str, ...], state: State, frame: Frame) -> None:
+        """`$SUDO rm x`: an unknown program may run what follows it, or be nothing at all."""
+        words = enumerate(argv)
+        first = next((at for at, word in words if at and word[:1] != "-" and program_name(word)), 0)
+        if first:
+            inner = frame.inside("unknown", self._here(frame).span, frame.text)
+            self.command(argv[first:], state.copy(), inner._replace(is_syntactic=False))
 
     def _run_alias(self, argv: tuple[str, ...], state: State, frame: Frame) -> None:
         if f"alias {argv[0]}" in frame.calls:
@@ -369,6 +383,10 @@ class Walker:
             self.report_unparsed(str(error), frame)
             return marks.LIST
         return self.expander.text(parts, state)
+
+
+def _is_unknown(words: tuple[str, ...]) -> bool:
+    return any(marks.is_only_hole(word) and marks.PATHS not in word for word in words)
 
 
 _WALKERS: dict[type, Callable[..., str]] = {
