@@ -310,16 +310,26 @@ def _download_matches(download: Download, rules: Rules, surface: str) -> Iterato
         if host is not None and match_domain(rule.spec, host):
             redirect = _filled(rule, url=download.url)
             yield _match(rule, "domain", download, rule.reason, redirect)
-    if surface != "agent_shell" or not download.reaches_output:
+    if surface != "agent_shell" or not download.reaches_output or _is_for_curl(download):
         return
     for rule in rules.of("download"):
         yield _match(rule, "normalised", download, rule.reason, _instead(rule, download))
 
 
+def _is_for_curl(download: Download) -> bool:
+    """Whether a request is one that no tool makes: it sends something, or is to this machine or to
+    a private network, or its scheme is none of the web's."""
+    from policy.addresses import check_url  # noqa: PLC0415 - as in evaluate_fetch
+
+    if re.search(_SENDS, " ".join(("", *download.argv, ""))):
+        return True
+    url = download.url if "://" in download.url else f"http://{download.url}"
+    return marks.is_known(url) and bool(check_url(url).refused)
+
+
 def _instead(rule: Rule, download: Download) -> Redirect | None:
     """The tool's arguments; a request that is more than a plain fetch goes to the sandbox."""
-    sends = {"-d", "--data", "-X", "--request", "-F", "--form", "-T", "--json", "--data-binary"}
-    if sends.intersection(download.argv) or not marks.is_known(download.url):
+    if not marks.is_known(download.url):
         arguments = {"language": "shell", "code": download.place.text}
         return Redirect("ctx_execute", arguments, "Run it there and print only what you need.")
     return _filled(rule, url=download.url)
@@ -383,6 +393,11 @@ def _match(
         marks.shown(place.text), reason or rule.reason, rule.advice, redirect,
     )  # fmt: skip
 
+
+_SENDS = (
+    r" (-[a-zA-Z]*d|-[a-zA-Z]*F|-T|--data\S*|--form\S*|--json|--upload-file|--post-\S+"
+    r"|(-X|--request[ =]) ?(?i:post|put|patch|delete))[ =@\S]"
+)
 
 # Deciding
 

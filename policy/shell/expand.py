@@ -327,7 +327,8 @@ def _unknown(quoted: bool) -> str:
 def _of_parameters(name: str, state: State, *, quoted: bool) -> tuple[str, ...]:
     """`$@`, `$*`, `$#` and `$1`."""
     if name.isdigit():
-        return _positional(int(name), state)
+        values = _positional(int(name), state)
+        return tuple(map(marks.as_one_word, values)) if quoted else values
     if name == "#":
         unknown = any(marks.splits(text) for text in state.parameters)
         return (marks.WORD if unknown else str(len(state.parameters)),)
@@ -372,7 +373,8 @@ def _merged(choices: Sequence[Fields]) -> Fields:
 
 
 def _unknown_piece(options: Sequence[Piece]) -> Piece:
-    return (_taint_of(text for text, _ in options), options[0][1])
+    text, mode = _taint_of(text for text, _ in options), options[0][1]
+    return (marks.as_one_word(text) if mode == QUOTED else text, mode)
 
 
 def _taint_of(texts: Iterable[str]) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from policy.shell import trees
+from policy.shell.fields import globbed
 from policy.shell.interpreters import interpreter
 from policy.shell.options import Parsed
-from policy.shell.outputs import as_pattern
 from policy.wordlist import words
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _included(call: Call) -> Iterator[str]:
     if call.program.reads == "after-pattern":
         for name in call.parsed.values(("include", "glob", "iglob", "g")):
             if not name.startswith("!"):
-                yield as_pattern(name)
+                yield globbed(name)
 
 
 def _chosen(which: str, operands: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from policy import marks
 from policy.shell.ansi import unescape
+from policy.shell.fields import globbed
 from policy.shell.options import parse
 from policy.wordlist import word_set, words
 
@@ -154,20 +155,12 @@ def _find(argv: tuple[str, ...]) -> str:
         if word in ("-name", "-path", "-iname") and argv[i - 1] not in ("!", "-not")
     ]
     start = argv[1] if len(argv) > 1 and not argv[1].startswith(("-", "(", "!")) else "."
-    base = as_pattern(names[-1]).rsplit("/", 1)[-1] if names and "[" not in names[-1] else ""
+    base = globbed(names[-1]).rsplit("/", 1)[-1] if names else ""
     base = "" if marks.filled(base, "") == "" else base
     inside = _known_folders(argv)
     if inside:
         return f"{start.rstrip('/')}/{marks.PATHS}/{inside}/{base or marks.PATHS}\n"
     return f"{start.rstrip('/')}/{marks.PATHS}/{base}\n" if base else f"{start}/{marks.PATHS}\n"
-
-
-_GLOBS = str.maketrans({"*": marks.GLOB_STAR, "?": marks.GLOB_ONE})
-
-
-def as_pattern(text: str) -> str:
-    """A pattern that the program itself expands, as one that the shell would have."""
-    return text.translate(_GLOBS)
 
 
 def _known_folders(argv: tuple[str, ...]) -> str:

@@ -116,5 +116,10 @@ def is_silent(stage: Statement) -> bool:
                 return True
     if not isinstance(stage, Simple) or not stage.words or not stage.words[0].parts:
         return False
-    first = stage.words[0].parts[0]
-    return getattr(first, "text", "").rsplit("/", 1)[-1] in SILENT_SINKS
+    given = ["".join(getattr(part, "text", "") for part in word.parts) for word in stage.words]
+    while len(given) > 1 and (given[0] == "sudo" or given[0][:1] == "-"):
+        given.pop(0)
+    name, *rest = given
+    only_counts = any(re.fullmatch(r"-[a-zA-Z]*[qc]\w*|--(quiet|silent|count)", w) for w in rest)
+    name = name.rsplit("/", 1)[-1]
+    return name in SILENT_SINKS or (name in ("grep", "egrep", "rg") and only_counts)

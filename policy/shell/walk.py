@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from policy import marks
-from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed, encoded, program_name
+from policy.effects import Command, Download, Effect, FileAccess, OpaqueExec, Place, Unparsed, encoded, program_name
 from policy.paths import resolve
 from policy.shell import builtins, outputs, run
 from policy.shell.assignments import assign
@@ -26,6 +26,7 @@ from policy.shell.syntax import (
     Group,
     Literal,
     Loop,
+    Part,
     Pipeline,
     ShellSyntaxError,
     Simple,
@@ -34,10 +35,14 @@ from policy.shell.syntax import (
     Token,
 )
 from policy.shell.syntax import Sequence as StatementSequence
+from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from policy.shell.script_files import Scripts
 
+# Commands that show nothing of what a substitution gives them as a word.
+_RUNS_WORDS = word_set("eval source . sh bash dash zsh ksh [ test")
+_SHOWS_NO_WORD = _RUNS_WORDS | frozenset(builtins.DECLARES)
 RECURSION_MAX = 3  # calls of one function inside itself before its arguments count as unknown
 _LOOP_PASSES = 2  # what still changes then may be anything
 
@@ -51,6 +56,7 @@ class Walker:
         self.program = program
         self.effects: dict[Effect, None] = {}
         self.frame = Frame(program)
+        self.captured: list[Download] = []  # those whose answer a variable holds
         self.scripts: Scripts | None = None  # those on the disk, where they may be read
         self.built: dict[int, tuple[Statement, tuple[Token, ...]]] = {}
         # Calls already followed; the body is kept so that its identity stays its own.
@@ -152,8 +158,9 @@ class Walker:
         for stage in reversed(node.stages[1:]):
             visible.append(visible[-1] and not is_silent(stage))
         for stage, is_visible in zip(node.stages, reversed(visible), strict=True):
-            inner = frame._replace(stdin=output, is_visible=is_visible)
             is_last = stage is node.stages[-1]
+            is_whole = frame.is_captured and len(node.stages) == 1
+            inner = frame._replace(stdin=output, is_visible=is_visible, is_captured=is_whole)
             # `lastpipe` may keep the last stage's state, so it is not thrown away.
             output = self.walk(stage, state if is_last else state.copy(), inner)
         return output or ""
@@ -165,6 +172,7 @@ class Walker:
         return store(output, targets, inner_state)
 
     def _branch(self, node: Branch, state: State, frame: Frame) -> str:
+        self.frame = frame._replace(is_visible=False)
         for word in node.words:
             self.expander.fields(word, state)
         for head in node.head:
@@ -199,6 +207,7 @@ class Walker:
         if node.items is None:
             fields: tuple[str, ...] = state.parameters
         else:
+            self.frame = frame._replace(is_visible=False)
             lists = self.expander.argument_lists(node.items, state)
             fields = tuple(field for fields in lists for field in fields)
         state.assign(node.variable, tuple(dict.fromkeys(fields)) or ("",))
@@ -211,6 +220,7 @@ class Walker:
         return ""
 
     def _expression(self, node: Expression, state: State, frame: Frame) -> str:
+        self.frame = frame._replace(is_visible=False)
         for word in node.words:
             for text in self.expander.texts(word.parts, state):
                 self.expander.run_subscripts(text, state)
@@ -224,6 +234,11 @@ class Walker:
         while index < len(node.words) and node.words[index].assignment is not None:
             index += 1
         assignments = [word.assignment for word in node.words[:index] if word.assignment]
+        name = getattr(next(iter(node.words[index].parts), None), "text", "") if (
+            index < len(node.words)
+        ) else ""
+        if name in _SHOWS_NO_WORD or index == len(node.words):
+            self.frame = frame._replace(is_visible=False, is_captured=name not in _RUNS_WORDS)
         lists = self.expander.argument_lists(node.words[index:], state)
         frame = frame.at(place.span, place.text)
         if index == len(node.words):
@@ -234,8 +249,7 @@ class Walker:
         saved = {item.name: state.variables.get(item.name) for item in assignments}
         for assignment in assignments:
             assign(self, assignment, state, frame, is_exported=True)
-        first = node.words[index].parts[:1]
-        if first and isinstance(first[0], Substitution | Literal) and _is_unknown(lists[0][:1]):
+        if _is_unknown(lists[0][:1]) and any(map(_is_printed, node.words[index].parts)):
             self.report_opaque("a command that is not known before it is printed", lists[0], frame)
         output = self._alternatives(lists, node, state, frame)
         for name, variable in saved.items():
@@ -276,6 +290,9 @@ class Walker:
         place = self._here(frame)
         exported = state.environment() if state.exported else ()
         shown = argv
+        if argv[0] in ("echo", "printf") and frame.is_visible and marks.FETCHED in "".join(argv):
+            for download in self.captured:
+                self.report(download._replace(reaches_output=True))
         if argv[0] in builtins.DECLARES:
             shown = tuple(word.replace(FIELD_BREAK, " ") for word in argv)
         self.report(Command(shown, state.cwd, exported, frame.stdin, place, frame.is_syntactic))
@@ -383,6 +400,12 @@ class Walker:
             self.report_unparsed(str(error), frame)
             return marks.LIST
         return self.expander.text(parts, state)
+
+
+def _is_printed(part: Part) -> bool:
+    """Whether a part is what a command prints, or unknown itself in a text that is executed."""
+    is_text = isinstance(part, Literal) and marks.has_hole(part.text)
+    return is_text or isinstance(part, Substitution)
 
 
 def _is_unknown(words: tuple[str, ...]) -> bool:
