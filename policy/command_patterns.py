@@ -281,13 +281,15 @@ def _line(words: tuple[str, ...], names: OptionNames) -> _Line:
         if mark is not None:
             options.add(mark)
         operands.append(operand)
-    # A file listing gives operands, not options; anything else that splits may be either.
-    unknown = any(marks.splits(word) and not _is_listing(word) for word in words[1:])
+    # A file listing gives operands, not options; anything else that splits may be either, before
+    # the `--` that ends them.
+    before = words[1 : words.index("--")] if "--" in words else words[1:]
+    unknown = any(marks.splits(word) and not _is_listing(word) for word in before)
     return _Line(frozenset(options), tuple(operands), unknown, unknown_option)
 
 
 def _is_listing(word: str) -> bool:
     """Whether an unknown word stands for files: those of a listing, or such as `$folder/name`."""
-    if marks.is_tainted(word) or word[0] == "-":
-        return False
-    return (marks.PATHS in word and marks.LIST not in word) or not marks.is_only_hole(word)
+    if not marks.is_only_hole(word):
+        return word[0] != "-"
+    return marks.PATHS in word and marks.LIST not in word and not marks.is_tainted(word)

@@ -306,11 +306,20 @@ def _rev(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     return "\n".join(line[::-1] for line in text.removesuffix("\n").split("\n")) + ending
 
 
+def _changed(text: str) -> str:
+    """What becomes of a text that is not all known: nothing to be feared if none of it was."""
+    if marks.FETCHED in text:
+        return marks.FETCHED
+    if marks.DECODED in text or not marks.is_only_hole(text):
+        return marks.DECODED
+    return marks.PATHS if marks.PATHS in text and marks.LIST not in text else marks.LIST
+
+
 def _tr(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     words = [word for word in argv[1:] if not word.startswith("-")]
     flags = "".join(word for word in argv[1:] if word.startswith("-"))
     if not marks.is_known(stdin + "".join(words)):
-        return marks.FETCHED if marks.FETCHED in stdin else marks.DECODED
+        return _changed(stdin)
     sets = [_tr_set(word) for word in words]
     if "d" in flags and sets:
         return "".join(char for char in stdin if char not in sets[0])
@@ -341,7 +350,7 @@ def _sed(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     for script in scripts:
         simple = re.fullmatch(r"s(.)([\w -]*)\1([\w -]*)\1(g?)", script)
         if simple is None or not marks.is_known(text):
-            return marks.DECODED if text else text
+            return _changed(text) if text else text
         count = -1 if simple[4] else 1
         text = "\n".join(line.replace(simple[2], simple[3], count) for line in text.split("\n"))
     return text
@@ -350,7 +359,7 @@ def _sed(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
 def _cut(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     """Columns of known input: `-c2-5`, `-d, -f1`."""
     if not marks.is_known(stdin):
-        return marks.FETCHED if marks.FETCHED in stdin else marks.DECODED
+        return _changed(stdin)
     parsed = parse(argv, "bcdf", ("characters", "delimiter", "fields", "bytes"))
     delimiter = next(parsed.values(("d", "delimiter")), "\t")
     columns = next(parsed.values(("c", "b", "characters", "bytes")), None)
