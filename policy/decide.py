@@ -9,22 +9,19 @@ from policy import marks
 from policy.analysis import SHELL_NAMES, Analysis, analyse
 from policy.command_patterns import Found, approves, is_stripped, match_command, spellings
 from policy.effects import Command, Download, FileAccess, OpaqueExec, Place, Unparsed
-from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
 from policy.folders import Folders
-from policy.path_patterns import match_path
-from policy.paths import known_folder
-from policy.reach import feared, is_meant
+from policy.matching import Ground, RealPath, download_matches, file_matches, filled, match_of
+from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
 from policy.rules import ADDRESS_RULE, Rule, Rules
 from policy.wildcards import is_made_of
 
-RealPath = Callable[[str], str]
 ReadText = Callable[[str], str | None]
 WORK_MAX = 500_000
 """How often a command of a program is compared with a rule, over all its commands."""
 FILE_WORK = 10  # what comparing a file costs beside that
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 - what each tells of is named
     subject: Subject,
     rules: Rules,
     *,
@@ -44,13 +41,16 @@ def evaluate(
     that is about such a file counts.
     """
     analysis = analyse(subject, read_text)
-    matches = _usable(_matches(analysis, subject, rules, real_path, folders), tools)
+    on_host = subject.surface == "agent_shell"
+    instead = _usable_code(subject.code, tools) if on_host else None
+    ground = Ground(real_path, folders, instead)
+    matches = _usable(_matches(analysis, subject, rules, ground), tools)
     return _verdict(matches, analysis, rules)
 
 
 def matches_of(subject: Subject, rules: Rules) -> tuple[Match, ...]:
     """Every match of a program, allow rules included."""
-    return _matches(analyse(subject), subject, rules, None)
+    return _matches(analyse(subject), subject, rules, Ground())
 
 
 def evaluate_read(
@@ -75,7 +75,7 @@ def evaluate_read(
     return verdict
 
 
-def evaluate_search(
+def evaluate_search(  # noqa: PLR0913 - as above
     path: str,
     rules: Rules,
     *,
@@ -89,7 +89,8 @@ def evaluate_search(
     as in `evaluate`."""
     effect = FileAccess(marks.globbed(path), False, (), _place(path), is_tree)
     code = "grep -rn PATTERN '" + path.replace("'", "'\\''") + "'"
-    matches = _file_matches(effect, rules, real_path, folders, code)
+    ground = Ground(real_path, folders, _usable_code(code, tools))
+    matches = file_matches(effect, rules, ground)
     return _verdict(_usable(matches, tools), Analysis((effect,), "full", 0), rules)
 
 
@@ -109,9 +110,9 @@ def evaluate_fetch(url: str, rules: Rules, *, allow_private: bool = False) -> Ve
     place = Place((0, len(url.encode("utf-8", "replace"))), url)
     effect = Download(url, False, (), place)
     if refused := check_url(url, allow_private=allow_private).refused:
-        match = _match(ADDRESS_RULE, "domain", effect, refused)
+        match = match_of(ADDRESS_RULE, "domain", effect, refused)
         return _verdict((match,), Analysis((effect,), "full", 0), rules)
-    matches = tuple(_download_matches(effect, rules, "sandbox"))
+    matches = tuple(download_matches(effect, rules, "sandbox"))
     return _verdict(matches, Analysis((effect,), "full", 0), rules)
 
 
@@ -122,7 +123,7 @@ def evaluate_tool(name: str, rules: Rules, inputs: Mapping[str, object] | None =
     """
     place = Place((0, len(name)), name)
     matches = tuple(
-        _match(rule, "tool", OpaqueExec("", (), place))
+        match_of(rule, "tool", OpaqueExec("", (), place))
         for rule in rules.of("tool")
         if _tool_matches(rule.spec, name, inputs or {})
     )
@@ -162,7 +163,7 @@ def _evaluate_file(
     is_write: bool,
 ) -> Verdict:
     effect = FileAccess(path, is_write, (), _place(path))
-    matches = tuple(_file_matches(effect, rules, real_path))
+    matches = tuple(file_matches(effect, rules, Ground(real_path)))
     return _verdict(matches, Analysis((effect,), "full", 0), rules)
 
 
@@ -174,11 +175,7 @@ def _place(text: str) -> Place:
 
 
 def _matches(
-    analysis: Analysis,
-    subject: Subject,
-    rules: Rules,
-    real_path: RealPath | None,
-    folders: Folders | None = None,
+    analysis: Analysis, subject: Subject, rules: Rules, ground: Ground
 ) -> tuple[Match, ...]:
     found: dict[Match, None] = {}
     of_commands = rules.of("command")
@@ -193,8 +190,7 @@ def _matches(
         if isinstance(effect, Command):
             found.update(dict.fromkeys(_command_matches(effect, of_commands)))
         else:
-            matches = _effect_matches(effect, subject, rules, real_path, folders)
-            found.update(dict.fromkeys(matches))
+            found.update(dict.fromkeys(_effect_matches(effect, subject, rules, ground)))
     return tuple(found)
 
 
@@ -216,14 +212,12 @@ def _effect_matches(
     effect: FileAccess | Download | OpaqueExec | Unparsed,
     subject: Subject,
     rules: Rules,
-    real_path: RealPath | None,
-    folders: Folders | None,
+    ground: Ground,
 ) -> Iterator[Match]:
     if isinstance(effect, FileAccess):
-        code = subject.code if subject.surface == "agent_shell" else None
-        yield from _file_matches(effect, rules, real_path, folders, code)
+        yield from file_matches(effect, rules, ground)
     elif isinstance(effect, Download):
-        yield from _download_matches(effect, rules, subject.surface)
+        yield from download_matches(effect, rules, subject.surface)
     else:
         yield from _unknown_matches(effect, rules, subject)
 
@@ -240,99 +234,8 @@ def _command_matches(command: Command, rules: Iterable[Rule]) -> Iterator[Match]
             continue
         kind: MatchKind = "opaque-exec" if found == "possible" else found
         why = "an unknown word could make it match" if found == "possible" else rule.reason
-        redirect = _filled(rule, command=command.place.text)
-        yield _match(rule, kind, command, why, redirect)
-
-
-def _file_matches(
-    access: FileAccess,
-    rules: Rules,
-    real_path: RealPath | None,
-    folders: Folders | None = None,
-    code: str | None = None,
-) -> Iterator[Match]:
-    """The rules on a file; what an access may only happen to touch is no denial.
-
-    `code` is what the sandbox is to run instead: there the file is covered. None says that it is
-    run there.
-    """
-    paths = [access.path]
-    if real_path is not None and access.path.startswith("/"):
-        known = known_folder(access.path)
-        unknown = access.path[len(known.rstrip("/")) :] if known != access.path else ""
-        paths.append(f"{real_path(known).rstrip('/')}{unknown}" or "/")
-    for rule in rules.of("edit", "read"):
-        if not _concerns(rule, is_write=access.is_write):
-            continue
-        hits = [path for path in paths if match_path(rule.spec, rule.anchor, path)]
-        # To allow, a link and what it points to must both be allowed; to deny, one is enough.
-        if rule.decision is Decision.ALLOW:
-            is_hit = len(hits) == len(paths)
-        else:
-            is_hit = any(is_meant(rule, path) for path in hits)
-        if is_hit:
-            redirect = _filled(rule, path=access.path)
-            yield _match(rule, "path", access, rule.reason, redirect)
-        elif rule.decision is not Decision.ALLOW and (code is not None or not _is_covered(rule)):
-            file = next(filter(None, (feared(access, path, rule, folders) for path in paths)), None)
-            if file is not None:
-                yield _possible_match(rule, access, file, code)
-
-
-def _is_covered(rule: Rule) -> bool:
-    """Whether the sandbox hides, or keeps as it is, what a rule names."""
-    return rule.decision is Decision.DENY
-
-
-def _possible_match(rule: Rule, access: FileAccess, file: str, code: str | None) -> Match:
-    """A denial becomes a redirect to where the file is covered; other rules stay as they are."""
-    why = f"it may {'change' if access.is_write else 'read'} {file}"
-    match = _match(rule, "path", access, why, _filled(rule, path=file))
-    if rule.decision is not Decision.DENY or code is None:
-        return match
-    advice = f"Run it by ctx_execute: there {file} is covered."
-    redirect = Redirect("ctx_execute", {"language": "shell", "code": code}, advice)
-    return match._replace(decision=Decision.REDIRECT, redirect=redirect, advice=advice)
-
-
-def _concerns(rule: Rule, *, is_write: bool) -> bool:
-    """Edit rules are about writing; a read rule that restricts also restricts writing."""
-    if rule.kind == "edit":
-        return is_write
-    return not is_write or rule.decision is not Decision.ALLOW
-
-
-def _download_matches(download: Download, rules: Rules, surface: str) -> Iterator[Match]:
-    from policy.domain_patterns import host_of, match_domain  # noqa: PLC0415 - as in evaluate_fetch
-
-    host = host_of(download.url) if marks.is_known(download.url) else None
-    for rule in rules.of("fetch"):
-        if host is not None and match_domain(rule.spec, host):
-            redirect = _filled(rule, url=download.url)
-            yield _match(rule, "domain", download, rule.reason, redirect)
-    if surface != "agent_shell" or not download.reaches_output or _is_for_curl(download):
-        return
-    for rule in rules.of("download"):
-        yield _match(rule, "normalised", download, rule.reason, _instead(rule, download))
-
-
-def _is_for_curl(download: Download) -> bool:
-    """Whether a request is one that no tool makes: it sends something, or is to this machine or to
-    a private network, or its scheme is none of the web's."""
-    from policy.addresses import check_url  # noqa: PLC0415 - as in evaluate_fetch
-
-    if re.search(_SENDS, " ".join(("", *download.argv, ""))):
-        return True
-    url = download.url if "://" in download.url else f"http://{download.url}"
-    return marks.is_known(url) and bool(check_url(url).refused)
-
-
-def _instead(rule: Rule, download: Download) -> Redirect | None:
-    """The tool's arguments; a request that is more than a plain fetch goes to the sandbox."""
-    if not marks.is_known(download.url):
-        arguments = {"language": "shell", "code": download.place.text}
-        return Redirect("ctx_execute", arguments, "Run it there and print only what you need.")
-    return _filled(rule, url=download.url)
+        redirect = filled(rule, command=command.place.text)
+        yield match_of(rule, kind, command, why, redirect)
 
 
 # Signs that a program of another language makes texts, or is given them.
@@ -370,36 +273,11 @@ def _unknown_matches(
     )  # fmt: skip
 
 
-def _filled(rule: Rule, **values: str) -> Redirect | None:
-    if rule.redirect is None:
-        return None
-    arguments = {}
-    for key, template in rule.redirect.arguments.items():
-        arguments[key] = re.sub(r"\{(\w+)\}", lambda m: values.get(m[1], m[0]), template)
-    return Redirect(rule.redirect.tool, arguments, rule.advice)
-
-
-def _match(
-    rule: Rule,
-    kind: MatchKind,
-    effect: Command | FileAccess | Download | OpaqueExec,
-    reason: str = "",
-    redirect: Redirect | None = None,
-) -> Match:
-    place = effect.place
-    argv = tuple(map(marks.shown, effect.argv))
-    return Match(
-        rule.id, rule.text, rule.source, rule.decision, kind, argv, place.span,
-        marks.shown(place.text), reason or rule.reason, rule.advice, redirect,
-    )  # fmt: skip
-
-
-_SENDS = (
-    r" (-[a-zA-Z]*d|-[a-zA-Z]*F|-T|--data\S*|--form\S*|--json|--upload-file|--post-\S+"
-    r"|(-X|--request[ =]) ?(?i:post|put|patch|delete))[ =@\S]"
-)
-
 # Deciding
+
+
+def _usable_code(code: str, tools: Collection[str] | None) -> str:
+    return code if tools is None or "ctx_execute" in tools else ""
 
 
 def _usable(matches: Iterable[Match], tools: Collection[str] | None) -> tuple[Match, ...]:

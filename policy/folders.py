@@ -1,4 +1,4 @@
-"""What lies in folders on the disk, as far as a verdict may look: bounded in entries and in time."""
+"""What lies in folders on the disk, within bounds of entries and of time."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def feared(access: FileAccess, path: str, rule: Rule, folders: Folders | None) -
         return None
     known = known_folder(path)
     if folders is None or not path.startswith("/"):
-        is_hit = match_path(rule.spec, rule.anchor, path) and _is_about(rule, path, known)
+        is_hit = match_path(rule.spec, rule.anchor, path) and is_about(rule, path)
         return marks.shown(path) if is_hit else None
     at = len(known.rstrip("/")) + 1
     pattern = [segment for segment in path[at:].split("/") if segment]
@@ -51,14 +51,14 @@ def feared(access: FileAccess, path: str, rule: Rule, folders: Folders | None) -
     return None
 
 
-def _is_about(rule: Rule, path: str, known: str) -> bool:
+def is_about(rule: Rule, path: str) -> bool:
     """Whether a pattern has letters of the rule's last name, or is of the folder it is in."""
     name = last_name(rule.spec)
     for segment in path.split("/"):
         is_pattern = marks.has_glob(segment) and not marks.has_hole(segment)
         if is_pattern and marks.filled(segment, "") and segment_meets(name, segment):
             return True
-    literal = literal_path(rule.spec, rule.anchor)
+    known, literal = known_folder(path), literal_path(rule.spec, rule.anchor)
     return literal is not None and known != rule.anchor and known == literal.rpartition("/")[0]
 
 

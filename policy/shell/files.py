@@ -47,7 +47,8 @@ def report(call: Call) -> None:
 def _report_values(call: Call) -> None:
     """Report the files that options name."""
     program, parsed = call.program, call.parsed
-    _report(call, _included(call), is_write=False)
+    if program.reads == "after-pattern":
+        _report(call, map(globbed, trees.included(call)), is_write=False)
     _report(call, parsed.values(words(program.reads_options)), is_write=False)
     _report(call, parsed.values(words(program.writes_options)), is_write=True)
     _report(call, _at_values(parsed, words(program.at_options)), is_write=False)
@@ -72,14 +73,6 @@ def _searches_folder(call: Call) -> bool:
     shows_names = call.parsed.has("files", "type-list", "version", "help", "V")
     is_piped = call.frame.stdin is not None and call.name in ("rg", "ag", "ack")
     return trees.excluded(call) is not None and not shows_names and not is_piped
-
-
-def _included(call: Call) -> Iterator[str]:
-    """The names that a search is restricted to: `grep -r --include=name`, `rg -g name`."""
-    if call.program.reads == "after-pattern":
-        for name in call.parsed.values(("include", "glob", "iglob", "g")):
-            if not name.startswith("!"):
-                yield globbed(name)
 
 
 def _chosen(which: str, operands: tuple[str, ...]) -> tuple[str, ...]:
@@ -122,11 +115,6 @@ def _likely_files(call: Call) -> Iterator[str]:
 
 
 _BARE_WORD = re.compile(r"[\w-]+")  # rather a subcommand or a target than a file
-
-
-def _follows_option(before: str) -> bool:
-    """Whether the word before may take this one as its value, and not as a file."""
-    return before[:1] == "-" and "=" not in before and not re.fullmatch(_FILE_OPTION, before)
 
 
 def _dd(call: Call) -> None:

@@ -60,8 +60,8 @@ Reader = Callable[[str], str]
 # Programs that print settings for `eval "$(program verb)"`, as their manuals tell people to; what
 # they print sets variables and functions. Where verbs are named, only one of those does.
 SHELL_SETUP = {
-    "apt-config": "shell", "ssh-agent": "", "gpg-agent": "", "keychain": "", "dircolors": "", "lesspipe": "",
-    "lesspipe.sh": "", "resize": "", "tset": "", "register-python-argcomplete": "",
+    "apt-config": "shell", "ssh-agent": "", "gpg-agent": "", "keychain": "", "dircolors": "",
+    "lesspipe": "", "lesspipe.sh": "", "resize": "", "tset": "", "register-python-argcomplete": "",
     "direnv": "hook export", "pyenv": "init virtualenv-init", "rbenv": "init", "nodenv": "init",
     "goenv": "init", "jenv": "init", "plenv": "init", "phpenv": "init", "luaenv": "init",
     "opam": "env config", "brew": "shellenv", "mise": "activate env hook-env",

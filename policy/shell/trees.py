@@ -45,20 +45,15 @@ def excluded(call: Call) -> tuple[str, ...] | None:
 
 
 def included(call: Call) -> tuple[str, ...]:
-    """The patterns of names that a search is restricted to: `--include=name`, `-g name`, `-t py`."""
-    parsed = call.parsed
-    names = [*parsed.values(("include", "glob", "iglob", "g"))]
-    types = [*parsed.values(("type", "t"))] if call.name == "rg" else []
-    names += [f"*.{end}" for kind in types for end in words(_ENDINGS.get(kind, kind))]
+    """The patterns of names that a search is restricted to: `--include=x`, `-g x`, `-t py`."""
+    names = [*call.parsed.values(("include", "glob", "iglob", "g"))]
+    for kind in call.parsed.values(("type", "t")) if call.name == "rg" else ():
+        names += [f"*.{ending}" for ending in words(_ENDINGS.get(kind, kind))]
     return tuple(name.rpartition("/")[2] for name in names if name[:1] != "!")
 
 
-# The endings of those types of rg's that are not named by their ending.
-_ENDINGS = {
-    "js": "js jsx mjs cjs", "ts": "ts tsx mts cts", "typescript": "ts tsx", "rust": "rs",
-    "python": "py", "ruby": "rb", "markdown": "md", "yaml": "yml yaml", "cpp": "cpp cc hpp h",
-    "c": "c h", "sh": "sh bash", "kotlin": "kt", "csharp": "cs", "config": "*", "all": "*",
-}  # fmt: skip
+# rg's types that have more endings than their name.
+_ENDINGS = {"yaml": "yaml yml", "config": "cfg conf config ini", "sh": "sh bash env", "all": "*"}
 
 # Programs that put what their other operands name into the last one.
 _INTO = word_set("cp gcp mv rsync scp")

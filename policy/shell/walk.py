@@ -6,9 +6,19 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from policy import marks
-from policy.effects import Command, Download, Effect, FileAccess, OpaqueExec, Place, Unparsed, encoded, program_name
+from policy.effects import (
+    Command,
+    Download,
+    Effect,
+    FileAccess,
+    OpaqueExec,
+    Place,
+    Unparsed,
+    encoded,
+    program_name,
+)
 from policy.paths import resolve
-from policy.shell import builtins, outputs, run
+from policy.shell import builtins, outputs, run, stand_ins
 from policy.shell.assignments import assign
 from policy.shell.cursor import Cursor
 from policy.shell.expand import Expander
@@ -18,15 +28,13 @@ from policy.shell.grammar import build, parse
 from policy.shell.heredocs import read_template
 from policy.shell.lex import read_list
 from policy.shell.redirections import is_silent, redirect, store
-from policy.shell.state import VALUE_MAX, Budget, BudgetExceededError, State
+from policy.shell.state import VALUE_MAX, Budget, State
 from policy.shell.syntax import (
     Branch,
     Expression,
     Function,
     Group,
-    Literal,
     Loop,
-    Part,
     Pipeline,
     ShellSyntaxError,
     Simple,
@@ -35,14 +43,10 @@ from policy.shell.syntax import (
     Token,
 )
 from policy.shell.syntax import Sequence as StatementSequence
-from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from policy.shell.script_files import Scripts
 
-# Commands that show nothing of what a substitution gives them as a word.
-_RUNS_WORDS = word_set("eval source . sh bash dash zsh ksh [ test")
-_SHOWS_NO_WORD = _RUNS_WORDS | frozenset(builtins.DECLARES)
 RECURSION_MAX = 3  # calls of one function inside itself before its arguments count as unknown
 _LOOP_PASSES = 2  # what still changes then may be anything
 
@@ -234,11 +238,7 @@ class Walker:
         while index < len(node.words) and node.words[index].assignment is not None:
             index += 1
         assignments = [word.assignment for word in node.words[:index] if word.assignment]
-        name = getattr(next(iter(node.words[index].parts), None), "text", "") if (
-            index < len(node.words)
-        ) else ""
-        if name in _SHOWS_NO_WORD or index == len(node.words):
-            self.frame = frame._replace(is_visible=False, is_captured=name not in _RUNS_WORDS)
+        self.frame = stand_ins.frame_of_words(node.words[index:], frame)
         lists = self.expander.argument_lists(node.words[index:], state)
         frame = frame.at(place.span, place.text)
         if index == len(node.words):
@@ -249,8 +249,7 @@ class Walker:
         saved = {item.name: state.variables.get(item.name) for item in assignments}
         for assignment in assignments:
             assign(self, assignment, state, frame, is_exported=True)
-        if _is_unknown(lists[0][:1]) and any(map(_is_printed, node.words[index].parts)):
-            self.report_opaque("a command that is not known before it is printed", lists[0], frame)
+        stand_ins.report_printed(self, node.words[index], lists[0], frame)
         output = self._alternatives(lists, node, state, frame)
         for name, variable in saved.items():
             if variable is None:
@@ -297,9 +296,9 @@ class Walker:
             shown = tuple(word.replace(FIELD_BREAK, " ") for word in argv)
         self.report(Command(shown, state.cwd, exported, frame.stdin, place, frame.is_syntactic))
         if program_name(argv[0]) is None:
-            self._run_behind_unknown(argv, state, frame)
+            stand_ins.run_behind_unknown(self, argv, state, frame)
         if argv[0] in state.aliases:
-            self._run_alias(argv, state, frame)
+            stand_ins.run_alias(self, argv, state, frame)
         if function := state.functions.get(argv[0]):
             return self._call(function, argv, state, frame)
         if handler := builtins.BUILTINS.get(argv[0]):
@@ -307,24 +306,6 @@ class Walker:
             if output is not None:
                 return output
         return run.run_program(self, argv, state, frame)
-
-    def _run_behind_unknown(self, argv: tuple[str, ...], state: State, frame: Frame) -> None:
-        """`$SUDO rm x`: an unknown program may run what follows it, or be nothing at all."""
-        words = enumerate(argv)
-        first = next((at for at, word in words if at and word[:1] != "-" and program_name(word)), 0)
-        if first:
-            inner = frame.inside("unknown", self._here(frame).span, frame.text)
-            self.command(argv[first:], state.copy(), inner._replace(is_syntactic=False))
-
-    def _run_alias(self, argv: tuple[str, ...], state: State, frame: Frame) -> None:
-        if f"alias {argv[0]}" in frame.calls:
-            return
-        alias = state.aliases[argv[0]]
-        if (len(alias) - len(alias.rstrip("\\"))) % 2:
-            self.report_opaque("an alias that joins what follows it", argv, frame)
-        text = " ".join([alias, *map(outputs.quoted, argv[1:])])
-        inner = frame.inside("alias", self._here(frame).span, frame.text)
-        self.run_text(text, state, inner._replace(calls=(*inner.calls, f"alias {argv[0]}")))
 
     def _call(
         self, function: tuple[Statement, str], argv: tuple[str, ...], state: State, frame: Frame
@@ -402,16 +383,6 @@ class Walker:
         return self.expander.text(parts, state)
 
 
-def _is_printed(part: Part) -> bool:
-    """Whether a part is what a command prints, or unknown itself in a text that is executed."""
-    is_text = isinstance(part, Literal) and marks.has_hole(part.text)
-    return is_text or isinstance(part, Substitution)
-
-
-def _is_unknown(words: tuple[str, ...]) -> bool:
-    return any(marks.is_only_hole(word) and marks.PATHS not in word for word in words)
-
-
 _WALKERS: dict[type, Callable[..., str]] = {
     Simple: Walker._simple,
     Expression: Walker._expression,
@@ -422,18 +393,3 @@ _WALKERS: dict[type, Callable[..., str]] = {
     Loop: Walker._loop,
     Function: Walker._function,
 }
-
-
-def walk_program(walker: Walker, text: str, state: State) -> bool:
-    """Walk a whole program; False when its syntax or its size is beyond what is read here."""
-    try:
-        statement = parse(text)
-        walker.walk(statement, state, walker.frame)
-    except ShellSyntaxError as error:
-        walker.report_unparsed(str(error), walker.frame._replace(text=text[:200]))
-    except BudgetExceededError:
-        why = f"it takes more than {walker.budget.limit} steps to follow"
-        walker.report_unparsed(why, walker.frame._replace(text=text[:200]))
-    else:
-        return True
-    return False
