@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from policy import marks
@@ -190,7 +191,11 @@ def _may_be(pattern: Pattern, words: tuple[str, ...]) -> bool:
     if pattern.program is None:
         return pattern.fits(" ".join(words))
     if not base or marks.is_only_hole(base) or base == marks.GLOB_STAR:
-        known = filter(marks.is_known, words[1:])
+        known = tuple(filter(marks.is_known, words[1:]))
+        asked = {pattern.program, *pattern.tokens}
+        codes = (code for option, code in pairwise(known) if option in ("-c", "-lc", "-e"))
+        if any(asked.issubset(code.split()) for code in codes):
+            return True
         fits = _match_structure(pattern, (pattern.program, *known)) == "normalised"
         return fits and bool(pattern.tokens)
     word_pattern = Wildcard(parts(base, ANY))

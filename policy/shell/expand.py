@@ -43,8 +43,8 @@ _ACTIVE = re.compile(r"[~{}*?\[]")  # what makes an unquoted word more than its 
 
 # What variables that by custom name a program stand for, where nothing else is known of them.
 _USUAL_PROGRAMS = {
-    "EDITOR": "vi", "VISUAL": "vi", "PAGER": "less", "SHELL": "sh", "CC": "cc", "CXX": "c++",
-    "MAKE": "make", "PYTHON": "python3", "BROWSER": "xdg-open",
+    "BASH": "bash", "EDITOR": "vi", "VISUAL": "vi", "PAGER": "less", "SHELL": "sh", "CC": "cc",
+    "CXX": "c++", "MAKE": "make", "PYTHON": "python3", "BROWSER": "xdg-open",
 }  # fmt: skip
 
 PRODUCT_MAX = 64  # argument lists one command may have before what varies counts as unknown

@@ -114,7 +114,7 @@ def _likely_files(call: Call) -> Iterator[str]:
             yield word
 
 
-_BARE_WORD = re.compile(r"[\w-]+")  # rather a subcommand or a target than a file
+_BARE_WORD = re.compile(r"[a-z-]+")  # rather a subcommand or a target than a file
 
 
 def _dd(call: Call) -> None:

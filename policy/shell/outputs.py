@@ -52,7 +52,8 @@ def output_of(name: str, argv: tuple[str, ...], stdin: str | None, read: Reader)
     if filtered := _FILTERS.get(name):
         return filtered(argv, stdin or "", read)
     taint = next((t for t in (marks.FETCHED, marks.DECODED) if stdin and t in stdin), None)
-    return taint or marks.LIST
+    is_made = name.endswith("awk") and "BEGIN" in "".join(argv)
+    return taint or (marks.DECODED if is_made else marks.LIST)
 
 
 Reader = Callable[[str], str]

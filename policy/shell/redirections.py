@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from policy import marks
 from policy.paths import resolve
 from policy.shell.frame import Frame
+from policy.shell.interpreters import interpreter
 from policy.shell.programs import SILENT_SINKS
 from policy.shell.state import State
 from policy.shell.syntax import Group, Redirection, Simple, Statement
@@ -122,4 +123,6 @@ def is_silent(stage: Statement) -> bool:
     name, *rest = given
     only_counts = any(re.fullmatch(r"-[a-zA-Z]*[qc]\w*|--(quiet|silent|count)", w) for w in rest)
     name = name.rsplit("/", 1)[-1]
+    if interpreter(name) and (not rest or rest[0] == "-"):
+        return True  # it is run
     return name in SILENT_SINKS or (name in ("grep", "egrep", "rg") and only_counts)
