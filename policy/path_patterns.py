@@ -81,7 +81,7 @@ def _names(spec: str) -> list[str]:
 
 
 @functools.lru_cache(maxsize=1024)
-def _literal_pieces(spec: str) -> tuple[str, ...]:
+def literal_pieces(spec: str) -> tuple[str, ...]:
     """What every path that the pattern matches has in it; most are told apart by that alone."""
     if any(char in spec for char in "\\["):
         return ()
@@ -89,7 +89,7 @@ def _literal_pieces(spec: str) -> tuple[str, ...]:
 
 
 def _matches(spec: str, relative: str) -> bool:
-    for piece in _literal_pieces(spec):
+    for piece in literal_pieces(spec):
         if piece not in relative:
             return False
     pattern = _compiled(spec)

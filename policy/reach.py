@@ -8,7 +8,7 @@ from policy import marks
 from policy.effects import FileAccess
 from policy.folders import Folders
 from policy.name_patterns import name_pattern
-from policy.path_patterns import last_name, literal_path, match_path, segment_meets
+from policy.path_patterns import last_name, literal_path, literal_pieces, match_path, segment_meets
 from policy.paths import is_below, known_folder
 from policy.rules import Rule
 
@@ -70,8 +70,12 @@ def _files(rule: Rule, root: str, folders: Folders) -> Iterable[str]:
             return ()
         return folders.files_below(literal) or ((literal,) if folders.holds(literal) else ())
     start = rule.anchor if rule.anchor and is_below(rule.anchor, root) else root
-    files = folders.files_below(start)
-    return (file for file in files if match_path(rule.spec, rule.anchor, file))
+    pieces = literal_pieces(rule.spec)
+    return folders.matching(
+        start,
+        (rule.spec, rule.anchor),
+        lambda file: all(p in file for p in pieces) and match_path(rule.spec, rule.anchor, file),
+    )
 
 
 def _is_left(access: FileAccess, names: Collection[str]) -> bool:
