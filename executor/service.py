@@ -30,6 +30,7 @@ from executor.settings import Settings
 from executor.supply import Supply
 from executor.toolchain_caches import ToolchainCaches
 from executor.toolchains import LanguageReport, Toolchains
+from policy.folders import Folders
 from policy.script_texts import script_texts
 
 if TYPE_CHECKING:
@@ -228,6 +229,7 @@ class Executor:
                 real_path=policy.real_path,
                 tools=tools,
                 read_text=script_texts(str(self.project)),
+                folders=Folders(),
             ),
             *(policy.evaluate_read(path, rules, real_path=policy.real_path) for path in files),
         ]

@@ -12,7 +12,6 @@ import importlib
 from typing import TYPE_CHECKING
 
 from policy.decide import (
-    RealPath,
     evaluate,
     evaluate_fetch,
     evaluate_read,
@@ -21,6 +20,7 @@ from policy.decide import (
     evaluate_write,
 )
 from policy.load import load_file, load_rules, project_reader, real_path
+from policy.matching import RealPath
 from policy.model import Decision, Match, Redirect, RuleFileError, Source, Subject, Verdict
 from policy.rules import Rule, Rules
 

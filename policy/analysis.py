@@ -9,16 +9,18 @@ from policy import marks
 from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed, encoded
 from policy.model import Coverage, Subject
 from policy.shell.frame import Frame
+from policy.shell.grammar import parse
 from policy.shell.script_files import Scripts
 from policy.shell.state import Budget, BudgetExceededError, State
-from policy.shell.walk import Walker, walk_program
+from policy.shell.syntax import ShellSyntaxError
+from policy.shell.walk import Walker
 from policy.wordlist import word_set
 
 WORK_PER_BYTE = 200
 WORK_MAX = 200_000  # two seconds or so; the largest scripts of a Debian system need a tenth of it
 CODE_BYTES_MAX = 1 << 20  # larger programs are not read
 
-_SHELL_NAMES = word_set("shell bash sh zsh dash ksh")
+SHELL_NAMES = word_set("shell bash sh zsh dash ksh")
 
 
 class Analysis(NamedTuple):
@@ -49,8 +51,8 @@ def analyse(subject: Subject, read_text: Callable[[str], str | None] | None = No
     if subject.surface == "sandbox":
         state.parameters = (marks.LIST,)
     try:
-        if subject.language in _SHELL_NAMES:
-            complete = walk_program(walker, code, state)
+        if subject.language in SHELL_NAMES:
+            complete = _walk_program(walker, code, state)
         else:
             complete = _screen_program(walker, subject.language, code, state)
     except RecursionError:
@@ -59,6 +61,21 @@ def analyse(subject: Subject, read_text: Callable[[str], str | None] | None = No
     effects = tuple(walker.effects)
     del walker.expander  # it refers back: so all that the walk made is freed here, not collected
     return Analysis(effects, _coverage(effects, complete), min(budget.spent, budget.limit))
+
+
+def _walk_program(walker: Walker, text: str, state: State) -> bool:
+    """Walk a whole program; False when its syntax or its size is beyond what is read here."""
+    try:
+        statement = parse(text)
+        walker.walk(statement, state, walker.frame)
+    except ShellSyntaxError as error:
+        walker.report_unparsed(str(error), walker.frame._replace(text=text[:200]))
+    except BudgetExceededError:
+        why = f"it takes more than {walker.budget.limit} steps to follow"
+        walker.report_unparsed(why, walker.frame._replace(text=text[:200]))
+    else:
+        return True
+    return False
 
 
 def _screen_program(walker: Walker, language: str, code: str, state: State) -> bool:

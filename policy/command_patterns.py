@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from policy import marks
@@ -108,7 +109,7 @@ def match_command(spec: str, seen: Spellings) -> Found | None:
         if pattern.fits(text):
             return "compat"
     if seen.name is None:
-        return "possible" if _may_be(pattern, seen.words[0]) else None
+        return "possible" if _may_be(pattern, seen.words) else None
     line = seen.before_operands if pattern.has_options else seen.line
     if line not in seen.texts and pattern.fits(line):
         return "normalised"
@@ -178,11 +179,25 @@ def _compat_texts(text: str) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _may_be(pattern: Pattern, word: str) -> bool:
-    """Whether a command word that is partly unknown could name the rule's program or run it."""
-    base = word.rsplit("/", 1)[-1]
-    if pattern.program is None or not base:
+def _may_be(pattern: Pattern, words: tuple[str, ...]) -> bool:
+    """Whether a command whose program is unknown is to be feared as one that the rule means.
+
+    A variable of the environment, or a parameter, says nothing of what it holds: then what is known
+    of the arguments has to be the rule's. What was fetched or decoded may be anything.
+    """
+    base = words[0].rsplit("/", 1)[-1]
+    if marks.is_tainted(words[0]):
         return True
+    if pattern.program is None:
+        return pattern.fits(" ".join(words))
+    if not base or marks.is_only_hole(base) or base == marks.GLOB_STAR:
+        known = tuple(filter(marks.is_known, words[1:]))
+        asked = {pattern.program, *pattern.tokens}
+        codes = (code for option, code in pairwise(known) if option in ("-c", "-lc", "-e"))
+        if any(asked.issubset(code.split()) for code in codes):
+            return True
+        fits = _match_structure(pattern, (pattern.program, *known)) == "normalised"
+        return fits and bool(pattern.tokens)
     word_pattern = Wildcard(parts(base, ANY))
     return any(word_pattern.meets(name) for name in (pattern.program, *_run_others()))
 
@@ -271,10 +286,15 @@ def _line(words: tuple[str, ...], names: OptionNames) -> _Line:
         if mark is not None:
             options.add(mark)
         operands.append(operand)
-    # A file listing gives operands, not options; anything else that splits may be either.
-    unknown = any(marks.splits(word) and not _is_listing(word) for word in words[1:])
+    # A file listing gives operands, not options; anything else that splits may be either, before
+    # the `--` that ends them.
+    before = words[1 : words.index("--")] if "--" in words else words[1:]
+    unknown = any(marks.splits(word) and not _is_listing(word) for word in before)
     return _Line(frozenset(options), tuple(operands), unknown, unknown_option)
 
 
 def _is_listing(word: str) -> bool:
+    """Whether an unknown word stands for files: those of a listing, or such as `$folder/name`."""
+    if not marks.is_only_hole(word):
+        return word[0] != "-"
     return marks.PATHS in word and marks.LIST not in word and not marks.is_tainted(word)

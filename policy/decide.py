@@ -6,28 +6,29 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from policy import marks
-from policy.analysis import Analysis, analyse
+from policy.analysis import SHELL_NAMES, Analysis, analyse
 from policy.command_patterns import Found, approves, is_stripped, match_command, spellings
 from policy.effects import Command, Download, FileAccess, OpaqueExec, Place, Unparsed
+from policy.folders import Folders
+from policy.matching import Ground, RealPath, download_matches, file_matches, filled, match_of
 from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
-from policy.path_patterns import lies_in_tree, match_path
 from policy.rules import ADDRESS_RULE, Rule, Rules
 from policy.wildcards import is_made_of
 
-RealPath = Callable[[str], str]
 ReadText = Callable[[str], str | None]
 WORK_MAX = 500_000
 """How often a command of a program is compared with a rule, over all its commands."""
 FILE_WORK = 10  # what comparing a file costs beside that
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 - what each tells of is named
     subject: Subject,
     rules: Rules,
     *,
     real_path: RealPath | None = None,
     tools: Collection[str] | None = None,
     read_text: ReadText | None = None,
+    folders: Folders | None = None,
 ) -> Verdict:
     """May this program run? Never raises for anything the program holds.
 
@@ -35,16 +36,21 @@ def evaluate(
     of one; without it links on the disk are not followed. `tools` are those a
     redirect may name; None means all are there. `read_text` gives the text of
     a script file by its absolute path, None where it may not be looked at;
-    what such a file is certain to do counts like what the program itself does.
+    what such a file is certain to do counts like what the program itself does. `folders` tell
+    whether a pattern or a recursion meets a file that a rule denies; without them, only a pattern
+    that is about such a file counts.
     """
     analysis = analyse(subject, read_text)
-    matches = _usable(_matches(analysis, subject, rules, real_path), tools)
+    on_host = subject.surface == "agent_shell"
+    instead = _usable_code(subject.code, tools) if on_host else None
+    ground = Ground(real_path, folders, instead)
+    matches = _usable(_matches(analysis, subject, rules, ground), tools)
     return _verdict(matches, analysis, rules)
 
 
 def matches_of(subject: Subject, rules: Rules) -> tuple[Match, ...]:
     """Every match of a program, allow rules included."""
-    return _matches(analyse(subject), subject, rules, None)
+    return _matches(analyse(subject), subject, rules, Ground())
 
 
 def evaluate_read(
@@ -71,12 +77,23 @@ def evaluate_read(
     return verdict
 
 
-def evaluate_search(
-    path: str, rules: Rules, *, real_path: RealPath | None = None, is_tree: bool = False
+def evaluate_search(  # noqa: PLR0913 - as above
+    path: str,
+    rules: Rules,
+    *,
+    real_path: RealPath | None = None,
+    is_tree: bool = False,
+    folders: Folders | None = None,
+    tools: Collection[str] | None = None,
 ) -> Verdict:
     """May this be searched? `path` is absolute and may hold a search's own `*`, `?` and `[…]`;
-    with `is_tree` the search shows what is in the files of that folder."""
-    return _evaluate_file(marks.globbed(path), rules, real_path, is_write=False, is_tree=is_tree)
+    with `is_tree` the search shows what is in the files of that folder. `folders` and `tools` are
+    as in `evaluate`."""
+    effect = FileAccess(marks.globbed(path), False, (), _place(path), is_tree)
+    code = "grep -rn PATTERN '" + path.replace("'", "'\\''") + "'"
+    ground = Ground(real_path, folders, _usable_code(code, tools))
+    matches = file_matches(effect, rules, ground)
+    return _verdict(_usable(matches, tools), Analysis((effect,), "full", 0), rules)
 
 
 def evaluate_write(path: str, rules: Rules, *, real_path: RealPath | None = None) -> Verdict:
@@ -95,9 +112,9 @@ def evaluate_fetch(url: str, rules: Rules, *, allow_private: bool = False) -> Ve
     place = Place((0, len(url.encode("utf-8", "replace"))), url)
     effect = Download(marks.shown(url), False, (), place)  # nothing of it is unknown
     if refused := check_url(url, allow_private=allow_private).refused:
-        match = _match(ADDRESS_RULE, "domain", effect, refused)
+        match = match_of(ADDRESS_RULE, "domain", effect, refused)
         return _verdict((match,), Analysis((effect,), "full", 0), rules)
-    matches = tuple(_download_matches(effect, rules, "sandbox"))
+    matches = tuple(download_matches(effect, rules, "sandbox"))
     return _verdict(matches, Analysis((effect,), "full", 0), rules)
 
 
@@ -108,7 +125,7 @@ def evaluate_tool(name: str, rules: Rules, inputs: Mapping[str, object] | None =
     """
     place = Place((0, len(name)), name)
     matches = tuple(
-        _match(rule, "tool", OpaqueExec("", (), place))
+        match_of(rule, "tool", OpaqueExec("", (), place))
         for rule in rules.of("tool")
         if _tool_matches(rule.spec, name, inputs or {})
     )
@@ -140,19 +157,21 @@ def _evaluate_file(
     real_path: RealPath | None,
     *,
     is_write: bool,
-    is_tree: bool = False,
 ) -> Verdict:
-    place = Place((0, len(path.encode("utf-8", "replace"))), path)
-    effect = FileAccess(path, is_write, (), place, is_tree)
-    matches = tuple(_file_matches(effect, rules, real_path))
+    effect = FileAccess(path, is_write, (), _place(path))
+    matches = tuple(file_matches(effect, rules, Ground(real_path)))
     return _verdict(matches, Analysis((effect,), "full", 0), rules)
+
+
+def _place(text: str) -> Place:
+    return Place((0, len(text.encode("utf-8", "replace"))), text)
 
 
 # Matching
 
 
 def _matches(
-    analysis: Analysis, subject: Subject, rules: Rules, real_path: RealPath | None
+    analysis: Analysis, subject: Subject, rules: Rules, ground: Ground
 ) -> tuple[Match, ...]:
     found: dict[Match, None] = {}
     of_commands = rules.of("command")
@@ -167,7 +186,7 @@ def _matches(
         if isinstance(effect, Command):
             found.update(dict.fromkeys(_command_matches(effect, of_commands)))
         else:
-            found.update(dict.fromkeys(_effect_matches(effect, subject, rules, real_path)))
+            found.update(dict.fromkeys(_effect_matches(effect, subject, rules, ground)))
     return tuple(found)
 
 
@@ -189,14 +208,14 @@ def _effect_matches(
     effect: FileAccess | Download | OpaqueExec | Unparsed,
     subject: Subject,
     rules: Rules,
-    real_path: RealPath | None,
+    ground: Ground,
 ) -> Iterator[Match]:
     if isinstance(effect, FileAccess):
-        yield from _file_matches(effect, rules, real_path)
+        yield from file_matches(effect, rules, ground)
     elif isinstance(effect, Download):
-        yield from _download_matches(effect, rules, subject.surface)
+        yield from download_matches(effect, rules, subject.surface)
     else:
-        yield from _unknown_matches(effect, rules)
+        yield from _unknown_matches(effect, rules, subject)
 
 
 def _command_matches(command: Command, rules: Iterable[Rule]) -> Iterator[Match]:
@@ -211,70 +230,33 @@ def _command_matches(command: Command, rules: Iterable[Rule]) -> Iterator[Match]
             continue
         kind: MatchKind = "opaque-exec" if found == "possible" else found
         why = "an unknown word could make it match" if found == "possible" else rule.reason
-        redirect = _filled(rule, command=command.place.text)
-        yield _match(rule, kind, command, why, redirect)
+        redirect = filled(rule, command=command.place.text)
+        yield match_of(rule, kind, command, why, redirect)
 
 
-def _file_matches(access: FileAccess, rules: Rules, real_path: RealPath | None) -> Iterator[Match]:
-    paths = [access.path]
-    if real_path is not None and access.path.startswith("/"):
-        known, unknown = _known_part(access.path)
-        paths.append(f"{real_path(known).rstrip('/')}{unknown}" or "/")
-    for rule in rules.of("edit", "read"):
-        if not _concerns(rule, is_write=access.is_write):
-            continue
-        hits = [match_path(rule.spec, rule.anchor, path) for path in paths]
-        if access.is_tree and rule.decision is not Decision.ALLOW and not any(hits):
-            hits = [lies_in_tree(rule.spec, rule.anchor, path, access.excluded) for path in paths]
-        # To allow, a link and what it points to must both be allowed; to deny, one is enough.
-        if all(hits) if rule.decision is Decision.ALLOW else any(hits):
-            redirect = _filled(rule, path=access.path)
-            feared = access._replace(path=paths[hits.index(True)])  # what a link leads to, perhaps
-            yield _match(rule, "path", feared, rule.reason, redirect)
+# Signs that a program of another language makes texts, or is given them.
+_MADE_OR_GIVEN = re.compile(
+    r"chr|char|rev|[jJ]oin|code|64|[hH]ex|pack|marshal|inflate|compress|byte|[fF]ormat|glue|concat"
+    r"|replace|repeat|lower|upper|scan|split|sprintf|\+|\.\.|argv|ARGV|Args|args?\W*[\[(]|input|gets"
+    r"|stdin|STDIN|environ|getenv|ENV|atob|[rR]aw|env|\$_|http|URI|url|[fF]etch|request|[rR]ead|load|open|<<"
+)
 
 
-def _known_part(path: str) -> tuple[str, str]:
-    """The folders of a path up to where it is only partly known, and the rest with its slash."""
-    if marks.is_known(path):
-        return path, ""
-    segments = path.split("/")
-    first = next(at for at, segment in enumerate(segments) if not marks.is_known(segment))
-    return "/".join(segments[:first]) or "/", "/" + "/".join(segments[first:])
+def _may_be_written(rule: Rule, subject: Subject) -> bool:
+    """Whether a command that stays unknown may be one that a rule means: in other languages than
+    the shell, its words are then somewhere in the program, or are made or given to it."""
+    if subject.language in SHELL_NAMES or _MADE_OR_GIVEN.search(subject.code):
+        return True
+    return all(word.strip("-*") in subject.code for word in rule.spec.split())
 
 
-def _concerns(rule: Rule, *, is_write: bool) -> bool:
-    """Edit rules are about writing; a read rule that restricts also restricts writing."""
-    if rule.kind == "edit":
-        return is_write
-    return not is_write or rule.decision is not Decision.ALLOW
-
-
-def _download_matches(download: Download, rules: Rules, surface: str) -> Iterator[Match]:
-    from policy.domain_patterns import host_of, match_domain  # noqa: PLC0415 - as in evaluate_fetch
-
-    host = host_of(download.url) if marks.is_known(download.url) else None
-    for rule in rules.of("fetch"):
-        if host is not None and match_domain(rule.spec, host):
-            redirect = _filled(rule, url=download.url)
-            yield _match(rule, "domain", download, rule.reason, redirect)
-    if surface != "agent_shell" or not download.reaches_output:
-        return
-    for rule in rules.of("download"):
-        yield _match(rule, "normalised", download, rule.reason, _instead(rule, download))
-
-
-def _instead(rule: Rule, download: Download) -> Redirect | None:
-    """The tool's arguments; a request that is more than a plain fetch goes to the sandbox."""
-    sends = {"-d", "--data", "-X", "--request", "-F", "--form", "-T", "--json", "--data-binary"}
-    if sends.intersection(download.argv) or not marks.is_known(download.url):
-        arguments = {"language": "shell", "code": download.place.text}
-        return Redirect("ctx_execute", arguments, "Run it there and print only what you need.")
-    return _filled(rule, url=download.url)
-
-
-def _unknown_matches(effect: OpaqueExec | Unparsed, rules: Rules) -> Iterator[Match]:
+def _unknown_matches(
+    effect: OpaqueExec | Unparsed, rules: Rules, subject: Subject
+) -> Iterator[Match]:
     """Unknown code takes the strictest of the rules that restrict commands."""
     restricting = rules.restricting_commands()
+    if isinstance(effect, OpaqueExec):
+        restricting = tuple(rule for rule in restricting if _may_be_written(rule, subject))
     if not restricting:
         return
     strictest = max(restricting, key=lambda rule: rule.decision)
@@ -286,34 +268,11 @@ def _unknown_matches(effect: OpaqueExec | Unparsed, rules: Rules) -> Iterator[Ma
     )  # fmt: skip
 
 
-def _filled(rule: Rule, **values: str) -> Redirect | None:
-    if rule.redirect is None:
-        return None
-    arguments = {}
-    for key, template in rule.redirect.arguments.items():
-        arguments[key] = re.sub(r"\{(\w+)\}", lambda m: values.get(m[1], m[0]), template)
-    return Redirect(rule.redirect.tool, arguments, rule.advice)
-
-
-def _match(
-    rule: Rule,
-    kind: MatchKind,
-    effect: Command | FileAccess | Download | OpaqueExec,
-    reason: str = "",
-    redirect: Redirect | None = None,
-) -> Match:
-    place = effect.place
-    argv = tuple(map(marks.shown, effect.argv))
-    path, access = "", ""
-    if isinstance(effect, FileAccess):
-        path, access = marks.shown(effect.path), "write" if effect.is_write else "read"
-    return Match(
-        rule.id, rule.text, rule.source, rule.decision, kind, argv, place.span,
-        marks.shown(place.text), reason or rule.reason, rule.advice, redirect, path, access,
-    )  # fmt: skip
-
-
 # Deciding
+
+
+def _usable_code(code: str, tools: Collection[str] | None) -> str:
+    return code if tools is None or "ctx_execute" in tools else ""
 
 
 def _usable(matches: Iterable[Match], tools: Collection[str] | None) -> tuple[Match, ...]:

@@ -34,7 +34,8 @@ class FileAccess(NamedTuple):
     """A file is read or written; `path` is absolute, or relative to a folder that is unknown.
 
     `is_tree` says that a folder is meant with all below it, save what has one
-    of the `excluded` names.
+    of the `excluded` names, and where there are `included` patterns, with files of such names
+    alone.
     """
 
     path: str
@@ -43,6 +44,7 @@ class FileAccess(NamedTuple):
     place: Place
     is_tree: bool = False
     excluded: tuple[str, ...] = ()
+    included: tuple[str, ...] = ()
 
 
 class Download(NamedTuple):

@@ -100,6 +100,11 @@ def untraced(text: str) -> str:
     return text.replace(DECODED_KNOWN, "")
 
 
+def filled(text: str, filling: str) -> str:
+    """The text with the same in place of each part that is not known."""
+    return _UNKNOWN.sub(filling, text)
+
+
 def shown(text: str) -> str:
     """The text for people: each mark replaced by what it stands for."""
     return _RESERVED.sub(lambda mark: _SHOWN.get(mark.group(), "<?>"), text)

@@ -107,7 +107,8 @@ def _deed(match: Match) -> str:
     code, path = f"`{cut(match.text, _CODE)}`", cut(match.path, _NAME, from_end=True)
     if match.access and match.text == match.path:
         return f"{match.access.removesuffix('e')}ing {path}"
-    verb = "may" if _UNKNOWN_WORD.search(match.path) else "would"
+    is_possible = match.decision is Decision.REDIRECT or _UNKNOWN_WORD.search(match.path)
+    verb = "may" if is_possible else "would"
     return f"{code} {verb} {match.access} {path}" if match.access else code
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from policy import marks
@@ -44,16 +44,9 @@ def literal_path(spec: str, anchor: str | None) -> str | None:
     return "/".join([anchor.rstrip("/"), *segments])
 
 
-def lies_in_tree(spec: str, anchor: str | None, root: str, excluded: Collection[str] = ()) -> bool:
-    """Whether a folder, taken with all below it, holds the path that a pattern names.
-
-    Patterns that fit anywhere (`.env`) do not count: a search of the project
-    would never be allowed.
-    """
-    literal = literal_path(spec, anchor)
-    if literal is None or not marks.is_known(root) or not is_below(literal, root):
-        return False
-    return not set(excluded).intersection(literal[len(root.rstrip("/")) + 1 :].split("/"))
+def last_name(spec: str) -> str:
+    """The last name of a pattern that is more than stars; empty where there is none."""
+    return next((name for name in reversed(_names(spec)) if name.strip("*")), "")
 
 
 class _PathPattern(NamedTuple):
@@ -86,7 +79,7 @@ def _names(spec: str) -> list[str]:
 
 
 @functools.lru_cache(maxsize=1024)
-def _literal_pieces(spec: str) -> tuple[str, ...]:
+def literal_pieces(spec: str) -> tuple[str, ...]:
     """What every path that the pattern matches has in it; most are told apart by that alone."""
     if any(char in spec for char in "\\["):
         return ()
@@ -94,7 +87,7 @@ def _literal_pieces(spec: str) -> tuple[str, ...]:
 
 
 def _matches(spec: str, relative: str) -> bool:
-    for piece in _literal_pieces(spec):
+    for piece in literal_pieces(spec):
         if piece not in relative:
             return False
     pattern = _compiled(spec)
@@ -128,7 +121,7 @@ def _led_on(rule: tuple[str, ...], met: Iterable[int], name: str) -> Iterator[in
     for index in met:
         if index < len(rule) and rule[index] == "**":
             yield index
-        elif index < len(rule) and _segment_meets(rule[index], name):
+        elif index < len(rule) and segment_meets(rule[index], name):
             yield index + 1
 
 
@@ -169,7 +162,8 @@ def _led_anywhere(rule: tuple[str, ...], met: set[int]) -> Iterator[int]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _segment_meets(rule: str, segment: str) -> bool:
+def segment_meets(rule: str, segment: str) -> bool:
+    """Whether a name that may be partly unknown may be one of a pattern's."""
     if marks.is_known(segment):
         if not any(char in rule for char in SPECIAL):
             return rule == segment

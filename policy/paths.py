@@ -39,6 +39,15 @@ def _link_in(path: str, links: Mapping[str, str]) -> str | None:
     return None
 
 
+def known_folder(path: str) -> str:
+    """The folders of a path up to where it is only partly known; all of one that is known."""
+    if marks.is_known(path):
+        return path
+    segments = path.split("/")
+    first = next(at for at, segment in enumerate(segments) if not marks.is_known(segment))
+    return "/".join(segments[:first]) or "/"
+
+
 def is_below(path: str, folder: str) -> bool:
     """True for a path inside the folder."""
     return path.startswith(folder.rstrip("/") + "/")

@@ -26,6 +26,7 @@ from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.launch import print_json
 from ctxmode.rules import load as load_rules
 from ctxmode.terminal_output import for_stdout
+from policy.folders import Folders
 from policy.model import Surface
 from policy.script_texts import script_texts
 from runtimes import UnknownLanguage, language, language_for_file
@@ -83,6 +84,7 @@ def _check(args: argparse.Namespace, config: Config) -> int:
         _rules(args, config),
         real_path=policy.real_path,
         read_text=script_texts(str(config.project)),
+        folders=Folders(),
     )
     if args.json:
         print_json({"language": subject.language, **verdict.to_json()})

@@ -13,6 +13,7 @@ import policy
 from ctxmode.hooks.calls import PASS, Ruling, ToolCall
 from ctxmode.hooks.tool_names import OWN_TOOLS
 from ctxmode.rules import load as load_rules
+from policy.folders import Folders
 from policy.messages import limited
 from policy.model import Decision, Verdict
 from policy.rules import Rules
@@ -86,7 +87,12 @@ def _value_verdict(
         )
         texts = script_texts(ground.project)
         return policy.evaluate(
-            subject, rules, real_path=policy.real_path, tools=tools, read_text=texts
+            subject,
+            rules,
+            real_path=policy.real_path,
+            tools=tools,
+            read_text=texts,
+            folders=Folders(),
         )
     if call.kind == "fetch":
         return policy.evaluate_fetch(value, rules, allow_private=True)
@@ -95,10 +101,12 @@ def _value_verdict(
     path = _absolute(value, call.cwd, ground.home)
     real_path = _behind(value, path, call.cwd, ground.home)
     if call.kind == "search":
-        # The whole project is searched as its host does it; a folder within may hold what no rule
-        # lets be read.
-        is_tree = call.whole and path not in (ground.project, os.path.normpath(call.cwd), "/")
-        return policy.evaluate_search(path, rules, real_path=real_path, is_tree=is_tree)
+        # With patterns of names only what they fit is searched of the folder.
+        is_tree = call.whole and len(call.values) == 1
+        folders = Folders()
+        return policy.evaluate_search(
+            path, rules, real_path=real_path, is_tree=is_tree, folders=folders, tools=tools
+        )
     if call.kind == "edit":
         return policy.evaluate_write(path, rules, real_path=real_path)
     return _read(path, call, rules, tools, real_path)

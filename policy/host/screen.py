@@ -193,6 +193,8 @@ class Screening:
         words = tuple(argv)
         if len(words) == 1 and frame.stdin is None and program_name(words[0]) in _FED_SHELLS:
             frame = frame._replace(stdin=marks.LIST)
+        if words and marks.is_only_hole(words[0]):
+            self.walker.report_opaque("a program that is not known before it runs", words, frame)
         if words:
             self.walker.command(words, self.child_state(arguments), frame)
 

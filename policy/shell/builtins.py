@@ -111,7 +111,7 @@ def _declare(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | No
                 state.integers |= {name}
                 walker.expander.run_subscripts(value, state)
             if "n" in flags:  # a name reference: what it refers to is not followed
-                state.assign(name, (marks.LIST,))
+                state.assign(name, (marks.DECODED,))
         if exports:
             state.export(name)
         consider_variable(walker, name, state, frame)

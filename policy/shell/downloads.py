@@ -27,7 +27,10 @@ def report_download(call: Call) -> str | None:
             path = url.removeprefix("file://").removeprefix("localhost")
             call.walker.report_file(path, call.state, call.frame, is_write=False, argv=call.argv)
         reaches = prints and call.frame.is_visible
-        call.walker.report(Download(url, reaches, call.argv, place))
+        download = Download(url, reaches, call.argv, place)
+        call.walker.report(download)
+        if prints and call.frame.is_captured:
+            call.walker.captured.append(download)
     if not prints:
         for target in _targets(call, urls):
             call.state.files[resolve(target, call.state.cwd, call.state.links)] = marks.FETCHED

@@ -43,8 +43,8 @@ _ACTIVE = re.compile(r"[~{}*?\[]")  # what makes an unquoted word more than its 
 
 # What variables that by custom name a program stand for, where nothing else is known of them.
 _USUAL_PROGRAMS = {
-    "EDITOR": "vi", "VISUAL": "vi", "PAGER": "less", "SHELL": "sh", "CC": "cc", "CXX": "c++",
-    "MAKE": "make", "PYTHON": "python3", "BROWSER": "xdg-open",
+    "BASH": "bash", "EDITOR": "vi", "VISUAL": "vi", "PAGER": "less", "SHELL": "sh", "CC": "cc",
+    "CXX": "c++", "MAKE": "make", "PYTHON": "python3", "BROWSER": "xdg-open",
 }  # fmt: skip
 
 PRODUCT_MAX = 64  # argument lists one command may have before what varies counts as unknown
@@ -284,7 +284,8 @@ class Expander:
         is_list = part.name in ("@", "*") or _joined_literal(part.subscript or ()) in ("@", "*")
         if not is_list:
             pairs = itertools.product(found, operands)
-            return [parameters.apply(value, part.operator, operand) for value, operand in pairs]
+            made = [parameters.apply(value, part.operator, operand) for value, operand in pairs]
+            return [marks.as_one_word(text) for text in made] if part.quoted else made
         before = (state.name,) if part.name in ("@", "*") else ()
         pairs = itertools.product(found, operands)
         return [each_element(value, part.operator, operand, before) for value, operand in pairs]
@@ -328,7 +329,8 @@ def _unknown(quoted: bool) -> str:
 def _of_parameters(name: str, state: State, *, quoted: bool) -> tuple[str, ...]:
     """`$@`, `$*`, `$#` and `$1`."""
     if name.isdigit():
-        return _positional(int(name), state)
+        values = _positional(int(name), state)
+        return tuple(map(marks.as_one_word, values)) if quoted else values
     if name == "#":
         unknown = any(marks.splits(text) for text in state.parameters)
         return (marks.WORD if unknown else str(len(state.parameters)),)
@@ -376,7 +378,8 @@ def _merged(choices: Sequence[Fields]) -> Fields:
 
 
 def _unknown_piece(options: Sequence[Piece]) -> Piece:
-    return (_taint_of(text for text, _ in options), options[0][1])
+    text, mode = _taint_of(text for text, _ in options), options[0][1]
+    return (marks.as_one_word(text) if mode == QUOTED else text, mode)
 
 
 def _taint_of(texts: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from policy.shell import trees
+from policy.shell.fields import globbed
 from policy.shell.interpreters import interpreter
 from policy.shell.options import Parsed
 from policy.wordlist import words
@@ -28,6 +29,8 @@ def report(call: Call) -> None:
         reads = operands
     else:
         reads = _chosen(program.reads, operands)
+    if program.reads == "after-pattern" and not reads and _searches_folder(call):
+        reads = (".",)
     if program.reads:
         is_in_place = call.name in ("sed", "gsed") and parsed.has("i", "in-place")
         _report(call, reads, is_write=is_in_place)
@@ -44,31 +47,32 @@ def report(call: Call) -> None:
 def _report_values(call: Call) -> None:
     """Report the files that options name."""
     program, parsed = call.program, call.parsed
-    _report(call, _included(call), is_write=False)
+    if program.reads == "after-pattern":
+        _report(call, map(globbed, trees.included(call)), is_write=False)
     _report(call, parsed.values(words(program.reads_options)), is_write=False)
     _report(call, parsed.values(words(program.writes_options)), is_write=True)
     _report(call, _at_values(parsed, words(program.at_options)), is_write=False)
 
 
 def _report(call: Call, paths: Iterable[str], *, is_write: bool) -> None:
+    excluded = trees.excluded(call)
     for path in paths:
         if path in ("-", ""):
             continue
-        excluded = trees.excluded(call)
         access = call.walker.file_access(
             path, call.state, call.frame, is_write=is_write, argv=call.argv
         )
-        if excluded is not None:
-            access = access._replace(is_tree=True, excluded=excluded)
+        if excluded is not None and not trees.is_destination(call, path, is_write=is_write):
+            names = trees.included(call) if call.program.reads == "after-pattern" else ()
+            access = access._replace(is_tree=True, excluded=excluded, included=names)
         call.walker.report(access)
 
 
-def _included(call: Call) -> Iterator[str]:
-    """The names that a search is restricted to: `grep -r --include=name`, `rg -g name`."""
-    if call.program.reads == "after-pattern":
-        for name in call.parsed.values(("include", "glob", "iglob", "g")):
-            if not name.startswith("!"):
-                yield trees.as_pattern(name)
+def _searches_folder(call: Call) -> bool:
+    """Whether a search that names no file is one of the folder it is in."""
+    shows_names = call.parsed.has("files", "type-list", "version", "help", "V")
+    is_piped = call.frame.stdin is not None and call.name in ("rg", "ag", "ack")
+    return trees.excluded(call) is not None and not shows_names and not is_piped
 
 
 def _chosen(which: str, operands: tuple[str, ...]) -> tuple[str, ...]:
@@ -106,8 +110,11 @@ def _likely_files(call: Call) -> Iterator[str]:
             or "=" in before
             or re.fullmatch(_FILE_OPTION, before)
             or interpreter(call.name)
-        ):
+        ) and not _BARE_WORD.fullmatch(word):
             yield word
+
+
+_BARE_WORD = re.compile(r"[a-z-]+")  # rather a subcommand or a target than a file
 
 
 def _dd(call: Call) -> None:

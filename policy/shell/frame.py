@@ -21,7 +21,8 @@ class Frame(NamedTuple):
     `span` is set inside text that does not stand in the subject as it is (the
     argument of `bash -c`): everything in it is placed at that span. `stdin`
     is what the commands can read, None when that is the terminal or unknown
-    to matter. `is_visible` says that stdout reaches whoever asked.
+    to matter. `is_visible` says that stdout reaches whoever asked, `is_captured`
+    that a variable holds it.
     """
 
     source: str
@@ -33,12 +34,13 @@ class Frame(NamedTuple):
     depth: int = 0
     calls: tuple[str, ...] = ()
     text: str = ""
+    is_captured: bool = False
 
     def at(self, span: Span, text: str) -> Frame:
         """The frame of a command in this one's text."""
         return Frame(
             self.source, span, self.nesting, self.is_syntactic, self.is_visible, self.stdin,
-            self.depth, self.calls, text,
+            self.depth, self.calls, text, self.is_captured,
         )  # fmt: skip
 
     def inside(self, what: str, span: Span, text: str) -> Frame:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from policy import marks
 from policy.shell.ansi import unescape
+from policy.shell.fields import globbed
 from policy.shell.options import parse
 from policy.wordlist import word_set, words
 
@@ -51,7 +52,8 @@ def output_of(name: str, argv: tuple[str, ...], stdin: str | None, read: Reader)
     if filtered := _FILTERS.get(name):
         return filtered(argv, stdin or "", read)
     taint = next((t for t in (marks.FETCHED, marks.DECODED) if stdin and t in stdin), None)
-    return taint or marks.LIST
+    is_made = name.endswith("awk") and "BEGIN" in "".join(argv)
+    return taint or (marks.DECODED if is_made else marks.LIST)
 
 
 Reader = Callable[[str], str]
@@ -59,8 +61,8 @@ Reader = Callable[[str], str]
 # Programs that print settings for `eval "$(program verb)"`, as their manuals tell people to; what
 # they print sets variables and functions. Where verbs are named, only one of those does.
 SHELL_SETUP = {
-    "ssh-agent": "", "gpg-agent": "", "keychain": "", "dircolors": "", "lesspipe": "",
-    "lesspipe.sh": "", "resize": "", "tset": "", "register-python-argcomplete": "",
+    "apt-config": "shell", "ssh-agent": "", "gpg-agent": "", "keychain": "", "dircolors": "",
+    "lesspipe": "", "lesspipe.sh": "", "resize": "", "tset": "", "register-python-argcomplete": "",
     "direnv": "hook export", "pyenv": "init virtualenv-init", "rbenv": "init", "nodenv": "init",
     "goenv": "init", "jenv": "init", "plenv": "init", "phpenv": "init", "luaenv": "init",
     "opam": "env config", "brew": "shellenv", "mise": "activate env hook-env",
@@ -149,11 +151,13 @@ _CONVERSIONS: dict[str, Callable[[str], str]] = {
 def _find(argv: tuple[str, ...]) -> str:
     """Paths under the first start folder, with the last name they are known to have."""
     names = [
-        argv[i + 1] for i, word in enumerate(argv[:-1]) if word in ("-name", "-path", "-iname")
+        argv[i + 1]
+        for i, word in enumerate(argv[:-1])
+        if word in ("-name", "-path", "-iname") and argv[i - 1] not in ("!", "-not")
     ]
     start = argv[1] if len(argv) > 1 and not argv[1].startswith(("-", "(", "!")) else "."
-    name = names[-1] if names and not any(char in names[-1] for char in "*?[") else ""
-    base = name.rsplit("/", 1)[-1]
+    base = globbed(names[-1]).rsplit("/", 1)[-1] if names else ""
+    base = "" if marks.filled(base, "") == "" else base
     inside = _known_folders(argv)
     if inside:
         return f"{start.rstrip('/')}/{marks.PATHS}/{inside}/{base or marks.PATHS}\n"
@@ -303,11 +307,20 @@ def _rev(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     return "\n".join(line[::-1] for line in text.removesuffix("\n").split("\n")) + ending
 
 
+def _changed(text: str) -> str:
+    """What becomes of a text that is not all known: nothing to be feared if none of it was."""
+    if marks.FETCHED in text:
+        return marks.FETCHED
+    if marks.DECODED in text or not marks.is_only_hole(text):
+        return marks.DECODED
+    return marks.PATHS if marks.PATHS in text and marks.LIST not in text else marks.LIST
+
+
 def _tr(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     words = [word for word in argv[1:] if not word.startswith("-")]
     flags = "".join(word for word in argv[1:] if word.startswith("-"))
     if not marks.is_known(stdin + "".join(words)):
-        return marks.FETCHED if marks.FETCHED in stdin else marks.DECODED
+        return _changed(stdin)
     sets = [_tr_set(word) for word in words]
     if "d" in flags and sets:
         return "".join(char for char in stdin if char not in sets[0])
@@ -338,7 +351,7 @@ def _sed(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     for script in scripts:
         simple = re.fullmatch(r"s(.)([\w -]*)\1([\w -]*)\1(g?)", script)
         if simple is None or not marks.is_known(text):
-            return marks.DECODED if text else text
+            return _changed(text) if text else text
         count = -1 if simple[4] else 1
         text = "\n".join(line.replace(simple[2], simple[3], count) for line in text.split("\n"))
     return text
@@ -347,7 +360,7 @@ def _sed(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
 def _cut(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     """Columns of known input: `-c2-5`, `-d, -f1`."""
     if not marks.is_known(stdin):
-        return marks.FETCHED if marks.FETCHED in stdin else marks.DECODED
+        return _changed(stdin)
     parsed = parse(argv, "bcdf", ("characters", "delimiter", "fields", "bytes"))
     delimiter = next(parsed.values(("d", "delimiter")), "\t")
     columns = next(parsed.values(("c", "b", "characters", "bytes")), None)

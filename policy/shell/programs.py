@@ -322,4 +322,7 @@ STARTUP_VARIABLES = word_set("BASH_ENV ENV")
 PROMPT_VARIABLES = word_set("PS0 PS1 PS2 PS4")
 
 # Consumers at the end of a pipe that show nothing of what they are given.
-SILENT_SINKS = word_set("tar bsdtar gpg sponge dd docker podman apt-key cpio unzip patch")
+SILENT_SINKS = word_set(
+    "tar bsdtar gpg sponge dd docker podman apt-key cpio unzip patch wc md5sum sha1sum sha256sum "
+    "sha512sum shasum cksum sh bash dash zsh ksh git kubectl psql mysql sqlite3 xclip pbcopy"
+)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from policy import marks
 from policy.paths import resolve
 from policy.shell.frame import Frame
+from policy.shell.interpreters import interpreter
 from policy.shell.programs import SILENT_SINKS
 from policy.shell.state import State
 from policy.shell.syntax import Group, Redirection, Simple, Statement
@@ -116,5 +117,12 @@ def is_silent(stage: Statement) -> bool:
                 return True
     if not isinstance(stage, Simple) or not stage.words or not stage.words[0].parts:
         return False
-    first = stage.words[0].parts[0]
-    return getattr(first, "text", "").rsplit("/", 1)[-1] in SILENT_SINKS
+    given = ["".join(getattr(part, "text", "") for part in word.parts) for word in stage.words]
+    while len(given) > 1 and (given[0] == "sudo" or given[0][:1] == "-"):
+        given.pop(0)
+    name, *rest = given
+    only_counts = any(re.fullmatch(r"-[a-zA-Z]*[qc]\w*|--(quiet|silent|count)", w) for w in rest)
+    name = name.rsplit("/", 1)[-1]
+    if interpreter(name) and (not rest or rest[0] == "-"):
+        return True  # it is run
+    return name in SILENT_SINKS or (name in ("grep", "egrep", "rg") and only_counts)

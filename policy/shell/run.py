@@ -107,7 +107,7 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
         for code in codes:
             walker.run_code(known.language, code, state, frame)
     if codes or modules:
-        return marks.LIST
+        return marks.DECODED if codes and call.frame.stdin is None else marks.LIST
     if operands and known.run_command == operands[0]:
         operands = operands[1:]
     path = operands[0] if operands else "-" if call.frame.stdin is not None else None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from policy import marks
-from policy.wordlist import words
+from policy.wordlist import word_set, words
 
 if TYPE_CHECKING:
     from policy.shell.call import Call
@@ -16,8 +15,8 @@ _DESCENDS = {
     "egrep": "r R recursive",
     "fgrep": "r R recursive",
     "rgrep": "",
-    "rg": "hidden . u uu uuu unrestricted",  # without them it passes over hidden files
-    "ag": "hidden u unrestricted",
+    "rg": "",
+    "ag": "",
     "ack": "",
     "cp": "r R a recursive archive",
     "mv": "",
@@ -45,9 +44,22 @@ def excluded(call: Call) -> tuple[str, ...] | None:
     return tuple(value.strip("/*") for value in call.parsed.values(_EXCLUDES))
 
 
-_GLOBS = {"*": marks.GLOB_STAR, "?": marks.GLOB_ONE}
+def included(call: Call) -> tuple[str, ...]:
+    """The patterns of names that a search is restricted to: `--include=x`, `-g x`, `-t py`."""
+    names = [*call.parsed.values(("include", "glob", "iglob", "g"))]
+    for kind in call.parsed.values(("type", "t")) if call.name == "rg" else ():
+        names += [f"*.{ending}" for ending in words(_ENDINGS.get(kind, kind))]
+    return tuple(name.rpartition("/")[2] for name in names if name[:1] != "!")
 
 
-def as_pattern(text: str) -> str:
-    """A pattern that the program itself expands, as one that the shell would have."""
-    return "".join(_GLOBS.get(char, char) for char in text)
+# rg's types that have more endings than their name.
+_ENDINGS = {"yaml": "yaml yml", "config": "cfg conf config ini", "sh": "sh bash env", "all": "*"}
+
+# Programs that put what their other operands name into the last one.
+_INTO = word_set("cp gcp mv rsync scp")
+
+
+def is_destination(call: Call, path: str, *, is_write: bool) -> bool:
+    """Whether an operand is where things are put, and not a tree of its own."""
+    operands = call.operands()
+    return is_write and call.name in _INTO and len(operands) > 1 and path == operands[-1]

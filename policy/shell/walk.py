@@ -6,9 +6,19 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from policy import marks
-from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed, encoded
+from policy.effects import (
+    Command,
+    Download,
+    Effect,
+    FileAccess,
+    OpaqueExec,
+    Place,
+    Unparsed,
+    encoded,
+    program_name,
+)
 from policy.paths import resolve
-from policy.shell import builtins, outputs, run
+from policy.shell import builtins, outputs, run, stand_ins
 from policy.shell.assignments import assign
 from policy.shell.cursor import Cursor
 from policy.shell.expand import Expander
@@ -18,7 +28,7 @@ from policy.shell.grammar import build, parse
 from policy.shell.heredocs import read_template
 from policy.shell.lex import read_list
 from policy.shell.redirections import is_silent, redirect, store
-from policy.shell.state import VALUE_MAX, Budget, BudgetExceededError, State
+from policy.shell.state import VALUE_MAX, Budget, State
 from policy.shell.syntax import (
     Branch,
     Expression,
@@ -50,6 +60,7 @@ class Walker:
         self.program = program
         self.effects: dict[Effect, None] = {}
         self.frame = Frame(program)
+        self.captured: list[Download] = []  # those whose answer a variable holds
         self.scripts: Scripts | None = None  # those on the disk, where they may be read
         self.built: dict[int, tuple[Statement, tuple[Token, ...]]] = {}
         # Calls already followed; the body is kept so that its identity stays its own.
@@ -151,8 +162,9 @@ class Walker:
         for stage in reversed(node.stages[1:]):
             visible.append(visible[-1] and not is_silent(stage))
         for stage, is_visible in zip(node.stages, reversed(visible), strict=True):
-            inner = frame._replace(stdin=output, is_visible=is_visible)
             is_last = stage is node.stages[-1]
+            is_whole = frame.is_captured and len(node.stages) == 1
+            inner = frame._replace(stdin=output, is_visible=is_visible, is_captured=is_whole)
             # `lastpipe` may keep the last stage's state, so it is not thrown away.
             output = self.walk(stage, state if is_last else state.copy(), inner)
         return output or ""
@@ -164,6 +176,7 @@ class Walker:
         return store(output, targets, inner_state)
 
     def _branch(self, node: Branch, state: State, frame: Frame) -> str:
+        self.frame = frame._replace(is_visible=False)
         for word in node.words:
             self.expander.fields(word, state)
         for head in node.head:
@@ -198,6 +211,7 @@ class Walker:
         if node.items is None:
             fields: tuple[str, ...] = state.parameters
         else:
+            self.frame = frame._replace(is_visible=False)
             lists = self.expander.argument_lists(node.items, state)
             fields = tuple(field for fields in lists for field in fields)
         state.assign(node.variable, tuple(dict.fromkeys(fields)) or ("",))
@@ -210,6 +224,7 @@ class Walker:
         return ""
 
     def _expression(self, node: Expression, state: State, frame: Frame) -> str:
+        self.frame = frame._replace(is_visible=False)
         for word in node.words:
             for text in self.expander.texts(word.parts, state):
                 self.expander.run_subscripts(text, state)
@@ -223,6 +238,7 @@ class Walker:
         while index < len(node.words) and node.words[index].assignment is not None:
             index += 1
         assignments = [word.assignment for word in node.words[:index] if word.assignment]
+        self.frame = stand_ins.frame_of_words(node.words[index:], frame)
         lists = self.expander.argument_lists(node.words[index:], state)
         frame = frame.at(place.span, place.text)
         if index == len(node.words):
@@ -233,6 +249,7 @@ class Walker:
         saved = {item.name: state.variables.get(item.name) for item in assignments}
         for assignment in assignments:
             assign(self, assignment, state, frame, is_exported=True)
+        stand_ins.report_printed(self, node.words[index], lists[0], frame)
         output = self._alternatives(lists, node, state, frame)
         for name, variable in saved.items():
             if variable is None:
@@ -272,11 +289,16 @@ class Walker:
         place = self._here(frame)
         exported = state.environment() if state.exported else ()
         shown = argv
+        if argv[0] in ("echo", "printf") and frame.is_visible and marks.FETCHED in "".join(argv):
+            for download in self.captured:
+                self.report(download._replace(reaches_output=True))
         if argv[0] in builtins.DECLARES:
             shown = tuple(word.replace(FIELD_BREAK, " ") for word in argv)
         self.report(Command(shown, state.cwd, exported, frame.stdin, place, frame.is_syntactic))
+        if program_name(argv[0]) is None:
+            stand_ins.run_behind_unknown(self, argv, state, frame)
         if argv[0] in state.aliases:
-            self._run_alias(argv, state, frame)
+            stand_ins.run_alias(self, argv, state, frame)
         if function := state.functions.get(argv[0]):
             return self._call(function, argv, state, frame)
         if handler := builtins.BUILTINS.get(argv[0]):
@@ -284,16 +306,6 @@ class Walker:
             if output is not None:
                 return output
         return run.run_program(self, argv, state, frame)
-
-    def _run_alias(self, argv: tuple[str, ...], state: State, frame: Frame) -> None:
-        if f"alias {argv[0]}" in frame.calls:
-            return
-        alias = state.aliases[argv[0]]
-        if (len(alias) - len(alias.rstrip("\\"))) % 2:
-            self.report_opaque("an alias that joins what follows it", argv, frame)
-        text = " ".join([alias, *map(outputs.quoted, argv[1:])])
-        inner = frame.inside("alias", self._here(frame).span, frame.text)
-        self.run_text(text, state, inner._replace(calls=(*inner.calls, f"alias {argv[0]}")))
 
     def _call(
         self, function: tuple[Statement, str], argv: tuple[str, ...], state: State, frame: Frame
@@ -381,18 +393,3 @@ _WALKERS: dict[type, Callable[..., str]] = {
     Loop: Walker._loop,
     Function: Walker._function,
 }
-
-
-def walk_program(walker: Walker, text: str, state: State) -> bool:
-    """Walk a whole program; False when its syntax or its size is beyond what is read here."""
-    try:
-        statement = parse(text)
-        walker.walk(statement, state, walker.frame)
-    except ShellSyntaxError as error:
-        walker.report_unparsed(str(error), walker.frame._replace(text=text[:200]))
-    except BudgetExceededError:
-        why = f"it takes more than {walker.budget.limit} steps to follow"
-        walker.report_unparsed(why, walker.frame._replace(text=text[:200]))
-    else:
-        return True
-    return False

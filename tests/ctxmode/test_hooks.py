@@ -297,7 +297,7 @@ DENIED_SEARCHES = (
     ("file_search", {"query": "**/secret.txt"}),
 )
 PASSED_SEARCHES = (
-    ("Grep", {"pattern": "secret.txt"}),
+    ("Grep", {"pattern": "secret.txt", "path": "src"}),
     ("Grep", {"pattern": "x", "path": "src"}),
     ("Grep", {"pattern": "x", "path": "{cwd}", "glob": "**/*.py"}),
     ("Glob", {"pattern": "**/*.py"}),
@@ -359,15 +359,38 @@ def test_a_link_is_judged_by_its_name_and_by_what_it_leads_to(  # noqa: PLR0917
     assert (answer is not None) is is_denied
 
 
-def test_a_search_of_a_folder_that_shows_what_is_in_its_files_shows_none_that_is_denied(
+def test_a_search_of_what_holds_a_denied_file_is_redirected_and_else_passed_over(
+    place, environ, served
+):
+    rules = {"permissions": {"deny": ["Read(./config/secret.txt)"]}}
+    (place / ".claude" / "settings.json").write_text(json.dumps(rules))
+
+    def answer(**given):
+        event = claude("Grep", {"pattern": "x"} | given, place)
+        return ask("claude-code", "PreToolUse", event, environ)
+
+    assert answer(path="config") is answer() is None
+    (place / "config").mkdir()
+    (place / "config" / "secret.txt").write_text("x")
+    for found in (answer(path="config"), answer(), answer(path=".")):
+        decision, reason = refusal_of("claude-code", found)
+        assert decision == "deny"
+        assert "ctx_execute" in reason
+    assert answer(path="src") is answer(glob="*.py") is None
+
+
+def test_where_no_server_lives_a_search_of_all_is_advised_and_one_of_its_folder_denied(
     place, environ
 ):
     rules = {"permissions": {"deny": ["Read(./config/secret.txt)"]}}
     (place / ".claude" / "settings.json").write_text(json.dumps(rules))
+    (place / "config").mkdir()
+    (place / "config" / "secret.txt").write_text("x")
     event = claude("Grep", {"pattern": "x", "path": "config"}, place)
     assert refusal_of("claude-code", ask("claude-code", "PreToolUse", event, environ))[0] == "deny"
-    for given in ({"pattern": "x", "path": "src"}, {"pattern": "x"}):
-        assert ask("claude-code", "PreToolUse", claude("Grep", given, place), environ) is None
+    found = ask("claude-code", "PreToolUse", claude("Grep", {"pattern": "x"}, place), environ)
+    assert "is covered" in json.dumps(found)
+    assert "permissionDecision" not in found["hookSpecificOutput"]
 
 
 ODD = {

@@ -80,10 +80,24 @@ def test_a_redirect_carries_the_tool_and_leaves_the_command_alone() -> None:
     assert verdict.matches[0].text == "curl -s https://example.com/a"
 
 
-def test_a_request_with_a_body_is_redirected_to_the_sandbox() -> None:
-    verdict = evaluate(shell("curl -X POST -d a=b https://example.com"), rules())
+def test_a_request_of_an_address_that_is_not_known_is_redirected_to_the_sandbox() -> None:
+    verdict = evaluate(shell('curl "$URL"'), rules())
     assert verdict.redirect is not None
     assert verdict.redirect.tool == "ctx_execute"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "curl -X POST -d a=b https://example.com", "curl -sd @f https://example.com",
+        "curl --json '{}' https://example.com", "curl -F a=@f https://example.com",
+        "curl -X DELETE https://example.com/1", "curl http://localhost:3000/health",
+        "curl -s localhost:8080", "curl http://127.0.0.1/", "curl http://192.168.1.1/",
+        "curl ftp://example.com/x", "curl 'http://[::1]:8080/'",
+    ],
+)  # fmt: skip
+def test_what_no_tool_would_fetch_is_left_to_curl(code: str) -> None:
+    assert evaluate(shell(code), rules()).allowed
 
 
 def test_a_redirect_to_a_tool_that_is_not_there_is_suppressed() -> None:
@@ -298,26 +312,6 @@ def test_a_tool_may_be_ruled_by_one_of_its_inputs() -> None:
     assert evaluate_tool("Agent", some, {}).allowed
     assert evaluate_tool("Agent", some, {"model": ["opus"]}).allowed
     assert evaluate_tool("Bash2", some, {"write": True}).decision is Decision.ASK
-
-
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        ("grep -r key .", Decision.DENY),
-        ("grep -r key /w", Decision.DENY),
-        ("grep -r key src", Decision.ALLOW),
-        ("grep -r key . --exclude-dir=secrets", Decision.ALLOW),
-        ("grep key notes.txt", Decision.ALLOW),
-        ("tar czf x.tgz .", Decision.DENY),
-        ("cp -r /w /tmp/x", Decision.DENY),
-        ("rsync -a ./ host:x", Decision.DENY),
-        ("ls -R .", Decision.ALLOW),
-        ("rg key .", Decision.ALLOW),
-        ("rg --hidden key .", Decision.DENY),
-    ],
-)
-def test_who_takes_a_whole_folder_takes_what_is_denied_in_it(code: str, expected: Decision) -> None:
-    assert evaluate(shell(code), rules("deny Read(./conf/secrets/**)")).decision is expected
 
 
 @pytest.mark.parametrize(
