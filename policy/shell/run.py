@@ -51,6 +51,9 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
             call.run_text(value, f"{name} option")
     files.report(call)
     known = interpreter(name)
+    where = PROJECT_FILES.get("python" if known and known.modules else name)
+    if where and (walker.scripts is not None or state.files):
+        _run_targets(call, where)
     is_script = "/" in argv[0] and _run_by_path(call, is_known=known is not None)
     output = None
     if known:
@@ -62,6 +65,12 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
     if output is not None:
         return output
     return output_of(name, argv, frame.stdin, lambda path: file_text(path, state, frame))
+
+
+def _run_targets(call: Call, where: str) -> None:
+    from policy.shell.project_files import run_targets  # noqa: PLC0415 - few commands name a target
+
+    run_targets(call, where)
 
 
 def _name_of(word: str, state: State) -> str:
@@ -154,6 +163,21 @@ RUNNERS: dict[str, str] = {
         "downloads": "download",
     }.items()
     for kind in kinds.split()
+}
+
+
+# Programs that run targets of a project's file, by the module of `project_files` that reads it.
+PROJECT_FILES: dict[str, str] = {
+    name: module
+    for module, names in {
+        "package_json": "npm yarn pnpm bun npx bunx pnpx run-s run-p npm-run-all turbo nx lerna",
+        "named_tasks": "composer deno task go-task pdm hatch poe rye uv poetry uvx pipx pipenv "
+        "pixi mise cargo foreman honcho overmind hivemind goreman pre-commit prek",
+        "environments": "tox docker podman docker-compose podman-compose",
+        "justfile": "just",
+        "code_files": "python nox inv invoke fab rake grunt gulp go cmake",
+    }.items()
+    for name in names.split()
 }
 
 

@@ -17,28 +17,40 @@ if TYPE_CHECKING:
     from policy.shell.frame import Frame
     from policy.shell.walk import Walker
 
-SCRIPTS_MAX = 16  # files on the disk that one evaluation looks into
+SCRIPTS_MAX = 32  # files on the disk that one evaluation reads
+LOOKS_MAX = 256  # places on the disk where it looks for them
 
 
 class Scripts:
-    """Script files on the disk; each is looked into once, and adds to the work that is allowed."""
+    """Files on the disk; each is read once, and adds to the work that is allowed."""
 
     def __init__(self, read_text: Callable[[str], str | None], work_per_byte: int) -> None:
         self.read_text = read_text
         self.work_per_byte = work_per_byte
         self.seen = set[str]()
+        self.texts: dict[str, str | None] = {}
+        self.found = 0
 
     def text(self, walker: Walker, path: str, state: State) -> str | None:
-        """The text of a file, None where it may not be read or was looked into before."""
+        """The text of a script, None where it may not be read or was run before."""
         path = resolve(path, state.cwd, state.links)
-        if not marks.is_known(path) or path in self.seen or len(self.seen) >= SCRIPTS_MAX:
+        if path in self.seen:
             return None
         self.seen.add(path)
-        text = self.read_text(path)
-        if text is None:
+        return self.read(walker, path)
+
+    def read(self, walker: Walker, path: str) -> str | None:
+        """The text of a file, or the names in a folder whose path ends in a slash."""
+        if path in self.texts:
+            return self.texts[path]
+        if not marks.is_known(path) or len(self.texts) >= LOOKS_MAX or self.found >= SCRIPTS_MAX:
             return None
-        walker.budget.limit += self.work_per_byte * len(text)
-        return marks.scrub(text)
+        text = self.read_text(path)
+        if text is not None and path[-1:] != "/":
+            self.found += 1
+            walker.budget.limit += self.work_per_byte * len(text)
+        self.texts[path] = None if text is None else marks.scrub(text)
+        return self.texts[path]
 
 
 def text_on_disk(walker: Walker, path: str, state: State) -> str | None:
@@ -87,11 +99,12 @@ def run_script_text(
         return False
     state.parameters, state.name = parameters, path
     with nullcontext() if is_made else only_what_is_certain(walker):
-        _run(walker, text, state, frame)
+        run_with_shebang(walker, text, state, frame)
     return True
 
 
-def _run(walker: Walker, text: str, state: State, frame: Frame) -> None:
+def run_with_shebang(walker: Walker, text: str, state: State, frame: Frame) -> None:
+    """Run a script in the language that its first line names, else as shell text."""
     shebang = re.match(r"#!\s*(\S+)(?:\s+(\S+))?", text)
     if shebang:
         name = program_name(

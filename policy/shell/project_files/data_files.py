@@ -1,0 +1,45 @@
+"""What a project's data files hold, read within bounds; empty for what cannot be read."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import re
+from typing import Any
+
+from policy.shell.project_files.yaml_lines import read_yaml
+from policy.toml_text import load_toml
+
+# A text of JSON, or else a comment or a comma at an end, as `.jsonc` files have them.
+_JSON_PIECE = re.compile(r'("(?:[^"\\]|\\.)*+")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
+
+
+def read_data(name: str, text: str) -> dict[str, Any]:
+    """The table that a file of this name holds."""
+    try:
+        if name.endswith((".json", ".jsonc")):
+            found = _json(text.removeprefix("\ufeff"))
+        elif name.endswith((".yml", ".yaml")):
+            found = read_yaml(text)
+        elif name.endswith((".ini", ".cfg")):
+            found = _ini(text)
+        elif "Procfile" in name:
+            found = dict(re.findall(r"(?m)^([\w-]+):[ \t]*(.+)", text))
+        else:
+            found = load_toml(text)
+    except (ValueError, RecursionError, configparser.Error):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text, parse_int=str)
+    except ValueError:
+        return json.loads(_JSON_PIECE.sub(lambda piece: piece[1] or "", text), parse_int=str)
+
+
+def _ini(text: str) -> object:
+    parser = configparser.ConfigParser(interpolation=None, strict=False, allow_no_value=True)
+    parser.read_string(text)
+    return {name: dict(parser[name]) for name in parser.sections()}
