@@ -171,9 +171,9 @@ PROJECT_FILES: dict[str, str] = {
     name: module
     for module, names in {
         "package_json": "npm yarn pnpm bun npx bunx pnpx run-s run-p npm-run-all turbo nx lerna",
-        "named_tasks": "composer deno task go-task pdm hatch poe rye uv poetry uvx pipx pipenv "
-        "pixi mise cargo foreman honcho overmind hivemind goreman pre-commit prek",
-        "environments": "tox docker podman docker-compose podman-compose",
+        "tasks": "composer deno task go-task pdm hatch poe rye uv poetry uvx pipx pipenv "
+        "pixi mise cargo foreman honcho overmind hivemind goreman pre-commit prek "
+        "tox docker podman docker-compose podman-compose",
         "justfile": "just",
         "code_files": "python nox inv invoke fab rake grunt gulp go cmake",
     }.items()

@@ -18,11 +18,14 @@ def read_data(name: str, text: str) -> dict[str, Any]:
     """The table that a file of this name holds."""
     try:
         if name.endswith((".json", ".jsonc")):
-            found = _json(text.removeprefix("\ufeff"))
+            plain = _JSON_PIECE.sub(lambda piece: piece[1] or "", text.removeprefix("\ufeff"))
+            found = json.loads(plain, parse_int=str)
         elif name.endswith((".yml", ".yaml")):
             found = read_yaml(text)
         elif name.endswith((".ini", ".cfg")):
-            found = _ini(text)
+            parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
+            parser.read_string(text)
+            found = {section: dict(parser[section]) for section in parser.sections()}
         elif "Procfile" in name:
             found = dict(re.findall(r"(?m)^([\w-]+):[ \t]*(.+)", text))
         else:
@@ -30,16 +33,3 @@ def read_data(name: str, text: str) -> dict[str, Any]:
     except (ValueError, RecursionError, configparser.Error):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _json(text: str) -> object:
-    try:
-        return json.loads(text, parse_int=str)
-    except ValueError:
-        return json.loads(_JSON_PIECE.sub(lambda piece: piece[1] or "", text), parse_int=str)
-
-
-def _ini(text: str) -> object:
-    parser = configparser.ConfigParser(interpolation=None, strict=False, allow_no_value=True)
-    parser.read_string(text)
-    return {name: dict(parser[name]) for name in parser.sections()}
