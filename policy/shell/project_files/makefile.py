@@ -15,7 +15,7 @@ from policy.shell.state import VALUE_MAX
 DEPTH_MAX = 16  # variables in variables, files in files
 _LONG = ("directory", "file", "makefile", "include-dir", "eval", "jobs", "load-average")
 _ASSIGNMENT = re.compile(
-    r"\s*(?:export\s+|override\s+|private\s+)*([\w.-]+)\s*(:{0,3}=|\?=|\+=|!=)\s*(.*)", re.DOTALL
+    r"\s*(?:export\s+|override\s+|private\s+)*([\w.-]+)\s*(:{0,3}=|\?=|\+=|!=)\s*(.*)"
 )
 _DEFINITION = re.compile(r"(?ms)^[ \t]*(?:override[ \t]+)?define[ \t]+([\w.-]+)[^\n]*\n(.*?)^endef")
 _REFERENCE = re.compile(r"\$(?:\$|[({]|.)", re.DOTALL)
@@ -26,7 +26,7 @@ _SHELLS = ("sh", "bash", "dash", "zsh", "ksh")
 class Rule(NamedTuple):
     """What a rule makes, what it needs for that, and its lines."""
 
-    targets: str
+    targets: list[str]
     needed: str
     lines: list[str]
 
@@ -37,17 +37,15 @@ class Makefile:
     def __init__(self, project: Project, given: dict[str, str]) -> None:
         self.project = project
         self.given = given  # on the command line, which no file overrules
-        self.variables = {"MAKE": "make", "RM": "rm -f", "CURDIR": project.folder}
+        self.variables = {"MAKE": "make", "RM": "rm -f", "SHELL": "sh"}
         self.rules: list[Rule] = []
         self.shell_texts: list[str] = []
 
     def load(self, text: str, depth: int = 0) -> None:
         """Read the text of a makefile."""
-        for name, body in _DEFINITION.findall(text):
-            self.variables[name] = body
-        text = _DEFINITION.sub("", text).replace("\\\n", " ")
+        self.variables |= dict(_DEFINITION.findall(text))
         lines: list[str] | None = None
-        for line in text.split("\n"):
+        for line in _DEFINITION.sub("", text).replace("\\\n", " ").split("\n"):
             if line[:1] == "\t" and lines is not None:
                 lines.append(line[1:])
             elif found := _ASSIGNMENT.match(line.partition(" #")[0]):
@@ -61,35 +59,32 @@ class Makefile:
                 lines = [recipe] if recipe else []
                 if found := _ASSIGNMENT.match(needed):
                     self.assign(*found.groups())
-                    continue
-                self.rules.append(Rule(self.filled(targets), self.filled(needed), lines))
-            elif "$(" in line:
+                else:
+                    needed = self.filled(needed).rpartition(":")[2].replace("|", " ")
+                    self.rules.append(Rule(self.filled(targets).split(), needed, lines))
+            else:
                 self.filled(line)  # `$(shell …)`, `ifeq ($(shell …),x)`
 
     def assign(self, name: str, sign: str, value: str) -> None:
         """A variable gets a value: worked out now, or where it is used."""
         before = self.variables.get(name)
         if sign == "!=":
-            self.shell_texts.append(self.filled(value))
-            value = marks.LIST
-        elif sign.startswith(":"):
+            value = f"$(shell {value})"
+        if sign.startswith((":", "!")):
             value = self.filled(value).replace("$", "$$")
-        if sign == "+=" and before is not None:
-            value = f"{before} {value}"
+        if sign == "+=":
+            value = f"{before or ''} {value}"
         if sign != "?=" or before is None:
             self.variables[name] = value[:VALUE_MAX]
 
     def filled(self, text: str, depth: int = 0, own: dict[str, str] | None = None) -> str:
         """A text with its variables and calls worked out; what is not known stays unknown."""
         self.project.call.walker.budget.spend()
-        if depth > DEPTH_MAX:
-            return marks.LIST
         pieces: list[str] = []
         at = 0
         while found := _REFERENCE.search(text, at):
             pieces.append(text[at : found.start()])
-            at = found.end()
-            name = found[0][1]
+            name, at = found[0][1], found.end()
             if name in "({":
                 end = _closing(text, at)
                 name, at = text[at:end], end + 1
@@ -99,64 +94,59 @@ class Makefile:
 
     def value(self, name: str, depth: int, own: dict[str, str]) -> str:
         """What stands for `$(name)`."""
-        function, _, rest = name.partition(" ")
-        if function == "shell":
-            self.shell_texts.append(self.filled(rest, depth + 1, own))
+        function, is_call, rest = name.partition(" ")
+        if depth > DEPTH_MAX:
             return marks.LIST
-        if function in ("call", "foreach", "strip", "if", "eval", "or", "and"):
-            words = [self.filled(word, depth + 1, own) for word in rest.split(",")]
-            if function == "strip":
-                return " ".join(words)
-            called = self.given.get(words[0], self.variables.get(words[0].strip()))
-            if function == "call" and called is not None:
-                return self.filled(called, depth + 1, {str(i): w for i, w in enumerate(words)})
+        if is_call:
+            given = [self.filled(word, depth + 1, own) for word in rest.split(",")]
+            if function == "shell":
+                self.shell_texts.append(",".join(given))
+            if function == "call" and given[0] in self.variables:
+                own = {str(index): word for index, word in enumerate(given)}
+                return self.filled(self.variables[given[0]], depth + 1, own)
             return marks.LIST
-        for known in (own, self.given):
-            if name in known:
-                return known[name]
-        if name in self.variables:
-            return self.filled(self.variables[name], depth + 1, own)
-        inherited = self.project.call.state.lookup(name)
-        return inherited.values[0] if inherited and len(inherited.values) == 1 else marks.LIST
+        known = own.get(name, self.given.get(name))
+        if known is None and name in self.variables:
+            known = self.filled(self.variables[name], depth + 1, own)
+        inherited = self.project.call.state.lookup(name) if known is None else None
+        return inherited.values[0] if inherited else marks.LIST if known is None else known
 
     def steps(self, target: str, seen: set[str]) -> Iterator[Step]:
-        """What makes a target, what it needs first; a pattern serves where no rule names it."""
+        """What makes a target, what it needs first; a pattern serves where no rule has lines."""
         if target in seen:
             return
         seen.add(target)
-        named = [rule for rule in self.rules if target in rule.targets.split()]
-        for rule in named if any(r.lines for r in named) else [*named, *self.rules]:
-            for pattern in (target,) if rule in named else rule.targets.split():
-                head, sign, tail = pattern.partition("%")
-                fits = target.startswith(head) and target.endswith(tail)
-                if pattern != target and not (sign and fits):
-                    continue
-                stem = target[len(head) : len(target) - len(tail)] if sign else ""
-                needed = rule.needed.rpartition(":")[2].replace("|", " ").replace("%", stem).split()
-                for other in needed:
-                    yield from self.steps(other, seen)
-                every = " ".join(needed)
-                own = {"@": target, "^": every, "+": every, "*": stem, "<": (*needed, "")[0]}
-                yield from self.recipe(rule.lines, own)
+        named = [(rule, "") for rule in self.rules if target in rule.targets]
+        if not any(rule.lines for rule, _ in named):
+            named += [(rule, stem) for rule in self.rules for stem in _stems(rule, target)]
+        for rule, stem in named:
+            needed = rule.needed.replace("%", stem).split()
+            for other in needed:
+                yield from self.steps(other, seen)
+            every = " ".join(needed)
+            own = {"@": target, "^": every, "+": every, "*": stem, "<": (*needed, "")[0]}
+            yield from self.recipe(rule.lines, own)
 
     def recipe(self, lines: list[str], own: dict[str, str]) -> Iterator[Step]:
-        """The lines of a recipe, as the shell is given them."""
-        texts = [line for text in lines for line in self.filled(text, 0, own).split("\n")]
+        """The lines of a recipe as the shell is given them, and what was run to work them out."""
+        given = [line for text in lines for line in self.filled(text, 0, own).split("\n")]
+        given = [line.lstrip(" \t@+-") for line in given]
         if any(".ONESHELL" in rule.targets for rule in self.rules):
-            texts = ["\n".join(texts)]
-        shell = self.filled("$(SHELL)") if "SHELL" in self.variables else "sh"
-        for text in texts:
-            text = text.lstrip(" \t@+-")
-            if shell.rpartition("/")[2] not in _SHELLS:
-                text = f"{shell} -c {quoted(text)}"
-            yield Step(text, self.project.folder)
-        yield from self.shelled()
+            given = ["\n".join(given)]
+        shell = self.filled("$(SHELL)")
+        if shell.rpartition("/")[2] not in _SHELLS:
+            given = [f"{shell} -c {quoted(line)}" for line in given]
+        given += self.shell_texts
+        self.shell_texts = []
+        yield from (Step(line, self.project.folder) for line in given)
 
-    def shelled(self) -> Iterator[Step]:
-        """The text of `$(shell …)` and `!=`."""
-        texts, self.shell_texts = self.shell_texts, []
-        for text in texts:
-            yield Step(text, self.project.folder)
+
+def _stems(rule: Rule, target: str) -> Iterator[str]:
+    """What stands for `%` in the targets of a rule that fit."""
+    for pattern in rule.targets:
+        head, sign, tail = pattern.partition("%")
+        if sign and target.startswith(head) and target.endswith(tail):
+            yield target[len(head) : len(target) - len(tail)]
 
 
 def _closing(text: str, at: int) -> int:
@@ -176,24 +166,25 @@ def _goals(project: Project) -> Iterator[Step]:
         project.folder = project.at(folder)
     operands = [word for _, word in parsed.operands]
     makefile = Makefile(project, dict(word.split("=", 1) for word in operands if "=" in word))
-    stdin = project.call.frame.stdin or ""
+    own = list(parsed.values(("eval", "E")))
     for name in list(parsed.values(("f", "file", "makefile"))) or [""]:
-        text = project.find(name or "GNUmakefile makefile Makefile", is_upwards=False)[1]
-        makefile.load(stdin if name in ("-", "/dev/stdin") else text)
-        project.is_made |= name in ("-", "/dev/stdin")
-    for text in parsed.values(("eval", "E")):
+        if name in ("-", "/dev/stdin"):
+            own.append(project.call.frame.stdin or "")
+        else:
+            text = project.find(name or "GNUmakefile makefile Makefile", is_upwards=False)[1]
+            makefile.load(text)
+    for text in own:
         makefile.load(text)
         project.is_made = True
-    yield from makefile.shelled()
-    first = (
-        w for rule in makefile.rules for w in rule.targets.split() if w[0] != "." and "%" not in w
-    )
-    goals = [word for word in operands if "=" not in word]
-    default = makefile.variables.get(".DEFAULT_GOAL") or next(first, "")
+    yield from makefile.recipe([], {})
+    if parsed.has("n", "just-print", "dry-run", "recon", "q", "question", "t", "touch"):
+        return
+    every = [name for rule in makefile.rules for name in rule.targets]
+    first = [name for name in every if name[0] != "." and "%" not in name][:1]
+    default = makefile.variables.get(".DEFAULT_GOAL", "").split() or first
     seen: set[str] = set()
-    if not parsed.has("n", "just-print", "dry-run", "recon", "q", "question", "t", "touch"):
-        for goal in goals or [default]:
-            yield from makefile.steps(goal, seen)
+    for goal in [word for word in operands if "=" not in word] or default:
+        yield from makefile.steps(goal, seen)
 
 
 READERS: dict[str, Reader] = dict.fromkeys(("make", "gmake"), _goals)
