@@ -13,71 +13,59 @@ from policy.wordlist import words
 
 
 class Row(NamedTuple):
-    """A runner's files, their language, the option that names a target where no operand does.
-
-    `context` is what each target is given as its first parameter.
-    """
+    """A runner's files and their language, its options with a value, of them those that name a
+    target, and what each target is given as its first parameter."""
 
     files: str
     language: str
-    option: str = ""
     values: str = ""
+    option: str = ""
     context: str = ""
 
 
 ROWS = {
-    "nox": Row(
-        "noxfile.py",
-        "python",
-        "s e session sessions",
-        "s e k t p f session sessions",
-        "nox.Session().",
-    ),
-    "inv": Row("tasks.py", "python", "", "c r f collection search-root", "invoke.Context()."),
-    "fab": Row("fabfile.py", "python", "", "H i c r collection", "fabric.Connection()."),
-    "rake": Row("Rakefile rakefile Rakefile.rb rakefile.rb", "ruby", "", "f C rakefile"),
-    "grunt": Row("Gruntfile.js gruntfile.js Gruntfile.cjs", "javascript", "", "gruntfile base"),
-    "gulp": Row(
-        "gulpfile.js gulpfile.mjs gulpfile.cjs gulpfile.ts", "javascript", "", "f gulpfile"
-    ),
-}
+    "nox": Row("noxfile.py", "python", "s session sessions e k t p f", "s session sessions e",
+               "nox.Session()."),
+    "inv": Row("tasks.py", "python", "c r f collection search-root", "", "invoke.Context()."),
+    "fab": Row("fabfile.py", "python", "H i c r collection", "", "fabric.Connection()."),
+    "rake": Row("Rakefile rakefile Rakefile.rb rakefile.rb", "ruby", "f C rakefile"),
+    "grunt": Row("Gruntfile.js gruntfile.js Gruntfile.cjs", "javascript", "gruntfile base"),
+    "gulp": Row("gulpfile.js gulpfile.mjs gulpfile.cjs gulpfile.ts", "javascript", "f gulpfile"),
+}  # fmt: skip
 ROWS["invoke"] = ROWS["inv"]
 _DEFINES = re.compile(
     r"""^(?:async[ ]|export[ ])*(?:(?:def|function|multitask|task|file|namespace|const|let|var)\b"""
     r"""[\s(:'"]*|exports\.|\w+\.(?:task|registerTask)\(\s*['"])([\w-]+)|\bname=["']([\w-]+)""",
     re.MULTILINE,
 )
-_GOES_ON = re.compile(r"[\s)\]}#]|$|(?:end|else|elif|except|finally|rescue|ensure)\b")
+# Lines that begin something new: not inside, not closing, and not behind a decorator.
+_BEGINS = re.compile(
+    r"(?m)(?<![^\n])(?<!^@)(?=[^\s)\]}#])(?!(?:end|el|except|finally|rescue|ensure)\b)"
+)
+_FUNCTION = re.compile(r"def \w+\(\s*(\w+)")
 
 
-def _reached(text: str, wanted: set[str]) -> str:
+def _reached(text: str, wanted: set[str], context: str) -> str:
     """The pieces of a program that the wanted targets reach, and those that are no definition."""
-    chunks: list[list[str]] = [[]]
-    for line in text.split("\n"):
-        follows = chunks[-1] and chunks[-1][-1][:1] == "@"
-        if _GOES_ON.match(line) or follows:
-            chunks[-1].append(line)
-        else:
-            chunks.append([line])
-    pieces = ["\n".join(chunk) for chunk in chunks]
-    names = [{a or b for a, b in _DEFINES.findall(piece)} for piece in pieces]
-    if "" in wanted:  # none is asked for: those that the file says, else all
-        said = re.findall(r"nox\.options\.sessions\s*=\s*(.*)", text)
-        wanted = set(re.findall(r"[\w-]+", said[0])) if said else wanted
-    kept: set[int] = set()
-    for _ in pieces:
-        found = {
-            at
-            for at, piece in enumerate(pieces)
-            if at not in kept and (not names[at] or "" in wanted or names[at] & wanted)
-        }
-        if not found:
-            break
-        kept |= found
-        for at in found:
-            mentioned = r"[\w-]+" if names[at] else r"[\w-]+(?=\()"
-            wanted = wanted | set(re.findall(mentioned, pieces[at]))
-    return "\n".join(pieces[at] for at in sorted(kept))
+    pieces: list[tuple[str, set[str]]] = []
+    text = re.sub(r"(?m)^(@.*)\n", r"\1\r", text)  # a decorator and what it stands on are one
+    for piece in _BEGINS.split(text):
+        piece = piece.replace("\r", "\n")
+        if context and (parameter := _FUNCTION.search(piece)):
+            piece = re.sub(rf"\b{parameter[1]}\.", context, piece)
+        pieces.append((piece, {a or b for a, b in _DEFINES.findall(piece)}))
+    said = re.search(r"nox\.options\.sessions\s*=(.*)", text)
+    if "" in wanted and said:  # none is asked for: those that the file says, else all
+        wanted = set(re.findall(r"[\w-]+", said[1]))
+    kept: dict[int, str] = {}
+    before = -1
+    while len(kept) > before:
+        before = len(kept)
+        for at, (piece, names) in enumerate(pieces):
+            if at not in kept and (not names or "" in wanted or names & wanted):
+                kept[at] = piece
+                wanted = wanted.union(re.findall(r"[\w-]+" if names else r"[\w-]+(?=\()", piece))
+    return "".join(kept[at] for at in sorted(kept))
 
 
 def _program(project: Project) -> Iterator[Step]:
@@ -85,39 +73,22 @@ def _program(project: Project) -> Iterator[Step]:
     row = ROWS[project.call.name]
     values = words(row.values)
     parsed = parse(project.call.argv, "".join(v for v in values if len(v) == 1), values)
-    targets = [word for _, word in parsed.operands if "=" not in word]
-    if row.option:
-        targets = [t for value in parsed.values(words(row.option)) for t in (value, *targets)]
+    targets = [*parsed.values(words(row.option)), *(word for _, word in parsed.operands)]
     for name in targets[:]:
         targets += [name.replace("-", "_"), *re.split(r"[:.\[]", name)]
-    if parsed.has("l", "list", "T", "tasks"):
-        return
-    folder, text = project.find(next(parsed.values(("f", "rakefile")), row.files))
-    default = "" if project.call.name == "nox" else "default"
-    text = _reached(text, set(targets) or {default})
-    if row.context:
-        text = _with_context(text, row.context)
-    yield Step(text, folder, row.language)
-
-
-def _with_context(text: str, context: str) -> str:
-    """Python in which the first parameter of each function is what the runner gives it."""
-    pieces = re.split(r"(?m)^(?=def )", text)
-    for at, piece in enumerate(pieces):
-        if parameter := re.match(r"def \w+\(\s*(\w+)", piece):
-            pieces[at] = re.sub(rf"\b{parameter[1]}\.", context, piece)
-    return "".join(pieces)
+    if not parsed.has("l", "list", "T", "tasks"):
+        folder, text = project.find(next(parsed.values(("f", "rakefile")), row.files))
+        default = "" if row.option else "default"
+        yield Step(_reached(text, set(targets) or {default}, row.context), folder, row.language)
 
 
 def _module(project: Project) -> Iterator[Step]:
     """`python -m package`: a module of the project, or a runner that is one."""
     argv = project.call.argv
-    if "-m" not in argv[:-1]:
-        return
-    name, *rest = argv[argv.index("-m") + 1 :]
-    path = name.replace(".", "/")
-    names = " ".join(f"{at}{path}{end}.py" for at in ("", "src/") for end in ("/__main__", ""))
-    folder, text = project.find(names, is_upwards=False)
+    name, *rest = argv[argv.index("-m") + 1 :] if "-m" in argv[:-1] else [""]
+    ends = ("{}/__main__.py", "{}.py", "src/{}/__main__.py", "src/{}.py")
+    names = " ".join(end.format(name.replace(".", "/")) for end in ends if name)
+    text = project.find(names, is_upwards=False)[1]
     yield Step(text, project.folder, "python")
     name = {"pre_commit": "pre-commit", "poethepoet": "poe"}.get(name, name)
     if not text and name in PROJECT_FILES:
@@ -126,46 +97,43 @@ def _module(project: Project) -> Iterator[Step]:
 
 def _go(project: Project) -> Iterator[Step]:
     """`go run file.go`, `go run ./cmd/x`, `go generate ./...`."""
-    verb, *rest = project.call.argv[1:] or [""]
-    operands = [
-        word
-        for _, word in parse(
-            [verb, *rest], "", ("tags", "exec", "ldflags"), permutes=False, long_with_one_dash=True
-        ).operands
-    ]
-    if verb not in ("run", "generate"):
-        return
-    files = [word for word in operands if word.endswith(".go")]
+    words = project.call.argv[1:]
+    verb, *operands = [word for word in words if word[:1] != "-"] or [""]
     module = re.search(r"(?m)^module\s+(\S+)", project.find("go.mod")[1])
-    for package in () if files else (operands[:1] if verb == "run" else operands) or ["."]:
-        folder = package.removesuffix("...").rstrip("/")
-        folder = folder.removeprefix(module[1]).lstrip("/") if module else folder
-        files += _go_files(project, folder or ".", 3 if package.endswith("...") else 0)
-    for name in files:
-        text = project.read(name)
-        if verb == "run":
-            yield Step(text, project.folder, "go")
-        for line in re.findall(r"(?m)^//go:generate\s+(.*)", text) if verb == "generate" else ():
-            yield Step(line, project.at(f"{name}/.."))
+    for package in (operands or ["."]) if verb in ("run", "generate") else []:
+        folder = package.removeprefix(module[1]).lstrip("/") if module else package
+        for name in _go_files(
+            project, folder.removesuffix("...").rstrip("/") or ".", "..." in folder
+        ):
+            text = project.read(name)
+            if verb == "run":
+                yield Step(text, project.folder, "go")
+            for line in (
+                re.findall(r"(?m)^//go:generate\s+(.*)", text) if verb == "generate" else ()
+            ):
+                yield Step(line, f"{project.folder}/{name.rpartition('/')[0]}")
+        if verb == "run" and not package.endswith(".go"):
+            break
 
 
-def _go_files(project: Project, folder: str, levels: int) -> Iterator[str]:
-    for name in project.names(folder):
+def _go_files(project: Project, folder: str, is_deep: bool) -> Iterator[str]:
+    """The Go files of a package, or the one that is named."""
+    if folder.endswith(".go"):
+        yield folder
+    for name in project.read(f"{folder}/").split():
         if name.endswith(".go") and not name.endswith("_test.go"):
             yield f"{folder}/{name}"
-        elif levels and name and "." not in name:
-            yield from _go_files(project, f"{folder}/{name}", levels - 1)
+        elif is_deep and "." not in name and folder.count("/") < 4:
+            yield from _go_files(project, f"{folder}/{name}", is_deep)
 
 
 def _cmake(project: Project) -> Iterator[Step]:
     """`cmake -P file`: the commands of `execute_process`."""
     argv = project.call.argv
     text = project.read(argv[argv.index("-P") + 1]) if "-P" in argv[:-1] else ""
-    for body in re.findall(r"execute_process\s*\(([^)]*)\)", text):
-        for command in re.split(r"\bCOMMAND\s+", body)[1:]:
-            yield Step(
-                re.split(r"\s+[A-Z]+_[A-Z_]+\b", command)[0].replace("\n", " "), project.folder
-            )
+    for command in re.findall(r"execute_process\s*\(\s*COMMAND\s+([^)]*)\)", text):
+        line = re.split(r"\s+[A-Z]+_[A-Z_]+\b", command)[0]
+        yield Step(" && ".join(re.split(r"\s+COMMAND\s+", line)).replace("\n", " "), project.folder)
 
 
 READERS: dict[str, Reader] = {"python": _module, "go": _go, "cmake": _cmake}

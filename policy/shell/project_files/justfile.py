@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from textwrap import dedent
 
 from policy import marks
+from policy.paths import resolve
+from policy.shell.options import parse
 from policy.shell.outputs import quoted
 from policy.shell.project_files import Project, Reader, Step
-from policy.shell.options import parse
 
 _LONG = ("justfile", "working-directory", "set", "shell", "dotenv-path", "color")
 _SHOWS = ("n", "dry-run", "l", "list", "s", "show", "summary", "evaluate")
@@ -65,7 +66,9 @@ class Justfile:
         while found := _PIECE.match(text, at):
             at = found.end()
             plain, escaped, name, sign = found.groups()
-            known = own.get(name, self.given.get(name)) if name else (plain or escaped)
+            known = (
+                own.get(name, self.given.get(name)) if name else escaped if plain is None else plain
+            )
             if known is None and name in self.variables and depth < 16:
                 known = self.value(self.variables[name], own, depth + 1)
             pieces.append({"+": "", "/": "/"}.get(sign, marks.LIST if known is None else known))
@@ -106,7 +109,7 @@ def _recipes(project: Project) -> Iterator[Step]:
         name, _, given[name] = words.pop(0).partition("=")
     file = next(parsed.values(("f", "justfile")), "justfile Justfile .justfile")
     folder, text = project.find(file)
-    folder = next(map(project.at, parsed.values(("d", "working-directory"))), folder)
+    folder = resolve(next(parsed.values(("d", "working-directory")), folder), project.folder)
     justfile = Justfile(project, folder, given)
     justfile.load(text)
     words = words or [*justfile.recipes][:1]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from policy import marks
+from policy.paths import resolve
 from policy.shell.options import parse
 from policy.shell.outputs import quoted
 from policy.shell.project_files import Project, Reader, Step
@@ -163,7 +164,7 @@ def _goals(project: Project) -> Iterator[Step]:
     """`make goal`, `make -C folder`, `make VAR=x`; the first goal where none is named."""
     parsed = parse(project.call.argv, "CfIjloWE", _LONG)
     for folder in parsed.values(("C", "directory")):
-        project.folder = project.at(folder)
+        project.folder = resolve(folder, project.folder)
     operands = [word for _, word in parsed.operands]
     makefile = Makefile(project, dict(word.split("=", 1) for word in operands if "=" in word))
     own = list(parsed.values(("eval", "E")))

@@ -64,7 +64,7 @@ def _members(project: Project, root: Package, wanted: list[str]) -> list[Package
     found: dict[str, Package] = {}
     for pattern in given or ["packages/*"]:
         head, star, _ = f"{root.folder}/{pattern.removeprefix('./').rstrip('/')}".partition("*")
-        for name in project.names(head) if star else [""]:
+        for name in project.read(head).split() if star else [""]:
             found[head + name] = _package(project, head + name, is_upwards=False)
     members = [package for package in found.values() if package.data]
     names = [re.sub(r"[{}^]|\.\.\.|\[.*", "", name).removeprefix("./") for name in wanted]
