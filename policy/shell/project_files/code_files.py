@@ -1,4 +1,4 @@
-"""Targets that are pieces of a program: noxfile.py, tasks.py, Rakefile, gulpfile.js, Go packages."""
+"""Targets that are pieces of a program: noxfile.py, tasks.py, Rakefile, gulpfile.js, Go."""
 
 from __future__ import annotations
 
@@ -39,18 +39,16 @@ _DEFINES = re.compile(
     re.MULTILINE,
 )
 # Lines that begin something new: not inside, not closing, and not behind a decorator.
-_BEGINS = re.compile(
-    r"(?m)(?<![^\n])(?<!^@)(?=[^\s)\]}#])(?!(?:end|el|except|finally|rescue|ensure)\b)"
-)
+_BEGINS = re.compile(r"(?m)(?<![^\n])(?=[^\s)\]}#])(?!(?:end|el|except|finally|rescue|ensure)\b)")
 _FUNCTION = re.compile(r"def \w+\(\s*(\w+)")
 
 
 def _reached(text: str, wanted: set[str], context: str) -> str:
     """The pieces of a program that the wanted targets reach, and those that are no definition."""
     pieces: list[tuple[str, set[str]]] = []
-    text = re.sub(r"(?m)^(@.*)\n", r"\1\r", text)  # a decorator and what it stands on are one
-    for piece in _BEGINS.split(text):
-        piece = piece.replace("\r", "\n")
+    one = re.sub(r"(?m)^(@.*|\))\n(?=@|def |async )", r"\1\r", text)  # with its decorators
+    for part in _BEGINS.split(one):
+        piece = part.replace("\r", "\n")
         if context and (parameter := _FUNCTION.search(piece)):
             piece = re.sub(rf"\b{parameter[1]}\.", context, piece)
         pieces.append((piece, {a or b for a, b in _DEFINES.findall(piece)}))

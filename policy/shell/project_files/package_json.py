@@ -68,15 +68,13 @@ def _members(project: Project, root: Package, wanted: list[str]) -> list[Package
             found[head + name] = _package(project, head + name, is_upwards=False)
     members = [package for package in found.values() if package.data]
     names = [re.sub(r"[{}^]|\.\.\.|\[.*", "", name).removeprefix("./") for name in wanted]
-    chosen = [m for m in members for name in names if name and _is_named(m, name, root.folder)]
-    return chosen or ([] if any(names) else members)
-
-
-def _is_named(package: Package, name: str, root: str) -> bool:
-    """Whether a package has this name, with or without its scope, or lies in this folder."""
-    own = str(package.data.get("name", ""))
-    spellings = (own, own.rpartition("/")[2], package.folder[len(root) + 1 :])
-    return any(is_made_of(name.split("*"), spelling) for spelling in spellings)
+    chosen = []
+    for member in members:
+        own = str(member.data.get("name", ""))
+        spellings = (own, own.rpartition("/")[2], member.folder[len(root.folder) + 1 :])
+        if any(is_made_of(n.split("*"), one) for n in names if n for one in spellings):
+            chosen.append(member)
+    return chosen if any(names) else members
 
 
 def _parsed(project: Project) -> tuple[Parsed, list[str]]:
@@ -122,11 +120,10 @@ def _scripts(project: Project) -> Iterator[Step]:
 
 def _several(project: Project) -> Iterator[Step]:
     """`run-s clean build:*`, `run-p "watch -- --fast" lint`."""
-    package = _package(project)
     for word in project.call.argv[1:]:
         name, _, arguments = marks.as_written(word).partition(" ")
         if name[:1] != "-":
-            yield from package.run(name, arguments.strip().removeprefix("--"))
+            yield from _package(project).run(name, arguments.strip().removeprefix("--"))
 
 
 def _everywhere(project: Project) -> Iterator[Step]:
@@ -135,23 +132,17 @@ def _everywhere(project: Project) -> Iterator[Step]:
     given = rest if verb in ("run", "run-many", "affected") else [verb, *rest]
     wanted = list(options.values(("filter", "scope", "projects", "F", "p")))
     if project.call.name == "nx":
-        targets = ",".join(options.values(("t", "target", "targets")))
-        owner, _, target = (given[0] if given else "").partition(":")
-        if not targets:
-            wanted += [owner] if target else given[1:2]
-        given = (targets or target or owner).split(",")
+        owner, _, target = given[0].partition(":") if given else ("", "", "")
+        listed = ",".join(options.values(("t", "target", "targets")))
+        wanted += [owner] if target else [] if listed else given[1:2]
+        given = (listed or target or owner).split(",")
     root = _package(project)
-    pipeline = read_data("turbo.json", project.read("turbo.json", root.folder))
+    tasks = table(read_data("turbo.json", project.read("turbo.json", root.folder)), "tasks")
     for name in given:
-        for key in ("tasks", "pipeline"):
-            needed = texts(table(pipeline, key, name).get("dependsOn"))
-            given += {other.lstrip("^").rpartition("#")[2] for other in needed}.difference(given)
+        needed = texts(table(tasks, name).get("dependsOn"))
+        given += {other.lstrip("^").rpartition("#")[2] for other in needed}.difference(given)
         for package in (root, *_members(project, root, wanted)):
             yield from package.run(name)
-            text = project.read("project.json", package.folder)
-            options_of = table(read_data("project.json", text), "targets", name, "options")
-            for line in (*texts(options_of.get("command")), *texts(options_of.get("commands"))):
-                yield Step(line, root.folder)
 
 
 def _own_program(project: Project) -> Iterator[Step]:
@@ -159,10 +150,9 @@ def _own_program(project: Project) -> Iterator[Step]:
     name, *arguments = project.call.words(project.call.argv) or [""]
     package = _package(project)
     programs = package.data.get("bin")
-    if isinstance(programs, str):
-        programs = {str(package.data.get("name", "")).rpartition("/")[2]: programs}
-    for path in texts(table(programs).get(name)):
-        yield Step(joined([f"./{path}", *arguments]), package.folder)
+    for path in texts(programs if isinstance(programs, str) else table(programs).get(name)):
+        if path != programs or package.data.get("name") == name:
+            yield Step(joined([f"./{path}", *arguments]), package.folder)
 
 
 READERS: dict[str, Reader] = {

@@ -15,7 +15,7 @@ PACKAGE = """{
     "wipe": "rm -rf build", "say": "echo rm -rf build", "prebuild": "rm -rf dist",
     "build": "tsc", "all": "npm run say && npm run deep", "deep": "yarn wipe", "git": "git",
     "clean:a": "echo a", "clean:b": "rm -rf b", "loop": "npm run loop", "test": "jest $UNKNOWN",
-    "prepare": "rm -rf .husky", "cc": "concurrently \\"npm:wipe\\"", "env": "cross-env A=1 rm -rf x",
+    "prepare": "rm -rf .husky", "cc": "concurrently npm:wipe", "env": "cross-env A=1 rm -rf x",
     "version": "sudo x", "un": "$(cat x) -rf build", "lint": "eslint ."
   }
 }"""
