@@ -11,7 +11,9 @@ from policy.shell.project_files.yaml_lines import read_yaml
 from policy.toml_text import load_toml
 
 # A text of JSON, or else a comment or a comma at an end, as `.jsonc` files have them.
-_JSON_PIECE = re.compile(r'("(?:[^"\\]|\\.)*+")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
+_JSON_PIECE = re.compile(
+    r'("(?:[^"\\]|\\.?)*+(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)|,(?=\s*+[}\]])', re.DOTALL
+)
 
 
 def read_data(name: str, text: str) -> dict[str, Any]:
@@ -30,6 +32,7 @@ def read_data(name: str, text: str) -> dict[str, Any]:
             found = dict(re.findall(r"(?m)^([\w-]+):[ \t]*(.+)", text))
         else:
             found = load_toml(text)
-    except (ValueError, RecursionError, configparser.Error):
+    except (ValueError, RecursionError, AttributeError, configparser.Error):
+        # configparser looks up an attribute of None where a value goes on that was none
         return {}
     return found if isinstance(found, dict) else {}

@@ -18,9 +18,11 @@ _LONG = ("directory", "file", "makefile", "include-dir", "eval", "jobs", "load-a
 _ASSIGNMENT = re.compile(
     r"\s*(?:export\s+|override\s+|private\s+)*([\w.-]+)\s*(:{0,3}=|\?=|\+=|!=)\s*(.*)"
 )
-_DEFINITION = re.compile(r"(?ms)^[ \t]*(?:override[ \t]+)?define[ \t]+([\w.-]+)[^\n]*\n(.*?)^endef")
-_REFERENCE = re.compile(r"\$(?:\$|[({]|.)", re.DOTALL)
-_BRACKET = re.compile(r"[(){}]")
+_DEFINE = re.compile(r"\s*(?:override\s+)?define\s+([\w.-]+)")
+# `$(name)`, `${name}`, `$x` and `$$`, with brackets up to four deep.
+_DEEP = r"(?:[^(){}]++|[({]@[)}])*+"
+_INSIDE = _DEEP.replace("@", _DEEP.replace("@", _DEEP.replace("@", r"[^(){}]*+")))
+_REFERENCE = re.compile(rf"\$(?:[({{]({_INSIDE})[)}}]|(.))", re.DOTALL)
 _SHELLS = ("sh", "bash", "dash", "zsh", "ksh")
 
 
@@ -44,16 +46,22 @@ class Makefile:
 
     def load(self, text: str, depth: int = 0) -> None:
         """Read the text of a makefile."""
-        self.variables |= dict(_DEFINITION.findall(text))
         lines: list[str] | None = None
-        for line in _DEFINITION.sub("", text).replace("\\\n", " ").split("\n"):
-            if line[:1] == "\t" and lines is not None:
+        name = ""  # of the variable that `define` goes on with
+        for line in text.replace("\\\n", " ").split("\n"):
+            if name and line.strip() == "endef":
+                name = ""
+            elif name:
+                self.variables[name] = f"{self.variables.get(name, '')}{line}\n"[:VALUE_MAX]
+            elif found := _DEFINE.match(line):
+                name = found[1]
+            elif line[:1] == "\t" and lines is not None:
                 lines.append(line[1:])
             elif found := _ASSIGNMENT.match(line.partition(" #")[0]):
                 self.assign(*found.groups())
             elif found := re.match(r" *[-s]?include\s+(.*)", line):
-                for name in self.filled(found[1]).split() if depth < DEPTH_MAX else ():
-                    self.load(self.project.read(name), depth + 1)
+                for path in self.filled(found[1]).split() if depth < DEPTH_MAX else ():
+                    self.load(self.project.read(path), depth + 1)
             elif ":" in line and line.lstrip()[:1] != "#":
                 targets, _, rest = line.partition(":")
                 needed, _, recipe = rest.lstrip(":&").partition(";")
@@ -81,19 +89,14 @@ class Makefile:
     def filled(self, text: str, depth: int = 0, own: dict[str, str] | None = None) -> str:
         """A text with its variables and calls worked out; what is not known stays unknown."""
         self.project.call.walker.budget.spend()
-        pieces: list[str] = []
-        at = 0
-        while found := _REFERENCE.search(text, at):
-            pieces.append(text[at : found.start()])
-            name, at = found[0][1], found.end()
-            if name in "({":
-                end = _closing(text, at)
-                name, at = text[at:end], end + 1
-            pieces.append("$" if name == "$" else self.value(name, depth, own or {}))
-        result = "".join([*pieces, text[at:]])
+
+        def value(found: re.Match[str]) -> str:
+            return "$" if found[2] == "$" else self.value(found[1] or found[2] or "", depth, own)
+
+        result = _REFERENCE.sub(value, text)
         return result if len(result) <= VALUE_MAX else marks.LIST
 
-    def value(self, name: str, depth: int, own: dict[str, str]) -> str:
+    def value(self, name: str, depth: int, own: dict[str, str] | None) -> str:
         """What stands for `$(name)`."""
         function, is_call, rest = name.partition(" ")
         if depth > DEPTH_MAX:
@@ -106,7 +109,7 @@ class Makefile:
                 own = {str(index): word for index, word in enumerate(given)}
                 return self.filled(self.variables[given[0]], depth + 1, own)
             return marks.LIST
-        known = own.get(name, self.given.get(name))
+        known = (own or {}).get(name, self.given.get(name))
         if known is None and name in self.variables:
             known = self.filled(self.variables[name], depth + 1, own)
         inherited = self.project.call.state.lookup(name) if known is None else None
@@ -130,7 +133,7 @@ class Makefile:
 
     def recipe(self, lines: list[str], own: dict[str, str]) -> Iterator[Step]:
         """The lines of a recipe as the shell is given them, and what was run to work them out."""
-        given = [line for text in lines for line in self.filled(text, 0, own).split("\n")]
+        given = "\n".join(self.filled(line, 0, own) for line in lines).split("\n")
         given = [line.lstrip(" \t@+-") for line in given]
         if any(".ONESHELL" in rule.targets for rule in self.rules):
             given = ["\n".join(given)]
@@ -148,16 +151,6 @@ def _stems(rule: Rule, target: str) -> Iterator[str]:
         head, sign, tail = pattern.partition("%")
         if sign and target.startswith(head) and target.endswith(tail):
             yield target[len(head) : len(target) - len(tail)]
-
-
-def _closing(text: str, at: int) -> int:
-    """Where the bracket that was opened before closes."""
-    level = 1
-    for found in _BRACKET.finditer(text, at):
-        level += 1 if found[0] in "({" else -1
-        if level == 0:
-            return found.start()
-    return len(text)
 
 
 def _goals(project: Project) -> Iterator[Step]:

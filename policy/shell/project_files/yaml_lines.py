@@ -16,8 +16,10 @@ _KEY = re.compile(
 )
 _TAG = re.compile(r"\s*(?:[&!]\S*\s*)*")
 _QUOTED = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*+)"|'((?:[^']|'')*+)')""")
-_FLOW = re.compile(r"""("(?:[^"\\]|\\.)*+"|[\[\]{},]|\s+)|'((?:[^']|'')*+)'|(:)(?=\s)|"""
-                   r"""((?:[^\[\]{},:\s"']|:(?!\s)|[ \t]+(?![\[\]{},:\s]))++)""")  # fmt: skip
+_FLOW = re.compile(
+    r"""("(?:[^"\\]|\\.?)*+(?:"|\Z)|[\[\]{},]|\s+)|'((?:[^']|'')*+)(?:'|\Z)|(:)(?=\s)|"""
+    r"""((?:[^\[\]{},:\s"']|:(?!\s)|[ \t]+(?![\[\]{},:\s]))++)"""
+)
 Lines = list[tuple[int, str]]  # indentation and text, the next one last
 
 
@@ -65,26 +67,17 @@ def _value(text: str, lines: Lines, indent: int, depth: int) -> Any:  # noqa: AN
         return _block(lines, indent if is_list else indent + 1, depth + 1)
     if text[0] not in "[{":
         return _scalar(f"{text} {_below(lines, indent, ' ')}")
-    pieces = [text]
-    level = _level(text)
-    while level > 0 and lines and len(pieces) < FLOW_LINES_MAX:
-        pieces.append(lines.pop()[1])
-        level += _level(pieces[-1])
-    flow = _FLOW.sub(_as_json, " ".join(pieces))
+    for _ in range(FLOW_LINES_MAX):
+        if lines and sum(map(text.count, "[{")) > sum(map(text.count, "]}")):
+            text = f"{text} {lines.pop()[1]}"
     try:
-        return json.loads(re.sub(r",\s*(?=[\]}])", "", flow))
+        return json.loads(re.sub(r",\s*(?=[\]}])", "", _FLOW.sub(_as_json, text)))
     except ValueError:
         return ""
 
 
 def _as_json(piece: re.Match[str]) -> str:
     return piece[1] or piece[3] or json.dumps(piece[4] or (piece[2] or "").replace("''", "'"))
-
-
-def _level(text: str) -> int:
-    """How many brackets a text leaves open."""
-    found = [m[1] for m in _FLOW.finditer(text)]
-    return sum((piece in ("[", "{")) - (piece in ("]", "}")) for piece in found)
 
 
 def _below(lines: Lines, indent: int, between: str) -> str:
