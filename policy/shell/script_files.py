@@ -67,13 +67,17 @@ def only_what_is_certain(walker: Walker) -> Iterator[None]:
     """
     before = dict(walker.effects)
     yield
-    new = [effect for effect in walker.effects if effect not in before]
+    new = [_in_file(effect) for effect in walker.effects if effect not in before]
     walker.effects = before | dict.fromkeys(filter(_is_certain, new))
+
+
+def _in_file(effect: Effect) -> Effect:
+    return effect._replace(in_file=True) if isinstance(effect, Command) else effect
 
 
 def _is_certain(effect: Effect) -> bool:
     if isinstance(effect, Command):
-        return all(map(marks.is_known, effect.argv))
+        return marks.is_known(effect.argv[0])
     return isinstance(effect, Download) or (
         isinstance(effect, FileAccess) and marks.is_known(effect.path)
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from policy import marks
 from policy.paths import resolve
@@ -92,7 +92,7 @@ def texts(value: object) -> Iterator[str]:
     )
 
 
-def table(value: object, *keys: str) -> dict[str, object]:
+def table(value: Any, *keys: str) -> dict[str, Any]:  # noqa: ANN401 - a file holds anything
     """The table at a place inside another; empty where there is none."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None

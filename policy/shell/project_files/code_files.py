@@ -73,7 +73,7 @@ def _program(project: Project) -> Iterator[Step]:
     parsed = parse(project.call.argv, "".join(v for v in values if len(v) == 1), values)
     targets = [*parsed.values(words(row.option)), *(word for _, word in parsed.operands)]
     for name in targets[:]:
-        targets += [name.replace("-", "_"), *re.split(r"[:.\[]", name)]
+        targets += [name.replace("-", "_"), *re.split(r"[:.\[(]|-\d", name)]
     if not parsed.has("l", "list", "T", "tasks"):
         folder, text = project.find(next(parsed.values(("f", "rakefile")), row.files))
         default = "" if row.option else "default"

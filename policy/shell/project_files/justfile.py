@@ -44,9 +44,9 @@ class Justfile:
                 lines = []
                 self.recipes[found[1]] = (found[2], found[3], lines)
             elif found := _SETTING.match(line):
-                self.set(*found.groups())
+                self.keep(*found.groups())
 
-    def set(self, kind: str | None, name: str, value: str) -> None:
+    def keep(self, kind: str | None, name: str, value: str) -> None:
         """A line that is no recipe's."""
         if kind in ("import", "import?"):
             text = self.project.read(value.strip("'\" "), self.folder)

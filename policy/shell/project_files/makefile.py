@@ -40,7 +40,7 @@ class Makefile:
     def __init__(self, project: Project, given: dict[str, str]) -> None:
         self.project = project
         self.given = given  # on the command line, which no file overrules
-        self.variables = {"MAKE": "make", "RM": "rm -f", "SHELL": "sh"}
+        self.variables = {"MAKE": "make", "RM": "rm -f", "SHELL": "sh"} | {"CURDIR": project.folder}
         self.rules: list[Rule] = []
         self.shell_texts: list[str] = []
 

@@ -181,7 +181,10 @@ def _run(project: Project) -> Iterator[Step]:
         found = special(data, asked) if special else _entries(project, row, data, where)
         known = {key: str(value) for key, value in table(data, "vars").items()} | asked.variables
         tasks = Tasks(project, row, where, found, known, joined(asked.words), set())
-        wanted = list(options.values(("e",))) if row.places == "*tox" else asked.names
+        wanted = asked.names
+        if row.places == "*tox":  # `list` and its kin run nothing
+            is_run = wanted[:1] in ([], ["run"], ["r"], ["p"], ["run-parallel"])
+            wanted = list(options.values(("e",))) if is_run else ["list"]
         default = [*found] if row.default == "*" else [row.default]
         for target in [one for names in wanted for one in names.split(",")] or default:
             is_of_environment = name == "hatch" and target not in found

@@ -16,7 +16,8 @@ PACKAGE = """{
     "build": "tsc", "all": "npm run say && npm run deep", "deep": "yarn wipe", "git": "git",
     "clean:a": "echo a", "clean:b": "rm -rf b", "loop": "npm run loop", "test": "jest $UNKNOWN",
     "prepare": "rm -rf .husky", "cc": "concurrently npm:wipe", "env": "cross-env A=1 rm -rf x",
-    "version": "sudo x", "un": "$(cat x) -rf build", "lint": "eslint ."
+    "version": "sudo x", "un": "$(cat x) -rf build",
+    "some": "rm -rf $DIR", "may": "rm $FLAGS build", "lint": "eslint ."
   }
 }"""
 MEMBER = '{"name": "@app/one", "scripts": {"go": "rm -rf out", "safe": "ls"}}'
@@ -316,6 +317,7 @@ rows(
     npm run env
     npm run cc
     npm run git -- push --force
+    npm run some
     yarn git push --force
     npm run say && npm run wipe
     npm install
@@ -363,6 +365,7 @@ rows(
     npm run missing
     npm run
     npm run un
+    npm run may
     npm install left-pad
     npm install --ignore-scripts
     npm run safe -w @app/one
@@ -485,6 +488,7 @@ rows(
     tox -e wipe
     tox run -e lint,wipe
     tox -e pass -- -rf
+    pipx run tox -e wipe
     python -m tox -e wipe
     nox -s clean
     nox --session clean
@@ -498,6 +502,7 @@ rows(
     grunt wipe""",
     """tox -e lint
     tox -e pass -- -i
+    tox list
     nox
     nox -s lint
     nox -l
@@ -568,19 +573,55 @@ RULES = """{"permissions": {"deny": ["Bash(rm -rf *)", "Bash(sudo *)", "Bash(git
 "Bash(cargo clean --force *)"]}}"""
 
 
+def decide(folder: Path, files: dict[str, str], command: str) -> str:
+    """The decision on a command, typed in a project of these files."""
+    project = folder / "project"
+    project.mkdir()
+    for name, text in files.items():
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(text)
+    (folder / "rules.json").write_text(RULES)
+    rules = load_file(folder / "rules.json", project=project, home=folder)
+    subject = Subject(
+        "shell", command, cwd=str(project), project=str(project), home=str(folder),
+        env={"HOME": str(folder)}, surface="agent_shell",
+    )  # fmt: skip
+    return evaluate(subject, rules, read_text=script_texts(str(project))).decision.word
+
+
 @pytest.mark.parametrize(("files", "command", "expected"), CASES, ids=[c[1] for c in CASES])
 def test_a_target_counts_as_what_it_does_and_no_other_target_does(
     tmp_path: Path, files: dict[str, str], command: str, expected: str
 ) -> None:
-    project = tmp_path / "project"
-    for name, text in files.items():
-        (project / name).parent.mkdir(parents=True, exist_ok=True)
-        (project / name).write_text(text)
-    (tmp_path / "rules.json").write_text(RULES)
-    rules = load_file(tmp_path / "rules.json", project=project, home=tmp_path)
-    subject = Subject(
-        "shell", command, cwd=str(project), project=str(project), home=str(tmp_path),
-        env={"HOME": str(tmp_path)}, surface="agent_shell",
-    )  # fmt: skip
-    verdict = evaluate(subject, rules, read_text=script_texts(str(project)))
-    assert verdict.decision.word == expected, verdict.message
+    assert decide(tmp_path, files, command) == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("""printf '{"scripts":{"x":"rm -rf y","z":"ls"}}' > package.json && npm run x""", "deny"),
+        ("""printf '{"scripts":{"x":"rm -rf y","z":"ls"}}' > package.json && npm run z""", "allow"),
+        ("printf 'x:\\n\\trm -rf y\\nz:\\n\\tls\\n' > Makefile && make x", "deny"),
+        ("printf 'x:\\n\\trm -rf y\\nz:\\n\\tls\\n' > Makefile && make z", "allow"),
+        ("""echo '{"scripts":{"x":"'"$(curl x)"' y"}}' > package.json; npm run x""", "deny"),
+    ],
+)
+def test_in_a_file_that_the_command_makes_even_the_unknown_counts(
+    tmp_path: Path, command: str, expected: str
+) -> None:
+    assert decide(tmp_path, {}, command) == expected
+
+
+HOSTILE = [
+    *("", "{", '{"scripts": [', '"' * 9999, "[" * 9999, "a:\n" * 999, "- " * 999, "\0", "{{" * 999),
+    *('{"scripts": {"x": {"x": 1}}}', "x = $(x)\nx: x\n\t$(x)$(x)\n", "x: x\n  {{x}}\n"),
+    *("tasks: {x: {deps: [x], cmds: [{task: x}]}}", "includes: {x: .}\n", "[x]\na\n b\n"),
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_file_that_holds_anything_is_no_error_and_no_alarm(tmp_path: Path, text: str) -> None:
+    names = {name for files, _, _ in CASES for name in files}
+    runs = "npm run x; make x; just x; task x; tox -e x; nox -s x; rake x; composer x; mise run x"
+    runs += "; pre-commit run x; docker compose up x; deno task x; foreman start; cargo x; go run ."
+    assert decide(tmp_path, dict.fromkeys(names, text), runs) == "allow"
