@@ -51,8 +51,9 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
             call.run_text(value, f"{name} option")
     files.report(call)
     known = interpreter(name)
-    where = PROJECT_FILES.get("python" if known and known.modules else name)
-    if where and (walker.scripts is not None or state.files):
+    where = PROJECT_FILES.get("-m" if known and known.modules and "-m" in argv else name)
+    is_asked = name not in _NEEDS_WORD or not _NEEDS_WORD[name].isdisjoint(argv)
+    if where and is_asked and (walker.scripts is not None or state.files):
         _run_targets(call, where)
     is_script = "/" in argv[0] and _run_by_path(call, is_known=known is not None)
     output = None
@@ -175,10 +176,15 @@ PROJECT_FILES: dict[str, str] = {
         "pixi mise cargo foreman honcho overmind hivemind goreman pre-commit prek "
         "tox docker podman docker-compose podman-compose",
         "justfile": "just",
-        "code_files": "python nox inv invoke fab rake grunt gulp go cmake",
+        "code_files": "-m nox inv invoke fab rake grunt gulp go cmake",
     }.items()
     for name in names.split()
 }
+
+# Those that run one only where a certain word is given.
+_NEEDS_WORD = dict.fromkeys(("docker", "podman"), frozenset(("compose",))) | {
+    "go": frozenset(("run", "generate")), "cmake": frozenset(("-P",))
+}  # fmt: skip
 
 
 @functools.cache

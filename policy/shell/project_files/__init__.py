@@ -65,7 +65,7 @@ def run_targets(call: Call, where: str) -> None:
     """Run what the targets do that a command asks for; what is unknown in a file is no sign."""
     readers = importlib.import_module(f"policy.shell.project_files.{where}").READERS
     project, walker = Project(call), call.walker
-    for step in readers["python" if call.name not in readers else call.name](project):
+    for step in readers["-m" if call.name not in readers else call.name](project):
         state = call.state.copy()
         state.cwd, state.parameters, state.functions, state.aliases = step.folder, (), {}, {}
         key = (step, state.fingerprint(), call.frame.stdin, call.frame.is_visible)

@@ -33,25 +33,23 @@ ROWS = {
     "gulp": Row("gulpfile.js gulpfile.mjs gulpfile.cjs gulpfile.ts", "javascript", "f gulpfile"),
 }  # fmt: skip
 ROWS["invoke"] = ROWS["inv"]
-_DEFINES = re.compile(
-    r"""^(?:async[ ]|export[ ])*(?:(?:def|function|multitask|task|file|namespace|const|let|var)\b"""
-    r"""[\s(:'"]*|exports\.|\w+\.(?:task|registerTask)\(\s*['"])([\w-]+)|\bname=["']([\w-]+)""",
-    re.MULTILINE,
+_DEFINES = (
+    r"""(?m)^(?:async[ ]|export[ ])*(?:(?:def|function|(?:multi)?task|file|namespace|const|let"""
+    r"""|var)\b[\s(:'"]*|exports\.|\w+\.(?:task|registerTask)\(\s*['"])([\w-]+)|\bname=["']([\w-]+)"""
 )
 # Lines that begin something new: not inside, not closing, and not behind a decorator.
-_BEGINS = re.compile(r"(?m)(?<![^\n])(?=[^\s)\]}#])(?!(?:end|el|except|finally|rescue|ensure)\b)")
-_FUNCTION = re.compile(r"def \w+\(\s*(\w+)")
+_BEGINS = r"(?m)(?<![^\n])(?=[^\s)\]}#])(?!(?:end|el|except|finally|rescue|ensure)\b)"
 
 
 def _reached(text: str, wanted: set[str], context: str) -> str:
     """The pieces of a program that the wanted targets reach, and those that are no definition."""
     pieces: list[tuple[str, set[str]]] = []
     one = re.sub(r"(?m)^(@.*|\))\n(?=@|def |async )", r"\1\r", text)  # with its decorators
-    for part in _BEGINS.split(one):
+    for part in re.split(_BEGINS, one):
         piece = part.replace("\r", "\n")
-        if context and (parameter := _FUNCTION.search(piece)):
+        if context and (parameter := re.search(r"def \w+\(\s*(\w+)", piece)):
             piece = re.sub(rf"\b{parameter[1]}\.", context, piece)
-        pieces.append((piece, {a or b for a, b in _DEFINES.findall(piece)}))
+        pieces.append((piece, {a or b for a, b in re.findall(_DEFINES, piece)}))
     said = re.search(r"nox\.options\.sessions\s*=(.*)", text)
     if "" in wanted and said:  # none is asked for: those that the file says, else all
         wanted = set(re.findall(r"[\w-]+", said[1]))
@@ -134,5 +132,5 @@ def _cmake(project: Project) -> Iterator[Step]:
         yield Step(" && ".join(re.split(r"\s+COMMAND\s+", line)).replace("\n", " "), project.folder)
 
 
-READERS: dict[str, Reader] = {"python": _module, "go": _go, "cmake": _cmake}
+READERS: dict[str, Reader] = {"-m": _module, "go": _go, "cmake": _cmake}
 READERS |= dict.fromkeys(ROWS, _program)

@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
-import configparser
 import json
 import re
 from typing import Any
 
-from policy.shell.project_files.yaml_lines import read_yaml
-from policy.toml_text import load_toml
-
 # A text of JSON, or else a comment or a comma at an end, as `.jsonc` files have them.
-_JSON_PIECE = re.compile(
-    r'("(?:[^"\\]|\\.?)*+(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)|,(?=\s*+[}\]])', re.DOTALL
-)
+_JSON_PIECE = r'("(?:[^"\\]|\\.?)*+(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)|,(?=\s*+[}\]])'
 
 
 def read_data(name: str, text: str) -> dict[str, Any]:
     """The table that a file of this name holds."""
+    if not text:
+        return {}
+    # Each reader is imported where a file needs it: a hook waits for what is imported.
     try:
         if name.endswith((".json", ".jsonc")):
-            plain = _JSON_PIECE.sub(lambda piece: piece[1] or "", text.removeprefix("\ufeff"))
+            piece = re.compile(_JSON_PIECE, re.DOTALL)
+            plain = piece.sub(lambda found: found[1] or "", text.removeprefix("\ufeff"))
             found = json.loads(plain, parse_int=str)
         elif name.endswith((".yml", ".yaml")):
+            from policy.shell.project_files.yaml_lines import read_yaml  # noqa: PLC0415
+
             found = read_yaml(text)
         elif name.endswith((".ini", ".cfg")):
-            parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
-            parser.read_string(text)
-            found = {section: dict(parser[section]) for section in parser.sections()}
+            found = _read_ini(text)
         elif "Procfile" in name:
             found = dict(re.findall(r"(?m)^([\w-]+):[ \t]*(.+)", text))
         else:
+            from policy.toml_text import load_toml  # noqa: PLC0415
+
             found = load_toml(text)
-    except (ValueError, RecursionError, AttributeError, configparser.Error):
-        # configparser looks up an attribute of None where a value goes on that was none
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _read_ini(text: str) -> dict[str, Any]:
+    """The sections of a text; raises ValueError where it has none."""
+    from configparser import Error, RawConfigParser  # noqa: PLC0415
+
+    parser = RawConfigParser(strict=False, allow_no_value=True)
+    try:
+        parser.read_string(text)
+    except (Error, AttributeError) as error:  # the latter where a value goes on that was none
+        raise ValueError("no sections") from error
+    return {section: dict(parser[section]) for section in parser.sections()}
