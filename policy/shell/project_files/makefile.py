@@ -14,6 +14,7 @@ from policy.shell.project_files import Project, Reader, Step
 from policy.shell.state import VALUE_MAX
 
 DEPTH_MAX = 16  # variables in variables, files in files
+PATTERNS_MAX = 4  # pattern rules that serve one another
 _LONG = ("directory", "file", "makefile", "include-dir", "eval", "jobs", "load-average")
 _ASSIGNMENT = re.compile(
     r"\s*(?:export\s+|override\s+|private\s+)*([\w.-]+)\s*(:{0,3}=|\?=|\+=|!=)\s*(.*)"
@@ -41,7 +42,8 @@ class Makefile:
         self.project = project
         self.given = given  # on the command line, which no file overrules
         self.variables = {"MAKE": "make", "RM": "rm -f", "SHELL": "sh"} | {"CURDIR": project.folder}
-        self.rules: list[Rule] = []
+        self.by_target: dict[str, list[Rule]] = {}
+        self.patterns: list[Rule] = []
         self.shell_texts: list[str] = []
 
     def load(self, text: str, depth: int = 0) -> None:
@@ -70,9 +72,16 @@ class Makefile:
                     self.assign(*found.groups())
                 else:
                     needed = self.filled(needed).rpartition(":")[2].replace("|", " ")
-                    self.rules.append(Rule(self.filled(targets).split(), needed, lines))
+                    self.add(Rule(self.filled(targets).split(), needed, lines))
             else:
                 self.filled(line)  # `$(shell …)`, `ifeq ($(shell …),x)`
+
+    def add(self, rule: Rule) -> None:
+        """Keep a rule under the names of its targets, or as a pattern."""
+        for target in rule.targets:
+            self.by_target.setdefault(target, []).append(rule)
+        if any("%" in target for target in rule.targets):
+            self.patterns.append(rule)
 
     def assign(self, name: str, sign: str, value: str) -> None:
         """A variable gets a value: worked out now, or where it is used."""
@@ -115,18 +124,23 @@ class Makefile:
         inherited = self.project.call.state.lookup(name) if known is None else None
         return inherited.values[0] if inherited else marks.LIST if known is None else known
 
-    def steps(self, target: str, seen: set[str]) -> Iterator[Step]:
-        """What makes a target, what it needs first; a pattern serves where no rule has lines."""
+    def steps(self, target: str, seen: set[str], depth: int = 0) -> Iterator[Step]:
+        """What makes a target, what it needs first; a pattern serves where no rule has lines.
+
+        `depth` counts the patterns on the way here: `%: %.x` would go on for ever.
+        """
         if target in seen:
             return
         seen.add(target)
-        named = [(rule, "") for rule in self.rules if target in rule.targets]
-        if not any(rule.lines for rule, _ in named):
-            named += [(rule, stem) for rule in self.rules for stem in _stems(rule, target)]
+        self.project.call.walker.budget.spend()
+        named = [(rule, "") for rule in self.by_target.get(target, ())]
+        is_made = any(rule.lines for rule, _ in named)
+        if not is_made and depth < PATTERNS_MAX:
+            named += [(rule, stem) for rule in self.patterns for stem in _stems(rule, target)]
         for rule, stem in named:
             needed = rule.needed.replace("%", stem).split()
             for other in needed:
-                yield from self.steps(other, seen)
+                yield from self.steps(other, seen, depth + bool(stem))
             every = " ".join(needed)
             own = {"@": target, "^": every, "+": every, "*": stem, "<": (*needed, "")[0]}
             yield from self.recipe(rule.lines, own)
@@ -135,7 +149,7 @@ class Makefile:
         """The lines of a recipe as the shell is given them, and what was run to work them out."""
         given = "\n".join(self.filled(line, 0, own) for line in lines).split("\n")
         given = [line.lstrip(" \t@+-") for line in given]
-        if any(".ONESHELL" in rule.targets for rule in self.rules):
+        if ".ONESHELL" in self.by_target:
             given = ["\n".join(given)]
         shell = self.filled("$(SHELL)")
         if shell.rpartition("/")[2] not in _SHELLS:
@@ -173,8 +187,7 @@ def _goals(project: Project) -> Iterator[Step]:
     yield from makefile.recipe([], {})
     if parsed.has("n", "just-print", "dry-run", "recon", "q", "question", "t", "touch"):
         return
-    every = [name for rule in makefile.rules for name in rule.targets]
-    first = [name for name in every if name[0] != "." and "%" not in name][:1]
+    first = [name for name in makefile.by_target if name[0] != "." and "%" not in name][:1]
     default = makefile.variables.get(".DEFAULT_GOAL", "").split() or first
     seen: set[str] = set()
     for goal in [word for word in operands if "=" not in word] or default:

@@ -615,6 +615,7 @@ def test_in_a_file_that_the_command_makes_even_the_unknown_counts(
 HOSTILE = [
     *("", "{", '{"scripts": [', '"' * 9999, "[" * 9999, "a:\n" * 999, "- " * 999, "\0", "{{" * 999),
     *('{"scripts": {"x": {"x": 1}}}', "x = $(x)\nx: x\n\t$(x)$(x)\n", "x: x\n  {{x}}\n"),
+    *("%: %.x\n\tls\n", "a = $(b)\nb = $(a)\nx: $(a)\n\t$(a)\n", "import 'justfile'\nx: x\n ls\n"),
     *("tasks: {x: {deps: [x], cmds: [{task: x}]}}", "includes: {x: .}\n", "[x]\na\n b\n"),
 ]
 
