@@ -104,5 +104,5 @@ def _is_partly_unknown(effect: Effect) -> bool:
     if isinstance(effect, OpaqueExec):
         return True
     if isinstance(effect, Command):
-        return any(map(marks.has_hole, effect.argv))
+        return not effect.in_file and any(map(marks.has_hole, effect.argv))
     return isinstance(effect, FileAccess) and marks.has_hole(effect.path)

@@ -226,7 +226,7 @@ def _command_matches(command: Command, rules: Iterable[Rule]) -> Iterator[Match]
             found = "compat" if approves(rule.spec, command) else None
         else:
             found = match_command(rule.spec, seen)
-        if found is None:
+        if found is None or (found == "possible" and command.in_file):
             continue
         kind: MatchKind = "opaque-exec" if found == "possible" else found
         why = "an unknown word could make it match" if found == "possible" else rule.reason

@@ -20,7 +20,10 @@ class Place(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A program is started. Arguments may hold marks for what is unknown."""
+    """A program is started. Arguments may hold marks for what is unknown.
+
+    Of a command that stands `in_file`, what is unknown is no sign of anything.
+    """
 
     argv: tuple[str, ...]
     cwd: str
@@ -28,6 +31,7 @@ class Command(NamedTuple):
     stdin: str | None
     place: Place
     is_syntactic: bool  # reached through shell syntax alone, so that the text itself is the command
+    in_file: bool = False
 
 
 class FileAccess(NamedTuple):

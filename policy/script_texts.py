@@ -5,25 +5,30 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
+from itertools import islice
 
 from policy.secrets.names import is_secret_path
 
 BYTES_MAX = 256 * 1024
+NAMES_MAX = 1024
 
 
 def script_texts(project: str) -> Callable[[str], str | None]:
     """A reader for `evaluate`: the text of a plain file of the project, by its absolute path.
 
     None for what lies outside, whatever links say, for files of secrets, for large ones, and for
-    what is no UTF-8.
+    what is no UTF-8. Of a folder, by its path with a slash at the end, the names in it.
     """
     root = os.path.realpath(project)
 
     def read(path: str) -> str | None:
         try:
             real = os.path.realpath(path)
-            if not real.startswith(f"{root}/") or is_secret_path(real[len(root) :]):
+            if not f"{real}/".startswith(f"{root}/") or is_secret_path(real[len(root) :]):
                 return None
+            if path[-1:] == "/":
+                with os.scandir(real) as entries:
+                    return "\n".join(sorted(item.name for item in islice(entries, NAMES_MAX)))
             descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             with open(descriptor, "rb") as file:
                 found = os.fstat(descriptor)

@@ -18,6 +18,8 @@ def _project(call: Call) -> str | None:
     if not words:
         return None
     verb = words[0]
+    if call.name == "dotenv" and verb not in ("run", "list", "get", "set", "unset"):
+        return call.run(words)  # the one of npm: `dotenv -e file -- command`
     if verb == "develop" and (index := index_of(call.argv, "-c", "--command")):
         return call.run(call.argv[index + 1 :])
     if verb not in _PROJECT_VERBS.get(call.name, _EXEC_VERBS):

@@ -37,18 +37,12 @@ def _own_scripts(call: Call) -> Iterator[str]:
 
 
 def _make(call: Call) -> str | None:
-    sources = [*call.parsed.values(("eval",))]
-    given = [*call.parsed.values(("f", "file", "makefile"))]
-    for path in given or ("GNUmakefile", "makefile", "Makefile"):
-        text = file_text(path, call.state, call.frame)
-        if marks.is_known(text):
-            sources.append(text)
+    from policy.shell.project_files import run_targets  # noqa: PLC0415 - of these make alone has one
+
     for word in call.operands():
         if word.startswith(("SHELL=", ".SHELLFLAGS=")):
             call.run_text(word.partition("=")[2])
-    for source in sources:
-        for text in scripts.make_recipes(source):
-            call.run_text(text, "make recipe")
+    run_targets(call, "makefile")
     return None
 
 

@@ -112,9 +112,17 @@ _WRAPPERS = _rows(
      Program("npe", "name prefix env package env-file with python", "project",
              reads_options="env-file")),
     ("dotenv", Program("fe", "file", "project", reads_options="f file e")),
-    ("npx bunx pnpx uvx pipx dlx", Program("pc", "package call", "argv", runs_options="c call")),
+    ("npx bunx pnpx uvx dlx", Program("pc", "package call", "argv", runs_options="c call")),
+    ("pipx", Program(long="spec python", runs="argv", skip=1)),
     ("nix-shell", Program("pA", "run command", "none", runs_options="run command")),
     ("env", Program("uCS", "unset chdir split-string", "env")),
+    ("cross-env", Program(runs="env")),
+    ("cross-env-shell", Program(runs="text")),
+    ("env-cmd", Program("fer", "file environments rc-file", "argv", reads_options="f file")),
+    ("concurrently conc", Program("nclpmst", "names prefix-colors prefix max-processes success "
+                                  "restart-tries restart-after kill-others-on timings", "texts")),
+    ("nodemon", Program("xewdC", "exec ext watch ignore delay config", "none",
+                        runs_options="x exec")),
     # Remote machines and containers
     ("ssh", Program("BbcDEeFIiJLlmOopQRSWw", runs="remote", skip=1, reads_options="F")),
     ("pdsh dsh clush", Program("wxglmtufo", "hosts group", "argv")),

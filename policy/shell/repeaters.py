@@ -85,8 +85,8 @@ def _text(call: Call) -> str | None:
 
 
 def _texts(call: Call) -> str | None:
-    for text in call.operands():
-        call.run_text(text)
+    for text in call.operands():  # `npm:x` of concurrently is a script
+        call.run_text(re.sub(r"^(npm|yarn|pnpm|bun|deno):", r"\1 run ", text))
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from policy import marks
@@ -17,28 +17,40 @@ if TYPE_CHECKING:
     from policy.shell.frame import Frame
     from policy.shell.walk import Walker
 
-SCRIPTS_MAX = 16  # files on the disk that one evaluation looks into
+SCRIPTS_MAX = 32  # files on the disk that one evaluation reads
+LOOKS_MAX = 256  # places on the disk where it looks for them
 
 
 class Scripts:
-    """Script files on the disk; each is looked into once, and adds to the work that is allowed."""
+    """Files on the disk; each is read once, and adds to the work that is allowed."""
 
     def __init__(self, read_text: Callable[[str], str | None], work_per_byte: int) -> None:
         self.read_text = read_text
         self.work_per_byte = work_per_byte
         self.seen = set[str]()
+        self.texts: dict[str, str | None] = {}
+        self.found = 0
 
     def text(self, walker: Walker, path: str, state: State) -> str | None:
-        """The text of a file, None where it may not be read or was looked into before."""
+        """The text of a script, None where it may not be read or was run before."""
         path = resolve(path, state.cwd, state.links)
-        if not marks.is_known(path) or path in self.seen or len(self.seen) >= SCRIPTS_MAX:
+        if path in self.seen:
             return None
         self.seen.add(path)
-        text = self.read_text(path)
-        if text is None:
+        return self.read(walker, path)
+
+    def read(self, walker: Walker, path: str) -> str | None:
+        """The text of a file, or the names in a folder whose path ends in a slash."""
+        if path in self.texts:
+            return self.texts[path]
+        if not marks.is_known(path) or len(self.texts) >= LOOKS_MAX or self.found >= SCRIPTS_MAX:
             return None
-        walker.budget.limit += self.work_per_byte * len(text)
-        return marks.scrub(text)
+        text = self.read_text(path)
+        if text is not None and path[-1:] != "/":
+            self.found += 1
+            walker.budget.limit += self.work_per_byte * len(text)
+        self.texts[path] = None if text is None else marks.scrub(text)
+        return self.texts[path]
 
 
 def text_on_disk(walker: Walker, path: str, state: State) -> str | None:
@@ -55,13 +67,17 @@ def only_what_is_certain(walker: Walker) -> Iterator[None]:
     """
     before = dict(walker.effects)
     yield
-    new = [effect for effect in walker.effects if effect not in before]
+    new = [_in_file(effect) for effect in walker.effects if effect not in before]
     walker.effects = before | dict.fromkeys(filter(_is_certain, new))
+
+
+def _in_file(effect: Effect) -> Effect:
+    return effect._replace(in_file=True) if isinstance(effect, Command) else effect
 
 
 def _is_certain(effect: Effect) -> bool:
     if isinstance(effect, Command):
-        return all(map(marks.is_known, effect.argv))
+        return marks.is_known(effect.argv[0])
     return isinstance(effect, Download) or (
         isinstance(effect, FileAccess) and marks.is_known(effect.path)
     )
@@ -72,17 +88,27 @@ def run_script_file(
 ) -> None:
     """Run a shell script by path: its text where that is known, else only the reading of it."""
     walker.report_file(path, state, frame, is_write=False)
+    run_script_text(walker, path, parameters, state, frame)
+
+
+def run_script_text(
+    walker: Walker, path: str, parameters: tuple[str, ...], state: State, frame: Frame
+) -> bool:
+    """Run the text of a script, as made by this program or found on the disk; False without one."""
     text = state.files.get(resolve(path, state.cwd, state.links))
-    if text is not None:
-        state.parameters, state.name = parameters, path
-        _run(walker, text, state, frame)
-    elif (text := text_on_disk(walker, path, state)) is not None:
-        state.parameters, state.name = parameters, path
-        with only_what_is_certain(walker):
-            _run(walker, text, state, frame)
+    is_made = text is not None
+    if text is None:
+        text = text_on_disk(walker, path, state)
+    if text is None:
+        return False
+    state.parameters, state.name = parameters, path
+    with nullcontext() if is_made else only_what_is_certain(walker):
+        run_with_shebang(walker, text, state, frame)
+    return True
 
 
-def _run(walker: Walker, text: str, state: State, frame: Frame) -> None:
+def run_with_shebang(walker: Walker, text: str, state: State, frame: Frame) -> None:
+    """Run a script in the language that its first line names, else as shell text."""
     shebang = re.match(r"#!\s*(\S+)(?:\s+(\S+))?", text)
     if shebang:
         name = program_name(

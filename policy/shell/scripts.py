@@ -1,4 +1,4 @@
-"""Commands inside the little languages of sed, awk and make."""
+"""Commands inside the little languages of sed and awk."""
 
 from __future__ import annotations
 
@@ -116,15 +116,3 @@ def _awk_text(tokens: list[str]) -> str:
         elif token[:1] not in ("(", ")", "#") and pieces[-1:] != [marks.LIST]:
             pieces.append(marks.LIST)
     return "".join(pieces)
-
-
-def make_recipes(source: str) -> Iterator[str]:
-    """Recipe lines and `$(shell ...)` calls of a makefile; make's own variables are unknown."""
-    for match in re.finditer(r"\$\(shell\s+([^)]*)\)|!=\s*(.*)", source):
-        yield match[1] or match[2]
-    source = source.replace("\\\n", " ")
-    for line in source.splitlines():
-        recipe = line if line[:1] == "\t" else line.partition(";")[2] if ":" in line else ""
-        if recipe := recipe.strip().lstrip("@-+"):
-            recipe = re.sub(r"\$[({][^)}]*[)}]|\$[@<^?*%+|]", marks.LIST, recipe)
-            yield recipe.replace("$$", "$")

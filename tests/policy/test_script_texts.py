@@ -39,7 +39,9 @@ def project(tmp_path: Path) -> Path:
         ("pipe.sh", False),
         ("../outside.sh", False),
         ("none.sh", False),
-        ("", False),
+        ("", True),  # a folder: the names in it
+        ("sub/", True),
+        ("../", False),
         ("nul\0.sh", False),
     ],
 )

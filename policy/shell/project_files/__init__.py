@@ -1,0 +1,99 @@
+"""Targets of a project's files: what `npm run x`, `make x` and their kin start by a name.
+
+Each module knows files of one family. Its READERS give the steps of the target that a command
+asks for, and of what that depends on; other targets of the file say nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+
+from policy import marks
+from policy.paths import resolve
+from policy.shell.call import Call
+from policy.shell.outputs import quoted
+from policy.shell.script_files import only_what_is_certain, run_with_shebang
+
+LEVELS_MAX = 12  # folders above the current one in which a file is looked for
+
+
+class Step(NamedTuple):
+    """Text that a target runs in a folder: shell text, or a program in another language."""
+
+    text: str
+    folder: str
+    language: str = "shell"
+
+
+class Project:
+    """The files that a runner finds: those that this program made, else those on the disk."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.folder = call.state.cwd
+        self.is_made = False  # whether this program wrote one of the files
+
+    def read(self, name: str, folder: str = "") -> str:
+        """The text of a file, or the names in a folder (`name/`); empty where none can be read."""
+        walker, state = self.call.walker, self.call.state
+        path = resolve(name, folder or self.folder, state.links)
+        made = state.files.get(path)
+        if made is not None and not marks.is_only_hole(made):
+            self.is_made = True
+            return made
+        path = f"{path}/" if name[-1:] == "/" else path
+        return (walker.scripts and walker.scripts.read(walker, path)) or ""
+
+    def find(self, names: str, folder: str = "", *, is_upwards: bool = True) -> tuple[str, str]:
+        """The folder and the text of the first file of these names, here or above; or empty."""
+        folder = resolve(folder or ".", self.folder)
+        for _ in range(LEVELS_MAX if is_upwards and folder else 1):
+            for name in names.split():
+                if text := self.read(name, folder):
+                    return resolve(f"{name}/..", folder), text
+            folder = folder.rpartition("/")[0] or "/"
+        return "", ""
+
+
+Reader = Callable[[Project], Iterable[Step]]
+
+
+def run_targets(call: Call, where: str) -> None:
+    """Run what the targets do that a command asks for; what is unknown in a file is no sign."""
+    readers = importlib.import_module(f"policy.shell.project_files.{where}").READERS
+    project, walker = Project(call), call.walker
+    for step in readers["-m" if call.name not in readers else call.name](project):
+        state = call.state.copy()
+        state.cwd, state.parameters, state.functions, state.aliases = step.folder, (), {}, {}
+        key = (step, state.fingerprint(), call.frame.stdin, call.frame.is_visible)
+        if not step.text.strip() or key in walker.steps:
+            continue
+        walker.steps.add(key)
+        frame = call.inside(f"{call.name} target")
+        with nullcontext() if project.is_made else only_what_is_certain(walker):
+            if step.language == "shell":
+                run_with_shebang(walker, step.text, state, frame)
+            else:
+                walker.run_code(step.language, step.text, state, frame)
+
+
+def joined(words: Iterable[str]) -> str:
+    """Words as one command line."""
+    return " ".join(map(quoted, words))
+
+
+def texts(value: object) -> Iterator[str]:
+    """The texts in a value of a file: itself, or those of a list."""
+    yield from (
+        item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)
+    )
+
+
+def table(value: Any, *keys: str) -> dict[str, Any]:  # noqa: ANN401 - a file holds anything
+    """The table at a place inside another; empty where there is none."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}

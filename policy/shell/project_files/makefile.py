@@ -1,0 +1,197 @@
+"""Makefiles: the recipes of the goals and of what they need, with make's variables filled in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from policy import marks
+from policy.paths import resolve
+from policy.shell.options import parse
+from policy.shell.outputs import quoted
+from policy.shell.project_files import Project, Reader, Step
+from policy.shell.state import VALUE_MAX
+
+DEPTH_MAX = 16  # variables in variables, files in files
+PATTERNS_MAX = 4  # pattern rules that serve one another
+_LONG = ("directory", "file", "makefile", "include-dir", "eval", "jobs", "load-average")
+_ASSIGNMENT = re.compile(
+    r"\s*(?:export\s+|override\s+|private\s+)*([\w.-]+)\s*(:{0,3}=|\?=|\+=|!=)\s*(.*)"
+)
+_DEFINE = re.compile(r"\s*(?:override\s+)?define\s+([\w.-]+)")
+# `$(name)`, `${name}`, `$x` and `$$`, with brackets up to four deep.
+_DEEP = r"(?:[^(){}]++|[({]@[)}])*+"
+_INSIDE = _DEEP.replace("@", _DEEP.replace("@", _DEEP.replace("@", r"[^(){}]*+")))
+_REFERENCE = re.compile(rf"\$(?:[({{]({_INSIDE})[)}}]|(.))", re.DOTALL)
+_SHELLS = ("sh", "bash", "dash", "zsh", "ksh")
+
+
+class Rule(NamedTuple):
+    """What a rule makes, what it needs for that, and its lines."""
+
+    targets: list[str]
+    needed: str
+    lines: list[str]
+
+
+class Makefile:
+    """What make has read, and the shell text that it runs meanwhile."""
+
+    def __init__(self, project: Project, given: dict[str, str]) -> None:
+        self.project = project
+        self.given = given  # on the command line, which no file overrules
+        self.variables = {"MAKE": "make", "RM": "rm -f", "SHELL": "sh"} | {"CURDIR": project.folder}
+        self.by_target: dict[str, list[Rule]] = {}
+        self.patterns: list[Rule] = []
+        self.shell_texts: list[str] = []
+
+    def load(self, text: str, depth: int = 0) -> None:
+        """Read the text of a makefile."""
+        lines: list[str] | None = None
+        name = ""  # of the variable that `define` goes on with
+        for line in text.replace("\\\n", " ").split("\n"):
+            if name and line.strip() == "endef":
+                name = ""
+            elif name:
+                self.variables[name] = f"{self.variables.get(name, '')}{line}\n"[:VALUE_MAX]
+            elif found := _DEFINE.match(line):
+                name = found[1]
+            elif line[:1] == "\t" and lines is not None:
+                lines.append(line[1:])
+            elif found := _ASSIGNMENT.match(line.partition(" #")[0]):
+                self.assign(*found.groups())
+            elif found := re.match(r" *[-s]?include\s+(.*)", line):
+                for path in self.filled(found[1]).split() if depth < DEPTH_MAX else ():
+                    self.load(self.project.read(path), depth + 1)
+            elif ":" in line and line.lstrip()[:1] != "#":
+                targets, _, rest = line.partition(":")
+                needed, _, recipe = rest.lstrip(":&").partition(";")
+                lines = [recipe] if recipe else []
+                if found := _ASSIGNMENT.match(needed):
+                    self.assign(*found.groups())
+                else:
+                    needed = self.filled(needed).rpartition(":")[2].replace("|", " ")
+                    self.add(Rule(self.filled(targets).split(), needed, lines))
+            else:
+                self.filled(line)  # `$(shell …)`, `ifeq ($(shell …),x)`
+
+    def add(self, rule: Rule) -> None:
+        """Keep a rule under the names of its targets, or as a pattern."""
+        for target in rule.targets:
+            self.by_target.setdefault(target, []).append(rule)
+        if any("%" in target for target in rule.targets):
+            self.patterns.append(rule)
+
+    def assign(self, name: str, sign: str, value: str) -> None:
+        """A variable gets a value: worked out now, or where it is used."""
+        before = self.variables.get(name)
+        if sign == "!=":
+            value = f"$(shell {value})"
+        if sign.startswith((":", "!")):
+            value = self.filled(value).replace("$", "$$")
+        if sign == "+=":
+            value = f"{before or ''} {value}"
+        if sign != "?=" or before is None:
+            self.variables[name] = value[:VALUE_MAX]
+
+    def filled(self, text: str, depth: int = 0, own: dict[str, str] | None = None) -> str:
+        """A text with its variables and calls worked out; what is not known stays unknown."""
+        self.project.call.walker.budget.spend()
+
+        def value(found: re.Match[str]) -> str:
+            return "$" if found[2] == "$" else self.value(found[1] or found[2] or "", depth, own)
+
+        result = _REFERENCE.sub(value, text)
+        return result if len(result) <= VALUE_MAX else marks.LIST
+
+    def value(self, name: str, depth: int, own: dict[str, str] | None) -> str:
+        """What stands for `$(name)`."""
+        function, is_call, rest = name.partition(" ")
+        if depth > DEPTH_MAX:
+            return marks.LIST
+        if is_call:
+            given = [self.filled(word, depth + 1, own) for word in rest.split(",")]
+            if function == "shell":
+                self.shell_texts.append(",".join(given))
+            if function == "call" and given[0] in self.variables:
+                own = {str(index): word for index, word in enumerate(given)}
+                return self.filled(self.variables[given[0]], depth + 1, own)
+            return marks.LIST
+        known = (own or {}).get(name, self.given.get(name))
+        if known is None and name in self.variables:
+            known = self.filled(self.variables[name], depth + 1, own)
+        inherited = self.project.call.state.lookup(name) if known is None else None
+        return inherited.values[0] if inherited else marks.LIST if known is None else known
+
+    def steps(self, target: str, seen: set[str], depth: int = 0) -> Iterator[Step]:
+        """What makes a target, what it needs first; a pattern serves where no rule has lines.
+
+        `depth` counts the patterns on the way here: `%: %.x` would go on for ever.
+        """
+        if target in seen:
+            return
+        seen.add(target)
+        self.project.call.walker.budget.spend()
+        named = [(rule, "") for rule in self.by_target.get(target, ())]
+        is_made = any(rule.lines for rule, _ in named)
+        if not is_made and depth < PATTERNS_MAX:
+            named += [(rule, stem) for rule in self.patterns for stem in _stems(rule, target)]
+        for rule, stem in named:
+            needed = rule.needed.replace("%", stem).split()
+            for other in needed:
+                yield from self.steps(other, seen, depth + bool(stem))
+            every = " ".join(needed)
+            own = {"@": target, "^": every, "+": every, "*": stem, "<": (*needed, "")[0]}
+            yield from self.recipe(rule.lines, own)
+
+    def recipe(self, lines: list[str], own: dict[str, str]) -> Iterator[Step]:
+        """The lines of a recipe as the shell is given them, and what was run to work them out."""
+        given = "\n".join(self.filled(line, 0, own) for line in lines).split("\n")
+        given = [line.lstrip(" \t@+-") for line in given]
+        if ".ONESHELL" in self.by_target:
+            given = ["\n".join(given)]
+        shell = self.filled("$(SHELL)")
+        if shell.rpartition("/")[2] not in _SHELLS:
+            given = [f"{shell} -c {quoted(line)}" for line in given]
+        given += self.shell_texts
+        self.shell_texts = []
+        yield from (Step(line, self.project.folder) for line in given)
+
+
+def _stems(rule: Rule, target: str) -> Iterator[str]:
+    """What stands for `%` in the targets of a rule that fit."""
+    for pattern in rule.targets:
+        head, sign, tail = pattern.partition("%")
+        if sign and target.startswith(head) and target.endswith(tail):
+            yield target[len(head) : len(target) - len(tail)]
+
+
+def _goals(project: Project) -> Iterator[Step]:
+    """`make goal`, `make -C folder`, `make VAR=x`; the first goal where none is named."""
+    parsed = parse(project.call.argv, "CfIjloWE", _LONG)
+    for folder in parsed.values(("C", "directory")):
+        project.folder = resolve(folder, project.folder)
+    operands = [word for _, word in parsed.operands]
+    makefile = Makefile(project, dict(word.split("=", 1) for word in operands if "=" in word))
+    own = list(parsed.values(("eval", "E")))
+    for name in list(parsed.values(("f", "file", "makefile"))) or [""]:
+        if name in ("-", "/dev/stdin"):
+            own.append(project.call.frame.stdin or "")
+        else:
+            text = project.find(name or "GNUmakefile makefile Makefile", is_upwards=False)[1]
+            makefile.load(text)
+    for text in own:
+        makefile.load(text)
+        project.is_made = True
+    yield from makefile.recipe([], {})
+    if parsed.has("n", "just-print", "dry-run", "recon", "q", "question", "t", "touch"):
+        return
+    first = [name for name in makefile.by_target if name[0] != "." and "%" not in name][:1]
+    default = makefile.variables.get(".DEFAULT_GOAL", "").split() or first
+    seen: set[str] = set()
+    for goal in [word for word in operands if "=" not in word] or default:
+        yield from makefile.steps(goal, seen)
+
+
+READERS: dict[str, Reader] = dict.fromkeys(("make", "gmake"), _goals)

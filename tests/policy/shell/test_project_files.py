@@ -1,0 +1,628 @@
+"""What a runner starts by a name in a project's file counts as what it does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from policy import Subject, evaluate, load_file
+from policy.script_texts import script_texts
+
+PACKAGE = """{
+  "name": "app", "bin": {"app": "cli.sh"}, "workspaces": ["packages/*"],
+  "scripts": {
+    "wipe": "rm -rf build", "say": "echo rm -rf build", "prebuild": "rm -rf dist",
+    "build": "tsc", "all": "npm run say && npm run deep", "deep": "yarn wipe", "git": "git",
+    "clean:a": "echo a", "clean:b": "rm -rf b", "loop": "npm run loop", "test": "jest $UNKNOWN",
+    "prepare": "rm -rf .husky", "cc": "concurrently npm:wipe", "env": "cross-env A=1 rm -rf x",
+    "version": "sudo x", "un": "$(cat x) -rf build",
+    "some": "rm -rf $DIR", "may": "rm $FLAGS build", "lint": "eslint ."
+  }
+}"""
+MEMBER = '{"name": "@app/one", "scripts": {"go": "rm -rf out", "safe": "ls"}}'
+NPM = {"package.json": PACKAGE, "packages/one/package.json": MEMBER, "cli.sh": "sudo id\n"}
+
+MAKEFILE = """
+BUILD := build
+DIRS = $(BUILD) dist
+FLAGS ?= -rf
+define WIPE
+rm -rf $(1)
+endef
+.PHONY: all wipe
+all: test
+test: ; echo rm -rf build
+# rm -rf build
+wipe: prepare
+\t@-rm -rf $(DIRS)
+prepare:
+\techo $$HOME
+needs: prepare | wipe
+called:
+\t$(call WIPE,x)
+given:
+\trm $(FLAGS) x
+unknown:
+\t$(TOOL) x
+%.gone: base.%
+\trm -rf $*
+sub:
+\t$(MAKE) -C sub wipe
+shell:
+\techo $(shell sudo id)
+long:
+\trm \\
+\t  -rf x
+own: X = -rf
+own:
+\trm $(X) x
+include extra.mk
+"""
+MAKE = {
+    "Makefile": MAKEFILE,
+    "extra.mk": "extra:\n\tsudo id\n",
+    "sub/Makefile": "wipe:\n\trm -rf x\nsafe:\n\techo\n",
+    "always.mk": "X := $(shell sudo id)\nall:\n\techo\n",
+    "one.mk": ".ONESHELL:\nall:\n\tif true; then\n\trm -rf x\n\tfi\n",
+}
+
+JUSTFILE = """
+set shell := ["bash", "-cu"]
+target := "build"
+alias w := wipe
+# sudo id
+default: test
+test:
+    echo sudo id
+wipe dir=target:
+    @rm -rf {{dir}}
+needs: (wipe "x")
+after: test && wipe
+rm *args:
+    rm {{args}} x
+script:
+    #!/usr/bin/env python3
+    import os
+    os.system("sudo id")
+unknown:
+    {{env_var("X")}} id
+"""
+JUST = {"justfile": JUSTFILE, "other.just": "go:\n  sudo id\n", "sub/x": ""}
+
+TASKFILE = """
+version: '3'
+vars:
+  DIR: build
+includes:
+  docs: ./docs/Taskfile.yml
+tasks:
+  default: [echo sudo id]
+  wipe:
+    cmds:
+      - cmd: rm -rf {{.DIR}}
+        silent: true
+  needs:
+    deps: [wipe]
+    cmds:
+      - task: safe
+  safe:
+    desc: "rm -rf build"
+    cmds:
+      - echo rm -rf build
+  calls:
+    cmds:
+      - task: wipe
+  pass: rm {{.CLI_ARGS}} x
+  block: |
+    cd x
+    sudo id
+"""
+TASK = {"Taskfile.yml": TASKFILE, "docs/Taskfile.yml": "tasks:\n  wipe:\n    - sudo id\n  ok: ls\n"}
+
+PYPROJECT = """
+[project.scripts]
+tool = "pkg.cli:main"
+[tool.poetry.scripts]
+other = "pkg.safe:main"
+[tool.pdm.scripts]
+wipe = "rm -rf build"
+words = {cmd = ["rm", "-rf", "build"]}
+shell = {shell = "cd x && sudo id"}
+all = {composite = ["safe", "wipe"]}
+safe = "echo rm -rf build"
+[tool.hatch.envs.default.scripts]
+wipe = "rm -rf build"
+all = ["safe", "wipe"]
+safe = "ls"
+[tool.poe.tasks]
+wipe = "rm -rf build"
+seq = ["safe", "wipe"]
+safe.cmd = "ls"
+needs = {cmd = "ls", deps = ["wipe"]}
+[tool.taskipy.tasks]
+clean = "rm -rf build"
+[tool.pixi.tasks]
+wipe = {cmd = "rm -rf x", depends-on = ["safe"]}
+safe = "ls"
+[tool.rye.scripts]
+wipe = {cmd = "rm -rf x"}
+"""
+PYTHON = {
+    "pyproject.toml": PYPROJECT,
+    "pkg/cli.py": "import os\ndef main(): os.system('sudo id')\n",
+    "src/pkg/safe.py": "def main(): print('sudo id')\n",
+    "src/pkg/__main__.py": "import subprocess\nsubprocess.run(['rm', '-rf', 'build'])\n",
+    "Pipfile": "[scripts]\nwipe = 'rm -rf build'\nsafe = 'ls'\n",
+}
+
+TOX = """
+[tox]
+env_list = py311, lint
+[testenv]
+commands_pre = rm -rf .cov
+commands =
+    pytest {posargs:tests}
+[testenv:wipe]
+commands_pre =
+commands =
+    -rm \\
+      -rf build
+[testenv:lint]
+commands_pre =
+commands = ruff check
+[testenv:pass]
+commands_pre =
+commands = rm {posargs} build
+"""
+
+NOXFILE = """
+import nox
+nox.options.sessions = ["lint"]
+def helper(session):
+    session.run("rm", "-rf", "build", external=True)
+@nox.session
+def lint(session):
+    session.run("ruff", "check")
+@nox.session(name="clean")
+def _clean(session):
+    helper(session)
+"""
+TASKS = """
+from invoke import task
+@task
+def wipe(c):
+    c.run("rm -rf build")
+@task(pre=[wipe])
+def build_docs(c):
+    c.run("sphinx-build")
+@task
+def safe(c):
+    c.run("echo sudo id")
+"""
+RAKEFILE = """
+task default: [:test]
+task :test do
+  sh "echo sudo id"
+end
+task :wipe do
+  sh "rm -rf build"
+end
+task :needs => [:wipe] do
+end
+namespace :db do
+  task :drop do
+    sh "sudo dropdb x"
+  end
+end
+"""
+GULPFILE = """
+const { exec } = require('child_process');
+function clean(done) { exec('rm -rf dist', done); }
+function lint(done) { exec('eslint .', done); }
+exports.clean = clean;
+exports.default = lint;
+"""
+GRUNTFILE = """
+const { execSync } = require('child_process');
+module.exports = function (grunt) {
+  grunt.registerTask('wipe', function () { execSync('rm -rf dist'); });
+};
+"""
+CODE = {
+    "noxfile.py": NOXFILE, "tasks.py": TASKS, "Rakefile": RAKEFILE, "gulpfile.js": GULPFILE,
+    "Gruntfile.js": GRUNTFILE, "tox.ini": TOX,
+}  # fmt: skip
+
+COMPOSER = """{"scripts": {
+  "wipe": "rm -rf var", "safe": ["echo sudo id", "App\\\\Tool::run"], "all": ["@safe", "@wipe"],
+  "php": "@php -r \\"system('sudo id');\\""
+}}"""
+HOOKS = """
+repos:
+-   repo: https://example.org/x
+    rev: v1
+    hooks:
+    -   id: black
+-   repo: local
+    hooks:
+    -   id: wipe
+        name: sudo id
+        entry: rm -rf build
+        language: system
+    - id: args
+      entry: sh
+      args: [-c, "sudo id"]
+    - id: safe
+      entry: echo sudo id
+"""
+COMPOSE = """
+services:
+  app:
+    image: x
+    command: sh -c "rm -rf build"
+    depends_on: [db]
+  db:
+    image: y
+    command: ["ls"]
+    volumes:
+      - ./secrets:/s
+  safe:
+    image: z
+"""
+DENO = """{ // tasks
+  "tasks": {"wipe": "rm -rf build", "safe": "deno run x.ts",
+    "deps": {"command": "ls", "dependencies": ["wipe"]},}
+}"""
+GO = {
+    "go.mod": "module example.org/app\n",
+    "main.go": 'package main\nimport "os/exec"\nfunc main() { exec.Command("sudo", "id").Run() }\n',
+    "cmd/safe/main.go": 'package main\nfunc main() { println("sudo id") }\n',
+    "gen/gen.go": "package gen\n//go:generate rm -rf out\n",
+}
+VARIOUS = {
+    "composer.json": COMPOSER,
+    ".pre-commit-config.yaml": HOOKS,
+    "compose.yaml": COMPOSE,
+    "deno.json": DENO,
+    ".cargo/config.toml": '[alias]\nxt = "run -p x"\nwipe = ["clean", "--force"]\n',
+    "Procfile": "web: rm -rf build\nworker: echo sudo id\n",
+    "mise.toml": '[tasks.wipe]\nrun = "rm -rf x"\n[tasks.needs]\ndepends = ["wipe"]\nrun = "ls"\n',
+    "wipe.cmake": "execute_process(COMMAND rm -rf build\n  RESULT_VARIABLE x)\n",
+    "safe.cmake": 'message("sudo id")\n',
+    "bin/env": "#!/bin/sh\necho hello\n",
+    "deploy": "#!/bin/sh\nsudo id\n",
+    **GO,
+}
+
+CASES: list[tuple[dict[str, str], str, str]] = []
+
+
+def rows(files: dict[str, str], denied: str, allowed: str) -> None:
+    CASES.extend((files, line.strip(), "deny") for line in denied.splitlines() if line.strip())
+    CASES.extend((files, line.strip(), "allow") for line in allowed.splitlines() if line.strip())
+
+
+rows(
+    NPM,
+    """npm run wipe
+    npm run-script wipe --silent
+    yarn wipe
+    yarn run wipe
+    pnpm wipe
+    pnpm run wipe
+    bun run wipe
+    npm run build
+    npm run all
+    npm run env
+    npm run cc
+    npm run git -- push --force
+    npm run some
+    yarn git push --force
+    npm run say && npm run wipe
+    npm install
+    npm ci
+    npm i
+    yarn
+    npm version patch
+    npm --prefix packages/one run go
+    cd packages/one && npm run go
+    npm run go -w @app/one
+    npm run go --workspace=packages/one
+    npm run go --workspaces
+    npm -w one run go
+    yarn workspace @app/one go
+    yarn workspaces run go
+    yarn workspaces foreach -A run go
+    pnpm --filter @app/one go
+    pnpm -r run go
+    pnpm -C packages/one go
+    yarn --cwd packages/one go
+    run-s say wipe
+    run-p clean:*
+    npm-run-all lint --parallel 'clean:*'
+    npx run-s wipe
+    concurrently "npm:wipe" "ls"
+    concurrently "rm -rf x"
+    cross-env A=1 npm run wipe
+    dotenv -e .x -- rm -rf build
+    env-cmd -f x rm -rf build
+    nodemon --exec "rm -rf build"
+    nodemon -x 'npm run wipe'
+    wait-on tcp:1 && npm run wipe
+    turbo run go
+    turbo go --filter=@app/one
+    npx turbo run go
+    lerna run go
+    nx run one:go
+    nx go one
+    nx run-many -t go,safe
+    npx app""",
+    """npm run say
+    npm test
+    npm t
+    npm run lint
+    npm run missing
+    npm run
+    npm run un
+    npm run may
+    npm install left-pad
+    npm install --ignore-scripts
+    npm run safe -w @app/one
+    npm run lint -- --fix
+    npm run loop
+    pnpm --filter other go
+    turbo run safe
+    npx eslint
+    run-s say lint
+    npm ls wipe
+    yarn add wipe
+    concurrently "npm:lint"
+    echo npm run wipe""",
+)
+rows(
+    MAKE,
+    """make wipe
+    make needs
+    make -j4 wipe
+    make DIRS=x wipe
+    gmake wipe
+    make called
+    make given
+    make x.gone
+    make sub
+    make -C sub wipe
+    make --directory=sub wipe
+    make shell
+    make long
+    make own
+    make extra
+    make -f always.mk
+    make -f one.mk
+    make unknown TOOL=sudo
+    make test wipe""",
+    """make
+    make test
+    make all
+    make prepare
+    make -n wipe
+    make FLAGS=-i given
+    make unknown
+    make missing
+    make -C sub safe
+    make -C sub missing""",
+)
+rows(
+    JUST,
+    """just wipe
+    just w
+    just wipe src
+    just needs
+    just after
+    just rm -rf
+    just script
+    just -f other.just go
+    just test wipe
+    just target=x wipe
+    cd sub && just wipe""",
+    """just
+    just test
+    just rm -i
+    just unknown
+    just --list wipe
+    just missing""",
+)
+rows(
+    TASK,
+    """task wipe
+    task needs
+    task calls
+    task pass -- -rf
+    task block
+    task docs:wipe
+    task -t Taskfile.yml wipe
+    task DIR=x wipe""",
+    """task
+    task safe
+    task --list wipe
+    task docs:ok
+    task pass -- -i
+    task missing""",
+)
+rows(
+    PYTHON,
+    """uv run tool
+    poetry run tool
+    pdm run tool
+    pdm run wipe
+    pdm run words
+    pdm run shell
+    pdm run all
+    hatch run wipe
+    hatch run all
+    hatch run default:wipe
+    poe wipe
+    poe seq
+    poe needs
+    uv run poe wipe
+    poetry run poe wipe
+    task clean
+    pixi run wipe
+    rye run wipe
+    pipenv run wipe
+    python -m pkg
+    python3 -m pkg.cli""",
+    """poetry run other
+    pdm run safe
+    hatch run safe
+    poe safe
+    pixi run safe
+    pipenv run safe
+    uv run pytest
+    python -m pkg.safe
+    python -m pytest""",
+)
+rows(
+    CODE,
+    """tox
+    tox -e wipe
+    tox run -e lint,wipe
+    tox -e pass -- -rf
+    pipx run tox -e wipe
+    python -m tox -e wipe
+    nox -s clean
+    nox --session clean
+    inv wipe
+    invoke build-docs
+    rake wipe
+    rake needs
+    rake db:drop
+    gulp clean
+    npx gulp clean
+    grunt wipe""",
+    """tox -e lint
+    tox -e pass -- -i
+    tox list
+    nox
+    nox -s lint
+    nox -l
+    inv safe
+    inv --list
+    rake
+    rake test
+    gulp
+    gulp lint""",
+)
+rows(
+    VARIOUS,
+    """composer wipe
+    composer run-script wipe
+    composer run all
+    composer all
+    composer php
+    pre-commit run --all-files
+    pre-commit run wipe --all-files
+    pre-commit run args
+    docker compose run app
+    docker compose up
+    docker compose up -d app
+    docker-compose run --rm app
+    docker compose run safe rm -rf x
+    podman compose up app
+    deno task wipe
+    deno task deps
+    foreman start
+    foreman start web
+    honcho start web
+    mise run wipe
+    mise run needs
+    cmake -P wipe.cmake
+    go run .
+    go run main.go
+    go run example.org/app
+    go generate ./...
+    go generate ./gen
+    cargo wipe
+    ./deploy
+    bin/env rm -rf x
+    /bin/sh -c 'rm -rf build'
+    /usr/bin/env rm -rf build
+    /usr/bin/env -S sudo id
+    ./node_modules/.bin/cross-env A=1 rm -rf x
+    $HOME/bin/timeout 5 sudo id""",
+    """composer safe
+    composer install
+    pre-commit run safe
+    docker compose run safe
+    docker compose up safe
+    docker compose ps app
+    deno task safe
+    foreman start worker
+    cmake -P safe.cmake
+    go run ./cmd/safe
+    go generate ./cmd/...
+    go build .
+    cargo xt
+    bin/env ls
+    ./gradlew build
+    ./node_modules/.bin/eslint .
+    $HOME/bin/tool -rf x""",
+)
+
+RULES = """{"permissions": {"deny": ["Bash(rm -rf *)", "Bash(sudo *)", "Bash(git push --force *)",
+"Bash(cargo clean --force *)"]}}"""
+
+
+def decide(folder: Path, files: dict[str, str], command: str) -> str:
+    """The decision on a command, typed in a project of these files."""
+    project = folder / "project"
+    project.mkdir()
+    for name, text in files.items():
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(text)
+    (folder / "rules.json").write_text(RULES)
+    rules = load_file(folder / "rules.json", project=project, home=folder)
+    subject = Subject(
+        "shell", command, cwd=str(project), project=str(project), home=str(folder),
+        env={"HOME": str(folder)}, surface="agent_shell",
+    )  # fmt: skip
+    return evaluate(subject, rules, read_text=script_texts(str(project))).decision.word
+
+
+@pytest.mark.parametrize(("files", "command", "expected"), CASES, ids=[c[1] for c in CASES])
+def test_a_target_counts_as_what_it_does_and_no_other_target_does(
+    tmp_path: Path, files: dict[str, str], command: str, expected: str
+) -> None:
+    assert decide(tmp_path, files, command) == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("""printf '{"scripts":{"x":"rm -rf y","z":"ls"}}' > package.json && npm run x""", "deny"),
+        ("""printf '{"scripts":{"x":"rm -rf y","z":"ls"}}' > package.json && npm run z""", "allow"),
+        ("printf 'x:\\n\\trm -rf y\\nz:\\n\\tls\\n' > Makefile && make x", "deny"),
+        ("printf 'x:\\n\\trm -rf y\\nz:\\n\\tls\\n' > Makefile && make z", "allow"),
+        ("""echo '{"scripts":{"x":"'"$(curl x)"' y"}}' > package.json; npm run x""", "deny"),
+    ],
+)
+def test_in_a_file_that_the_command_makes_even_the_unknown_counts(
+    tmp_path: Path, command: str, expected: str
+) -> None:
+    assert decide(tmp_path, {}, command) == expected
+
+
+HOSTILE = [
+    *("", "{", '{"scripts": [', '"' * 9999, "[" * 9999, "a:\n" * 999, "- " * 999, "\0", "{{" * 999),
+    *('{"scripts": {"x": {"x": 1}}}', "x = $(x)\nx: x\n\t$(x)$(x)\n", "x: x\n  {{x}}\n"),
+    *("%: %.x\n\tls\n", "a = $(b)\nb = $(a)\nx: $(a)\n\t$(a)\n", "import 'justfile'\nx: x\n ls\n"),
+    *("tasks: {x: {deps: [x], cmds: [{task: x}]}}", "includes: {x: .}\n", "[x]\na\n b\n"),
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_file_that_holds_anything_is_no_error_and_no_alarm(tmp_path: Path, text: str) -> None:
+    names = {name for files, _, _ in CASES for name in files}
+    runs = "npm run x; make x; just x; task x; tox -e x; nox -s x; rake x; composer x; mise run x"
+    runs += "; pre-commit run x; docker compose up x; deno task x; foreman start; cargo x; go run ."
+    assert decide(tmp_path, dict.fromkeys(names, text), runs) == "allow"
