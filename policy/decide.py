@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from policy import marks
 from policy.analysis import Analysis, analyse
 from policy.command_patterns import Found, approves, is_stripped, match_command, spellings
-from policy.effects import Command, Download, FileAccess, OpaqueExec, Place, Unparsed
+from policy.effects import Command, Download, FileAccess, OpaqueExec, Place, Unparsed, encoded
 from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
 from policy.path_patterns import lies_in_tree, match_path
 from policy.rules import ADDRESS_RULE, Rule, Rules
@@ -37,9 +37,29 @@ def evaluate(
     a script file by its absolute path, None where it may not be looked at;
     what such a file is certain to do counts like what the program itself does.
     """
-    analysis = analyse(subject, read_text)
+    return decide(analyse(subject, read_text), subject, rules, real_path, tools)
+
+
+def decide(
+    analysis: Analysis,
+    subject: Subject,
+    rules: Rules,
+    real_path: RealPath | None = None,
+    tools: Collection[str] | None = None,
+) -> Verdict:
+    """The verdict on what a program does; the rest is as `evaluate` takes it."""
     matches = _usable(_matches(analysis, subject, rules, real_path), tools)
     return _verdict(matches, analysis, rules)
+
+
+def undecided(text: str, rules: Rules, why: str) -> Verdict:
+    """The verdict on a text that could not be judged: by the strictest rule there might be for it.
+
+    `why` goes into the message. Without a rule that restricts, it is allowed.
+    """
+    place = Place((0, len(encoded(text))), text[:120])
+    matches = tuple(_strictest_matches(place, rules, why))
+    return _verdict(matches, Analysis((Unparsed(why, place),), "unparsed", 0), rules)
 
 
 def matches_of(subject: Subject, rules: Rules) -> tuple[Match, ...]:
@@ -90,7 +110,7 @@ def evaluate_fetch(url: str, rules: Rules, *, allow_private: bool = False) -> Ve
     """
     from policy.addresses import check_url  # noqa: PLC0415 - only who fetches pays for its tables
 
-    place = Place((0, len(url.encode("utf-8", "replace"))), url)
+    place = Place((0, len(encoded(url))), url)
     effect = Download(url, False, (), place)
     if refused := check_url(url, allow_private=allow_private).refused:
         match = _match(ADDRESS_RULE, "domain", effect, refused)
@@ -146,7 +166,7 @@ def _evaluate_file(
     is_write: bool,
     is_tree: bool = False,
 ) -> Verdict:
-    place = Place((0, len(path.encode("utf-8", "replace"))), path)
+    place = Place((0, len(encoded(path))), path)
     effect = FileAccess(path, is_write, (), place, is_tree)
     matches = tuple(_file_matches(effect, rules, real_path))
     return _verdict(matches, Analysis((effect,), "full", 0), rules)
@@ -166,7 +186,8 @@ def _matches(
         is_file = isinstance(effect, FileAccess)
         work += FILE_WORK * len(of_files) if is_file else len(of_commands)
         if work > WORK_MAX:
-            found.update(dict.fromkeys(_work_matches(effect.place, rules)))
+            why = f"the program does too much to compare all of it with {len(rules.rules):,} rules"
+            found.update(dict.fromkeys(_strictest_matches(effect.place, rules, why)))
             break
         if isinstance(effect, Command):
             found.update(dict.fromkeys(_command_matches(effect, of_commands)))
@@ -175,13 +196,13 @@ def _matches(
     return tuple(found)
 
 
-def _work_matches(place: Place, rules: Rules) -> Iterator[Match]:
-    """The strictest rule that restricts, for what there was no time to compare with all of them."""
-    restricting = [rule for rule in rules.rules if rule.decision in (Decision.DENY, Decision.ASK)]
+def _strictest_matches(place: Place, rules: Rules, why: str) -> Iterator[Match]:
+    """The strictest rule that restricts, for what cannot be compared with all of them."""
+    of_programs = rules.of("command", "edit", "read", "fetch")
+    restricting = [rule for rule in of_programs if rule.decision in (Decision.DENY, Decision.ASK)]
     if not restricting:
         return
     rule = max(restricting, key=lambda rule: rule.decision)
-    why = f"the program does too much to compare all of it with {len(rules.rules):,} rules"
     advice = "Run less at once, or have fewer rules."
     yield Match(
         "unparsed", rule.text, rule.source, rule.decision, "unparsed", (), place.span,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from policy import trust
@@ -12,7 +12,7 @@ from policy.claude import Anchors, parse_rule
 from policy.decide import matches_of
 from policy.model import Decision, RuleFileError, Source, Subject
 from policy.paths import is_below
-from policy.plain_text import read_bytes, read_text
+from policy.plain_text import read_text
 from policy.rules import DEFAULT_RULES, Rule, Rules
 from policy.strict_json import strict_json
 
@@ -268,24 +268,6 @@ def _try_example(example: str, expected: bool, group: tuple[Rule, ...], anchors:
 
 
 HOPS_MAX = 40  # as the kernel's own
-SCRIPT_BYTES_MAX = 64 << 10  # larger files are not read for what they would start
-
-
-def project_reader(project: StrPath) -> Callable[[str], str | None]:
-    """Gives `evaluate` the texts of script files that lie in a project; None for all else."""
-    root = os.path.realpath(project)
-
-    def read(path: str) -> str | None:
-        try:
-            real = real_path(path)
-            if not is_below(real, root):
-                return None
-            data = read_bytes(real, SCRIPT_BYTES_MAX)
-        except (OSError, ValueError):
-            return None
-        return None if b"\0" in data else data.decode("utf-8", "replace")
-
-    return read
 
 
 def real_path(path: str) -> str:

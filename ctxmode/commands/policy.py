@@ -20,14 +20,14 @@ import sys
 from pathlib import Path
 
 import policy
-from ctxmode import audit, exit_codes, policy_tables
+from ctxmode import audit, bugs, exit_codes, policy_tables
 from ctxmode.config import Config, load_config
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.launch import print_json
 from ctxmode.rules import load as load_rules
 from ctxmode.terminal_output import for_stdout
+from policy.judging import explain_in_time, judge_in_time
 from policy.model import Surface
-from policy.script_texts import script_texts
 from runtimes import UnknownLanguage, language, language_for_file
 
 SURFACES: dict[str, Surface] = {"agent": "agent_shell", "sandbox": "sandbox"}
@@ -78,12 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace, config: Config) -> int:
     subject = _subject(args, config)
-    verdict = policy.evaluate(
-        subject,
-        _rules(args, config),
-        real_path=policy.real_path,
-        read_text=script_texts(str(config.project)),
-    )
+    (verdict,) = judge_in_time([subject], _rules(args, config), report=bugs.report)
     if args.json:
         print_json({"language": subject.language, **verdict.to_json()})
     else:
@@ -93,7 +88,7 @@ def _check(args: argparse.Namespace, config: Config) -> int:
 
 def _explain(args: argparse.Namespace, config: Config) -> int:
     subject = _subject(args, config)
-    explanation = policy.explain(subject, _rules(args, config))
+    explanation = explain_in_time(subject, _rules(args, config), bugs.report)
     if args.json:
         print_json(policy_tables.explanation_json(subject.language, explanation))
     else:
@@ -111,10 +106,10 @@ def _list(args: argparse.Namespace, config: Config) -> int:
 
 
 def _test(args: argparse.Namespace, config: Config) -> int:
-    del config
+    project = None if args.project is None else config.project
     try:
         cases = Path("/dev/stdin" if args.file == "-" else args.file)
-        report = policy.run_cases(cases, Path(args.rules))
+        report = policy.run_cases(cases, Path(args.rules), project, bugs.report)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"{args.file} cannot be read: {why(error)}", "Give a table of cases."

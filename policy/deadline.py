@@ -1,0 +1,130 @@
+"""Work on a text that nobody vouches for, in a child process that the kernel ends in time.
+
+A grammar's scanner may loop in C for ever, where no exception reaches it, and may run out of
+memory. So a text is read by a process that can be lost; its parent always has an answer.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+HOOK_SECONDS = 0.2
+SECONDS = 1.0
+WALL_SECONDS = 8.0
+"""What a step may take by the clock: others use the processor, too, and what is read may hang."""
+MEMORY_BYTES = 512 << 20
+"""What a child may take beyond what its parent has."""
+
+LENGTH_BYTES = 8
+
+
+def confine() -> None:
+    """Have the kernel end this process, a child, once its time or its memory is used up."""
+    import signal  # noqa: PLC0415 - here and below: a hook's parent needs none of them
+    from resource import RLIMIT_AS, RLIMIT_CORE, getpagesize, getrlimit, setrlimit  # noqa: PLC0415
+
+    deadly = signal.SIGPROF, signal.SIGALRM
+    for number in deadly:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, deadly)
+    setrlimit(RLIMIT_CORE, (0, 0))
+    try:
+        with open("/proc/self/statm", "rb") as sizes:
+            size = int(sizes.read().split()[0]) * getpagesize() + MEMORY_BYTES
+        limits = [limit for limit in getrlimit(RLIMIT_AS) if limit >= 0]
+        setrlimit(RLIMIT_AS, (min([size, *limits]),) * 2)
+    except (OSError, ValueError):  # elsewhere than on Linux
+        return
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """The kernel ends this process when what is done here takes more processor time."""
+    from signal import ITIMER_PROF, ITIMER_REAL, setitimer  # noqa: PLC0415
+
+    setitimer(ITIMER_PROF, seconds)
+    setitimer(ITIMER_REAL, WALL_SECONDS)
+    yield
+    setitimer(ITIMER_PROF, 0)
+    setitimer(ITIMER_REAL, 0)
+
+
+def results_of(steps: Callable[[], Iterable[bytes]], seconds: float) -> list[bytes]:
+    """What the steps of some work give, up to the one that takes more than its seconds of
+    processor time, or ends the child in which it is done.
+
+    For a process of one thread: the child is a fork of it.
+    """
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.close(reader)
+            _work(steps, seconds, writer)
+        finally:
+            os._exit(0)
+    os.close(writer)
+    try:
+        return list(_frames(reader))
+    finally:
+        os.close(reader)
+        _end(child)
+
+
+def _work(steps: Callable[[], Iterable[bytes]], seconds: float, writer: int) -> None:
+    confine()
+    ahead, none = iter(steps()), b""
+    while True:
+        with limited(seconds):
+            result = next(ahead, none)
+        if result is none:
+            return
+        send(writer, result)
+
+
+def _frames(reader: int) -> Iterator[bytes]:
+    """The results, until the child ends, or takes too long by the clock for the next."""
+    import select  # noqa: PLC0415
+
+    data, until = bytearray(), time.monotonic() + WALL_SECONDS
+    readable = select.poll()
+    readable.register(reader)
+    while readable.poll(max(until - time.monotonic(), 0) * 1000):
+        chunk = os.read(reader, 1 << 16)
+        if not chunk:
+            return
+        data += chunk
+        while (frame := taken(data)) is not None:
+            until = time.monotonic() + WALL_SECONDS
+            yield frame
+
+
+def _end(child: int) -> None:
+    """Reap a child, whatever it is at; one that not even a signal ends is left behind."""
+    from signal import SIGKILL  # noqa: PLC0415
+
+    for _ in range(200):
+        if os.waitpid(child, os.WNOHANG)[0]:
+            return
+        os.kill(child, SIGKILL)  # its results are read; it has not been reaped, so it is this one
+        time.sleep(0.001)
+
+
+def send(descriptor: int, frame: bytes) -> None:
+    """Write a frame: its length, and its bytes."""
+    data = memoryview(len(frame).to_bytes(LENGTH_BYTES, "big") + frame)
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def taken(data: bytearray) -> bytes | None:
+    """The first frame of what was read, taken out of it; None when it is not complete."""
+    end = LENGTH_BYTES + int.from_bytes(data[:LENGTH_BYTES], "big")
+    if len(data) < end:
+        return None
+    frame = bytes(data[LENGTH_BYTES:end])
+    del data[:end]
+    return frame
