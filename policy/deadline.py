@@ -113,15 +113,20 @@ def _end(child: int) -> None:
         time.sleep(0.001)
 
 
-def send(descriptor: int, frame: bytes) -> None:
-    """Write a frame: its length, and its bytes."""
-    data = memoryview(len(frame).to_bytes(LENGTH_BYTES, "big") + frame)
+def send(descriptor: int, content: bytes) -> None:
+    """Write a frame."""
+    data = memoryview(framed(content))
     while data:
         data = data[os.write(descriptor, data) :]
 
 
+def framed(content: bytes) -> bytes:
+    """A frame: the length of its content, and that."""
+    return len(content).to_bytes(LENGTH_BYTES, "big") + content
+
+
 def taken(data: bytearray) -> bytes | None:
-    """The first frame of what was read, taken out of it; None when it is not complete."""
+    """The content of the first frame of what was read, taken out; None when it is not complete."""
     end = LENGTH_BYTES + int.from_bytes(data[:LENGTH_BYTES], "big")
     if len(data) < end:
         return None

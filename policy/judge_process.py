@@ -33,16 +33,19 @@ class Defect(NamedTuple):
 
 
 def serve(descriptor: int) -> None:
-    """Answer questions until nobody is left to ask any."""
+    """Answer questions until nobody is left to ask any, or one takes too much memory."""
     confine()
     rules, data = Rules(), bytearray()
     while chunk := os.read(descriptor, 1 << 16):
         data += chunk
         while (frame := taken(data)) is not None:
-            with limited(SECONDS):
-                question: Question = pickle.loads(frame)  # noqa: S301 - its own server's
-                rules = rules if question.rules is None else question.rules
-                answer = pickle.dumps(_answer(question, rules))
+            try:
+                with limited(SECONDS):
+                    question: Question = pickle.loads(frame)  # noqa: S301 - its own server's
+                    rules = rules if question.rules is None else question.rules
+                    answer = pickle.dumps(_answer(question, rules))
+            except MemoryError:
+                return
             send(descriptor, answer)
 
 
@@ -50,7 +53,6 @@ def _answer(question: Question, rules: Rules) -> Verdict | Defect:
     try:
         return judge(question.subject, rules, question.tools)
     except MemoryError:
-        raise  # it ends this process, as too large a program does
+        raise
     except Exception as error:
         return Defect(repr(error), traceback.format_exc())
-
