@@ -12,7 +12,7 @@ from executor.starting import JUDGE, Started, started
 from policy.deadline import WALL_SECONDS, framed, taken
 from policy.decide import undecided
 from policy.judge_process import Defect, Question
-from policy.judging import TOO_LARGE, Report
+from policy.judging import TOO_LARGE, Report, not_judged
 from policy.model import Subject, Verdict
 from policy.rules import Rules
 
@@ -56,7 +56,7 @@ class Judges:
         answer = answer or judge.defect
         why = TOO_LARGE
         if answer is not None:
-            why = f"it could not be judged. {self._report(JudgingError(answer)).strip()}"
+            why = not_judged(self._report(JudgingError(answer)))
         return undecided(subject.code, rules, why)
 
     async def _waiting(self) -> _Judge:

@@ -59,7 +59,8 @@ def undecided(text: str, rules: Rules, why: str) -> Verdict:
     """
     place = Place((0, len(encoded(text))), text[:120])
     matches = tuple(_strictest_matches(place, rules, why))
-    return _verdict(matches, Analysis((Unparsed(why, place),), "unparsed", 0), rules)
+    verdict = _verdict(matches, Analysis((Unparsed(why, place),), "unparsed", 0), rules)
+    return verdict if matches else verdict._replace(message=f"{verdict.message} ({why})")
 
 
 def matches_of(subject: Subject, rules: Rules) -> tuple[Match, ...]:
@@ -186,7 +187,10 @@ def _matches(
         is_file = isinstance(effect, FileAccess)
         work += FILE_WORK * len(of_files) if is_file else len(of_commands)
         if work > WORK_MAX:
-            why = f"the program does too much to compare all of it with {len(rules.rules):,} rules"
+            why = (
+                f"the program does too much to compare all of it with {len(rules.rules):,} rules; "
+                "run less at once, or have fewer rules"
+            )
             found.update(dict.fromkeys(_strictest_matches(effect.place, rules, why)))
             break
         if isinstance(effect, Command):
@@ -203,10 +207,9 @@ def _strictest_matches(place: Place, rules: Rules, why: str) -> Iterator[Match]:
     if not restricting:
         return
     rule = max(restricting, key=lambda rule: rule.decision)
-    advice = "Run less at once, or have fewer rules."
     yield Match(
         "unparsed", rule.text, rule.source, rule.decision, "unparsed", (), place.span,
-        marks.shown(place.text), why, advice,
+        marks.shown(place.text), why,
     )  # fmt: skip
 
 

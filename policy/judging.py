@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from policy.explanation import Explanation
 
 T = TypeVar("T")
-TOO_LARGE = "it is too large to be understood: that takes longer than a verdict may"
+TOO_LARGE = "it is too large to be understood in the time for a verdict; run less at once"
 
 Report = Callable[[Exception], str]
 """Tells whoever can mend it of a defect, and gives the sentence that names it."""
@@ -79,7 +79,12 @@ def attempt(
     except MemoryError:
         raise  # it ends the child
     except Exception as error:
-        return otherwise(subject, f"it could not be judged. {report(error).strip()}")
+        return otherwise(subject, not_judged(report(error)))
+
+
+def not_judged(report: str) -> str:
+    """Why a verdict is the strictest rule's where one was raised instead."""
+    return f"it could not be judged: {' '.join(report.split())}"
 
 
 def _in_time(

@@ -286,7 +286,7 @@ def real_path(path: str) -> str:
         place = f"{at.rstrip('/')}/{name}"
         try:
             target = os.readlink(place)
-        except OSError:  # no link, or nothing that can be looked at
+        except (OSError, ValueError):  # no link, nothing that can be looked at, or no name
             at = place
             continue
         hops += 1

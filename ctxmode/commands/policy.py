@@ -169,16 +169,20 @@ def _program(args: argparse.Namespace) -> tuple[str, Path | None]:
         raise UsageError("one program is needed", "Give it as one word in quotes, a file, or -.")
     if given[0] == "-":
         return sys.stdin.buffer.read().decode("utf-8", "replace"), None
+    path = Path(given[0])
+    if args.program is None or not _is_file(path):
+        return given[0], None
     try:
-        path = Path(given[0])
-        if args.program is not None and path.is_file():
-            return path.read_text(encoding="utf-8", errors="replace"), path
-    except ValueError:
-        pass  # it holds NUL, or is too long for a name: a program
+        return path.read_text(encoding="utf-8", errors="replace"), path
     except OSError as error:
-        if error.filename is not None and Path(given[0]).exists():
-            raise UsageError(f"{given[0]!r} cannot be read: {error.strerror}") from error
-    return given[0], None
+        raise UsageError(f"{given[0]!r} cannot be read: {error.strerror}") from error
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False  # a program: too long for a name, or with NUL in it
 
 
 def _language(given: str | None, path: Path | None) -> str:

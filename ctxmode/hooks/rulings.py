@@ -16,7 +16,7 @@ from ctxmode.hooks.tool_names import OWN_TOOLS
 from ctxmode.rules import load as load_rules
 from policy.deadline import HOOK_SECONDS, results_of
 from policy.decide import undecided
-from policy.judging import TOO_LARGE
+from policy.judging import TOO_LARGE, not_judged
 from policy.model import Decision, Verdict
 from policy.rules import Rules
 
@@ -57,8 +57,7 @@ def ruling(
         except Exception as error:
             from ctxmode import bugs  # noqa: PLC0415 - only a defect pays for it
 
-            why = f"it could not be judged. {bugs.report(error).strip()}"
-            yield _packed(*_undecided(call, rules, why))
+            yield _packed(*_undecided(call, rules, not_judged(bugs.report(error))))
 
     results = results_of(steps, HOOK_SECONDS)
     if not results:
