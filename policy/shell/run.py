@@ -18,7 +18,7 @@ from policy.shell.options import parse
 from policy.shell.outputs import output_of
 from policy.shell.programs import PROGRAMS, UNKNOWN_PROGRAM
 from policy.shell.redirections import file_text
-from policy.shell.script_files import only_what_is_certain, run_script_file, text_on_disk
+from policy.shell.script_files import only_what_is_certain, run_script_text, text_on_disk
 from policy.shell.state import State
 from policy.wordlist import words
 
@@ -50,13 +50,15 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
         for value in parsed.values(words(program.runs_options)):
             call.run_text(value, f"{name} option")
     files.report(call)
+    known = interpreter(name)
+    is_script = "/" in argv[0] and _run_by_path(call, is_known=known is not None)
     output = None
-    if known := interpreter(name):
+    if known:
         output = _run_interpreter(call, known)
-    elif _run_made_file(call):
-        output = marks.LIST
     elif program.runs:
         output = runner(program.runs)(call)
+    if is_script:
+        return marks.LIST
     if output is not None:
         return output
     return output_of(name, argv, frame.stdin, lambda path: file_text(path, state, frame))
@@ -70,16 +72,19 @@ def _name_of(word: str, state: State) -> str:
     return "ld.so" if name[:2] == "ld" and re.fullmatch(_LOADER, name) else name
 
 
-def _run_made_file(call: Call) -> bool:
-    """A script that this program wrote earlier, or that lies on the disk, is run by its path."""
-    word = call.argv[0]
-    if "/" not in word:
+def _run_by_path(call: Call, *, is_known: bool) -> bool:
+    """Run a script by its path; False where no text lies there, as with `/bin/sh`.
+
+    What its name says counts beside its text: a script `bin/docker` passes on what it is given.
+    """
+    word, walker, state = call.argv[0], call.walker, call.state
+    made = resolve(word, state.cwd, state.links) in state.files
+    if not made and walker.scripts is None:
         return False
-    made = resolve(word, call.state.cwd, call.state.links) in call.state.files
-    if not made and call.walker.scripts is None:
-        return False
-    run_script_file(call.walker, word, call.argv[1:], call.state.copy(), call.inside())
-    return True
+    is_script = run_script_text(walker, word, call.argv[1:], state.copy(), call.inside())
+    if is_script or not (is_known or call.name in PROGRAMS):
+        walker.report_file(word, state, call.inside(), is_write=False)
+    return is_script
 
 
 def _run_interpreter(call: Call, known: Interpreter) -> str | None:

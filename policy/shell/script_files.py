@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from policy import marks
@@ -72,14 +72,23 @@ def run_script_file(
 ) -> None:
     """Run a shell script by path: its text where that is known, else only the reading of it."""
     walker.report_file(path, state, frame, is_write=False)
+    run_script_text(walker, path, parameters, state, frame)
+
+
+def run_script_text(
+    walker: Walker, path: str, parameters: tuple[str, ...], state: State, frame: Frame
+) -> bool:
+    """Run the text of a script, as made by this program or found on the disk; False without one."""
     text = state.files.get(resolve(path, state.cwd, state.links))
-    if text is not None:
-        state.parameters, state.name = parameters, path
+    is_made = text is not None
+    if text is None:
+        text = text_on_disk(walker, path, state)
+    if text is None:
+        return False
+    state.parameters, state.name = parameters, path
+    with nullcontext() if is_made else only_what_is_certain(walker):
         _run(walker, text, state, frame)
-    elif (text := text_on_disk(walker, path, state)) is not None:
-        state.parameters, state.name = parameters, path
-        with only_what_is_certain(walker):
-            _run(walker, text, state, frame)
+    return True
 
 
 def _run(walker: Walker, text: str, state: State, frame: Frame) -> None:
