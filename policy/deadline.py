@@ -76,11 +76,11 @@ def results_of(steps: Callable[[], Iterable[bytes]], seconds: float) -> list[byt
 
 def _work(steps: Callable[[], Iterable[bytes]], seconds: float, writer: int) -> None:
     confine()
-    ahead, none = iter(steps()), b""
+    ahead = iter(steps())
     while True:
         with limited(seconds):
-            result = next(ahead, none)
-        if result is none:
+            result = next(ahead, None)
+        if result is None:
             return
         send(writer, result)
 
