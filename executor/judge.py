@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Collection
 
 import trio
 
+from executor.judge_process import Defect, Question
 from executor.starting import JUDGE, Started, started
 from policy.deadline import WALL_SECONDS, framed, taken
 from policy.decide import undecided
-from policy.judge_process import Defect, Question
 from policy.judging import TOO_LARGE, Report, not_judged
 from policy.model import Subject, Verdict
 from policy.rules import Rules

@@ -34,7 +34,7 @@ SPAWNER = Kind(
 _JUDGE = """\
 import sys
 sys.path[:] = sys.argv[2:]
-from policy.judge_process import serve
+from executor.judge_process import serve
 serve(int(sys.argv[1]))
 """
 JUDGE = Kind(("-c", _JUDGE), socket.SOCK_STREAM, imports=True)

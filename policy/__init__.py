@@ -20,7 +20,7 @@ from policy.decide import (
     evaluate_tool,
     evaluate_write,
 )
-from policy.judging import judge, judge_in_time
+from policy.judging import judge
 from policy.load import load_file, load_rules, real_path
 from policy.model import Decision, Match, Redirect, RuleFileError, Source, Subject, Verdict
 from policy.rules import Rule, Rules
@@ -71,7 +71,6 @@ __all__ = [
     "explain",
     "hidden_paths",
     "judge",
-    "judge_in_time",
     "load_file",
     "load_rules",
     "real_path",

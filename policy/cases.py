@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from policy.judging import Report, judge_in_time
+from policy.judging import Report, in_time, judge
 from policy.load import load_file
 from policy.model import RuleFileError, Subject, Verdict
 from policy.rules import Rules
@@ -118,7 +119,8 @@ def run_cases(
     rules = load_file(rules_path, project=folder, home=home)
     cases = read_cases(cases_path)
     subjects = [subject_of(case, home, folder) for case in cases]
-    verdicts = judge_in_time(subjects, rules, on_disk=project is not None, report=report)
+    judged = partial(judge, rules=rules, on_disk=project is not None)
+    verdicts = in_time(subjects, rules, judged, report)
     return CaseReport(tuple(map(CaseResult, cases, verdicts)))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 
 HOOK_SECONDS = 0.2
 SECONDS = 1.0
@@ -19,11 +18,12 @@ MEMORY_BYTES = 512 << 20
 """What a child may take beyond what its parent has."""
 
 LENGTH_BYTES = 8
+KILL = 9  # the module that names it takes a hook a millisecond to load
 
 
 def confine() -> None:
     """Have the kernel end this process, a child, once its time or its memory is used up."""
-    import signal  # noqa: PLC0415 - here and below: a hook's parent needs none of them
+    import signal  # noqa: PLC0415 - here and below: only a child needs them
     from resource import RLIMIT_AS, RLIMIT_CORE, getpagesize, getrlimit, setrlimit  # noqa: PLC0415
 
     deadly = signal.SIGPROF, signal.SIGALRM
@@ -34,22 +34,18 @@ def confine() -> None:
     try:
         with open("/proc/self/statm", "rb") as sizes:
             size = int(sizes.read().split()[0]) * getpagesize() + MEMORY_BYTES
-        limits = [limit for limit in getrlimit(RLIMIT_AS) if limit >= 0]
-        setrlimit(RLIMIT_AS, (min([size, *limits]),) * 2)
+        allowed = [size, *(given for given in getrlimit(RLIMIT_AS) if given >= 0)]
+        setrlimit(RLIMIT_AS, (min(allowed), min(allowed)))
     except (OSError, ValueError):  # elsewhere than on Linux
         return
 
 
-@contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    """The kernel ends this process when what is done here takes more processor time."""
+def limit(seconds: float) -> None:
+    """From now on so much processor time is left to this process; without end, if it is none."""
     from signal import ITIMER_PROF, ITIMER_REAL, setitimer  # noqa: PLC0415
 
     setitimer(ITIMER_PROF, seconds)
-    setitimer(ITIMER_REAL, WALL_SECONDS)
-    yield
-    setitimer(ITIMER_PROF, 0)
-    setitimer(ITIMER_REAL, 0)
+    setitimer(ITIMER_REAL, WALL_SECONDS if seconds else 0)
 
 
 def results_of(steps: Callable[[], Iterable[bytes]], seconds: float) -> list[bytes]:
@@ -76,13 +72,11 @@ def results_of(steps: Callable[[], Iterable[bytes]], seconds: float) -> list[byt
 
 def _work(steps: Callable[[], Iterable[bytes]], seconds: float, writer: int) -> None:
     confine()
-    ahead = iter(steps())
-    while True:
-        with limited(seconds):
-            result = next(ahead, None)
-        if result is None:
-            return
+    limit(seconds)
+    for result in steps():
+        limit(0)
         send(writer, result)
+        limit(seconds)
 
 
 def _frames(reader: int) -> Iterator[bytes]:
@@ -104,13 +98,11 @@ def _frames(reader: int) -> Iterator[bytes]:
 
 def _end(child: int) -> None:
     """Reap a child, whatever it is at; one that not even a signal ends is left behind."""
-    from signal import SIGKILL  # noqa: PLC0415
-
-    for _ in range(200):
+    for _ in range(1000):
         if os.waitpid(child, os.WNOHANG)[0]:
             return
-        os.kill(child, SIGKILL)  # its results are read; it has not been reaped, so it is this one
-        time.sleep(0.001)
+        os.kill(child, KILL)
+        time.sleep(0.0005)
 
 
 def send(descriptor: int, content: bytes) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 import policy
@@ -26,7 +27,7 @@ from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.launch import print_json
 from ctxmode.rules import load as load_rules
 from ctxmode.terminal_output import for_stdout
-from policy.judging import explain_in_time, judge_in_time
+from policy.judging import in_time
 from policy.model import Surface
 from runtimes import UnknownLanguage, language, language_for_file
 
@@ -78,7 +79,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace, config: Config) -> int:
     subject = _subject(args, config)
-    (verdict,) = judge_in_time([subject], _rules(args, config), report=bugs.report)
+    rules = _rules(args, config)
+    (verdict,) = in_time([subject], rules, partial(policy.judge, rules=rules), bugs.report)
     if args.json:
         print_json({"language": subject.language, **verdict.to_json()})
     else:
@@ -88,7 +90,12 @@ def _check(args: argparse.Namespace, config: Config) -> int:
 
 def _explain(args: argparse.Namespace, config: Config) -> int:
     subject = _subject(args, config)
-    explanation = explain_in_time(subject, _rules(args, config), bugs.report)
+    rules = _rules(args, config)
+    (found,) = in_time([subject], rules, partial(policy.explain, rules=rules), bugs.report)
+    if isinstance(found, policy.Verdict):  # there was no time for the steps
+        explanation = policy.Explanation((), found, subject.code)
+    else:
+        explanation = found
     if args.json:
         print_json(policy_tables.explanation_json(subject.language, explanation))
     else:

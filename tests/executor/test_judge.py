@@ -24,7 +24,8 @@ NONE = Rules()
 # Where LOOP is judged the process loops in C; where RAISE is, a defect shows; EXIT ends it.
 HOSTILE = """\
 import itertools, os
-from policy import deadline, judge_process, judging
+from executor import judge_process
+from policy import judging
 analyse = judging.analyse
 def analysed(subject, texts):
     if "LOOP" in subject.code:

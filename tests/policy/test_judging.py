@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,13 +17,12 @@ from policy import (
     Verdict,
     evaluate,
     judge,
-    judge_in_time,
     judging,
 )
 from policy.cases import read_cases, subject_of
 from policy.claude import Anchors, parse_rule
 from policy.explanation import explain
-from policy.judging import explain_in_time
+from policy.judging import in_time
 
 CASES = Path(__file__).with_name("cases")
 HOME, PROJECT = Path("/home/user"), Path("/home/user/project")
@@ -41,6 +41,10 @@ def rules(*texts: str, default: Decision = Decision.ALLOW) -> Rules:
 
 def shell(code: str) -> Subject:
     return Subject("shell", code, str(PROJECT), str(PROJECT), str(HOME))
+
+
+def in_time_of(subjects: list[Subject], rules: Rules, report=repr) -> list[Verdict]:
+    return in_time(subjects, rules, partial(judge, rules=rules), report)
 
 
 @pytest.fixture
@@ -86,8 +90,7 @@ def test_the_scripts_of_a_project_are_read_and_links_followed(tmp_path: Path) ->
         subject = Subject("shell", code, str(tmp_path), str(tmp_path), "/home/u")
         assert judge(subject, some).decision is Decision.DENY, code
         assert explain(subject, some).verdict.decision is Decision.DENY
-        assert [one.decision for one in judge_in_time([subject], some)] == [Decision.DENY]
-        assert explain_in_time(subject, some).verdict.decision is Decision.DENY
+        assert [one.decision for one in in_time_of([subject], some)] == [Decision.DENY]
         assert judge(subject, some, on_disk=False).allowed
 
 
@@ -108,27 +111,26 @@ def test_the_scripts_of_a_project_are_read_and_links_followed(tmp_path: Path) ->
 def test_what_takes_too_long_is_decided_by_the_strictest_rule(
     texts: tuple[str, ...], expected: Decision
 ) -> None:
-    (verdict,) = judge_in_time([shell("LOOP")], rules(*texts))
+    (verdict,) = in_time_of([shell("LOOP")], rules(*texts))
     assert verdict.decision is expected
     assert verdict.coverage == "unparsed"
     assert "too large to be understood" in verdict.message
-    assert explain_in_time(shell("LOOP"), rules(*texts)).verdict == verdict
 
 
 @pytest.mark.usefixtures("endless")
 def test_what_takes_too_long_is_asked_about_where_asking_is_the_default() -> None:
-    (verdict,) = judge_in_time([shell("LOOP")], rules(default=Decision.ASK))
+    (verdict,) = in_time_of([shell("LOOP")], rules(default=Decision.ASK))
     assert verdict.decision is Decision.ASK
 
 
 @pytest.mark.usefixtures("endless")
 def test_the_others_are_judged_as_ever() -> None:
     codes = ["x", "LOOP", "ls", "LOOP", "LOOP", "x", "RAISE", "ls", "LOOP"]
-    verdicts = judge_in_time(list(map(shell, codes)), rules("deny Bash(x)"))
+    verdicts = in_time_of(list(map(shell, codes)), rules("deny Bash(x)"))
     assert [verdict.decision.word for verdict in verdicts] == [
         "deny", "deny", "allow", "deny", "deny", "deny", "deny", "allow", "deny",
     ]  # fmt: skip
-    assert judge_in_time([], rules()) == []
+    assert in_time_of([], rules()) == []
 
 
 @pytest.mark.usefixtures("endless")
@@ -137,11 +139,9 @@ def test_a_defect_is_reported_and_named_whatever_is_decided(texts: tuple[str, ..
     def report(error: Exception) -> str:
         return f"a defect: {error!r}\n  the story\n"
 
-    (verdict,) = judge_in_time([shell("RAISE")], rules(*texts), report=report)
+    (verdict,) = in_time_of([shell("RAISE")], rules(*texts), report=report)
     assert verdict.decision is (Decision.DENY if texts else Decision.ALLOW)
     assert "could not be judged: a defect: KeyError('a defect') the story" in verdict.message
-    explanation = explain_in_time(shell("RAISE"), rules(*texts), report)
-    assert (explanation.steps, explanation.verdict) == ((), verdict)
 
 
 HARD = {
@@ -170,6 +170,6 @@ def test_a_text_that_is_hard_on_us_is_judged_without_a_defect(code: str) -> None
 
     some = rules("deny Read(./.env)", "deny Read(**/*.pem)", "deny Bash(rm -rf *)")
     before = judge(shell(code), some)
-    (verdict,) = judge_in_time([shell(code)], some, report=fail)
+    (verdict,) = in_time_of([shell(code)], some, report=fail)
     assert isinstance(verdict, Verdict)
     assert verdict.decision is before.decision

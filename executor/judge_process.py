@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Collection
 from typing import NamedTuple
 
-from policy.deadline import SECONDS, confine, limited, send, taken
+from policy.deadline import SECONDS, confine, limit, send, taken
 from policy.judging import judge
 from policy.model import Subject, Verdict
 from policy.rules import Rules
@@ -40,10 +40,11 @@ def serve(descriptor: int) -> None:
         data += chunk
         while (frame := taken(data)) is not None:
             try:
-                with limited(SECONDS):
-                    question: Question = pickle.loads(frame)  # noqa: S301 - its own server's
-                    rules = rules if question.rules is None else question.rules
-                    answer = pickle.dumps(_answer(question, rules))
+                limit(SECONDS)
+                question: Question = pickle.loads(frame)  # noqa: S301 - its own server's
+                rules = rules if question.rules is None else question.rules
+                answer = pickle.dumps(_answer(question, rules))
+                limit(0)
             except MemoryError:
                 return
             send(descriptor, answer)
