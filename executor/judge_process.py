@@ -5,13 +5,13 @@ The kernel ends it at a question that takes too long; so the other knows which o
 
 from __future__ import annotations
 
-import os
 import pickle
+import socket
 import traceback
 from collections.abc import Collection
 from typing import NamedTuple
 
-from policy.deadline import SECONDS, confine, limit, send, taken
+from policy.deadline import SECONDS, confine, framed, limit, taken
 from policy.judging import judge
 from policy.model import Subject, Verdict
 from policy.rules import Rules
@@ -35,8 +35,8 @@ class Defect(NamedTuple):
 def serve(descriptor: int) -> None:
     """Answer questions until nobody is left to ask any, or one takes too much memory."""
     confine()
-    rules, data = Rules(), bytearray()
-    while chunk := os.read(descriptor, 1 << 16):
+    rules, data, asking = Rules(), bytearray(), socket.socket(fileno=descriptor)
+    while chunk := asking.recv(1 << 16):
         data += chunk
         while (frame := taken(data)) is not None:
             try:
@@ -47,7 +47,7 @@ def serve(descriptor: int) -> None:
                 limit(0)
             except MemoryError:
                 return
-            send(descriptor, answer)
+            asking.sendall(framed(answer))
 
 
 def _answer(question: Question, rules: Rules) -> Verdict | Defect:

@@ -9,14 +9,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 HOOK_SECONDS = 0.2
 SECONDS = 1.0
-WALL_SECONDS = 8.0
-"""What a step may take by the clock: others use the processor, too, and what is read may hang."""
-MEMORY_BYTES = 512 << 20
-"""What a child may take beyond what its parent has."""
-
+WALL_SECONDS = 8.0  # by the clock: others use the processor, too, and what is read may hang
+MEMORY_BYTES = 512 << 20  # beyond what a child's parent has
 LENGTH_BYTES = 8
 KILL = 9  # the module that names it takes a hook a millisecond to load
 
@@ -26,10 +24,9 @@ def confine() -> None:
     import signal  # noqa: PLC0415 - here and below: only a child needs them
     from resource import RLIMIT_AS, RLIMIT_CORE, getpagesize, getrlimit, setrlimit  # noqa: PLC0415
 
-    deadly = signal.SIGPROF, signal.SIGALRM
-    for number in deadly:
+    for number in (signal.SIGPROF, signal.SIGALRM):
         signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, deadly)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
     setrlimit(RLIMIT_CORE, (0, 0))
     try:
         with open("/proc/self/statm", "rb") as sizes:
@@ -46,6 +43,18 @@ def limit(seconds: float) -> None:
 
     setitimer(ITIMER_PROF, seconds)
     setitimer(ITIMER_REAL, WALL_SECONDS if seconds else 0)
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """What no text brings about, as to load a grammar, takes none of a limit's time."""
+    from signal import ITIMER_PROF, setitimer  # noqa: PLC0415
+
+    left = setitimer(ITIMER_PROF, 0)
+    try:
+        yield
+    finally:
+        setitimer(ITIMER_PROF, *left)
 
 
 def results_of(steps: Callable[[], Iterable[bytes]], seconds: float) -> list[bytes]:
@@ -73,22 +82,22 @@ def results_of(steps: Callable[[], Iterable[bytes]], seconds: float) -> list[byt
 def _work(steps: Callable[[], Iterable[bytes]], seconds: float, writer: int) -> None:
     confine()
     limit(seconds)
-    for result in steps():
-        limit(0)
-        send(writer, result)
-        limit(seconds)
+    with open(writer, "wb") as results:
+        for result in steps():
+            limit(0)
+            results.write(framed(result))
+            results.flush()
+            limit(seconds)
 
 
 def _frames(reader: int) -> Iterator[bytes]:
     """The results, until the child ends, or takes too long by the clock for the next."""
     import select  # noqa: PLC0415
 
-    data, until = bytearray(), time.monotonic() + WALL_SECONDS
-    readable = select.poll()
+    data, until, readable = bytearray(), time.monotonic() + WALL_SECONDS, select.poll()
     readable.register(reader)
     while readable.poll(max(until - time.monotonic(), 0) * 1000):
-        chunk = os.read(reader, 1 << 16)
-        if not chunk:
+        if not (chunk := os.read(reader, 1 << 16)):
             return
         data += chunk
         while (frame := taken(data)) is not None:
@@ -103,13 +112,6 @@ def _end(child: int) -> None:
             return
         os.kill(child, KILL)
         time.sleep(0.0005)
-
-
-def send(descriptor: int, content: bytes) -> None:
-    """Write a frame."""
-    data = memoryview(framed(content))
-    while data:
-        data = data[os.write(descriptor, data) :]
 
 
 def framed(content: bytes) -> bytes:

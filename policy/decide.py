@@ -16,6 +16,7 @@ from policy.wildcards import is_made_of
 
 RealPath = Callable[[str], str]
 ReadText = Callable[[str], str | None]
+Tools = Collection[str] | None
 WORK_MAX = 500_000
 """How often a command of a program is compared with a rule, over all its commands."""
 FILE_WORK = 10  # what comparing a file costs beside that
@@ -26,7 +27,7 @@ def evaluate(
     rules: Rules,
     *,
     real_path: RealPath | None = None,
-    tools: Collection[str] | None = None,
+    tools: Tools = None,
     read_text: ReadText | None = None,
 ) -> Verdict:
     """May this program run? Never raises for anything the program holds.
@@ -41,11 +42,7 @@ def evaluate(
 
 
 def decide(
-    analysis: Analysis,
-    subject: Subject,
-    rules: Rules,
-    real_path: RealPath | None = None,
-    tools: Collection[str] | None = None,
+    analysis: Analysis, subject: Subject, rules: Rules, real_path: RealPath | None, tools: Tools
 ) -> Verdict:
     """The verdict on what a program does; the rest is as `evaluate` takes it."""
     matches = _usable(_matches(analysis, subject, rules, real_path), tools)
@@ -341,7 +338,7 @@ def _match(
 # Deciding
 
 
-def _usable(matches: Iterable[Match], tools: Collection[str] | None) -> tuple[Match, ...]:
+def _usable(matches: Iterable[Match], tools: Tools) -> tuple[Match, ...]:
     """Without redirects to tools that are not there."""
     if tools is None:
         return tuple(matches)

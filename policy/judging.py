@@ -16,8 +16,7 @@ from policy.script_texts import script_texts
 T = TypeVar("T")
 TOO_LARGE = "it is too large to be understood in the time for a verdict; run less at once"
 
-Report = Callable[[Exception], str]
-"""Tells whoever can mend it of a defect, and gives the sentence that names it."""
+Report = Callable[[Exception], str]  # tells who can mend a defect, and gives a sentence on it
 
 
 def judge(
@@ -52,12 +51,11 @@ def in_time(
     def steps() -> Iterator[bytes]:
         for subject in rest:
             try:
-                found: T | Verdict = judge(subject)
+                yield pickle.dumps(judge(subject))
             except MemoryError:
                 raise  # it ends the child
             except Exception as error:
-                found = undecided(subject.code, rules, not_judged(report(error)))
-            yield pickle.dumps(found)
+                yield pickle.dumps(undecided(subject.code, rules, not_judged(report(error))))
 
     judged: list[T | Verdict] = []
     while rest := subjects[len(judged) :]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import signal
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from policy import deadline
-from policy.deadline import framed, results_of, send, taken
+from policy.deadline import framed, results_of, taken, uncounted
 
 
 def loop_in_c() -> bytes:
@@ -36,7 +37,7 @@ def sleep() -> bytes:
     return b""
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def short_by_the_clock(monkeypatch):
     monkeypatch.setattr(deadline, "WALL_SECONDS", 3.0)
 
@@ -46,6 +47,7 @@ def children() -> set[str]:
         return set(listed.read().split())
 
 
+@pytest.mark.usefixtures("short_by_the_clock")
 @pytest.mark.parametrize("ends", [loop_in_c, stop, crash, eat_memory, sleep])
 def test_what_came_before_a_step_that_does_not_end_is_kept(ends: Callable[[], bytes]) -> None:
     def steps() -> Iterator[bytes]:
@@ -107,9 +109,13 @@ def test_frames_are_taken_when_they_are_complete() -> None:
     assert taken(data) is None
 
 
-def test_a_frame_is_sent_whole() -> None:
-    reader, writer = os.pipe()
-    send(writer, b"abc")
-    assert os.read(reader, 100) == framed(b"abc")
-    os.close(reader)
-    os.close(writer)
+def test_what_no_text_brings_about_is_not_counted() -> None:
+    def steps() -> Iterator[bytes]:
+        for counts in (False, True):
+            until = time.process_time() + 0.4
+            with contextlib.nullcontext() if counts else uncounted():
+                while time.process_time() < until:
+                    pass
+            yield b"done"
+
+    assert results_of(steps, 0.2) == [b"done"]
