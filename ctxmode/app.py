@@ -294,7 +294,7 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
         rules = _rules(config)
         await trio.to_thread.run_sync(rules)  # a broken rule file is told at once
         settings, refused = await trio.to_thread.run_sync(engine_settings, config)
-        settings = replace(settings, sole_language=sole_language)
+        settings = replace(settings, sole_language=sole_language, report=_report)
         keep = Keep(partial(_open_store, config), queue_folder(config.database))
         if not sole_language:
             await trio.to_thread.run_sync(lambda: keep.store)
@@ -364,9 +364,13 @@ async def _index_behind(keep: Keep) -> None:
     try:
         await keep.index_behind()
     except Exception as error:
-        from ctxmode import bugs  # noqa: PLC0415 - only a defect pays for it
+        sys.stderr.write(_report(error))
 
-        sys.stderr.write(bugs.report(error))
+
+def _report(error: BaseException) -> str:
+    from ctxmode import bugs  # noqa: PLC0415 - only a defect pays for it
+
+    return bugs.report(error)
 
 
 @contextmanager

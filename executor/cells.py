@@ -18,7 +18,7 @@ import trio
 
 from executor import description
 from executor.errors import SandboxError
-from executor.starting import started
+from executor.starting import SPAWNER, started
 
 # An uid and gid that Debian's policy reserves and no package or person gets: what real root's
 # cells run as on the host.
@@ -304,7 +304,7 @@ async def open_spawner(stage: Sequence[str], *, as_root: bool) -> AsyncIterator[
     Raises:
         SandboxError: it did not start.
     """
-    process, ours = started()
+    process, ours = started(SPAWNER)
     requests = trio.socket.from_stdlib_socket(ours)
     try:
         identity = (UNPRIVILEGED_ID, UNPRIVILEGED_ID) if as_root else None

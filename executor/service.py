@@ -19,6 +19,7 @@ from executor.caller import Caller, refusal
 from executor.compiled import CompiledStore
 from executor.compiling import Compiler
 from executor.errors import RequestError
+from executor.judge import Judges, open_judges
 from executor.model import Isolation, Limits, Request, Result, Status
 from executor.profile import Profile, ProjectAccess
 from executor.progress import Completed, Observe, OnOutput
@@ -30,8 +31,6 @@ from executor.settings import Settings
 from executor.supply import Supply
 from executor.toolchain_caches import ToolchainCaches
 from executor.toolchains import LanguageReport, Toolchains
-from policy.folders import Folders
-from policy.script_texts import script_texts
 
 if TYPE_CHECKING:
     from executor.pool import PoolState
@@ -60,6 +59,16 @@ class Parts:
     toolchains: Toolchains
     sessions: Sessions
     compiler: Compiler
+    judges: Judges
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the rules are asked of a program, and what they say of the files it is given."""
+
+    subject: policy.Subject
+    rules: policy.Rules
+    of_files: tuple[policy.Verdict, ...]
 
 
 class Executor:
@@ -73,6 +82,7 @@ class Executor:
         self._toolchains = parts.toolchains
         self._sessions = parts.sessions
         self._compiler = parts.compiler
+        self._judges = parts.judges
 
     @property
     def isolation(self) -> Isolation:
@@ -113,10 +123,14 @@ class Executor:
         """
         caller = caller or Caller()
         # By a thread, however quick it was the last time: the project chooses what is read there.
-        checked, unmet, judged = await trio.to_thread.run_sync(self._screen, request, caller.tools)
+        checked, unmet, asked = await trio.to_thread.run_sync(self._screen, request)
         if unmet:
             return Completed(self._refused(request, Status.SANDBOX_UNAVAILABLE, unmet))
-        verdict = await caller.settle(judged.to_json()) if judged else None
+        verdict = None
+        if asked is not None:
+            judged = await self._judges.verdict(asked.subject, asked.rules, caller.tools)
+            strictest = max([judged, *asked.of_files], key=lambda verdict: verdict.decision)
+            verdict = await caller.settle(strictest.to_json())
         if verdict and (status := refusal(verdict)):
             return Completed(self._refused(request, status, str(verdict["message"]), verdict))
         chosen = await self._toolchains.choose(
@@ -199,41 +213,26 @@ class Executor:
         """One language, as `languages` reports it."""
         return await self._toolchains.report(runtimes.language(name))
 
-    def _screen(
-        self, request: Request, tools: frozenset[str]
-    ) -> tuple[Checked, str, policy.Verdict | None]:
-        """A request that can be run as asked, what it demands in vain, and what the rules say."""
+    def _screen(self, request: Request) -> tuple[Checked, str, Asked | None]:
+        """A request that can be run as asked, what it demands in vain, and what rules are asked."""
         checked = check(request, self.project, self._terms.profiles, self._terms.limits)
-        if unmet := self._unmet(checked):
+        unmet = self._unmet(checked)
+        if unmet or self._terms.rules is None:
             return checked, unmet, None
-        rules = self._terms.rules
-        return checked, "", self._guard(checked, rules, tools) if rules else None
-
-    def _guard(self, checked: Checked, load: LoadRules, tools: frozenset[str]) -> policy.Verdict:
+        rules = self._terms.rules()
+        self._hide(rules)
         subject = policy.Subject(
             language=checked.language.name,
             code=checked.text,
             cwd=checked.cwd,
             project=str(self.project),
             home=str(self._terms.home),
-            env=checked.request.env,
+            env=dict(checked.request.env),
             surface="sandbox",
         )
-        rules = load()
-        self._hide(rules)
-        files = [path for path in (checked.script, checked.bind_file) if path]
-        verdicts = [
-            policy.evaluate(
-                subject,
-                rules,
-                real_path=policy.real_path,
-                tools=tools,
-                read_text=script_texts(str(self.project)),
-                folders=Folders(),
-            ),
-            *(policy.evaluate_read(path, rules, real_path=policy.real_path) for path in files),
-        ]
-        return max(verdicts, key=lambda verdict: verdict.decision)
+        files = filter(None, (checked.script, checked.bind_file))
+        judged = (policy.evaluate_read(one, rules, real_path=policy.real_path) for one in files)
+        return checked, "", Asked(subject, rules, tuple(judged))
 
     def _hide(self, rules: policy.Rules) -> None:
         """Keep what rules deny to be read out of every box, whatever opens it there.
@@ -352,6 +351,7 @@ async def open_executor(
                 made.place, made.open_box, ground.spools, settings.inline_bytes, concurrency, door
             )
             async with (
+                open_judges(settings.report, ahead=rules is not None) as judges,
                 open_sessions(runner, made.binds, settings.sessions) as sessions,
                 trio.open_nursery() as nursery,
             ):
@@ -361,7 +361,7 @@ async def open_executor(
                 compiled = CompiledStore(state_dir / "compiled")
                 compiler = Compiler(runner, compiled, caches, project)
                 executor = Executor(
-                    terms, Parts(runner, made.supply, toolchains, sessions, compiler)
+                    terms, Parts(runner, made.supply, toolchains, sessions, compiler, judges)
                 )
                 desk = control.Desk(runner, lambda: executor.pools)
                 await nursery.start(control.serve, here.socket, desk)

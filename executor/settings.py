@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +28,8 @@ class Settings:
     engine's own unless it is named. `name_moves` moves rows of the table of names. `storage` is a
     folder of the server's own, which no program sees though it may lie in the project.
     `sole_language` is no user's to set: the executor is for a single run, of that language, and
-    makes nothing ahead for a next one.
+    makes nothing ahead for a next one. `report` is none, either: it tells of a defect that shows
+    when a program is judged, and gives the sentence on it.
     """
 
     inline_bytes: int = 4096
@@ -43,6 +44,7 @@ class Settings:
     name_moves: Mapping[str, str] = field(default_factory=dict)
     storage: Path | None = None
     sole_language: str = ""
+    report: Callable[[Exception], str] = repr
 
     @property
     def names(self) -> Names:

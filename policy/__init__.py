@@ -1,7 +1,7 @@
 """May this run? Parse, match, decide: pure functions; the verdict is always explained.
 
     rules = load_rules(project, home=Path.home())
-    verdict = evaluate(Subject("shell", "rm -rf build", cwd=..., home=...), rules)
+    verdict = judge(Subject("shell", "rm -rf build", cwd=..., home=...), rules)
 
 A guard in front of the sandbox, not the boundary.
 """
@@ -19,7 +19,8 @@ from policy.decide import (
     evaluate_tool,
     evaluate_write,
 )
-from policy.load import load_file, load_rules, project_reader, real_path
+from policy.judging import judge
+from policy.load import load_file, load_rules, real_path
 from policy.matching import RealPath
 from policy.model import Decision, Match, Redirect, RuleFileError, Source, Subject, Verdict
 from policy.rules import Rule, Rules
@@ -69,9 +70,9 @@ __all__ = [
     "evaluate_write",
     "explain",
     "hidden_paths",
+    "judge",
     "load_file",
     "load_rules",
-    "project_reader",
     "real_path",
     "run_cases",
 ]

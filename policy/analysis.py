@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from policy import marks
+from policy.deadline import uncounted
 from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed, encoded
 from policy.model import Coverage, Subject
 from policy.shell.frame import Frame
@@ -89,7 +90,8 @@ def _screen_program(walker: Walker, language: str, code: str, state: State) -> b
 
 
 def _screen(walker: Walker, language: str, code: str, state: State, frame: Frame) -> None:
-    from policy.host.screen import screen  # noqa: PLC0415 - only programs in other languages pay
+    with uncounted():
+        from policy.host.screen import screen  # noqa: PLC0415 - programs in other languages pay
 
     screen(walker, language, code, state, frame)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from policy.decide import evaluate
+from policy.judging import Report, in_time, judge
 from policy.load import load_file
 from policy.model import RuleFileError, Subject, Verdict
 from policy.rules import Rules
@@ -103,22 +104,28 @@ def read_cases(path: Path) -> tuple[Case, ...]:
     return tuple(cases)
 
 
-def run_cases(cases_path: Path, rules_path: Path) -> CaseReport:
-    """Evaluate every row under the rules of one file.
+def run_cases(
+    cases_path: Path, rules_path: Path, project: Path | None = None, report: Report = repr
+) -> CaseReport:
+    """Judge every row under the rules of one file.
 
     Shell rows are what an agent would type in its shell; rows in another
-    language are programs for the sandbox. The folders are made up, so that
-    the answers do not depend on the machine.
+    language are programs for the sandbox. Without a project the folders are
+    made up, so that the answers do not depend on the machine; with one, its
+    scripts are read.
     """
-    home, project = Path("/home/user"), Path("/home/user/project")
-    rules = load_file(rules_path, project=project, home=home)
-    results = []
-    for case in read_cases(cases_path):
-        results.append(CaseResult(case, evaluate(_subject(case, home, project), rules)))
-    return CaseReport(tuple(results))
+    home = Path("/home/user")
+    folder = project or home / "project"
+    rules = load_file(rules_path, project=folder, home=home)
+    cases = read_cases(cases_path)
+    subjects = [subject_of(case, home, folder) for case in cases]
+    judged = partial(judge, rules=rules, on_disk=project is not None)
+    verdicts = in_time(subjects, rules, judged, report)
+    return CaseReport(tuple(map(CaseResult, cases, verdicts)))
 
 
-def _subject(case: Case, home: Path, project: Path) -> Subject:
+def subject_of(case: Case, home: Path, project: Path) -> Subject:
+    """The program of a row, typed or run in the project's folder."""
     is_shell = case.language in ("bash", "sh", "shell")
     return Subject(
         language=case.language,

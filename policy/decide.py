@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from policy import marks
 from policy.analysis import SHELL_NAMES, Analysis, analyse
 from policy.command_patterns import Found, approves, is_stripped, match_command, spellings
-from policy.effects import Command, Download, FileAccess, OpaqueExec, Place, Unparsed
+from policy.effects import Command, Download, FileAccess, OpaqueExec, Place, Unparsed, encoded
 from policy.folders import Folders
 from policy.matching import Ground, RealPath, download_matches, file_matches, filled, match_of
 from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
@@ -16,6 +16,7 @@ from policy.rules import ADDRESS_RULE, Rule, Rules
 from policy.wildcards import is_made_of
 
 ReadText = Callable[[str], str | None]
+Tools = Collection[str] | None
 WORK_MAX = 500_000
 """How often a command of a program is compared with a rule, over all its commands."""
 FILE_WORK = 10  # what comparing a file costs beside that
@@ -26,7 +27,7 @@ def evaluate(  # noqa: PLR0913 - what each tells of is named
     rules: Rules,
     *,
     real_path: RealPath | None = None,
-    tools: Collection[str] | None = None,
+    tools: Tools = None,
     read_text: ReadText | None = None,
     folders: Folders | None = None,
 ) -> Verdict:
@@ -41,11 +42,35 @@ def evaluate(  # noqa: PLR0913 - what each tells of is named
     that is about such a file counts.
     """
     analysis = analyse(subject, read_text)
+    return decide(analysis, subject, rules, real_path=real_path, tools=tools, folders=folders)
+
+
+def decide(  # noqa: PLR0913 - as above
+    analysis: Analysis,
+    subject: Subject,
+    rules: Rules,
+    *,
+    real_path: RealPath | None = None,
+    tools: Tools = None,
+    folders: Folders | None = None,
+) -> Verdict:
+    """The verdict on what a program does; the rest is as `evaluate` takes it."""
     on_host = subject.surface == "agent_shell"
     instead = _usable_code(subject.code, tools) if on_host else None
     ground = Ground(real_path, folders, instead)
     matches = _usable(_matches(analysis, subject, rules, ground), tools)
     return _verdict(matches, analysis, rules)
+
+
+def undecided(text: str, rules: Rules, why: str) -> Verdict:
+    """The verdict on a text that could not be judged: by the strictest rule there might be for it.
+
+    `why` goes into the message. Without a rule that restricts, it is allowed.
+    """
+    place = Place((0, len(encoded(text))), text[:120])
+    matches = tuple(_strictest_matches(place, rules, why))
+    verdict = _verdict(matches, Analysis((Unparsed(why, place),), "unparsed", 0), rules)
+    return verdict if matches else verdict._replace(message=f"{verdict.message} ({why})")
 
 
 def matches_of(subject: Subject, rules: Rules) -> tuple[Match, ...]:
@@ -109,8 +134,7 @@ def evaluate_fetch(url: str, rules: Rules, *, allow_private: bool = False) -> Ve
     """
     from policy.addresses import check_url  # noqa: PLC0415 - only who fetches pays for its tables
 
-    place = Place((0, len(url.encode("utf-8", "replace"))), url)
-    effect = Download(marks.shown(url), False, (), place)  # nothing of it is unknown
+    effect = Download(marks.shown(url), False, (), _place(url))  # nothing of it is unknown
     if refused := check_url(url, allow_private=allow_private).refused:
         match = match_of(ADDRESS_RULE, "domain", effect, refused)
         return _verdict((match,), Analysis((effect,), "full", 0), rules)
@@ -164,7 +188,7 @@ def _evaluate_file(
 
 
 def _place(text: str) -> Place:
-    return Place((0, len(text.encode("utf-8", "replace"))), text)
+    return Place((0, len(encoded(text))), text)
 
 
 # Matching
@@ -181,7 +205,11 @@ def _matches(
         is_file = isinstance(effect, FileAccess)
         work += FILE_WORK * len(of_files) if is_file else len(of_commands)
         if work > WORK_MAX:
-            found.update(dict.fromkeys(_work_matches(effect.place, rules)))
+            why = (
+                f"the program does too much to compare all of it with {len(rules.rules):,} rules; "
+                "run less at once, or have fewer rules"
+            )
+            found.update(dict.fromkeys(_strictest_matches(effect.place, rules, why)))
             break
         if isinstance(effect, Command):
             found.update(dict.fromkeys(_command_matches(effect, of_commands)))
@@ -190,17 +218,16 @@ def _matches(
     return tuple(found)
 
 
-def _work_matches(place: Place, rules: Rules) -> Iterator[Match]:
-    """The strictest rule that restricts, for what there was no time to compare with all of them."""
-    restricting = [rule for rule in rules.rules if rule.decision in (Decision.DENY, Decision.ASK)]
+def _strictest_matches(place: Place, rules: Rules, why: str) -> Iterator[Match]:
+    """The strictest rule that restricts, for what cannot be compared with all of them."""
+    of_programs = rules.of("command", "edit", "read", "fetch")
+    restricting = [rule for rule in of_programs if rule.decision in (Decision.DENY, Decision.ASK)]
     if not restricting:
         return
     rule = max(restricting, key=lambda rule: rule.decision)
-    why = f"the program does too much to compare all of it with {len(rules.rules):,} rules"
-    advice = "Run less at once, or have fewer rules."
     yield Match(
         "unparsed", rule.text, rule.source, rule.decision, "unparsed", (), place.span,
-        marks.shown(place.text), why, advice,
+        marks.shown(place.text), why,
     )  # fmt: skip
 
 
@@ -271,11 +298,11 @@ def _unknown_matches(
 # Deciding
 
 
-def _usable_code(code: str, tools: Collection[str] | None) -> str:
+def _usable_code(code: str, tools: Tools) -> str:
     return code if tools is None or "ctx_execute" in tools else ""
 
 
-def _usable(matches: Iterable[Match], tools: Collection[str] | None) -> tuple[Match, ...]:
+def _usable(matches: Iterable[Match], tools: Tools) -> tuple[Match, ...]:
     """Without redirects to tools that are not there."""
     if tools is None:
         return tuple(matches)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from policy import marks
-from policy.analysis import analyse
-from policy.decide import evaluate
 from policy.effects import Command, Download, Effect, FileAccess, OpaqueExec, encoded
+from policy.judging import analysed
 from policy.model import Match, Subject, Verdict
 from policy.rules import Rules
 
@@ -51,10 +50,10 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(subject: Subject, rules: Rules) -> Explanation:
-    """How the verdict on a program comes about."""
-    verdict = evaluate(subject, rules)
-    steps = tuple(_step(effect, verdict) for effect in analyse(subject).effects)
+def explain(subject: Subject, rules: Rules, *, on_disk: bool = True) -> Explanation:
+    """How the verdict comes about that `judge` gives on a program."""
+    analysis, verdict = analysed(subject, rules, on_disk=on_disk)
+    steps = tuple(_step(effect, verdict) for effect in analysis.effects)
     return Explanation(steps, verdict, subject.code)
 
 

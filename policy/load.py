@@ -15,7 +15,7 @@ from policy.decide import matches_of
 from policy.model import Decision, RuleFileError, Source, Subject
 from policy.name_patterns import SPECIAL
 from policy.paths import is_below
-from policy.plain_text import read_bytes, read_text
+from policy.plain_text import read_text
 from policy.rules import DEFAULT_RULES, Rule, Rules
 
 if TYPE_CHECKING:
@@ -245,24 +245,6 @@ def _try_example(example: str, expected: bool, group: tuple[Rule, ...], anchors:
 
 
 HOPS_MAX = 40  # as the kernel's own
-SCRIPT_BYTES_MAX = 64 << 10  # larger files are not read for what they would start
-
-
-def project_reader(project: StrPath) -> Callable[[str], str | None]:
-    """Gives `evaluate` the texts of script files that lie in a project; None for all else."""
-    root = os.path.realpath(project)
-
-    def read(path: str) -> str | None:
-        try:
-            real = real_path(path)
-            if not is_below(real, root):
-                return None
-            data = read_bytes(real, SCRIPT_BYTES_MAX)
-        except (OSError, ValueError):
-            return None
-        return None if b"\0" in data else data.decode("utf-8", "replace")
-
-    return read
 
 
 def real_path(path: str) -> str:
@@ -281,7 +263,7 @@ def real_path(path: str) -> str:
         place = f"{at.rstrip('/')}/{name}"
         try:
             target = os.readlink(place)
-        except OSError:  # no link, or nothing that can be looked at
+        except (OSError, ValueError):  # no link, nothing that can be looked at, or no name
             at = place
             continue
         hops += 1

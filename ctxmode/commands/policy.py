@@ -17,18 +17,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 import policy
-from ctxmode import audit, exit_codes, policy_tables
+from ctxmode import audit, bugs, exit_codes, policy_tables
 from ctxmode.config import Config, load_config
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.launch import print_json
 from ctxmode.rules import load as load_rules
 from ctxmode.terminal_output import for_stdout
-from policy.folders import Folders
+from policy.judging import in_time
 from policy.model import Surface
-from policy.script_texts import script_texts
 from runtimes import UnknownLanguage, language, language_for_file
 
 SURFACES: dict[str, Surface] = {"agent": "agent_shell", "sandbox": "sandbox"}
@@ -79,13 +79,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace, config: Config) -> int:
     subject = _subject(args, config)
-    verdict = policy.evaluate(
-        subject,
-        _rules(args, config),
-        real_path=policy.real_path,
-        read_text=script_texts(str(config.project)),
-        folders=Folders(),
-    )
+    rules = _rules(args, config)
+    (verdict,) = in_time([subject], rules, partial(policy.judge, rules=rules), bugs.report)
     if args.json:
         print_json({"language": subject.language, **verdict.to_json()})
     else:
@@ -95,7 +90,12 @@ def _check(args: argparse.Namespace, config: Config) -> int:
 
 def _explain(args: argparse.Namespace, config: Config) -> int:
     subject = _subject(args, config)
-    explanation = policy.explain(subject, _rules(args, config))
+    rules = _rules(args, config)
+    (found,) = in_time([subject], rules, partial(policy.explain, rules=rules), bugs.report)
+    if isinstance(found, policy.Verdict):  # there was no time for the steps
+        explanation = policy.Explanation((), found, subject.code)
+    else:
+        explanation = found
     if args.json:
         print_json(policy_tables.explanation_json(subject.language, explanation))
     else:
@@ -113,10 +113,10 @@ def _list(args: argparse.Namespace, config: Config) -> int:
 
 
 def _test(args: argparse.Namespace, config: Config) -> int:
-    del config
+    project = None if args.project is None else config.project
     try:
         cases = Path("/dev/stdin" if args.file == "-" else args.file)
-        report = policy.run_cases(cases, Path(args.rules))
+        report = policy.run_cases(cases, Path(args.rules), project, bugs.report)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"{args.file} cannot be read: {why(error)}", "Give a table of cases."
@@ -176,16 +176,20 @@ def _program(args: argparse.Namespace) -> tuple[str, Path | None]:
         raise UsageError("one program is needed", "Give it as one word in quotes, a file, or -.")
     if given[0] == "-":
         return sys.stdin.buffer.read().decode("utf-8", "replace"), None
+    path = Path(given[0])
+    if args.program is None or not _is_file(path):
+        return given[0], None
     try:
-        path = Path(given[0])
-        if args.program is not None and path.is_file():
-            return path.read_text(encoding="utf-8", errors="replace"), path
-    except ValueError:
-        pass  # it holds NUL, or is too long for a name: a program
+        return path.read_text(encoding="utf-8", errors="replace"), path
     except OSError as error:
-        if error.filename is not None and Path(given[0]).exists():
-            raise UsageError(f"{given[0]!r} cannot be read: {error.strerror}") from error
-    return given[0], None
+        raise UsageError(f"{given[0]!r} cannot be read: {error.strerror}") from error
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False  # a program: too long for a name, or with NUL in it
 
 
 def _language(given: str | None, path: Path | None) -> str:

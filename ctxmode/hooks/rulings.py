@@ -5,19 +5,22 @@ What is allowed is passed over in silence: the host's own rules and questions st
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import policy
 from ctxmode.hooks.calls import PASS, Ruling, ToolCall
 from ctxmode.hooks.tool_names import OWN_TOOLS
 from ctxmode.rules import load as load_rules
+from policy.deadline import HOOK_SECONDS, results_of
+from policy.decide import undecided
 from policy.folders import Folders
+from policy.judging import TOO_LARGE, not_judged
 from policy.messages import limited
 from policy.model import Decision, Verdict
 from policy.rules import Rules
-from policy.script_texts import script_texts
 
 
 class Ground(NamedTuple):
@@ -30,19 +33,53 @@ class Ground(NamedTuple):
 
 def ruling(
     call: ToolCall, ground: Ground, *, server_lives: bool
-) -> tuple[Ruling, tuple[Verdict, ...]]:
-    """What to tell the host, and the verdicts behind it.
+) -> tuple[Ruling, list[dict[str, Any]]]:
+    """What to tell the host, and the verdicts behind it, as JSON.
 
     A caller that may lack our tools is advised where another would be redirected. Rules that
     cannot be read deny: nothing is allowed unread.
     """
-    try:
-        rules = load_rules(ground.project, ground.home, ground.environ)
-    except policy.RuleFileError as error:
-        if call.kind in ("read", "edit") and _concerns(call, error.path):
-            return PASS, ()  # so that it can be mended
-        text = f"The rules cannot be read, so nothing is allowed: {error}"
-        return Ruling("deny", limited(text)), ()
+
+    def steps() -> Iterator[bytes]:
+        try:
+            rules = load_rules(ground.project, ground.home, ground.environ)
+        except policy.RuleFileError as error:
+            if call.kind in ("read", "edit") and _concerns(call, error.path):
+                yield _packed(PASS, ())  # so that it can be mended
+                return
+            text = f"The rules cannot be read, so nothing is allowed: {error}"
+            yield _packed(Ruling("deny", limited(text)), ())
+            return
+        # What holds if the next step does not end by itself.
+        yield _packed(*_undecided(call, rules, TOO_LARGE))
+        try:
+            yield _packed(*_ruling(call, ground, rules, server_lives=server_lives))
+        except MemoryError:
+            raise
+        except Exception as error:
+            from ctxmode import bugs  # noqa: PLC0415 - only a defect pays for it
+
+            yield _packed(*_undecided(call, rules, not_judged(bugs.report(error))))
+
+    results = results_of(steps, HOOK_SECONDS)
+    if not results:
+        return Ruling("deny", "The rules cannot be read in time, so nothing is allowed."), []
+    said, verdicts = json.loads(results[-1])
+    return Ruling(*said), verdicts
+
+
+def _packed(said: Ruling, verdicts: Sequence[Verdict]) -> bytes:
+    return json.dumps((said, [verdict.to_json() for verdict in verdicts])).encode()
+
+
+def _undecided(call: ToolCall, rules: Rules, why: str) -> tuple[Ruling, Sequence[Verdict]]:
+    verdicts = tuple(undecided(value, rules, why) for value in call.values)
+    return _said(_strictest(verdicts)), verdicts
+
+
+def _ruling(
+    call: ToolCall, ground: Ground, rules: Rules, *, server_lives: bool
+) -> tuple[Ruling, Sequence[Verdict]]:
     verdicts = tuple(_verdict(value, call, rules, ground) for value in call.values)
     worst = _strictest(verdicts)
     if worst.redirect is None or (
@@ -57,7 +94,7 @@ def ruling(
     return Ruling("advise", limited(worst.redirect.advice or worst.message)), rest
 
 
-def _strictest(verdicts: tuple[Verdict, ...]) -> Verdict:
+def _strictest(verdicts: Sequence[Verdict]) -> Verdict:
     return max(verdicts, key=lambda verdict: verdict.decision)
 
 
@@ -85,15 +122,7 @@ def _value_verdict(
             ground.environ,
             "agent_shell",
         )
-        texts = script_texts(ground.project)
-        return policy.evaluate(
-            subject,
-            rules,
-            real_path=policy.real_path,
-            tools=tools,
-            read_text=texts,
-            folders=Folders(),
-        )
+        return policy.judge(subject, rules, tools)
     if call.kind == "fetch":
         return policy.evaluate_fetch(value, rules, allow_private=True)
     if call.kind == "tool":

@@ -82,7 +82,7 @@ def _judged(
         from ctxmode import audit  # noqa: PLC0415 - behind the answer
 
         for value, verdict in zip(call.values, verdicts, strict=True):
-            entry = audit.entry(f"hook:{host}", call.kind, value, verdict.to_json(), project)
+            entry = audit.entry(f"hook:{host}", call.kind, value, verdict, project)
             audit.write(os.path.join(data, "logs"), entry)
 
     return spoken.answer(said, event_name), log if verdicts else _nothing

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from policy import grammars
+from policy.deadline import uncounted
 from policy.wordlist import word_set
 
 if TYPE_CHECKING:
@@ -182,7 +183,8 @@ def _expanded(table: Mapping[str, str]) -> dict[str, str]:
 def _query(language: Language) -> Query:
     from tree_sitter import Query  # noqa: PLC0415 - loaded with the first program
 
-    return Query(grammars.language(language.grammar), language.query)
+    with uncounted():  # up to 150 ms
+        return Query(grammars.language(language.grammar), language.query)
 
 
 def read_tree(language: Language, code: str) -> Tree | None:

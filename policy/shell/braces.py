@@ -35,6 +35,7 @@ def _expand(atoms: list[Atom], budget: Budget) -> list[list[Atom]]:
     for start, atom in enumerate(atoms):
         if atom != "{":
             continue
+        budget.spend((len(atoms) - start) // 8)
         choices, end = _choices(atoms, start)
         if choices is None:
             continue

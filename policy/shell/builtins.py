@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from policy.shell.frame import Frame
     from policy.shell.walk import Walker
 
+PATH_MAX = 4096  # characters of a folder's path before it counts as unknown
+
 Argv = tuple[str, ...]
 Handler = Callable[["Walker", Argv, State, "Frame"], str | None]
 
@@ -39,6 +41,8 @@ def _cd(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     for link, real in state.links.items():
         if state.cwd == link:
             state.cwd = real
+    if len(state.cwd) > PATH_MAX:
+        state.cwd = marks.WORD
     return ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -69,10 +70,9 @@ def _awk_tokens(program: str) -> list[str]:
         for name, texts in given.items()
         if len(texts) == 1 and (text := min(texts))[:1] == '"'
     }
-    following = [*tokens[1:], ""]
     return [
         token if after == "=" else known.get(token, token)
-        for token, after in zip(tokens, following, strict=True)
+        for token, after in itertools.zip_longest(tokens, tokens[1:])
     ]
 
 

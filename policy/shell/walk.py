@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from policy.shell.script_files import Scripts
 
 RECURSION_MAX = 3  # calls of one function inside itself before its arguments count as unknown
+ARGV_MAX = 64  # words of a command that are told with each of the files it touches
 _LOOP_PASSES = 2  # what still changes then may be anything
 
 
@@ -135,7 +136,7 @@ class Walker:
     ) -> FileAccess:
         """The reading or writing of a file, its path seen from where the walk is."""
         resolved = resolve(marks.untraced(path), state.cwd, state.links)
-        return FileAccess(resolved, is_write, tuple(argv), self._here(frame))
+        return FileAccess(resolved, is_write, tuple(argv[:ARGV_MAX]), self._here(frame))
 
     # Statements
 

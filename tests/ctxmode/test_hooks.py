@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import fcntl
+import itertools
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,11 +16,12 @@ import pytest
 
 from ctxmode import audit
 from ctxmode.config import load_config
-from ctxmode.hooks import run
+from ctxmode.hooks import rulings, run
 from ctxmode.hooks.table import HOSTS, adapter
 from ctxmode.hooks.tool_names import OWN_TOOLS, tool_call
 from ctxmode.mcp.tools import BY_NAME
 from ctxmode.routing import BYTES_MAX, ROUTING
+from policy import deadline, judging
 
 RULES = {
     "permissions": {
@@ -454,6 +457,76 @@ def test_an_absurd_number_changes_no_ruling(number, place, environ, served):
     assert "secret.txt" in refusal_of("claude-code", read("secret.txt", number))[1]
     assert "ctx_execute_file" in refusal_of("claude-code", read("big.log", number))[1]
     assert read("big.log", "20") is None
+
+
+@pytest.mark.parametrize("text", ["\ud800", chr(0xDC80), "x\udfff/y", "\0"])
+def test_text_that_is_no_unicode_is_judged_as_any(text, place, environ):
+    def asked(name, given, **more):
+        answer = ask("claude-code", "PreToolUse", claude(name, given, place, **more), environ)
+        return refusal_of("claude-code", answer) if answer else ("pass", "")
+
+    assert asked("Bash", {"command": f"git push {text}"})[0] == "deny"
+    assert asked("Bash", {"command": f"cat {text} secret.txt"})[0] == "deny"
+    for command in (f"cat {text}", f"echo '{text}' > {text}", f"{text}"):
+        kind, said = asked("Bash", {"command": command})
+        assert "defect" not in said
+        assert kind == "pass" or "\0" in text
+    for name, given in (
+        ("Read", {"file_path": f"a{text}"}),
+        ("Edit", {"file_path": f"/{text}/b"}),
+        ("Grep", {"pattern": text, "path": text}),
+        ("WebFetch", {"url": f"https://example.org/{text}"}),
+        (f"mcp__a__{text}", {"x": text}),
+    ):
+        assert "defect" not in asked(name, given)[1]
+
+
+@pytest.fixture
+def short_deadlines(monkeypatch):
+    monkeypatch.setattr(deadline, "WALL_SECONDS", 2.0)
+    monkeypatch.setattr(rulings, "HOOK_SECONDS", 0.2)
+
+
+def _loop_in_c(*_: object) -> None:
+    sum(itertools.repeat(0))
+
+
+def _stop(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def _end(*_: object) -> None:
+    os._exit(0)
+
+
+@pytest.mark.usefixtures("short_deadlines")
+@pytest.mark.parametrize("held_up", [_loop_in_c, _stop, _end])
+def test_a_call_that_cannot_be_judged_in_time_is_refused(held_up, place, environ, monkeypatch):
+    monkeypatch.setattr(judging, "analyse", held_up)
+    answer = ask("claude-code", "PreToolUse", claude("Bash", {"command": "ls"}, place), environ)
+    kind, said = refusal_of("claude-code", answer)
+    assert (kind, "too large to be understood" in said) == ("deny", True)
+    (entry,) = audit.read(Path(environ["CONTEXT_MODE_DIR"]) / "logs")
+    assert entry["decision"] == "deny"
+
+
+@pytest.mark.usefixtures("short_deadlines")
+def test_rules_that_cannot_be_read_in_time_allow_nothing(place, environ, monkeypatch):
+    monkeypatch.setattr(rulings, "load_rules", _loop_in_c)
+    answer = ask("claude-code", "PreToolUse", claude("Bash", {"command": "ls"}, place), environ)
+    kind, said = refusal_of("claude-code", answer)
+    assert (kind, "cannot be read in time" in said) == ("deny", True)
+
+
+def test_a_defect_refuses_by_the_rules_and_is_told(place, environ, monkeypatch, tmp_path):
+    def fail(*_: object) -> None:
+        raise KeyError("x")
+
+    monkeypatch.setenv("CONTEXT_MODE_DIR", str(tmp_path / "data"))
+    monkeypatch.setattr(judging, "analyse", fail)
+    answer = ask("claude-code", "PreToolUse", claude("Bash", {"command": "ls"}, place), environ)
+    kind, said = refusal_of("claude-code", answer)
+    assert (kind, "a defect of this program: KeyError: 'x'" in said) == ("deny", True)
 
 
 @pytest.mark.parametrize("given", [None, [], "x", 7])

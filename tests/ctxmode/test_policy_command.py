@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 from pathlib import Path
 
 import pytest
 
 from ctxmode import audit, cli, exit_codes
+from policy import judging
 
 SETTINGS = {
     "permissions": {
@@ -195,3 +197,37 @@ def test_what_check_says_has_at_most_600_bytes(place, capsys, program):
     said = capsys.readouterr().out
     assert len(said.strip().encode()) <= 600
     assert "\x1b" not in said
+
+
+def test_a_program_too_long_for_a_name_is_no_file(place, capsys):
+    for program in ("cat " + "*.py " * 300, "cat " + "a*/" * 2000, "echo " + "x" * 9000):
+        assert cli.main(["policy", "check", program]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "program", ["git push \udcff", "awk '' .; git push \udc80x", f"git push {chr(0xD800)}"]
+)
+def test_text_that_is_no_unicode_is_checked_and_explained(place, capfd, program):
+    for verb in (["check"], ["explain"], ["check", "--json"], ["explain", "--json"]):
+        assert cli.main(["policy", *verb, program]) == exit_codes.BY_DECISION["deny"], verb
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("verb", ["check", "explain"])
+def test_a_program_that_cannot_be_judged_in_time_is_refused(place, capsys, monkeypatch, verb):
+    monkeypatch.setattr(judging, "SECONDS", 0.2)
+    monkeypatch.setattr(judging, "analyse", lambda *_: sum(itertools.repeat(0)))
+    assert cli.main(["policy", verb, "ls"]) == exit_codes.BY_DECISION["deny"]
+    assert "too large to be understood" in capsys.readouterr().out
+
+
+def test_cases_are_tried_in_made_up_folders_or_in_a_project(place, capsys, tmp_path):
+    (place / "deploy.sh").write_text("git push --force\n")
+    table, rules = tmp_path / "cases.tsv", place / ".claude" / "settings.json"
+    table.write_text("language\tcode\texpected\treason\nbash\t./deploy.sh\tdeny\t[a] script\n")
+    test = ["policy", "test", str(table), "--rules", str(rules)]
+    assert cli.main(test) == exit_codes.ERROR
+    assert cli.main([*test, "--project", str(place)]) == exit_codes.OK
+    assert cli.main(["policy", "check", "./deploy.sh"]) == exit_codes.BY_DECISION["deny"]
+    assert cli.main(["policy", "explain", "./deploy.sh"]) == exit_codes.BY_DECISION["deny"]

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import policy
-from executor import Caller, Request, RequestError, Status, open_executor
+from executor import Caller, Request, RequestError, Status, judge, open_executor
+from executor.starting import JUDGE
 
 
 @pytest.fixture
@@ -27,6 +28,7 @@ def guarded(opened):
     async def run(request: Request):
         return (await opened.run(request)).result
 
+    run.lose_judges = opened._judges.end
     return run
 
 
@@ -184,3 +186,28 @@ async def test_a_rule_that_denies_the_whole_project_refuses_every_run(guarded, p
     with pytest.raises(RequestError) as refused:
         await guarded(Request("shell", "true"))
     assert "policy list" in refused.value.hint
+
+
+async def test_a_text_that_holds_up_its_judge_is_refused_and_the_server_goes_on(
+    guarded, project: Path, monkeypatch
+):
+    """The stand-in is a program that loops in C, as scanners of grammars have done."""
+    deny(project, "Read(.env)")
+    held_up = (
+        "import itertools\nfrom executor import judge_process\n"
+        "judge_process.SECONDS = 0.2\n"
+        "judge_process.judge = lambda *_: sum(itertools.repeat(0))\n"
+    )
+    serve = "serve(int(sys.argv[1]))\n"
+    code = JUDGE.arguments[1].replace(serve, held_up + serve)
+    with monkeypatch.context() as patched:
+        patched.setattr(judge, "JUDGE", JUDGE._replace(arguments=("-c", code)))
+        # The one that waits is as ever; it is lost, and the next is held up.
+        first = await guarded(Request("shell", "echo ran"))
+        await guarded.lose_judges()
+        refused = await guarded(Request("shell", "echo ran"))
+    assert first.status is Status.OK
+    assert refused.status is Status.DENIED
+    assert "too large to be understood" in refused.message
+    await guarded.lose_judges()
+    assert (await guarded(Request("shell", "echo ran"))).stdout.text == "ran\n"

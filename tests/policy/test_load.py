@@ -18,7 +18,6 @@ from policy import (
     load,
     load_file,
     load_rules,
-    project_reader,
 )
 from policy.trust import main_checkout
 
@@ -234,18 +233,6 @@ def test_the_users_settings_may_lie_elsewhere(home: Path, project: Path, tmp_pat
     rules = load_rules(project, home=home, claude_home=tmp_path / "claude")
     assert decision("a x", rules) is Decision.DENY
     assert rules.of("read")[0].anchor == str(tmp_path / "claude")
-
-
-def test_only_small_texts_inside_the_project_are_read(project: Path, tmp_path: Path) -> None:
-    read = project_reader(project)
-    (project / "a.sh").write_text("sudo id")
-    (project / "binary").write_bytes(b"\0")
-    (project / "large").write_text("x" * (1 << 17))
-    (tmp_path / "outside.sh").write_text("sudo id")
-    (project / "link").symlink_to(tmp_path / "outside.sh")
-    assert read(str(project / "a.sh")) == "sudo id"
-    for name in ("binary", "large", "link", "missing", ".", "../outside.sh"):
-        assert read(str(project / name)) is None, name
 
 
 def test_a_project_within_another_is_held_to_what_that_one_denies(

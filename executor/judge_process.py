@@ -1,0 +1,59 @@
+"""A process that judges programs for another, which asks one question after the other by a socket.
+
+The kernel ends it at a question that takes too long; so the other knows which one that was.
+"""
+
+from __future__ import annotations
+
+import pickle
+import socket
+import traceback
+from collections.abc import Collection
+from typing import NamedTuple
+
+from policy.deadline import SECONDS, confine, framed, limit, taken
+from policy.judging import judge
+from policy.model import Subject, Verdict
+from policy.rules import Rules
+
+
+class Question(NamedTuple):
+    """What `judge` takes; without rules those of the question before hold."""
+
+    subject: Subject
+    rules: Rules | None
+    tools: Collection[str] | None
+
+
+class Defect(NamedTuple):
+    """What was raised instead of a verdict, by its name and with its story."""
+
+    name: str
+    story: str
+
+
+def serve(descriptor: int) -> None:
+    """Answer questions until nobody is left to ask any, or one takes too much memory."""
+    confine()
+    rules, data, asking = Rules(), bytearray(), socket.socket(fileno=descriptor)
+    while chunk := asking.recv(1 << 16):
+        data += chunk
+        while (frame := taken(data)) is not None:
+            try:
+                limit(SECONDS)
+                question: Question = pickle.loads(frame)  # noqa: S301 - its own server's
+                rules = rules if question.rules is None else question.rules
+                answer = pickle.dumps(_answer(question, rules))
+                limit(0)
+            except MemoryError:
+                return
+            asking.sendall(framed(answer))
+
+
+def _answer(question: Question, rules: Rules) -> Verdict | Defect:
+    try:
+        return judge(question.subject, rules, question.tools)
+    except MemoryError:
+        raise
+    except Exception as error:
+        return Defect(repr(error), traceback.format_exc())

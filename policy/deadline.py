@@ -1,0 +1,129 @@
+"""Work on a text that nobody vouches for, in a child process that the kernel ends in time.
+
+A grammar's scanner may loop in C for ever, where no exception reaches it, and may run out of
+memory. So a text is read by a process that can be lost; its parent always has an answer.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+HOOK_SECONDS = 0.2
+SECONDS = 1.0
+WALL_SECONDS = 8.0  # by the clock: others use the processor, too, and what is read may hang
+MEMORY_BYTES = 512 << 20  # beyond what a child's parent has
+LENGTH_BYTES = 8
+KILL = 9  # the module that names it takes a hook a millisecond to load
+
+
+def confine() -> None:
+    """Have the kernel end this process, a child, once its time or its memory is used up."""
+    import signal  # noqa: PLC0415 - here and below: only a child needs them
+    from resource import RLIMIT_AS, RLIMIT_CORE, getpagesize, getrlimit, setrlimit  # noqa: PLC0415
+
+    for number in (signal.SIGPROF, signal.SIGALRM):
+        signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
+    setrlimit(RLIMIT_CORE, (0, 0))
+    try:
+        with open("/proc/self/statm", "rb") as sizes:
+            size = int(sizes.read().split()[0]) * getpagesize() + MEMORY_BYTES
+        allowed = [size, *(given for given in getrlimit(RLIMIT_AS) if given >= 0)]
+        setrlimit(RLIMIT_AS, (min(allowed), min(allowed)))
+    except (OSError, ValueError):  # elsewhere than on Linux
+        return
+
+
+def limit(seconds: float) -> None:
+    """From now on so much processor time is left to this process; without end, if it is none."""
+    from signal import ITIMER_PROF, ITIMER_REAL, setitimer  # noqa: PLC0415
+
+    setitimer(ITIMER_PROF, seconds)
+    setitimer(ITIMER_REAL, WALL_SECONDS if seconds else 0)
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """What no text brings about, as to load a grammar, takes none of a limit's time."""
+    from signal import ITIMER_PROF, setitimer  # noqa: PLC0415
+
+    left = setitimer(ITIMER_PROF, 0)
+    try:
+        yield
+    finally:
+        setitimer(ITIMER_PROF, *left)
+
+
+def results_of(steps: Callable[[], Iterable[bytes]], seconds: float) -> list[bytes]:
+    """What the steps of some work give, up to the one that takes more than its seconds of
+    processor time, or ends the child in which it is done.
+
+    For a process of one thread: the child is a fork of it.
+    """
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.close(reader)
+            _work(steps, seconds, writer)
+        finally:
+            os._exit(0)
+    os.close(writer)
+    try:
+        return list(_frames(reader))
+    finally:
+        os.close(reader)
+        _end(child)
+
+
+def _work(steps: Callable[[], Iterable[bytes]], seconds: float, writer: int) -> None:
+    confine()
+    limit(seconds)
+    with open(writer, "wb") as results:
+        for result in steps():
+            limit(0)
+            results.write(framed(result))
+            results.flush()
+            limit(seconds)
+
+
+def _frames(reader: int) -> Iterator[bytes]:
+    """The results, until the child ends, or takes too long by the clock for the next."""
+    import select  # noqa: PLC0415
+
+    data, until, readable = bytearray(), time.monotonic() + WALL_SECONDS, select.poll()
+    readable.register(reader)
+    while readable.poll(max(until - time.monotonic(), 0) * 1000):
+        if not (chunk := os.read(reader, 1 << 16)):
+            return
+        data += chunk
+        while (frame := taken(data)) is not None:
+            until = time.monotonic() + WALL_SECONDS
+            yield frame
+
+
+def _end(child: int) -> None:
+    """Reap a child, whatever it is at; one that not even a signal ends is left behind."""
+    for _ in range(1000):
+        if os.waitpid(child, os.WNOHANG)[0]:
+            return
+        os.kill(child, KILL)
+        time.sleep(0.0005)
+
+
+def framed(content: bytes) -> bytes:
+    """A frame: the length of its content, and that."""
+    return len(content).to_bytes(LENGTH_BYTES, "big") + content
+
+
+def taken(data: bytearray) -> bytes | None:
+    """The content of the first frame of what was read, taken out; None when it is not complete."""
+    end = LENGTH_BYTES + int.from_bytes(data[:LENGTH_BYTES], "big")
+    if len(data) < end:
+        return None
+    frame = bytes(data[LENGTH_BYTES:end])
+    del data[:end]
+    return frame

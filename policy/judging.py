@@ -1,0 +1,75 @@
+"""May this program run? Judged in one and the same way, and in bounded time, whoever asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TypeVar
+
+from policy.analysis import Analysis, analyse
+from policy.deadline import SECONDS, results_of
+from policy.decide import decide, undecided
+from policy.folders import Folders
+from policy.load import real_path
+from policy.model import Subject, Verdict
+from policy.rules import Rules
+from policy.script_texts import script_texts
+
+T = TypeVar("T")
+TOO_LARGE = "it is too large to be understood in the time for a verdict; run less at once"
+
+Report = Callable[[Exception], str]  # tells who can mend a defect, and gives a sentence on it
+
+
+def judge(
+    subject: Subject, rules: Rules, tools: Collection[str] | None = None, *, on_disk: bool = True
+) -> Verdict:
+    """May this program run? `tools` are those a redirect may name; None means all are there.
+
+    Links are followed, and the project's scripts are read; not so without `on_disk`, where the
+    folders are made up. What the text holds may make it take very long: see `in_time`.
+    """
+    return analysed(subject, rules, tools, on_disk=on_disk)[1]
+
+
+def analysed(
+    subject: Subject, rules: Rules, tools: Collection[str] | None = None, *, on_disk: bool = True
+) -> tuple[Analysis, Verdict]:
+    """What a program does, and the verdict on that."""
+    texts = script_texts(subject.project) if on_disk and subject.project else lambda path: None
+    analysis = analyse(subject, texts)
+    if not on_disk:
+        return analysis, decide(analysis, subject, rules, tools=tools)
+    verdict = decide(analysis, subject, rules, real_path=real_path, tools=tools, folders=Folders())
+    return analysis, verdict
+
+
+def in_time(
+    subjects: Sequence[Subject], rules: Rules, judge: Callable[[Subject], T], report: Report
+) -> list[T | Verdict]:
+    """What `judge` gives on each program, in bounded time; for a process of one thread.
+
+    On what takes too long, or shows a defect of ours, it is the verdict by the strictest rule.
+    """
+    import pickle  # noqa: PLC0415 - a hook does without
+
+    def steps() -> Iterator[bytes]:
+        for subject in rest:
+            try:
+                yield pickle.dumps(judge(subject))
+            except MemoryError:
+                raise  # it ends the child
+            except Exception as error:
+                yield pickle.dumps(undecided(subject.code, rules, not_judged(report(error))))
+
+    judged: list[T | Verdict] = []
+    while rest := subjects[len(judged) :]:
+        results = results_of(steps, SECONDS)
+        judged += map(pickle.loads, results)
+        if len(results) < len(rest):
+            judged.append(undecided(rest[len(results)].code, rules, TOO_LARGE))
+    return judged
+
+
+def not_judged(report: str) -> str:
+    """Why a verdict is the strictest rule's where one was raised instead."""
+    return f"it could not be judged: {' '.join(report.split())}"
