@@ -197,7 +197,7 @@ class Folder:
         found: list[Value] = []
         for call in self.calls_by_name.get(binding.function, ())[:ALTERNATIVES_MAX]:
             arguments = self.reader.arguments(call)
-            argument = arguments.get(str(binding.position))
+            argument = arguments.get(binding.position)
             if binding.member == REST:
                 rest = arguments.positional[binding.position :]
                 found.extend(_product([self._items(node) for node in rest]))

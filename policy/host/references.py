@@ -108,19 +108,19 @@ def _reference_call(folder: Folder, node: Node, role: Role) -> Iterable[str]:
         language = folder.tree.language
         operation = language.lookup(language.folds, ref)
         if operation == "module":
-            for text in folder.texts(arguments.get("0")):
+            for text in folder.texts(arguments.get(0)):
                 if marks.is_known(text):
                     module = text.removeprefix("node:")
                     yield language.modules.get(module, module)
         elif operation == "getattr":
-            names = [text for text in folder.texts(arguments.get("1")) if marks.is_known(text)]
-            for base in folder.references(arguments.get("0")):
+            names = [text for text in folder.texts(arguments.get(1)) if marks.is_known(text)]
+            for base in folder.references(arguments.get(0)):
                 yield from (f"{base}.{name.lstrip(':')}" for name in names)
         elif operation == "function":
             yield from (
-                t.lstrip(":") for t in folder.texts(arguments.get("0")) if marks.is_known(t)
+                t.lstrip(":") for t in folder.texts(arguments.get(0)) if marks.is_known(t)
             )
-            yield from folder.references(arguments.get("0"))
+            yield from folder.references(arguments.get(0))
         else:
             yield language.lookup(language.returns, ref) or f"{ref}()"
     method = folder.tree.method(role)

@@ -8,12 +8,9 @@ names alone. A capture `@call` gives a node its role, `@call.callee` a part.
 from __future__ import annotations
 
 import functools
-import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from policy import grammars
 from policy.wordlist import word_set
@@ -21,56 +18,7 @@ from policy.wordlist import word_set
 if TYPE_CHECKING:
     from tree_sitter import Node, Query
 
-_FOLDER = Path(__file__).with_name("languages")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Language:
-    """What is known of one language; read from its two files.
-
-    `sinks` maps a dotted name to what calling it does, `folds` and `methods`
-    functions and methods to how a constant comes out of them, `constants`
-    dotted names to their values, `modules` other names of modules, `assigns`
-    functions that fill their first argument from the others, `returns` what
-    object a function gives, `members` what object a member is (`*.name`: of any
-    module), `calls` methods of functions that call them, with how many
-    arguments come before the function's own.
-    """
-
-    name: str
-    grammar: str
-    query: str
-    sinks: Mapping[str, str]
-    folds: Mapping[str, str]
-    methods: Mapping[str, str]
-    constants: Mapping[str, str]
-    modules: Mapping[str, str]
-    assigns: Mapping[str, str]
-    returns: Mapping[str, str]
-    members: Mapping[str, str]
-    calls: Mapping[str, int]
-    traits: frozenset[str]
-    wildcards: tuple[str, ...]
-    namespaces: tuple[str, ...]
-
-    def lookup(self, table: Mapping[str, str], dotted: str) -> str | None:
-        """An entry of a table; a namespace that is always there may be written or not."""
-        if dotted in table:
-            return table[dotted]
-        for namespace in self.namespaces:
-            if dotted.startswith(namespace) and dotted[len(namespace) :] in table:
-                return table[dotted[len(namespace) :]]
-        if "any_case" in self.traits and dotted != dotted.lower():
-            return self.lookup(table, dotted.lower())
-        return table.get(f"{dotted.rpartition('.')[0]}.*")
-
-    def member(self, base: str, name: str) -> str:
-        """The dotted name of a member: what the tables say it is, else both names joined."""
-        dotted = f"{base}.{name}"
-        known = self.members.get(dotted)
-        if known is None and base[:1] != "?":
-            known = self.members.get(f"*.{name}")
-        return base if known == "itself" else known or dotted
+    from policy.host.language import Language
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,61 +69,7 @@ class Tree:
         return ((node, role) for node, role in self.ordered if role.name in names)
 
 
-_TABLES = ("sinks", "folds", "methods", "constants", "modules", "assigns", "returns", "members")
 _DECLARATIONS = word_set("import wildcard use bind append loop function local loads")
-_ALIASES = {"js": "javascript", "ts": "typescript", "py": "python", "c#": "csharp", "cs": "csharp",
-            "c++": "cpp", "rb": "ruby", "ex": "elixir", "node": "javascript", "rs": "rust",
-            "golang": "go", "pl": "perl"}  # fmt: skip
-
-
-@functools.cache
-def load_language(name: str) -> Language | None:
-    """The language of a name, or None when no query knows it."""
-    name = _ALIASES.get(name.lower(), name.lower())
-    path = _FOLDER / f"{name}.toml"
-    if not re.fullmatch(r"\w+", name) or not path.is_file():
-        return None
-    data = tomllib.loads(path.read_text(encoding="utf-8"))
-    shared = _shared(data)
-    queries = (*data.get("shared_queries", ()), name)
-    return Language(
-        name,
-        data.get("grammar", name),
-        "".join((_FOLDER / f"{part}.scm").read_text(encoding="utf-8") for part in queries),
-        _expanded(shared["sinks"]),
-        _expanded(shared["folds"]),
-        _expanded(shared["methods"]),
-        shared["constants"],
-        shared["modules"],
-        shared["assigns"],
-        _expanded(shared["returns"]),
-        _expanded(shared["members"]),
-        data.get("calls", {}),
-        frozenset(data.get("traits", ())),
-        tuple(data.get("wildcards", ())),
-        tuple(data.get("namespaces", ())),
-    )
-
-
-def _shared(data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """The tables of a language, on top of those of the one it extends."""
-    tables = {key: dict(data.get(key, {})) for key in _TABLES}
-    if parent := data.get("extends"):
-        inherited = tomllib.loads((_FOLDER / f"{parent}.toml").read_text(encoding="utf-8"))
-        tables = {key: _shared(inherited)[key] | table for key, table in tables.items()}
-    return tables
-
-
-def _expanded(table: Mapping[str, str]) -> dict[str, str]:
-    """`a.b|c` stands for `a.b` and `a.c`."""
-    expanded = {}
-    for key, value in table.items():
-        first, *others = key.split("|")
-        head, dot, _ = first.rpartition(".")
-        expanded[first] = value
-        for name in others:
-            expanded[head + dot + name] = value
-    return expanded
 
 
 @functools.cache
