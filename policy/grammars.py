@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import tree_sitter
 
-PARSE_SECONDS_MAX = 2.0
+PARSE_SECONDS_MAX = 0.4
 CHUNK_BYTES = 4096
 
 _PACKAGE = "tree_sitter_language_pack"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Value = str | tuple[str, ...]  # a text, or a list of texts; marks stand for what is unknown
 
 DEPTH_MAX = 24
+CALLS_MAX = 16  # of one function that are looked at for a parameter's values
 UNKNOWN: Value = marks.WORD
 
 
@@ -41,8 +42,8 @@ class Folder:
         self.reader = ArgumentReader(tree)
         self.calls_by_name: dict[str, list[Node]] = {}
         for node, role in tree.of("call"):
-            callee = role.part("callee") or role.part("name")
-            if callee is not None:
+            callee = tree.method(role) or role.part("callee")
+            if callee is not None and callee.child_count == 0:
                 self.calls_by_name.setdefault(text_of(callee), []).append(node)
 
     # Values
@@ -90,13 +91,19 @@ class Folder:
         return text if text.lstrip("-").isdigit() else UNKNOWN
 
     def _concat(self, node: Node, role: Role) -> Iterable[Value]:
-        left, right = self.values(role.part("left")), self.values(role.part("right"))
-        for first in left:
-            for second in right:
-                if isinstance(first, tuple) or isinstance(second, tuple):
-                    yield _as_list(first) + _as_list(second)
-                else:
-                    yield first + second
+        """Left to right, however many there are: `a + b + c` is nested to the left."""
+        pieces: list[Node | None] = []
+        left: Node | None = node
+        while left is not None and (at := self.tree.role(left)) and at.name == "concat":
+            pieces.append(at.part("right"))
+            left = at.part("left")
+        found = self.values(left)
+        for piece in reversed(pieces):
+            found = [_appended(head, tail) for head in found for tail in self.values(piece)]
+            found = list(dict.fromkeys(map(_limited, found)))
+            if len(found) > ALTERNATIVES_MAX:
+                return [UNKNOWN]
+        return found
 
     def _format(self, node: Node, role: Role) -> Iterable[Value]:
         arguments = [self.values(role.part("template")), self.values(role.part("value"))]
@@ -195,7 +202,9 @@ class Folder:
 
     def _arguments_for(self, binding: Binding) -> list[Value]:
         found: list[Value] = []
-        for call in self.calls_by_name.get(binding.function, ())[:ALTERNATIVES_MAX]:
+        for call in self.calls_by_name.get(binding.function, ())[:CALLS_MAX]:
+            if self._is_another(call, binding):
+                continue
             arguments = self.reader.arguments(call)
             argument = arguments.get(binding.position)
             if binding.member == REST:
@@ -204,6 +213,14 @@ class Folder:
             elif argument is not None:
                 found.extend(self.values(argument))
         return found
+
+    def _is_another(self, call: Node, binding: Binding) -> bool:
+        """Whether a call of that name is a module's function, or one of the function in itself."""
+        role = self.tree.role(call)
+        base = self.names.chain_root(self.tree.receiver(role)) if role is not None else None
+        kinds = {b.kind for b in self.names.bindings.get(text_of(base) if base else "", ())}
+        start, end = binding.node.start_byte, binding.node.end_byte
+        return "import" in kinds or start <= call.start_byte < end
 
     def _constants(self, node: Node) -> Iterable[Value]:
         language = self.tree.language

@@ -21,6 +21,8 @@ _SCOPE = re.compile(
 _FUNCTION = re.compile(r"(function|method|lambda|closure|subroutine)")
 
 
+# What methods call the object they are called on, where it is a parameter.
+_OBJECTS = frozenset(("self", "cls", "&self", "&mut self"))
 # A parameter that takes all arguments from its place on.
 _REST = re.compile(r"\*\w|\.\.\.|params\s|\w+\s*\.\.\.|[\w.<>\[\]]+\s*\.\.\.\s*\w+")
 REST = "..."
@@ -73,7 +75,7 @@ class Names:
             if binding.kind == "parameter" and not _encloses(binding.node, use):
                 continue
             chosen.append(binding)
-            if binding.kind != "append" and not _is_conditional(binding.node, use):
+            if binding.kind != "append" and not self._is_conditional(binding.node, use):
                 break
             if len(chosen) >= CANDIDATES_MAX:
                 break
@@ -81,6 +83,15 @@ class Names:
             return chosen[::-1]
         later = (b for b in bindings if b.node.start_byte > use.start_byte or b.kind == "parameter")
         return list(itertools.islice(later, CANDIDATES_MAX))
+
+    def _is_conditional(self, node: Node, use: Node) -> bool:
+        """Whether something may skip the binding although it stands before the use."""
+        parent = self.tree.parent(node)
+        while parent is not None and not _encloses(parent, use):
+            if _SCOPE.search(parent.type):
+                return True
+            parent = self.tree.parent(parent)
+        return False
 
     def add(self, name: str, binding: Binding) -> None:
         """Note a binding."""
@@ -181,7 +192,7 @@ class Names:
         if parameters is not None and not children:
             children = [parameters]  # `x => ...`
         for child in children:
-            if child.type == "comma":
+            if child.type == "comma" or text_of(child) in _OBJECTS:
                 continue
             for parameter, member in self._parameter_names(child):
                 binding = Binding(
@@ -215,8 +226,9 @@ class Names:
         method = self.tree.method(role)
         callee = role.part("callee")
         if method is not None:
-            base = self._chain_root(self.tree.receiver(role))
-            if base is not None and text_of(method) in _MUTATORS:
+            is_mutator = text_of(method) in _MUTATORS
+            base = self.chain_root(self.tree.receiver(role)) if is_mutator else None
+            if base is not None:
                 binding = Binding(node, "append", value=node, function=text_of(method))
                 self.add(text_of(base), binding)
         if callee is not None:
@@ -250,11 +262,11 @@ class Names:
             else:
                 self.add(alias, Binding(node, "import", dotted))
 
-    def _chain_root(self, node: Node | None) -> Node | None:
-        """The identifier at the start of `command.arg(a).arg(b)`."""
-        while node is not None:
-            role = self.tree.role(node)
-            if role is None:
+    def chain_root(self, node: Node | None) -> Node | None:
+        """The identifier at the start of `command.arg(a).arg(b)`; None where that is too far."""
+        for _ in range(CANDIDATES_MAX):
+            role = self.tree.role(node) if node is not None else None
+            if node is None or role is None:
                 return None
             if role.name == "identifier":
                 return node
@@ -327,13 +339,3 @@ def _default_name(module: str) -> str:
 
 def _encloses(node: Node, use: Node) -> bool:
     return node.start_byte <= use.start_byte and use.end_byte <= node.end_byte
-
-
-def _is_conditional(node: Node, use: Node) -> bool:
-    """Whether something may skip the binding although it stands before the use."""
-    parent = node.parent
-    while parent is not None and not _encloses(parent, use):
-        if _SCOPE.search(parent.type):
-            return True
-        parent = parent.parent
-    return False

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 def _awaited(folder: Folder, binding: Binding) -> Iterable[str]:
     """The parameter of a callback given to `promise.then` is what was promised."""
-    group = binding.node.parent
-    call = group.parent if group is not None else None
+    group = folder.tree.parent(binding.node)
+    call = folder.tree.parent(group) if group is not None else None
     role = folder.tree.role(call) if call is not None else None
     if role is None or role.name != "call" or binding.position:
         return []
@@ -117,9 +117,7 @@ def _reference_call(folder: Folder, node: Node, role: Role) -> Iterable[str]:
             for base in folder.references(arguments.get(0)):
                 yield from (f"{base}.{name.lstrip(':')}" for name in names)
         elif operation == "function":
-            yield from (
-                t.lstrip(":") for t in folder.texts(arguments.get(0)) if marks.is_known(t)
-            )
+            yield from (t.lstrip(":") for t in folder.texts(arguments.get(0)) if marks.is_known(t))
             yield from folder.references(arguments.get(0))
         else:
             yield language.lookup(language.returns, ref) or f"{ref}()"

@@ -52,7 +52,7 @@ def screen(walker: Walker, language: str, code: str, state: State, frame: Frame)
     walker.budget.spend(1 + len(code) // 32)
     tree = read_tree(known, code)
     if tree is None:
-        walker.report_unparsed("it takes too long to parse", frame)
+        walker.report_unparsed("it is too large or nested too deep to be read", frame)
         return
     Screening(walker, tree, state, frame).run()
 
@@ -196,19 +196,19 @@ class Screening:
                 yield text_of(method), parent
 
     def _ancestors(self, node: Node) -> Iterator[Node]:
-        parent = node.parent
+        parent = self.tree.parent(node)
         for _ in range(_CHAIN_MAX):
             role = self.tree.role(parent) if parent is not None else None
             if parent is None or role is None or role.name not in ("member", "call", "wrap"):
                 return
             yield parent
-            parent = parent.parent
+            parent = self.tree.parent(parent)
 
     def _bound_name(self, node: Node) -> str:
         """The name that a call's value, or the chain on it, is assigned to."""
-        parent = [node, *self._ancestors(node)][-1].parent
+        parent = self.tree.parent([node, *self._ancestors(node)][-1])
         if parent is not None and self.tree.roles.get(parent.id, _NO_ROLE).name == "targets":
-            parent = parent.parent
+            parent = self.tree.parent(parent)
         role = self.tree.declarations.get(parent.id) if parent is not None else None
         target = role.part("target") if role is not None and role.name == "bind" else None
         return self.names.name_of(target) if target is not None else ""

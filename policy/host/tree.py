@@ -43,6 +43,17 @@ class Tree:
     roles: Mapping[int, Role]
     declarations: Mapping[int, Role]
     ordered: tuple[tuple[Node, Role], ...]
+    parents: dict[int, Node]
+
+    def parent(self, node: Node) -> Node | None:
+        """The node that a node is a child of. The grammar's own answer begins at the root."""
+        if not self.parents:
+            found = [self.root]
+            for inner in found:
+                children = inner.children
+                self.parents.update(dict.fromkeys([child.id for child in children], inner))
+                found += children
+        return self.parents.get(node.id)
 
     def role(self, node: Node) -> Role | None:
         """The role of a node."""
@@ -69,6 +80,8 @@ class Tree:
         return ((node, role) for node, role in self.ordered if role.name in names)
 
 
+NODES_MAX = 80_000  # a quarter of a second or so; a program of 5,000 lines has half of them
+OPEN_MATCHES_MAX = 1000  # of nodes around one another; the cursor is slow by their number
 _DECLARATIONS = word_set("import wildcard use bind append loop function local loads")
 
 
@@ -80,15 +93,18 @@ def _query(language: Language) -> Query:
 
 
 def read_tree(language: Language, code: str) -> Tree | None:
-    """Parse a program, whatever errors it has; None when that takes too long."""
+    """Parse a program, whatever errors it has; None when it is too large or nested too deep."""
     from tree_sitter import QueryCursor  # noqa: PLC0415 - loaded with the first program
 
     parsed = grammars.parse(language.grammar, code.encode("utf-8", "replace"))
-    if parsed is None:
+    if parsed is None or parsed.root_node.descendant_count > NODES_MAX:
         return None
     root = parsed.root_node
     found: dict[tuple[int, str], tuple[Node, dict[str, tuple[Node, ...]]]] = {}
-    matches = QueryCursor(_query(language)).matches(root)
+    cursor = QueryCursor(_query(language), match_limit=OPEN_MATCHES_MAX)
+    matches = cursor.matches(root)
+    if cursor.did_exceed_match_limit:
+        return None
     for _, captures in sorted(matches, key=lambda match: match[0]):
         name = next((key for key in captures if "." not in key and key[0] != "_"), None)
         if name is None:
@@ -111,7 +127,7 @@ def read_tree(language: Language, code: str) -> Tree | None:
             table[key_id] = role
             ordered.append((node, role))
     ordered.sort(key=lambda pair: pair[0].start_byte)
-    return Tree(language, root, roles, declarations, tuple(ordered))
+    return Tree(language, root, roles, declarations, tuple(ordered), {})
 
 
 def text_of(node: Node) -> str:
