@@ -9,7 +9,7 @@ from policy import marks
 from policy.host import transforms
 from policy.host.arguments import ArgumentReader
 from policy.host.names import REST, Binding, Names
-from policy.host.references import REFERENCES
+from policy.host.references import REFERENCES, entries
 from policy.host.strings import ALTERNATIVES_MAX, combined, string_texts
 from policy.host.tree import Role, Tree, text_of
 from policy.shell.state import VALUE_MAX, Budget
@@ -39,6 +39,7 @@ class Folder:
         self.passed: dict[tuple[str, int, str], list[Value]] = {}
         self.folded: dict[int, list[Value]] = {}
         self.referred: dict[int, list[str]] = {}
+        self.returned: dict[str, list[Node]] | None = None  # by function, once one is asked for
         self.reader = ArgumentReader(tree)
         self.calls_by_name: dict[str, list[Node]] = {}
         for node, role in tree.of("call"):
@@ -170,13 +171,65 @@ class Folder:
             return self._passed(binding)
         if binding.function and binding.value is not None:
             return list(self._added(binding))
+        if binding.kind == "element" and binding.value is not None:
+            found = self._parts(binding) if binding.member else self.elements(binding.value)
+            return found or [UNKNOWN]
         if binding.value is None or binding.member:
             return [UNKNOWN]
-        if binding.kind == "element":
-            return [item for items in self.lists(binding.value) for item in items] or [UNKNOWN]
         if binding.value.start_byte <= use.start_byte < binding.value.end_byte:
             return [UNKNOWN]
         return self.values(binding.value)
+
+    def elements(self, node: Node | None) -> list[Value]:
+        """Every value that a loop over an expression gives its variable."""
+        found: list[Value] = []
+        for literal in entries(self, node):
+            for child in self.reader.children(literal):
+                role = self.tree.role(child)
+                if role is None or role.name in ("spread", "pair", "cons"):
+                    found = []
+                    break
+                found += self.values(child)
+        return found or [item for items in self.lists(node) for item in items]
+
+    def _parts(self, binding: Binding) -> list[Value]:
+        """What one place of a group is given: `for root, folders, files in os.walk(x)`."""
+        value, place = binding.value, binding.position
+        role = self.tree.role(value) if value is not None else None
+        if value is None or role is None or role.name != "call":
+            rows = [
+                row for literal in entries(self, value) for row in self.reader.children(literal)
+            ]
+            cells = [self.reader.children(row)[place : place + 1] for row in rows]
+            return [found for cell in cells for node in cell for found in self.values(node)]
+        given = self.reader.arguments(value).positional
+        method, base = self.tree.method(role), self.tree.receiver(role)
+        operations = [*map(self.operation, self.callees(role))]
+        if method is not None and base is not None:
+            operations.append(self.tree.language.methods.get(text_of(method)))
+        if "walk" in operations and place == 0:
+            return self.values(given[0] if given else base)
+        if "enumerate" in operations and place == 1:
+            return self.elements(given[0] if given else base)
+        if "zip" in operations:
+            return self.elements(given[place] if place < len(given) else None)
+        if "items" in operations and place == 1:
+            return self._entry(given[0] if given else base, None)
+        return []
+
+    def _entry(self, node: Node | None, keys: list[str] | None) -> list[Value]:
+        """The values of a map that is written out, under some keys or under any."""
+        found: list[Value] = []
+        for literal in entries(self, node):
+            for place, child in enumerate(self.reader.children(literal)):
+                pair = self.tree.role(child)
+                is_pair = pair is not None and pair.name == "pair"
+                key = pair.part("name") if pair is not None and is_pair else None
+                value = pair.part("value") if pair is not None and is_pair else child
+                name = text_of(key).strip("\"': =>") if key is not None else str(place)
+                if keys is None or name in keys:
+                    found += self.values(value)
+        return found
 
     def _added(self, binding: Binding) -> Iterable[Value]:
         """What `list.append(x)` or `command.args([...])` adds: each argument, lists opened up."""
@@ -233,7 +286,11 @@ class Folder:
             return found
         if role.name == "index":
             return self._element(role)
-        return self._environment(node, role)
+        name = role.part("name")
+        if self.names.attribute(node) and name is not None:
+            return self._identifier(name, role)
+        entry = self._entry(role.part("object"), [text_of(name)]) if name is not None else []
+        return entry or self._environment(node, role)
 
     def _environment(self, node: Node, role: Role) -> Iterable[Value]:
         """`process.env.NAME` and its kin."""
@@ -256,6 +313,10 @@ class Folder:
             if operation == "glob":
                 return self._applied(operation, [self.values(key)])
         index = text_of(key)
+        texts = [text.lstrip(":") for text in self.texts(key)]
+        is_known = all(map(marks.is_known, texts)) and not index.lstrip("-").isdigit()
+        if ":" not in index[1:] and (entry := self._entry(base, texts if is_known else None)):
+            return entry
         found: list[Value] = []
         for value in self.values(base):
             if text_of(key).replace(" ", "") == "::-1" and isinstance(value, str):
@@ -276,9 +337,26 @@ class Folder:
         name, base = self.tree.method(role), self.tree.receiver(role)
         operation = self.tree.language.methods.get(text_of(name)) if name is not None else None
         if operation is None or base is None:
-            return [UNKNOWN]
+            return self._returned(role) or [UNKNOWN]
+        if operation == "item":
+            return self._entry(base, self.texts(arguments.get(0))) or [UNKNOWN]
         rest = [self.values(n) for n in arguments.positional]
         return self._applied(operation, [self.values(base), *rest])
+
+    def _returned(self, call: Role) -> list[Value]:
+        """What a function of the program gives back."""
+        if self.returned is None:
+            self.returned = {}
+            for node, role in self.tree.of("returns"):
+                value, function = role.part("value"), self.tree.parent(node)
+                while function is not None and self.tree.function(function) is None:
+                    function = self.tree.parent(function)
+                name = self.tree.function(function) if function is not None else None
+                if name and value is not None:
+                    self.returned.setdefault(name, []).append(value)
+        callee = self.tree.method(call) or call.part("callee")
+        nodes = self.returned.get(text_of(callee), []) if callee is not None else []
+        return [value for node in nodes[:CALLS_MAX] for value in self.values(node)]
 
     def operation(self, ref: str) -> str | None:
         return self.tree.language.lookup(self.tree.language.folds, ref)

@@ -22,10 +22,12 @@ _FUNCTION = re.compile(r"(function|method|lambda|closure|subroutine)")
 
 
 # What methods call the object they are called on, where it is a parameter.
-_OBJECTS = frozenset(("self", "cls", "&self", "&mut self"))
+_OBJECTS = frozenset(("self", "cls", "&self", "&mut self", "this", "$this", "static"))
+_CLASS = ("class_definition", "class_declaration", "class")
 # A parameter that takes all arguments from its place on.
 _REST = re.compile(r"\*\w|\.\.\.|params\s|\w+\s*\.\.\.|[\w.<>\[\]]+\s*\.\.\.\s*\w+")
 REST = "..."
+PART = "[]"  # the member that a place in a group takes of an element
 
 CANDIDATES_MAX = 64  # bindings of one name that are looked at for one use
 
@@ -138,6 +140,11 @@ class Names:
 
     def _collect_bind(self, node: Node, role: Role) -> None:
         targets, values = role.parts.get("target", ()), role.parts.get("value", ())
+        if role.name == "loop" and targets and values and self._is_group(targets[0]):
+            for position, target in enumerate(targets[0].named_children):
+                part = Binding(node, "element", value=values[0], member=PART, position=position)
+                self.add(self.name_of(target), part)
+            return
         if len(targets) == 1 and len(values) == 1:
             targets, values = self._paired(targets[0], values[0])
         kind: Literal["value", "append", "element"] = (
@@ -147,13 +154,31 @@ class Names:
             value = values[index] if index < len(values) else None
             if self._destructure(node, target, value):
                 continue
-            name = self.name_of(target)
+            name = self.name_of(target) or self.attribute(target)
             if not name:
                 continue
             if value is None:
                 self.add(name, Binding(node, "local"))
             else:
                 self.add(name, Binding(node, kind, value=value))
+
+    def _is_group(self, target: Node) -> bool:
+        """Whether a loop's target takes what it gets apart: `for a, b in pairs`."""
+        role = self.tree.role(target)
+        is_group = role is not None and role.name in ("targets", "pattern", "list")
+        return is_group or target.type in ("tuple_pattern", "array_pattern")
+
+    def attribute(self, node: Node) -> str:
+        """The name of what is kept on the object itself, as `this.command`; else none."""
+        role = self.tree.role(node)
+        base, name = (role.part("object"), role.part("name")) if role is not None else (None, None)
+        if role is None or role.name != "member" or base is None or name is None:
+            return ""
+        return text_of(name) if text_of(base) in _OBJECTS or self._is_class(base) else ""
+
+    def _is_class(self, node: Node) -> bool:
+        bindings = self.bindings.get(text_of(node), ()) if node.child_count == 0 else ()
+        return any(b.kind == "local" and b.node.type.endswith(_CLASS) for b in bindings)
 
     def _paired(self, target: Node, value: Node) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
         """`a, b = 1, 2`: the targets with their values, where both sides are written out."""

@@ -54,7 +54,7 @@ def _reference_identifier(folder: Folder, node: Node, role: Role) -> Iterable[st
         yield from (f"{module}.{bare}" for module in folder.names.wildcards)
 
 
-def _entries(folder: Folder, node: Node | None) -> Iterable[Node]:
+def entries(folder: Folder, node: Node | None) -> Iterable[Node]:
     """The map or list that an expression is: written there, or bound to its name."""
     role = folder.tree.role(node) if node is not None else None
     if node is None or role is None:
@@ -71,7 +71,7 @@ def _entries(folder: Folder, node: Node | None) -> Iterable[Node]:
 
 def _reference_entry(folder: Folder, role: Role, names: list[str]) -> Iterable[str]:
     """What stands under a key of a map, or at a place of a list, that is written out."""
-    for literal in _entries(folder, role.part("object")):
+    for literal in entries(folder, role.part("object")):
         for place, child in enumerate(folder.reader.children(literal)):
             pair = folder.tree.role(child)
             if pair is None or pair.name != "pair":

@@ -76,19 +76,23 @@ def run_named(call: Call, first: int) -> None:
     """A function called like the program it stands for: its name from one segment on is words,
     `_` stands for `-`, and an argument `force=True` for `--force`."""
     name = [word.replace("_", "-") for word in call.name.split(".")[first:]]
-    options = [
+    for argv in call.screening.words_of(call.arguments.positional):
+        call.run((*name, *_options(call), *argv))
+
+
+def _options(call: Call) -> list[str]:
+    """The options that `force=True` and `{force: true}` stand for."""
+    return [
         f"-{key}" if len(key) == 1 else f"--{key.replace('_', '-')}"
         for key, node in call.arguments.named.items()
-        if key[0] != "_" and (node.text or b"").lower() == b"true"
+        if key[0] != "_" and (node.text or b"").lower() in (b"true", b"null", b"nil")
     ]
+
+
+def run_prefixed(call: Call, words: str) -> None:
+    """The arguments stand behind the words of one command: `remote.push("-f")`, `git push -f`."""
     for argv in call.screening.words_of(call.arguments.positional):
-        call.run((*name, *options, *argv))
-
-
-def run_prefixed(call: Call, words: str, first: int) -> None:
-    """The arguments are words behind those of one command: `push` alone stands for `git push`."""
-    for argv in call.screening.words_of(call.arguments.positional[first:]):
-        call.run((*words.split("_"), *argv))
+        call.run((*words.split("_"), *_options(call), *argv))
 
 
 def run_each(call: Call) -> None:

@@ -192,6 +192,12 @@ def _path_joined(arguments: tuple[Value, ...]) -> Value:
     return path if not marks.is_known(path) else (normal(path) if ".." in path else path)
 
 
+def _folder_of(arguments: tuple[Value, ...]) -> Value:
+    """`dirname(path)`; with a second argument the path of that name beside it."""
+    folder = _text(arguments).rpartition("/")[0] or "."
+    return _path_joined((folder, *arguments[1:])) if len(arguments) > 1 else folder
+
+
 _GLOB_PIECE = re.compile(r"\*\*|\*|\?|\[[^]]*\]")
 _AS_GLOB = {"**": marks.WORD, "*": marks.GLOB_STAR, "?": marks.GLOB_ONE}
 
@@ -269,6 +275,8 @@ _TRANSFORMS: dict[str, Callable[[tuple[Value, ...]], Value]] = {
     ),
     "repeat": _repeated,
     "path": _path_joined,
+    "folder": _folder_of,
+    "lines": lambda arguments: tuple(_text(arguments).splitlines()),
     "glob": _globbed,
     "glob_below": _globbed_below,
     "listing": _listed_paths,

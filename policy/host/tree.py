@@ -59,6 +59,17 @@ class Tree:
         """The role of a node."""
         return self.roles.get(node.id)
 
+    def function(self, node: Node) -> str | None:
+        """The name of the function that a node is; empty where it has none."""
+        role = self.roles.get(node.id)
+        role = (
+            role if role is not None and role.name == "function" else self.declarations.get(node.id)
+        )
+        if role is None or role.name != "function":
+            return None
+        name = role.part("name")
+        return text_of(name) if name is not None else ""
+
     def receiver(self, call: Role) -> Node | None:
         """What a method is called on: a part of the call itself, or of the member it calls."""
         callee = call.part("callee")

@@ -22,3 +22,4 @@
   parameters: (_) @function.parameters)) @function
 (function_definition declarator: (pointer_declarator declarator: (function_declarator
   declarator: (identifier) @function.name parameters: (_) @function.parameters))) @function
+(return_statement (_) @returns.value) @returns

@@ -51,3 +51,4 @@
 (arrow_function parameter: (_) @function.parameters) @function
 (method_definition parameters: (_) @function.parameters) @function
 (class_declaration name: (_) @local.name) @local
+(return_statement (_) @returns.value) @returns

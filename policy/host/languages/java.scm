@@ -28,3 +28,4 @@
 (method_declaration name: (_) @function.name parameters: (_) @function.parameters) @function
 (lambda_expression parameters: (_) @function.parameters) @function
 (formal_parameter name: (_) @wrap.value) @wrap
+(return_statement (_) @returns.value) @returns

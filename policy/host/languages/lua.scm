@@ -20,3 +20,4 @@
 (for_generic_clause (variable_list) @local.name) @local
 (function_declaration name: (_) @function.name parameters: (_) @function.parameters) @function
 (function_definition parameters: (_) @function.parameters) @function
+(return_statement (expression_list . (_) @returns.value)) @returns

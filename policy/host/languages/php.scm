@@ -46,3 +46,4 @@
 (include_once_expression (_) @reads.path) @reads
 (require_expression (_) @reads.path) @reads
 (require_once_expression (_) @reads.path) @reads
+(return_statement (_) @returns.value) @returns
