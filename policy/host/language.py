@@ -93,41 +93,39 @@ def load_language(name: str) -> Language | None:
     data = tomllib.loads(path.read_text(encoding="utf-8"))
     shared = _shared(data)
     queries = (*data.get("shared_queries", ()), name)
+    tables = {key: shared[key] for key in _TABLES if key != "sinks"}
     return Language(
-        name,
-        data.get("grammar", name),
-        "".join((_FOLDER / f"{part}.scm").read_text(encoding="utf-8") for part in queries),
-        {name: parse_recipes(text) for name, text in _expanded(shared["sinks"]).items()},
-        _expanded(shared["folds"]),
-        _expanded(shared["methods"]),
-        shared["constants"],
-        shared["modules"],
-        shared["assigns"],
-        _expanded(shared["returns"]),
-        _expanded(shared["members"]),
-        data.get("calls", {}),
-        frozenset(data.get("traits", ())),
-        tuple(data.get("wildcards", ())),
-        tuple(data.get("namespaces", ())),
+        name=name,
+        grammar=data.get("grammar", name),
+        query="".join((_FOLDER / f"{part}.scm").read_text(encoding="utf-8") for part in queries),
+        sinks={name: parse_recipes(text) for name, text in shared["sinks"].items()},
+        calls=data.get("calls", {}),
+        traits=frozenset(data.get("traits", ())),
+        wildcards=tuple(data.get("wildcards", ())),
+        namespaces=tuple(data.get("namespaces", ())),
+        **tables,
     )
 
 
 def _shared(data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """The tables of a language, on top of those of the one it extends."""
-    tables = {key: dict(data.get(key, {})) for key in _TABLES}
+    tables = {key: _by_name(key, data.get(key, {})) for key in _TABLES}
     if parent := data.get("extends"):
         inherited = tomllib.loads((_FOLDER / f"{parent}.toml").read_text(encoding="utf-8"))
         tables = {key: _shared(inherited)[key] | table for key, table in tables.items()}
     return tables
 
 
-def _expanded(table: Mapping[str, str]) -> dict[str, str]:
-    """`a.b|c` stands for `a.b` and `a.c`."""
-    expanded = {}
-    for key, value in table.items():
-        first, *others = key.split("|")
-        head, dot, _ = first.rpartition(".")
-        expanded[first] = value
-        for name in others:
-            expanded[head + dot + name] = value
-    return expanded
+def _by_name(key: str, table: Mapping[str, str]) -> dict[str, str]:
+    """What each name stands for. A table lists names by it; `a.b|c` is `a.b` and `a.c`."""
+    if key in ("constants", "modules"):
+        return dict(table)
+    found = {}
+    for value, names in table.items():
+        for entry in names.replace("|\n", "|").split():
+            head, dot, last = entry.rpartition(".")
+            if "|" in head:
+                raise ValueError(f"{entry}: only the last part of a name may have alternatives")
+            for name in last.split("|"):
+                found[head + dot + name] = value
+    return found

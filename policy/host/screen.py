@@ -91,7 +91,7 @@ class Screening:
         """A module that does something when it is imported, or a file read as one."""
         module = role.part("module")
         name = text_of(module).strip(_QUOTES) if module is not None else ""
-        call = Call(self, f"import {name}", node, Arguments([], {}))
+        call = Call(self, f"import:{name}", node, Arguments([], {}))
         for recipe in self.tree.language.recipes(call.name):
             recipe.apply(call)
         if name.startswith((".", "/")):
