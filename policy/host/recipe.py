@@ -8,8 +8,7 @@ parameters: an argument (a position, a name, alternatives as in `0/args`, or
 from __future__ import annotations
 
 import functools
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,11 +25,11 @@ class Recipe:
     """An act with its parameters."""
 
     act: Act
-    parameters: tuple[tuple[str, Any], ...]
+    parameters: Mapping[str, Any]
 
     def apply(self, call: Call) -> None:
         """Report the effects of a call."""
-        self.act(call, **dict(self.parameters))
+        self.act(call, **self.parameters)
 
 
 @functools.cache
@@ -39,14 +38,24 @@ def parse_recipes(text: str) -> tuple[Recipe, ...]:
     return tuple(_parse(*clause.split()) for clause in text.split(";"))
 
 
+@functools.cache
+def _parameters(act: Act) -> dict[str, tuple[str, bool]]:
+    """The type of each parameter behind the call, and whether it must be given."""
+    names = act.__code__.co_varnames[1 : act.__code__.co_argcount]
+    needed = len(names) - len(act.__defaults__ or ())
+    return {name: (act.__annotations__[name], at < needed) for at, name in enumerate(names)}
+
+
 def _parse(kind: str, *words: str) -> Recipe:
-    act = _ACTS[kind]
-    types = {name: str(p.annotation) for name, p in inspect.signature(act).parameters.items()}
-    flags = {word: True for word in words if types.get(word) == "bool"}
-    fields = [name for name, type_ in types.items() if type_ in _READERS]
-    rest = [word for word in words if word not in flags]
-    if len(rest) > len(fields):
-        raise ValueError(f"too many words: {kind} {' '.join(words)}")
-    given = {name: _READERS[types[name]](word) for name, word in zip(fields, rest, strict=False)}
-    inspect.signature(act).bind(None, **given, **flags)
-    return Recipe(act, (*given.items(), *flags.items()))
+    parameters = _parameters(_ACTS[kind])
+    given: dict[str, Any] = {
+        word: True for word in words if parameters.get(word, "")[:1] == ("bool",)
+    }
+    rest = [word for word in words if word not in given]
+    fields = {name: type_ for name, (type_, _) in parameters.items() if type_ in _READERS}
+    for (name, type_), word in zip(fields.items(), rest, strict=False):
+        given[name] = _READERS[type_](word)
+    needed = {name for name, (_, is_needed) in parameters.items() if is_needed}
+    if len(rest) > len(fields) or not needed <= given.keys():
+        raise ValueError(f"not the words that it takes: {kind} {' '.join(words)}")
+    return Recipe(_ACTS[kind], given)
