@@ -120,6 +120,11 @@ class Call(NamedTuple):
             frame = self.screening.inside(self.node, self.name)
             self.screening.walker.report_file(path, self.screening.state, frame, is_write=is_write)
 
+    def load(self, path: str) -> None:
+        """Read a module that is named by its path."""
+        if path.startswith((".", "/")):
+            self.use_file(path)
+
     def apply(self, name: str, positional: list[Node], named: dict[str, Node]) -> None:
         """Do what another function, called in this one's place, would do."""
         for recipe in self.screening.tree.language.recipes(name):

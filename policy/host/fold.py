@@ -161,7 +161,13 @@ class Folder:
         for binding in candidates:
             found = self._bound(binding, node)
             if binding.kind == "append":
-                current = [_appended(a, b) for a in current or [""] for b in found]
+                current = [
+                    _as_path(a, b)
+                    if binding.function == "push" and a and isinstance(a, str)
+                    else _appended(a, b)
+                    for a in current or [""]
+                    for b in found
+                ]
             else:
                 current = [*current, *found]
         yield from current
@@ -203,10 +209,7 @@ class Folder:
             cells = [self.reader.children(row)[place : place + 1] for row in rows]
             return [found for cell in cells for node in cell for found in self.values(node)]
         given = self.reader.arguments(value).positional
-        method, base = self.tree.method(role), self.tree.receiver(role)
-        operations = [*map(self.operation, self.callees(role))]
-        if method is not None and base is not None:
-            operations.append(self.tree.language.methods.get(text_of(method)))
+        base, operations = self.tree.receiver(role), self._operations(role)
         if "walk" in operations and place == 0:
             return self.values(given[0] if given else base)
         if "enumerate" in operations and place == 1:
@@ -254,6 +257,8 @@ class Folder:
         return self.passed[key]
 
     def _arguments_for(self, binding: Binding) -> list[Value]:
+        if not binding.function:
+            return self._handed(binding)
         found: list[Value] = []
         for call in self.calls_by_name.get(binding.function, ())[:CALLS_MAX]:
             if self._is_another(call, binding):
@@ -266,6 +271,27 @@ class Folder:
             elif argument is not None:
                 found.extend(self.values(argument))
         return found
+
+    def _handed(self, binding: Binding) -> list[Value]:
+        """What a nameless function is called with: `items.forEach(item => ...)`."""
+        call = self.tree.parent(binding.node)
+        while call is not None and (role := self.tree.role(call)) and role.name != "call":
+            call = self.tree.parent(call)
+        role = self.tree.role(call) if call is not None else None
+        if call is None or role is None or binding.position:
+            return []
+        given = [n for n in self.reader.arguments(call).positional if n.id != binding.node.id]
+        operations = self._operations(role)
+        source = given[0] if given else self.tree.receiver(role)
+        if "walk" in operations:
+            return self.values(source)
+        return self.elements(source) if {"each", "map", "filter"} & set(operations) else []
+
+    def _operations(self, call: Role) -> list[str | None]:
+        """What the tables say of a called function, and of a method of that name."""
+        method = self.tree.method(call)
+        known = self.tree.language.methods.get(text_of(method)) if method is not None else None
+        return [*map(self.operation, self.callees(call)), known]
 
     def _is_another(self, call: Node, binding: Binding) -> bool:
         """Whether a call of that name is a module's function, or one of the function in itself."""
@@ -338,6 +364,9 @@ class Folder:
         operation = self.tree.language.methods.get(text_of(name)) if name is not None else None
         if operation is None or base is None:
             return self._returned(role) or [UNKNOWN]
+        if operation == "map" and arguments.positional:
+            body = arguments.positional[-1].child_by_field_name("body")
+            return [tuple(self.texts(body)) if body is not None else marks.LIST]
         if operation == "item":
             return self._entry(base, self.texts(arguments.get(0))) or [UNKNOWN]
         rest = [self.values(n) for n in arguments.positional]
@@ -445,6 +474,12 @@ def _appended(before: Value, added: Value) -> Value:
     if isinstance(before, tuple):
         return before + _as_list(added)
     return before + added if isinstance(added, str) else (*_as_list(before), *added)
+
+
+def _as_path(before: str, added: Value) -> Value:
+    """Rust's `path.push(name)`."""
+    name = added if isinstance(added, str) else "/".join(added)
+    return before + name if len(name) == 1 else f"{before}/{name}"
 
 
 def _product(items: Sequence[list[tuple[str, ...]]]) -> list[Value]:

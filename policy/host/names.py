@@ -185,10 +185,10 @@ class Names:
         role = self.tree.role(target)
         if role is None or role.name != "targets":
             return (target,), (value,)
-        values = tuple(value.named_children)
-        return tuple(target.named_children), values if len(target.named_children) == len(
-            values
-        ) else ()
+        targets, values = tuple(target.named_children), tuple(value.named_children)
+        if "errors_are_values" in self.tree.language.traits and len(values) == 1:
+            return targets, values
+        return targets, values if len(targets) == len(values) else ()
 
     def _destructure(self, node: Node, target: Node, value: Node | None) -> bool:
         """`{a, b: c} = value`: names bound to members of the value."""

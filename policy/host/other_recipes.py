@@ -79,6 +79,12 @@ def read(call: Call, path: Argument) -> None:
         call.use_file(file)
 
 
+def load(call: Call, path: Argument) -> None:
+    """A module is read, where it is named by a path."""
+    for file in call.paths(path):
+        call.load(file)
+
+
 def write(call: Call, path: Argument) -> None:
     """The file is written."""
     for file in call.paths(path):
@@ -200,6 +206,7 @@ ACTS: dict[str, Act] = {
     "tagged": run_tagged,
     "source": source,
     "read": read,
+    "load": load,
     "write": write,
     "open": open_file,
     "dotenv": load_dotenv,

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from policy import marks
 from policy.effects import encoded
 from policy.host.arguments import Arguments
 from policy.host.call import FOLDER_ARGUMENTS, Call
@@ -94,8 +93,7 @@ class Screening:
         call = Call(self, f"import:{name}", node, Arguments([], {}))
         for recipe in self.tree.language.recipes(call.name):
             recipe.apply(call)
-        if name.startswith((".", "/")):
-            call.use_file(name)
+        call.load(name)
 
     def _evaluates(self, node: Node, role: Role) -> None:
         """An expression of the language itself that runs text as code, such as Perl's `eval`."""
@@ -157,19 +155,19 @@ class Screening:
             found = [head + option for head in found for option in options][:8]
         return found
 
-    def chained(self, node: Node) -> tuple[str, ...]:
-        """Words that calls chained on a builder, or made on the name it is bound to, add."""
-        added: list[str] = []
-        for method, call in self._chain(node):
-            if method in ("arg", "args"):
-                added += self._added_words(call)
+    def chained(self, node: Node) -> list[tuple[str, ...]]:
+        """The words that calls chained on a builder, or made on the name it is bound to, add."""
+        calls = [call for method, call in self._chain(node) if method in ("arg", "args")]
         for binding in self._appended(node):
             if binding.function in _BUILDER_WORDS and binding.value is not None:
-                added += self._added_words(binding.value)
+                calls.append(binding.value)
+        added = [n for call in calls for n in self.folder.reader.arguments(call).positional]
         set_later = self.settings(node).get("Args")
-        for value in [set_later] if set_later is not None else ():
-            added += next(iter(self.folder.lists(value)), ())
-        return tuple(added)
+        if set_later is None:
+            return self.words_of(added)
+        return [
+            head + rest for head in self.words_of(added) for rest in self.folder.lists(set_later)
+        ]
 
     def settings(self, node: Node) -> dict[str, Node]:
         """What is set on the object a call makes: by chained calls, or on its name later on."""
@@ -216,10 +214,6 @@ class Screening:
     def _appended(self, node: Node) -> list[Binding]:
         name = self._bound_name(node)
         return [b for b in self.names.bindings.get(name, ()) if b.kind == "append"]
-
-    def _added_words(self, call: Node) -> list[str]:
-        words = self.words_of(self.folder.reader.arguments(call).positional)
-        return list(words[0]) if len(words) == 1 else [marks.LIST]
 
     def _property(self, node: Node, role: Role) -> None:
         """`info.FileName = "rm"; info.Arguments = "-rf x"`: judged where the name is set."""

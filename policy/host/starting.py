@@ -5,6 +5,7 @@ from __future__ import annotations
 from policy import marks
 from policy.host.arguments import Argument, Arguments
 from policy.host.call import Act, Call
+from policy.host.tree import text_of
 from policy.shell.outputs import quoted
 
 
@@ -95,6 +96,11 @@ def run_prefixed(call: Call, words: str) -> None:
         call.run((*words.split("_"), *_options(call), *argv))
 
 
+def run_tokens(call: Call) -> None:
+    """A macro whose tokens are a command line: `run_cmd!(rm -rf build)`."""
+    call.run_text(text_of(call.node).partition("(")[2].rstrip(")"))
+
+
 def run_each(call: Call) -> None:
     """Every argument is a command of its own."""
     for node in call.arguments.positional:
@@ -104,9 +110,9 @@ def run_each(call: Call) -> None:
 
 def run_built(call: Call, first: int) -> None:
     """Words from one argument on, with what chained calls add."""
-    added = call.screening.chained(call.node)
     for head in call.screening.words_of(call.arguments.positional[first:]):
-        call.run((*head, *added))
+        for added in call.screening.chained(call.node):
+            call.run((*head, *added))
 
 
 def start(call: Call, program: Argument, rest: Argument) -> None:
@@ -116,7 +122,8 @@ def start(call: Call, program: Argument, rest: Argument) -> None:
         return  # what the info holds is judged where it is filled
     for path in call.texts(program):
         if call.target(rest) is None:
-            call.run((path, *call.screening.chained(call.node)))
+            for added in call.screening.chained(call.node):
+                call.run((path, *added))
         for value in call.values(rest):
             if isinstance(value, tuple):
                 call.run((path, *value))
@@ -144,6 +151,7 @@ ACTS: dict[str, Act] = {
     "named": run_named,
     "prefixed": run_prefixed,
     "each": run_each,
+    "tokens": run_tokens,
     "builder": run_built,
     "start": start,
     "port": open_port,

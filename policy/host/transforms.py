@@ -252,6 +252,7 @@ _CODE_TEMPLATES = frozenset(("C*", "c*", "U*", "W*"))
 
 _TRANSFORMS: dict[str, Callable[[tuple[Value, ...]], Value]] = {
     "identity": _identity,
+    "filter": _identity,
     "list": _listed,
     "concat": _concatenated,
     "paste": _pasted,

@@ -30,7 +30,7 @@ STARTED_BY = {
     "lua": "os.execute('tool x')",
 }
 NOT_TRANSFORMS = {"module", "getattr", "function", "env", "home", "cwd", "expanduser"}
-NOT_TRANSFORMS |= {"walk", "enumerate", "zip", "items", "item"}  # of loops and maps
+NOT_TRANSFORMS |= {"walk", "enumerate", "zip", "items", "item", "each", "map"}  # of loops and maps
 
 
 @pytest.mark.parametrize("name", STARTED_BY)
