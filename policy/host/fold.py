@@ -278,11 +278,13 @@ class Folder:
         while call is not None and (role := self.tree.role(call)) and role.name != "call":
             call = self.tree.parent(call)
         role = self.tree.role(call) if call is not None else None
-        if call is None or role is None or binding.position:
+        if call is None or role is None or binding.position > 1:
             return []
         given = [n for n in self.reader.arguments(call).positional if n.id != binding.node.id]
         operations = self._operations(role)
         source = given[0] if given else self.tree.receiver(role)
+        if binding.position:  # a map's value; a list's place
+            return self._entry(source, None) if "each" in operations else []
         if "walk" in operations:
             return self.values(source)
         return self.elements(source) if {"each", "map", "filter"} & set(operations) else []

@@ -126,6 +126,8 @@ class Names:
         dotted = f"{base}.{text_of(name)}" if name is not None else base
         dotted = _joined(dotted)
         default = text_of(name) if name is not None else _default_name(base)
+        if "last_part_is_name" in self.tree.language.traits:
+            default = default.rpartition(".")[2]
         self.add(text_of(alias) if alias else default, Binding(node, "import", dotted))
 
     def _collect_wildcard(self, node: Node, role: Role) -> None:

@@ -47,3 +47,4 @@
 (require_expression (_) @reads.path) @reads
 (require_once_expression (_) @reads.path) @reads
 (return_statement (_) @returns.value) @returns
+(namespace_use_declaration (namespace_use_clause . (_) @import.module !alias) @import)
