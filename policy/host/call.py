@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from policy.shell.state import State
 
 FOLDER_ARGUMENTS = ("cwd", "chdir", "cd", "Dir", "WorkingDirectory", "current_dir", "dir",
-                     "_cwd", "directory", "wd")  # fmt: skip
+                     "_cwd", "directory", "wd", "WithWorkingDirectory")  # fmt: skip
+SETTERS = (*FOLDER_ARGUMENTS, "WithArguments", "setForce")  # by calls on what a call gives
 _INPUT_ARGUMENTS = ("input", "stdin_data", "stdin")
 # A program that starts one of these without arguments does so to write commands to it.
 _FED_SHELLS = word_set("sh bash zsh dash ksh")

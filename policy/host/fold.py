@@ -147,6 +147,9 @@ class Folder:
         inner = role.part("value") or next(iter(node.named_children), None)
         return self.values(inner)
 
+    def _pipe(self, node: Node, role: Role) -> Iterable[Value]:
+        return self.values(role.part("call"))
+
     def _choice(self, node: Node, role: Role) -> Iterable[Value]:
         for option in role.parts.get("option", ()):
             yield from self.values(option)
@@ -192,16 +195,21 @@ class Folder:
         for literal in entries(self, node):
             for child in self.reader.children(literal):
                 role = self.tree.role(child)
-                if role is None or role.name in ("spread", "pair", "cons"):
-                    found = []
-                    break
-                found += self.values(child)
+                if role is None or role.name in ("spread", "cons"):
+                    return [item for items in self.lists(node) for item in items]
+                is_map = self.tree.roles[literal.id].name == "map"  # a loop gives its keys
+                found += self.values(
+                    role.part("value") if role.name == "pair" and not is_map else child
+                )
         return found or [item for items in self.lists(node) for item in items]
 
     def _parts(self, binding: Binding) -> list[Value]:
         """What one place of a group is given: `for root, folders, files in os.walk(x)`."""
         value, place = binding.value, binding.position
         role = self.tree.role(value) if value is not None else None
+        while role is not None and role.name == "wrap" and role.part("value") is not None:
+            value = role.part("value")
+            role = self.tree.role(value) if value is not None else None
         if value is None or role is None or role.name != "call":
             rows = [
                 row for literal in entries(self, value) for row in self.reader.children(literal)
@@ -274,20 +282,25 @@ class Folder:
 
     def _handed(self, binding: Binding) -> list[Value]:
         """What a nameless function is called with: `items.forEach(item => ...)`."""
-        call = self.tree.parent(binding.node)
-        while call is not None and (role := self.tree.role(call)) and role.name != "call":
-            call = self.tree.parent(call)
-        role = self.tree.role(call) if call is not None else None
-        if call is None or role is None or binding.position > 1:
+        source, operations = self.handed_source(binding)
+        if source is None or binding.position > 1:
             return []
-        given = [n for n in self.reader.arguments(call).positional if n.id != binding.node.id]
-        operations = self._operations(role)
-        source = given[0] if given else self.tree.receiver(role)
         if binding.position:  # a map's value; a list's place
             return self._entry(source, None) if "each" in operations else []
         if "walk" in operations:
             return self.values(source)
         return self.elements(source) if {"each", "map", "filter"} & set(operations) else []
+
+    def handed_source(self, binding: Binding) -> tuple[Node | None, list[str | None]]:
+        """What a call that is given a nameless function takes it over, and what it does."""
+        call = self.tree.parent(binding.node)
+        while call is not None and (role := self.tree.role(call)) and role.name != "call":
+            call = self.tree.parent(call)
+        role = self.tree.role(call) if call is not None else None
+        if call is None or role is None:
+            return None, []
+        given = [n for n in self.reader.arguments(call).positional if n.id != binding.node.id]
+        return given[0] if given else self.tree.receiver(role), self._operations(role)
 
     def _operations(self, call: Role) -> list[str | None]:
         """What the tables say of a called function, and of a method of that name."""
@@ -318,6 +331,12 @@ class Folder:
         if self.names.attribute(node) and name is not None:
             return self._identifier(name, role)
         entry = self._entry(role.part("object"), [text_of(name)]) if name is not None else []
+        if (
+            not entry
+            and name is not None
+            and self.tree.language.methods.get(text_of(name)) == "identity"
+        ):
+            return self.values(role.part("object"))
         return entry or self._environment(node, role)
 
     def _environment(self, node: Node, role: Role) -> Iterable[Value]:
@@ -342,7 +361,7 @@ class Folder:
                 return self._applied(operation, [self.values(key)])
         index = text_of(key)
         texts = [text.lstrip(":") for text in self.texts(key)]
-        is_known = all(map(marks.is_known, texts)) and not index.lstrip("-").isdigit()
+        is_known = all(marks.is_known(text) and not text.isdigit() for text in texts)
         if ":" not in index[1:] and (entry := self._entry(base, texts if is_known else None)):
             return entry
         found: list[Value] = []
@@ -454,6 +473,7 @@ _FOLDS = {
     "wrap": Folder._wrap,
     "glob": Folder._glob,
     "choice": Folder._choice,
+    "pipe": Folder._pipe,
     "identifier": Folder._identifier,
     "member": Folder._member,
     "index": Folder._member,

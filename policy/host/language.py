@@ -127,5 +127,6 @@ def _by_name(key: str, table: Mapping[str, str]) -> dict[str, str]:
             if "|" in head:
                 raise ValueError(f"{entry}: only the last part of a name may have alternatives")
             for name in last.split("|"):
-                found[head + dot + name] = value
+                if found.setdefault(head + dot + name, value) != value:
+                    raise ValueError(f"{head}{dot}{name} stands under two recipes")
     return found

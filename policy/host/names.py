@@ -306,7 +306,7 @@ class Names:
 
 _MUTATORS = word_set(
     "append push push_back push_str extend add addAll Add AddRange arg args unshift insert "
-    "emplace_back concat command current_dir"
+    "emplace_back concat command current_dir addArgument addArguments"
 )
 
 

@@ -28,6 +28,12 @@ def _awaited(folder: Folder, binding: Binding) -> Iterable[str]:
     return folder.references(folder.tree.receiver(role))
 
 
+def _element(folder: Folder, binding: Binding) -> Iterable[str]:
+    """What a nameless function is called with is what its call goes through: paths, for paths."""
+    source, operations = folder.handed_source(binding) if not binding.function else (None, [])
+    return folder.references(source) if {"each", "map", "filter", "walk"} & {*operations} else []
+
+
 def _reference_identifier(folder: Folder, node: Node, role: Role) -> Iterable[str]:
     name = text_of(node)
     candidates = folder.names.candidates(name, node)
@@ -46,7 +52,7 @@ def _reference_identifier(folder: Folder, node: Node, role: Role) -> Iterable[st
         elif binding.kind == "parameter":
             yield from (
                 f"{ref}.{binding.member}" if binding.member else ref
-                for ref in _awaited(folder, binding)
+                for ref in [*_awaited(folder, binding), *_element(folder, binding)]
             )
     if not candidates:
         bare = name.lstrip("\\&").replace("\\", ".").replace("::", ".")
@@ -131,6 +137,10 @@ def _reference_path(folder: Folder, node: Node, role: Role) -> Iterable[str]:
     return folder.references(role.part("left"))
 
 
+def _reference_pipe(folder: Folder, node: Node, role: Role) -> Iterable[str]:
+    return folder.references(role.part("call"))
+
+
 def _reference_wrap(folder: Folder, node: Node, role: Role) -> Iterable[str]:
     return folder.references(role.part("value") or next(iter(node.named_children), None))
 
@@ -159,6 +169,7 @@ REFERENCES: dict[str, Callable[..., Iterable[str]]] = {
     "index": _reference_member,
     "call": _reference_call,
     "wrap": _reference_wrap,
+    "pipe": _reference_pipe,
     "choice": _reference_choice,
     "path": _reference_path,
     "string": _reference_string,

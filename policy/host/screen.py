@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from policy.effects import encoded
 from policy.host.arguments import Arguments
-from policy.host.call import FOLDER_ARGUMENTS, Call
+from policy.host.call import SETTERS, Call
 from policy.host.fold import Folder
 from policy.host.language import load_language
 from policy.host.names import Binding, Names
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from policy.shell.walk import Walker
 
 _QUOTES = "\"'`"
-_BUILDER_WORDS = word_set("arg args Add AddRange add addAll")
+_BUILDER_WORDS = word_set("arg args Add AddRange add addAll addArgument addArguments")
 _CHAIN_MAX = 32  # calls chained on one another that are looked at
 _NO_ROLE = Role("", {})
 _MACRO = re.compile(r"\b([a-z_][a-z0-9_]*)!(?=\s*\()")
@@ -157,7 +157,7 @@ class Screening:
 
     def chained(self, node: Node) -> list[tuple[str, ...]]:
         """The words that calls chained on a builder, or made on the name it is bound to, add."""
-        calls = [call for method, call in self._chain(node) if method in ("arg", "args")]
+        calls = [call for method, call in self._chain(node) if method in _BUILDER_WORDS]
         for binding in self._appended(node):
             if binding.function in _BUILDER_WORDS and binding.value is not None:
                 calls.append(binding.value)
@@ -175,7 +175,7 @@ class Screening:
         calls = [*self._chain(node)]
         calls += [(b.function, b.value) for b in self._appended(node) if b.value is not None]
         for method, call in calls:
-            if method in FOLDER_ARGUMENTS:
+            if method in SETTERS:
                 positional = self.folder.reader.arguments(call).positional
                 found.update(zip([method], positional, strict=False))
         name = self._bound_name(node)

@@ -82,9 +82,9 @@ def run_named(call: Call, first: int) -> None:
 
 
 def _options(call: Call) -> list[str]:
-    """The options that `force=True` and `{force: true}` stand for."""
+    """The options that `force=True`, `{force: true}` and `.setForce(true)` stand for."""
     return [
-        f"-{key}" if len(key) == 1 else f"--{key.replace('_', '-')}"
+        f"-{key}" if len(key) == 1 else f"--{key.removeprefix('set').lower().replace('_', '-')}"
         for key, node in call.arguments.named.items()
         if key[0] != "_" and (node.text or b"").lower() in (b"true", b"null", b"nil")
     ]
