@@ -268,9 +268,10 @@ class Folder:
         if not binding.function:
             return self._handed(binding)
         found: list[Value] = []
-        for call in self.calls_by_name.get(binding.function, ())[:CALLS_MAX]:
-            if self._is_another(call, binding):
-                continue
+        calls = self.calls_by_name.get(binding.function, ())[:CALLS_MAX]
+        calls = [call for call in calls if not self._is_another(call, binding)]
+        missing = not calls
+        for call in calls:
             arguments = self.reader.arguments(call)
             argument = arguments.get(binding.position)
             if binding.member == REST:
@@ -278,7 +279,10 @@ class Folder:
                 found.extend(_product([self._items(node) for node in rest]))
             elif argument is not None:
                 found.extend(self.values(argument))
-        return found
+            else:
+                missing = True
+        is_default = missing and binding.value is not None and not binding.member
+        return [*found, *self.values(binding.value)] if is_default else found
 
     def _handed(self, binding: Binding) -> list[Value]:
         """What a nameless function is called with: `items.forEach(item => ...)`."""

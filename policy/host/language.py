@@ -120,7 +120,7 @@ def _by_name(key: str, table: Mapping[str, str]) -> dict[str, str]:
     """What each name stands for. A table lists names by it; `a.b|c` is `a.b` and `a.c`."""
     if key in ("constants", "modules"):
         return dict(table)
-    found = {}
+    found: dict[str, str] = {}
     for value, names in table.items():
         for entry in names.replace("|\n", "|").split():
             head, dot, last = entry.rpartition(".")

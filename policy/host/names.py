@@ -23,7 +23,8 @@ _FUNCTION = re.compile(r"(function|method|lambda|closure|subroutine)")
 
 # What methods call the object they are called on, where it is a parameter.
 _OBJECTS = frozenset(("self", "cls", "&self", "&mut self", "this", "$this", "static"))
-_CLASS = ("class_definition", "class_declaration", "class")
+_DEFAULTS = ("value", "right", "default_value")  # the fields of a parameter's default
+_CLASS = ("enum_declaration", "class_definition", "class_declaration", "class")
 # A parameter that takes all arguments from its place on.
 _REST = re.compile(r"\*\w|\.\.\.|params\s|\w+\s*\.\.\.|[\w.<>\[\]]+\s*\.\.\.\s*\w+")
 REST = "..."
@@ -56,6 +57,7 @@ class Names:
         self.tree = tree
         self.bindings: dict[str, list[Binding]] = {}  # in the order of the text
         self.starts: dict[str, list[int]] = {}
+        self.passed: dict[int, int] = {}  # how many arguments a Perl function has taken so far
         self.wildcards: list[str] = list(tree.language.wildcards)
         for node, role in tree.ordered:
             if collect := _COLLECTORS.get(role.name):
@@ -222,8 +224,9 @@ class Names:
             if child.type == "comma" or text_of(child) in _OBJECTS:
                 continue
             for parameter, member in self._parameter_names(child):
+                default = next(filter(None, map(child.child_by_field_name, _DEFAULTS)), None)
                 binding = Binding(
-                    node, "parameter", member=member, function=function, position=position
+                    node, "parameter", "", default, member, function=function, position=position
                 )
                 self.add(parameter, binding)
             position += 1
@@ -242,6 +245,23 @@ class Names:
                 member, alias = pair.part("name") or child, pair.part("value") or child
             if bound := self.name_of(alias):
                 yield bound, text_of(member)
+
+    def _collect_passed(self, node: Node, role: Role) -> None:
+        """Perl's `my $x = shift` and `my ($x, $y) = @_`."""
+        function = self.tree.parent(node)
+        while function is not None and not function.type.startswith("subroutine"):
+            function = self.tree.parent(function)
+        name = function.child_by_field_name("name") if function is not None else None
+        names = role.part("names")
+        if function is None or name is None or names is None:
+            return
+        for child in names.named_children:
+            if text_of(child) in ("$self", "$class"):
+                continue
+            position = self.passed.setdefault(function.id, 0)
+            self.passed[function.id] = position + 1
+            binding = Binding(function, "parameter", function=text_of(name), position=position)
+            self.add(text_of(child), binding)
 
     def _collect_local(self, node: Node, role: Role) -> None:
         name = role.part("name")
@@ -350,6 +370,7 @@ _COLLECTORS = {
     "loop": Names._collect_bind,
     "function": Names._collect_function,
     "local": Names._collect_local,
+    "passed": Names._collect_passed,
     "call": Names._collect_mutation,
     "use": Names._collect_use,
 }

@@ -28,6 +28,16 @@ def _awaited(folder: Folder, binding: Binding) -> Iterable[str]:
     return folder.references(folder.tree.receiver(role))
 
 
+def _passed(folder: Folder, binding: Binding) -> Iterable[str]:
+    """What a parameter stands for, by who calls the function."""
+    yield from _awaited(folder, binding)
+    yield from _element(folder, binding)
+    around = folder.tree.parent(binding.node)
+    if around is not None and around.type == "decorated_definition" and not binding.position:
+        for decorator in around.named_children[:-1]:  # `@task` calls it with a context
+            yield from folder.references(decorator.named_child(0))
+
+
 def _element(folder: Folder, binding: Binding) -> Iterable[str]:
     """What a nameless function is called with is what its call goes through: paths, for paths."""
     source, operations = folder.handed_source(binding) if not binding.function else (None, [])
@@ -52,7 +62,7 @@ def _reference_identifier(folder: Folder, node: Node, role: Role) -> Iterable[st
         elif binding.kind == "parameter":
             yield from (
                 f"{ref}.{binding.member}" if binding.member else ref
-                for ref in [*_awaited(folder, binding), *_element(folder, binding)]
+                for ref in _passed(folder, binding)
             )
     if not candidates:
         bare = name.lstrip("\\&").replace("\\", ".").replace("::", ".")

@@ -9,13 +9,14 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from policy import marks
 from policy.effects import encoded
 from policy.host.arguments import Arguments
 from policy.host.call import SETTERS, Call
 from policy.host.fold import Folder
 from policy.host.language import load_language
 from policy.host.names import Binding, Names
-from policy.host.strings import string_texts
+from policy.host.strings import ALTERNATIVES_MAX, string_texts
 from policy.host.transforms import Known
 from policy.host.tree import Role, Tree, read_tree, text_of
 from policy.shell.outputs import quoted
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _QUOTES = "\"'`"
 _BUILDER_WORDS = word_set("arg args Add AddRange add addAll addArgument addArguments")
+_SHOWN_MAX = 4000  # bytes of a call that its effects carry with them
 _CHAIN_MAX = 32  # calls chained on one another that are looked at
 _NO_ROLE = Role("", {})
 _MACRO = re.compile(r"\b([a-z_][a-z0-9_]*)!(?=\s*\()")
@@ -124,8 +126,9 @@ class Screening:
 
     def inside(self, node: Node, name: str) -> Frame:
         """The frame of what a node of the program runs."""
-        span = self.frame.span or (node.start_byte, node.end_byte)
-        return self.frame.inside(name, span, text_of(node))._replace(stdin=None)
+        start, end = node.start_byte, node.end_byte
+        text = self.tree.source[start : min(end, start + _SHOWN_MAX)].decode("utf-8", "replace")
+        return self.frame.inside(name, self.frame.span or (start, end), text)._replace(stdin=None)
 
     def written_out(self, items: Node) -> list[Node]:
         """The items of a list that is written out; anything else stands for its items."""
@@ -152,7 +155,9 @@ class Screening:
                 options = self.folder._items(node)
             else:
                 options = [v if isinstance(v, tuple) else (v,) for v in self.folder.values(node)]
-            found = [head + option for head in found for option in options][:8]
+            if len(found) * len(options) > ALTERNATIVES_MAX:
+                options = [(marks.LIST,)]
+            found = [head + option for head in found for option in options]
         return found
 
     def chained(self, node: Node) -> list[tuple[str, ...]]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from policy.host.fold import Folder
 
-ALTERNATIVES_MAX = 8
+ALTERNATIVES_MAX = 32
 
 
 def string_texts(folder: Folder, node: Node, role: Role) -> list[str]:

@@ -39,6 +39,7 @@ class Tree:
     """A program and the roles of its nodes: as expressions, and as declarations of names."""
 
     language: Language
+    source: bytes
     root: Node
     roles: Mapping[int, Role]
     declarations: Mapping[int, Role]
@@ -93,7 +94,7 @@ class Tree:
 
 NODES_MAX = 80_000  # a quarter of a second or so; a program of 5,000 lines has half of them
 OPEN_MATCHES_MAX = 1000  # of nodes around one another; the cursor is slow by their number
-_DECLARATIONS = word_set("import wildcard use bind append loop function local loads")
+_DECLARATIONS = word_set("import wildcard use bind append loop function local loads passed")
 
 
 @functools.cache
@@ -107,7 +108,8 @@ def read_tree(language: Language, code: str) -> Tree | None:
     """Parse a program, whatever errors it has; None when it is too large or nested too deep."""
     from tree_sitter import QueryCursor  # noqa: PLC0415 - loaded with the first program
 
-    parsed = grammars.parse(language.grammar, code.encode("utf-8", "replace"))
+    source = code.encode("utf-8", "replace")
+    parsed = grammars.parse(language.grammar, source)
     if parsed is None or parsed.root_node.descendant_count > NODES_MAX:
         return None
     root = parsed.root_node
@@ -138,7 +140,7 @@ def read_tree(language: Language, code: str) -> Tree | None:
             table[key_id] = role
             ordered.append((node, role))
     ordered.sort(key=lambda pair: pair[0].start_byte)
-    return Tree(language, root, roles, declarations, tuple(ordered), {})
+    return Tree(language, source, root, roles, declarations, tuple(ordered), {})
 
 
 def text_of(node: Node) -> str:
