@@ -13,8 +13,8 @@ from policy.wordlist import word_set
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from policy.host.fold import Value
     from policy.host.screen import Screening
+    from policy.host.transforms import Value
     from policy.shell.frame import Frame
     from policy.shell.state import State
 

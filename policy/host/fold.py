@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from policy import marks
-from policy.host import transforms
+from policy.host import passing, transforms
 from policy.host.arguments import ArgumentReader
-from policy.host.names import REST, Binding, Names
-from policy.host.references import REFERENCES, entries
-from policy.host.strings import ALTERNATIVES_MAX, combined, string_texts
+from policy.host.names import Binding, Names
+from policy.host.references import REFERENCES
+from policy.host.strings import ALTERNATIVES_MAX, combined, product, string_texts
+from policy.host.transforms import Value
 from policy.host.tree import Role, Tree, text_of
 from policy.shell.state import VALUE_MAX, Budget
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-Value = str | tuple[str, ...]  # a text, or a list of texts; marks stand for what is unknown
 
 DEPTH_MAX = 24
-CALLS_MAX = 16  # of one function that are looked at for a parameter's values
 UNKNOWN: Value = marks.WORD
 
 
@@ -115,7 +114,7 @@ class Folder:
         return self._applied("path", arguments)
 
     def _list(self, node: Node, role: Role) -> Iterable[Value]:
-        return _product([self._items(child) for child in self.reader.children(node)])
+        return product([self._items(child) for child in self.reader.children(node)])
 
     def _items(self, node: Node) -> list[tuple[str, ...]]:
         """What one element adds to a list: itself, or for a spread all of its own."""
@@ -181,66 +180,17 @@ class Folder:
         if binding.function and binding.value is not None:
             return list(self._added(binding))
         if binding.kind == "element" and binding.value is not None:
-            found = self._parts(binding) if binding.member else self.elements(binding.value)
+            found = (
+                passing.parts(self, binding)
+                if binding.member
+                else passing.elements(self, binding.value)
+            )
             return found or [UNKNOWN]
         if binding.value is None or binding.member:
             return [UNKNOWN]
         if binding.value.start_byte <= use.start_byte < binding.value.end_byte:
             return [UNKNOWN]
         return self.values(binding.value)
-
-    def elements(self, node: Node | None) -> list[Value]:
-        """Every value that a loop over an expression gives its variable."""
-        found: list[Value] = []
-        for literal in entries(self, node):
-            for child in self.reader.children(literal):
-                role = self.tree.role(child)
-                if role is None or role.name in ("spread", "cons"):
-                    return [item for items in self.lists(node) for item in items]
-                is_map = self.tree.roles[literal.id].name == "map"  # a loop gives its keys
-                found += self.values(
-                    role.part("value") if role.name == "pair" and not is_map else child
-                )
-        return found or [item for items in self.lists(node) for item in items]
-
-    def _parts(self, binding: Binding) -> list[Value]:
-        """What one place of a group is given: `for root, folders, files in os.walk(x)`."""
-        value, place = binding.value, binding.position
-        role = self.tree.role(value) if value is not None else None
-        while role is not None and role.name == "wrap" and role.part("value") is not None:
-            value = role.part("value")
-            role = self.tree.role(value) if value is not None else None
-        if value is None or role is None or role.name != "call":
-            rows = [
-                row for literal in entries(self, value) for row in self.reader.children(literal)
-            ]
-            cells = [self.reader.children(row)[place : place + 1] for row in rows]
-            return [found for cell in cells for node in cell for found in self.values(node)]
-        given = self.reader.arguments(value).positional
-        base, operations = self.tree.receiver(role), self._operations(role)
-        if "walk" in operations and place == 0:
-            return self.values(given[0] if given else base)
-        if "enumerate" in operations and place == 1:
-            return self.elements(given[0] if given else base)
-        if "zip" in operations:
-            return self.elements(given[place] if place < len(given) else None)
-        if "items" in operations and place == 1:
-            return self._entry(given[0] if given else base, None)
-        return []
-
-    def _entry(self, node: Node | None, keys: list[str] | None) -> list[Value]:
-        """The values of a map that is written out, under some keys or under any."""
-        found: list[Value] = []
-        for literal in entries(self, node):
-            for place, child in enumerate(self.reader.children(literal)):
-                pair = self.tree.role(child)
-                is_pair = pair is not None and pair.name == "pair"
-                key = pair.part("name") if pair is not None and is_pair else None
-                value = pair.part("value") if pair is not None and is_pair else child
-                name = text_of(key).strip("\"': =>") if key is not None else str(place)
-                if keys is None or name in keys:
-                    found += self.values(value)
-        return found
 
     def _added(self, binding: Binding) -> Iterable[Value]:
         """What `list.append(x)` or `command.args([...])` adds: each argument, lists opened up."""
@@ -250,7 +200,7 @@ class Folder:
             return self._applied("format", [self.values(argument) for argument in arguments])
         if binding.member == "text":
             return combined([self.texts(argument) for argument in arguments])
-        return _product([self.lists(argument) for argument in arguments])
+        return product([self.lists(argument) for argument in arguments])
 
     def _passed(self, binding: Binding) -> list[Value]:
         """A parameter has the values that the program's own calls pass.
@@ -261,64 +211,8 @@ class Folder:
         key = (binding.function, binding.position, binding.member)
         if key not in self.passed:
             self.passed[key] = [UNKNOWN]
-            self.passed[key] = self._arguments_for(binding) or [UNKNOWN]
+            self.passed[key] = passing.passed(self, binding) or [UNKNOWN]
         return self.passed[key]
-
-    def _arguments_for(self, binding: Binding) -> list[Value]:
-        if not binding.function:
-            return self._handed(binding)
-        found: list[Value] = []
-        calls = self.calls_by_name.get(binding.function, ())[:CALLS_MAX]
-        calls = [call for call in calls if not self._is_another(call, binding)]
-        missing = not calls
-        for call in calls:
-            arguments = self.reader.arguments(call)
-            argument = arguments.get(binding.position)
-            if binding.member == REST:
-                rest = arguments.positional[binding.position :]
-                found.extend(_product([self._items(node) for node in rest]))
-            elif argument is not None:
-                found.extend(self.values(argument))
-            else:
-                missing = True
-        is_default = missing and binding.value is not None and not binding.member
-        return [*found, *self.values(binding.value)] if is_default else found
-
-    def _handed(self, binding: Binding) -> list[Value]:
-        """What a nameless function is called with: `items.forEach(item => ...)`."""
-        source, operations = self.handed_source(binding)
-        if source is None or binding.position > 1:
-            return []
-        if binding.position:  # a map's value; a list's place
-            return self._entry(source, None) if "each" in operations else []
-        if "walk" in operations:
-            return self.values(source)
-        return self.elements(source) if {"each", "map", "filter"} & set(operations) else []
-
-    def handed_source(self, binding: Binding) -> tuple[Node | None, list[str | None]]:
-        """What a call that is given a nameless function takes it over, and what it does."""
-        call = self.tree.parent(binding.node)
-        while call is not None and (role := self.tree.role(call)) and role.name != "call":
-            call = self.tree.parent(call)
-        role = self.tree.role(call) if call is not None else None
-        if call is None or role is None:
-            return None, []
-        given = [n for n in self.reader.arguments(call).positional if n.id != binding.node.id]
-        return given[0] if given else self.tree.receiver(role), self._operations(role)
-
-    def _operations(self, call: Role) -> list[str | None]:
-        """What the tables say of a called function, and of a method of that name."""
-        method = self.tree.method(call)
-        known = self.tree.language.methods.get(text_of(method)) if method is not None else None
-        return [*map(self.operation, self.callees(call)), known]
-
-    def _is_another(self, call: Node, binding: Binding) -> bool:
-        """Whether a call of that name is a module's function, or one of the function in itself."""
-        role = self.tree.role(call)
-        base = self.names.chain_root(self.tree.receiver(role)) if role is not None else None
-        kinds = {b.kind for b in self.names.bindings.get(text_of(base) if base else "", ())}
-        start, end = binding.node.start_byte, binding.node.end_byte
-        return "import" in kinds or start <= call.start_byte < end
 
     def _constants(self, node: Node) -> Iterable[Value]:
         language = self.tree.language
@@ -332,16 +226,16 @@ class Folder:
         if role.name == "index":
             return self._element(role)
         name = role.part("name")
-        if self.names.attribute(node) and name is not None:
+        return self._named_member(node, role, name) if name is not None else [UNKNOWN]
+
+    def _named_member(self, node: Node, role: Role, name: Node) -> Iterable[Value]:
+        if self.names.attribute(node):
             return self._identifier(name, role)
-        entry = self._entry(role.part("object"), [text_of(name)]) if name is not None else []
-        if (
-            not entry
-            and name is not None
-            and self.tree.language.methods.get(text_of(name)) == "identity"
-        ):
-            return self.values(role.part("object"))
-        return entry or self._environment(node, role)
+        if entry := passing.entry_values(self, role.part("object"), [text_of(name)]):
+            return entry
+        if self.tree.language.methods.get(text_of(name)) == "identity":
+            return self.values(role.part("object"))  # a property: `entry.path`
+        return self._environment(node, role)
 
     def _environment(self, node: Node, role: Role) -> Iterable[Value]:
         """`process.env.NAME` and its kin."""
@@ -366,7 +260,9 @@ class Folder:
         index = text_of(key)
         texts = [text.lstrip(":") for text in self.texts(key)]
         is_known = all(marks.is_known(text) and not text.isdigit() for text in texts)
-        if ":" not in index[1:] and (entry := self._entry(base, texts if is_known else None)):
+        if ":" not in index[1:] and (
+            entry := passing.entry_values(self, base, texts if is_known else None)
+        ):
             return entry
         found: list[Value] = []
         for value in self.values(base):
@@ -388,29 +284,14 @@ class Folder:
         name, base = self.tree.method(role), self.tree.receiver(role)
         operation = self.tree.language.methods.get(text_of(name)) if name is not None else None
         if operation is None or base is None:
-            return self._returned(role) or [UNKNOWN]
+            return passing.returned(self, role) or [UNKNOWN]
         if operation == "map" and arguments.positional:
             body = arguments.positional[-1].child_by_field_name("body")
             return [tuple(self.texts(body)) if body is not None else marks.LIST]
         if operation == "item":
-            return self._entry(base, self.texts(arguments.get(0))) or [UNKNOWN]
+            return passing.entry_values(self, base, self.texts(arguments.get(0))) or [UNKNOWN]
         rest = [self.values(n) for n in arguments.positional]
         return self._applied(operation, [self.values(base), *rest])
-
-    def _returned(self, call: Role) -> list[Value]:
-        """What a function of the program gives back."""
-        if self.returned is None:
-            self.returned = {}
-            for node, role in self.tree.of("returns"):
-                value, function = role.part("value"), self.tree.parent(node)
-                while function is not None and self.tree.function(function) is None:
-                    function = self.tree.parent(function)
-                name = self.tree.function(function) if function is not None else None
-                if name and value is not None:
-                    self.returned.setdefault(name, []).append(value)
-        callee = self.tree.method(call) or call.part("callee")
-        nodes = self.returned.get(text_of(callee), []) if callee is not None else []
-        return [value for node in nodes[:CALLS_MAX] for value in self.values(node)]
 
     def operation(self, ref: str) -> str | None:
         return self.tree.language.lookup(self.tree.language.folds, ref)
@@ -465,24 +346,12 @@ class Folder:
 
 
 _FOLDS = {
-    "string": string_texts,
-    "text": string_texts,
-    "atom": string_texts,
-    "concat": Folder._concat,
-    "format": Folder._format,
-    "path": Folder._path,
-    "list": Folder._list,
-    "arguments": Folder._list,
-    "words": Folder._words,
-    "wrap": Folder._wrap,
-    "glob": Folder._glob,
-    "choice": Folder._choice,
-    "pipe": Folder._pipe,
-    "identifier": Folder._identifier,
-    "member": Folder._member,
-    "index": Folder._member,
-    "call": Folder._call,
-}
+    "string": string_texts, "text": string_texts, "atom": string_texts, "concat": Folder._concat,
+    "format": Folder._format, "path": Folder._path, "list": Folder._list, "arguments": Folder._list,
+    "words": Folder._words, "wrap": Folder._wrap, "glob": Folder._glob, "choice": Folder._choice,
+    "pipe": Folder._pipe, "identifier": Folder._identifier, "member": Folder._member,
+    "index": Folder._member, "call": Folder._call,
+}  # fmt: skip
 
 
 def _limited(value: Value) -> Value:
@@ -506,13 +375,3 @@ def _as_path(before: str, added: Value) -> Value:
     """Rust's `path.push(name)`."""
     name = added if isinstance(added, str) else "/".join(added)
     return before + name if len(name) == 1 else f"{before}/{name}"
-
-
-def _product(items: Sequence[list[tuple[str, ...]]]) -> list[Value]:
-    found: list[tuple[str, ...]] = [()]
-    for options in items:
-        if len(found) * len(options) > ALTERNATIVES_MAX:
-            found = [(*head, marks.WORD) for head in found]
-        else:
-            found = [head + option for head in found for option in options]
-    return list(found)

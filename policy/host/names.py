@@ -363,17 +363,11 @@ def _split_top(text: str) -> Iterator[str]:
 
 
 _COLLECTORS = {
-    "import": Names._collect_import,
-    "wildcard": Names._collect_wildcard,
-    "bind": Names._collect_bind,
-    "append": Names._collect_bind,
-    "loop": Names._collect_bind,
-    "function": Names._collect_function,
-    "local": Names._collect_local,
-    "passed": Names._collect_passed,
-    "call": Names._collect_mutation,
-    "use": Names._collect_use,
-}
+    "import": Names._collect_import, "wildcard": Names._collect_wildcard,
+    "bind": Names._collect_bind, "append": Names._collect_bind, "loop": Names._collect_bind,
+    "function": Names._collect_function, "local": Names._collect_local,
+    "passed": Names._collect_passed, "call": Names._collect_mutation, "use": Names._collect_use,
+}  # fmt: skip
 
 
 def _joined(dotted: str) -> str:

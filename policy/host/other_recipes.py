@@ -200,21 +200,9 @@ def apply_module(call: Call) -> None:
 
 
 ACTS: dict[str, Act] = {
-    "eval": run_code,
-    "eval_text": run_code_text,
-    "eval_parsed": run_parsed,
-    "tagged": run_tagged,
-    "source": source,
-    "read": read,
-    "load": load,
-    "write": write,
-    "open": open_file,
-    "dotenv": load_dotenv,
-    "read_or_shell": read_or_run,
-    "perl_open": open_perl,
-    "pipe_open": open_or_run,
-    "chdir": change_folder,
-    "apply": apply,
-    "apply_each": apply_each,
+    "eval": run_code, "eval_text": run_code_text, "eval_parsed": run_parsed, "tagged": run_tagged,
+    "source": source, "read": read, "load": load, "write": write, "open": open_file,
+    "dotenv": load_dotenv, "read_or_shell": read_or_run, "perl_open": open_perl,
+    "pipe_open": open_or_run, "chdir": change_folder, "apply": apply, "apply_each": apply_each,
     "apply_elixir": apply_module,
-}
+}  # fmt: skip

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.host.names import Binding
+from policy.host.passing import entries, handed_source
 from policy.host.tree import Role, text_of
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def _passed(folder: Folder, binding: Binding) -> Iterable[str]:
 
 def _element(folder: Folder, binding: Binding) -> Iterable[str]:
     """What a nameless function is called with is what its call goes through: paths, for paths."""
-    source, operations = folder.handed_source(binding) if not binding.function else (None, [])
+    source, operations = handed_source(folder, binding) if not binding.function else (None, [])
     return folder.references(source) if {"each", "map", "filter", "walk"} & {*operations} else []
 
 
@@ -68,21 +69,6 @@ def _reference_identifier(folder: Folder, node: Node, role: Role) -> Iterable[st
         bare = name.lstrip("\\&").replace("\\", ".").replace("::", ".")
         yield bare
         yield from (f"{module}.{bare}" for module in folder.names.wildcards)
-
-
-def entries(folder: Folder, node: Node | None) -> Iterable[Node]:
-    """The map or list that an expression is: written there, or bound to its name."""
-    role = folder.tree.role(node) if node is not None else None
-    if node is None or role is None:
-        return
-    if role.name in ("map", "list"):
-        yield node
-    elif role.name == "identifier":
-        for binding in folder.names.candidates(text_of(node), node):
-            value = binding.value if binding.kind == "value" and not binding.member else None
-            value_role = folder.tree.role(value) if value is not None else None
-            if value is not None and value_role is not None and value_role.name in ("map", "list"):
-                yield value
 
 
 def _reference_entry(folder: Folder, role: Role, names: list[str]) -> Iterable[str]:
@@ -174,15 +160,8 @@ def _reference_string(folder: Folder, node: Node, role: Role) -> Iterable[str]:
 
 
 REFERENCES: dict[str, Callable[..., Iterable[str]]] = {
-    "identifier": _reference_identifier,
-    "member": _reference_member,
-    "index": _reference_member,
-    "call": _reference_call,
-    "wrap": _reference_wrap,
-    "pipe": _reference_pipe,
-    "choice": _reference_choice,
-    "path": _reference_path,
-    "string": _reference_string,
-    "concat": _reference_concat,
-    "atom": _reference_atom,
-}
+    "identifier": _reference_identifier, "member": _reference_member, "index": _reference_member,
+    "call": _reference_call, "wrap": _reference_wrap, "pipe": _reference_pipe,
+    "choice": _reference_choice, "path": _reference_path, "string": _reference_string,
+    "concat": _reference_concat, "atom": _reference_atom,
+}  # fmt: skip

@@ -142,17 +142,8 @@ def open_port(call: Call) -> None:
 
 
 ACTS: dict[str, Act] = {
-    "shell": run_shell,
-    "argv": run_argv,
-    "auto": run_auto,
-    "program": run_program,
-    "varargs": run_varargs,
-    "program_argv": run_program_argv,
-    "named": run_named,
-    "prefixed": run_prefixed,
-    "each": run_each,
-    "tokens": run_tokens,
-    "builder": run_built,
-    "start": start,
-    "port": open_port,
-}
+    "shell": run_shell, "argv": run_argv, "auto": run_auto, "program": run_program,
+    "varargs": run_varargs, "program_argv": run_program_argv, "named": run_named,
+    "prefixed": run_prefixed, "each": run_each, "tokens": run_tokens, "builder": run_built,
+    "start": start, "port": open_port,
+}  # fmt: skip

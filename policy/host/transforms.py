@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from policy import marks
 from policy.paths import normal
 
-Value = str | tuple[str, ...]
+Value = str | tuple[str, ...]  # a text, or a list of texts; marks stand for what is unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,8 @@ def apply(operation: str, arguments: tuple[Value, ...], known: Known) -> Value:
         arguments = (_text(arguments).replace("~", known.home, 1), *arguments[1:])
     if operation == "expanduser":
         return _text(arguments).replace("~", known.home, 1) if arguments else marks.WORD
+    if not arguments and operation not in ("list", "identity", "concat"):
+        return marks.WORD
     transform = _TRANSFORMS.get(operation)
     return transform(arguments) if transform is not None else marks.WORD
 
