@@ -47,11 +47,11 @@ class Tree:
     parents: dict[int, Node]
 
     def parent(self, node: Node) -> Node | None:
-        """The node that a node is a child of. The grammar's own answer begins at the root."""
+        """The node that a named node is a child of. The grammar's own answer begins at the root."""
         if not self.parents:
             found = [self.root]
             for inner in found:
-                children = inner.children
+                children = inner.named_children
                 self.parents.update(dict.fromkeys([child.id for child in children], inner))
                 found += children
         return self.parents.get(node.id)

@@ -117,7 +117,9 @@ def test_a_perl_comment_that_ends_with_the_text_ends_the_parse(code: str) -> Non
     subprocess.run([sys.executable, "-c", limited], check=True, timeout=60)
 
 
-def test_a_text_that_is_cut_off_by_the_deadline_ends_with_a_line(monkeypatch) -> None:
+def test_a_text_that_is_cut_off_by_the_deadline_ends_with_a_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(grammars, "PARSE_SECONDS_MAX", 0)
     assert grammars.parse("perl", b"x #" + b"y" * grammars.CHUNK_BYTES * 3) is None
 
