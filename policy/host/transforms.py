@@ -253,42 +253,24 @@ def _unpacked(arguments: tuple[Value, ...]) -> Value:
 _CODE_TEMPLATES = frozenset(("C*", "c*", "U*", "W*"))
 
 _TRANSFORMS: dict[str, Callable[[tuple[Value, ...]], Value]] = {
-    "identity": _identity,
-    "filter": _identity,
-    "list": _listed,
-    "concat": _concatenated,
-    "paste": _pasted,
-    "join": _join_separator_first,
-    "join_list": _join_list_first,
-    "join_ruby": _join_ruby,
-    "format": _formatted,
+    "identity": _identity, "filter": _identity, "list": _listed, "concat": _concatenated,
+    "paste": _pasted, "join": _join_separator_first, "join_list": _join_list_first,
+    "join_ruby": _join_ruby, "format": _formatted,
     "join_or_path": lambda arguments: (
         _join_ruby(arguments) if isinstance(arguments[0], tuple) else _path_joined(arguments)
     ),
-    "replace": _replaced,
-    "replace_php": _replaced_php,
-    "split": _split,
-    "characters": _characters,
-    "bytes": _bytes,
-    "lower": lambda arguments: _text(arguments).lower(),
+    "replace": _replaced, "replace_php": _replaced_php, "split": _split, "characters": _characters,
+    "bytes": _bytes, "lower": lambda arguments: _text(arguments).lower(),
     "upper": lambda arguments: _text(arguments).upper(),
     "strip": lambda arguments: _text(arguments).strip(),
     "reverse": lambda arguments: (
         arguments[0][::-1] if isinstance(arguments[0], tuple) else reverse(_text(arguments))
     ),
-    "repeat": _repeated,
-    "path": _path_joined,
-    "folder": _folder_of,
-    "lines": lambda arguments: tuple(_text(arguments).splitlines()),
-    "glob": _globbed,
-    "glob_below": _globbed_below,
-    "listing": _listed_paths,
-    "base64": _decoder(_from_base64),
+    "repeat": _repeated, "path": _path_joined, "folder": _folder_of,
+    "lines": lambda arguments: tuple(_text(arguments).splitlines()), "glob": _globbed,
+    "glob_below": _globbed_below, "listing": _listed_paths, "base64": _decoder(_from_base64),
     "hex": _decoder(lambda text: bytes.fromhex(text).decode("utf-8", "replace")),
-    "rot13": _decoder(lambda text: codecs.decode(text, "rot13")),
-    "unquote": _decoder(unquote),
-    "decode": _decoded_any,
-    "unpack": _unpacked,
-    "fetch": lambda arguments: marks.FETCHED,
+    "rot13": _decoder(lambda text: codecs.decode(text, "rot13")), "unquote": _decoder(unquote),
+    "decode": _decoded_any, "unpack": _unpacked, "fetch": lambda arguments: marks.FETCHED,
     "unknown": lambda arguments: marks.DECODED,
-}
+}  # fmt: skip
