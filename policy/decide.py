@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from policy import marks
@@ -261,20 +260,9 @@ def _command_matches(command: Command, rules: Iterable[Rule]) -> Iterator[Match]
         yield match_of(rule, kind, command, why, redirect)
 
 
-# Signs that a program of another language makes texts, or is given them.
-_MADE_OR_GIVEN = re.compile(
-    r"chr|char|rev|[jJ]oin|code|64|[hH]ex|pack|marshal|inflate|compress|byte|[fF]ormat|glue|concat"
-    r"|replace|repeat|lower|upper|scan|split|sprintf|\+|\.\.|argv|ARGV|Args|args?\W*[\[(]|input|gets"
-    r"|stdin|STDIN|environ|getenv|ENV|atob|[rR]aw|env|\$_|http|URI|url|[fF]etch|request|[rR]ead|load|open|<<"
-)
-
-
-def _may_be_written(rule: Rule, subject: Subject) -> bool:
-    """Whether a command that stays unknown may be one that a rule means: in other languages than
-    the shell, its words are then somewhere in the program, or are made or given to it."""
-    if subject.language in SHELL_NAMES or _MADE_OR_GIVEN.search(subject.code):
-        return True
-    return all(word.strip("-*") in subject.code for word in rule.spec.split())
+def _is_written(rule: Rule, code: str) -> bool:
+    """Whether each word of a rule stands in a program."""
+    return all(word.strip("-*") in code for word in rule.spec.split())
 
 
 def _unknown_matches(
@@ -282,8 +270,9 @@ def _unknown_matches(
 ) -> Iterator[Match]:
     """Unknown code takes the strictest of the rules that restrict commands."""
     restricting = rules.restricting_commands()
-    if isinstance(effect, OpaqueExec):
-        restricting = tuple(rule for rule in restricting if _may_be_written(rule, subject))
+    if isinstance(effect, OpaqueExec) and effect.argv and subject.language not in SHELL_NAMES:
+        # Its words are somewhere in the program, or it is not chased.
+        restricting = tuple(rule for rule in restricting if _is_written(rule, subject.code))
     if not restricting:
         return
     strictest = max(restricting, key=lambda rule: rule.decision)

@@ -10,6 +10,14 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
+Argument = tuple[int | str, ...]  # a position, a name, or alternatives of both; `self` alone
+
+
+def argument(spec: str) -> Argument:
+    """`0`, `-1`, `name`, or alternatives of them as in `0/args`."""
+    return tuple(int(key) if key.lstrip("-").isdigit() else key for key in spec.split("/"))
+
+
 class Arguments:
     """The arguments of one call: by position, and by name."""
 
@@ -17,15 +25,14 @@ class Arguments:
         self.positional = positional
         self.named = named
 
-    def get(self, spec: str) -> Node | None:
-        """`0`, `-1`, `name`, or alternatives of them as in `0/args`."""
-        for key in spec.split("/"):
-            if key.lstrip("-").isdigit():
-                index = int(key)
-                if -len(self.positional) <= index < len(self.positional):
-                    return self.positional[index]
-            elif key in self.named:
-                return self.named[key]
+    def get(self, *keys: int | str) -> Node | None:
+        """The argument at the first of these positions or names that is given."""
+        for key in keys:
+            if isinstance(key, str):
+                if key in self.named:
+                    return self.named[key]
+            elif -len(self.positional) <= key < len(self.positional):
+                return self.positional[key]
         return None
 
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from policy import marks
-from policy.host import transforms
+from policy.host import passing, transforms
 from policy.host.arguments import ArgumentReader
-from policy.host.names import REST, Binding, Names
+from policy.host.names import Binding, Names
 from policy.host.references import REFERENCES
-from policy.host.strings import ALTERNATIVES_MAX, combined, string_texts
+from policy.host.strings import ALTERNATIVES_MAX, combined, product, string_texts
+from policy.host.transforms import Value
 from policy.host.tree import Role, Tree, text_of
 from policy.shell.state import VALUE_MAX, Budget
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-Value = str | tuple[str, ...]  # a text, or a list of texts; marks stand for what is unknown
 
 DEPTH_MAX = 24
 UNKNOWN: Value = marks.WORD
@@ -38,11 +38,12 @@ class Folder:
         self.passed: dict[tuple[str, int, str], list[Value]] = {}
         self.folded: dict[int, list[Value]] = {}
         self.referred: dict[int, list[str]] = {}
+        self.returned: dict[str, list[Node]] | None = None  # by function, once one is asked for
         self.reader = ArgumentReader(tree)
         self.calls_by_name: dict[str, list[Node]] = {}
         for node, role in tree.of("call"):
-            callee = role.part("callee") or role.part("name")
-            if callee is not None:
+            callee = tree.method(role) or role.part("callee")
+            if callee is not None and callee.child_count == 0:
                 self.calls_by_name.setdefault(text_of(callee), []).append(node)
 
     # Values
@@ -90,13 +91,19 @@ class Folder:
         return text if text.lstrip("-").isdigit() else UNKNOWN
 
     def _concat(self, node: Node, role: Role) -> Iterable[Value]:
-        left, right = self.values(role.part("left")), self.values(role.part("right"))
-        for first in left:
-            for second in right:
-                if isinstance(first, tuple) or isinstance(second, tuple):
-                    yield _as_list(first) + _as_list(second)
-                else:
-                    yield first + second
+        """Left to right, however many there are: `a + b + c` is nested to the left."""
+        pieces: list[Node | None] = []
+        left: Node | None = node
+        while left is not None and (at := self.tree.role(left)) and at.name == "concat":
+            pieces.append(at.part("right"))
+            left = at.part("left")
+        found = self.values(left)
+        for piece in reversed(pieces):
+            found = [_appended(head, tail) for head in found for tail in self.values(piece)]
+            found = list(dict.fromkeys(map(_limited, found)))
+            if len(found) > ALTERNATIVES_MAX:
+                return [UNKNOWN]
+        return found
 
     def _format(self, node: Node, role: Role) -> Iterable[Value]:
         arguments = [self.values(role.part("template")), self.values(role.part("value"))]
@@ -107,7 +114,7 @@ class Folder:
         return self._applied("path", arguments)
 
     def _list(self, node: Node, role: Role) -> Iterable[Value]:
-        return _product([self._items(child) for child in self.reader.children(node)])
+        return product([self._items(child) for child in self.reader.children(node)])
 
     def _items(self, node: Node) -> list[tuple[str, ...]]:
         """What one element adds to a list: itself, or for a spread all of its own."""
@@ -139,6 +146,9 @@ class Folder:
         inner = role.part("value") or next(iter(node.named_children), None)
         return self.values(inner)
 
+    def _pipe(self, node: Node, role: Role) -> Iterable[Value]:
+        return self.values(role.part("call"))
+
     def _choice(self, node: Node, role: Role) -> Iterable[Value]:
         for option in role.parts.get("option", ()):
             yield from self.values(option)
@@ -153,7 +163,13 @@ class Folder:
         for binding in candidates:
             found = self._bound(binding, node)
             if binding.kind == "append":
-                current = [_appended(a, b) for a in current or [""] for b in found]
+                current = [
+                    _as_path(a, b)
+                    if binding.function == "push" and a and isinstance(a, str)
+                    else _appended(a, b)
+                    for a in current or [""]
+                    for b in found
+                ]
             else:
                 current = [*current, *found]
         yield from current
@@ -163,10 +179,15 @@ class Folder:
             return self._passed(binding)
         if binding.function and binding.value is not None:
             return list(self._added(binding))
+        if binding.kind == "element" and binding.value is not None:
+            found = (
+                passing.parts(self, binding)
+                if binding.member
+                else passing.elements(self, binding.value)
+            )
+            return found or [UNKNOWN]
         if binding.value is None or binding.member:
             return [UNKNOWN]
-        if binding.kind == "element":
-            return [item for items in self.lists(binding.value) for item in items] or [UNKNOWN]
         if binding.value.start_byte <= use.start_byte < binding.value.end_byte:
             return [UNKNOWN]
         return self.values(binding.value)
@@ -179,7 +200,7 @@ class Folder:
             return self._applied("format", [self.values(argument) for argument in arguments])
         if binding.member == "text":
             return combined([self.texts(argument) for argument in arguments])
-        return _product([self.lists(argument) for argument in arguments])
+        return product([self.lists(argument) for argument in arguments])
 
     def _passed(self, binding: Binding) -> list[Value]:
         """A parameter has the values that the program's own calls pass.
@@ -190,20 +211,8 @@ class Folder:
         key = (binding.function, binding.position, binding.member)
         if key not in self.passed:
             self.passed[key] = [UNKNOWN]
-            self.passed[key] = self._arguments_for(binding) or [UNKNOWN]
+            self.passed[key] = passing.passed(self, binding) or [UNKNOWN]
         return self.passed[key]
-
-    def _arguments_for(self, binding: Binding) -> list[Value]:
-        found: list[Value] = []
-        for call in self.calls_by_name.get(binding.function, ())[:ALTERNATIVES_MAX]:
-            arguments = self.reader.arguments(call)
-            argument = arguments.get(str(binding.position))
-            if binding.member == REST:
-                rest = arguments.positional[binding.position :]
-                found.extend(_product([self._items(node) for node in rest]))
-            elif argument is not None:
-                found.extend(self.values(argument))
-        return found
 
     def _constants(self, node: Node) -> Iterable[Value]:
         language = self.tree.language
@@ -216,6 +225,16 @@ class Folder:
             return found
         if role.name == "index":
             return self._element(role)
+        name = role.part("name")
+        return self._named_member(node, role, name) if name is not None else [UNKNOWN]
+
+    def _named_member(self, node: Node, role: Role, name: Node) -> Iterable[Value]:
+        if self.names.attribute(node):
+            return self._identifier(name, role)
+        if entry := passing.entry_values(self, role.part("object"), [text_of(name)]):
+            return entry
+        if self.tree.language.methods.get(text_of(name)) == "identity":
+            return self.values(role.part("object"))  # a property: `entry.path`
         return self._environment(node, role)
 
     def _environment(self, node: Node, role: Role) -> Iterable[Value]:
@@ -239,6 +258,12 @@ class Folder:
             if operation == "glob":
                 return self._applied(operation, [self.values(key)])
         index = text_of(key)
+        texts = [text.lstrip(":") for text in self.texts(key)]
+        is_known = all(marks.is_known(text) and not text.isdigit() for text in texts)
+        if ":" not in index[1:] and (
+            entry := passing.entry_values(self, base, texts if is_known else None)
+        ):
+            return entry
         found: list[Value] = []
         for value in self.values(base):
             if text_of(key).replace(" ", "") == "::-1" and isinstance(value, str):
@@ -259,7 +284,12 @@ class Folder:
         name, base = self.tree.method(role), self.tree.receiver(role)
         operation = self.tree.language.methods.get(text_of(name)) if name is not None else None
         if operation is None or base is None:
-            return [UNKNOWN]
+            return passing.returned(self, role) or [UNKNOWN]
+        if operation == "map" and arguments.positional:
+            body = arguments.positional[-1].child_by_field_name("body")
+            return [tuple(self.texts(body)) if body is not None else marks.LIST]
+        if operation == "item":
+            return passing.entry_values(self, base, self.texts(arguments.get(0))) or [UNKNOWN]
         rest = [self.values(n) for n in arguments.positional]
         return self._applied(operation, [self.values(base), *rest])
 
@@ -316,23 +346,12 @@ class Folder:
 
 
 _FOLDS = {
-    "string": string_texts,
-    "text": string_texts,
-    "atom": string_texts,
-    "concat": Folder._concat,
-    "format": Folder._format,
-    "path": Folder._path,
-    "list": Folder._list,
-    "arguments": Folder._list,
-    "words": Folder._words,
-    "wrap": Folder._wrap,
-    "glob": Folder._glob,
-    "choice": Folder._choice,
-    "identifier": Folder._identifier,
-    "member": Folder._member,
-    "index": Folder._member,
-    "call": Folder._call,
-}
+    "string": string_texts, "text": string_texts, "atom": string_texts, "concat": Folder._concat,
+    "format": Folder._format, "path": Folder._path, "list": Folder._list, "arguments": Folder._list,
+    "words": Folder._words, "wrap": Folder._wrap, "glob": Folder._glob, "choice": Folder._choice,
+    "pipe": Folder._pipe, "identifier": Folder._identifier, "member": Folder._member,
+    "index": Folder._member, "call": Folder._call,
+}  # fmt: skip
 
 
 def _limited(value: Value) -> Value:
@@ -352,11 +371,7 @@ def _appended(before: Value, added: Value) -> Value:
     return before + added if isinstance(added, str) else (*_as_list(before), *added)
 
 
-def _product(items: Sequence[list[tuple[str, ...]]]) -> list[Value]:
-    found: list[tuple[str, ...]] = [()]
-    for options in items:
-        if len(found) * len(options) > ALTERNATIVES_MAX:
-            found = [(*head, marks.WORD) for head in found]
-        else:
-            found = [head + option for head in found for option in options]
-    return list(found)
+def _as_path(before: str, added: Value) -> Value:
+    """Rust's `path.push(name)`."""
+    name = added if isinstance(added, str) else "/".join(added)
+    return before + name if len(name) == 1 else f"{before}/{name}"

@@ -21,9 +21,14 @@ _SCOPE = re.compile(
 _FUNCTION = re.compile(r"(function|method|lambda|closure|subroutine)")
 
 
+# What methods call the object they are called on, where it is a parameter.
+_OBJECTS = frozenset(("self", "cls", "&self", "&mut self", "this", "$this", "static"))
+_DEFAULTS = ("value", "right", "default_value")  # the fields of a parameter's default
+_CLASS = ("enum_declaration", "class_definition", "class_declaration", "class")
 # A parameter that takes all arguments from its place on.
 _REST = re.compile(r"\*\w|\.\.\.|params\s|\w+\s*\.\.\.|[\w.<>\[\]]+\s*\.\.\.\s*\w+")
 REST = "..."
+PART = "[]"  # the member that a place in a group takes of an element
 
 CANDIDATES_MAX = 64  # bindings of one name that are looked at for one use
 
@@ -52,6 +57,7 @@ class Names:
         self.tree = tree
         self.bindings: dict[str, list[Binding]] = {}  # in the order of the text
         self.starts: dict[str, list[int]] = {}
+        self.passed: dict[int, int] = {}  # how many arguments a Perl function has taken so far
         self.wildcards: list[str] = list(tree.language.wildcards)
         for node, role in tree.ordered:
             if collect := _COLLECTORS.get(role.name):
@@ -73,7 +79,7 @@ class Names:
             if binding.kind == "parameter" and not _encloses(binding.node, use):
                 continue
             chosen.append(binding)
-            if binding.kind != "append" and not _is_conditional(binding.node, use):
+            if binding.kind != "append" and not self._is_conditional(binding.node, use):
                 break
             if len(chosen) >= CANDIDATES_MAX:
                 break
@@ -81,6 +87,15 @@ class Names:
             return chosen[::-1]
         later = (b for b in bindings if b.node.start_byte > use.start_byte or b.kind == "parameter")
         return list(itertools.islice(later, CANDIDATES_MAX))
+
+    def _is_conditional(self, node: Node, use: Node) -> bool:
+        """Whether something may skip the binding although it stands before the use."""
+        parent = self.tree.parent(node)
+        while parent is not None and not _encloses(parent, use):
+            if _SCOPE.search(parent.type):
+                return True
+            parent = self.tree.parent(parent)
+        return False
 
     def add(self, name: str, binding: Binding) -> None:
         """Note a binding."""
@@ -113,6 +128,8 @@ class Names:
         dotted = f"{base}.{text_of(name)}" if name is not None else base
         dotted = _joined(dotted)
         default = text_of(name) if name is not None else _default_name(base)
+        if "last_part_is_name" in self.tree.language.traits:
+            default = default.rpartition(".")[2]
         self.add(text_of(alias) if alias else default, Binding(node, "import", dotted))
 
     def _collect_wildcard(self, node: Node, role: Role) -> None:
@@ -127,6 +144,11 @@ class Names:
 
     def _collect_bind(self, node: Node, role: Role) -> None:
         targets, values = role.parts.get("target", ()), role.parts.get("value", ())
+        if role.name == "loop" and targets and values and self._is_group(targets[0]):
+            for position, target in enumerate(targets[0].named_children):
+                part = Binding(node, "element", value=values[0], member=PART, position=position)
+                self.add(self.name_of(target), part)
+            return
         if len(targets) == 1 and len(values) == 1:
             targets, values = self._paired(targets[0], values[0])
         kind: Literal["value", "append", "element"] = (
@@ -136,7 +158,7 @@ class Names:
             value = values[index] if index < len(values) else None
             if self._destructure(node, target, value):
                 continue
-            name = self.name_of(target)
+            name = self.name_of(target) or self.attribute(target)
             if not name:
                 continue
             if value is None:
@@ -144,15 +166,33 @@ class Names:
             else:
                 self.add(name, Binding(node, kind, value=value))
 
+    def _is_group(self, target: Node) -> bool:
+        """Whether a loop's target takes what it gets apart: `for a, b in pairs`."""
+        role = self.tree.role(target)
+        is_group = role is not None and role.name in ("targets", "pattern", "list")
+        return is_group or target.type in ("tuple_pattern", "array_pattern")
+
+    def attribute(self, node: Node) -> str:
+        """The name of what is kept on the object itself, as `this.command`; else none."""
+        role = self.tree.role(node)
+        base, name = (role.part("object"), role.part("name")) if role is not None else (None, None)
+        if role is None or role.name != "member" or base is None or name is None:
+            return ""
+        return text_of(name) if text_of(base) in _OBJECTS or self._is_class(base) else ""
+
+    def _is_class(self, node: Node) -> bool:
+        bindings = self.bindings.get(text_of(node), ()) if node.child_count == 0 else ()
+        return any(b.kind == "local" and b.node.type.endswith(_CLASS) for b in bindings)
+
     def _paired(self, target: Node, value: Node) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
         """`a, b = 1, 2`: the targets with their values, where both sides are written out."""
         role = self.tree.role(target)
         if role is None or role.name != "targets":
             return (target,), (value,)
-        values = tuple(value.named_children)
-        return tuple(target.named_children), values if len(target.named_children) == len(
-            values
-        ) else ()
+        targets, values = tuple(target.named_children), tuple(value.named_children)
+        if "errors_are_values" in self.tree.language.traits and len(values) == 1:
+            return targets, values
+        return targets, values if len(targets) == len(values) else ()
 
     def _destructure(self, node: Node, target: Node, value: Node | None) -> bool:
         """`{a, b: c} = value`: names bound to members of the value."""
@@ -181,11 +221,12 @@ class Names:
         if parameters is not None and not children:
             children = [parameters]  # `x => ...`
         for child in children:
-            if child.type == "comma":
+            if child.type == "comma" or text_of(child) in _OBJECTS:
                 continue
             for parameter, member in self._parameter_names(child):
+                default = next(filter(None, map(child.child_by_field_name, _DEFAULTS)), None)
                 binding = Binding(
-                    node, "parameter", member=member, function=function, position=position
+                    node, "parameter", "", default, member, function=function, position=position
                 )
                 self.add(parameter, binding)
             position += 1
@@ -205,6 +246,23 @@ class Names:
             if bound := self.name_of(alias):
                 yield bound, text_of(member)
 
+    def _collect_passed(self, node: Node, role: Role) -> None:
+        """Perl's `my $x = shift` and `my ($x, $y) = @_`."""
+        function = self.tree.parent(node)
+        while function is not None and not function.type.startswith("subroutine"):
+            function = self.tree.parent(function)
+        name = function.child_by_field_name("name") if function is not None else None
+        names = role.part("names")
+        if function is None or name is None or names is None:
+            return
+        for child in names.named_children:
+            if text_of(child) in ("$self", "$class"):
+                continue
+            position = self.passed.setdefault(function.id, 0)
+            self.passed[function.id] = position + 1
+            binding = Binding(function, "parameter", function=text_of(name), position=position)
+            self.add(text_of(child), binding)
+
     def _collect_local(self, node: Node, role: Role) -> None:
         name = role.part("name")
         if name is not None:
@@ -215,8 +273,9 @@ class Names:
         method = self.tree.method(role)
         callee = role.part("callee")
         if method is not None:
-            base = self._chain_root(self.tree.receiver(role))
-            if base is not None and text_of(method) in _MUTATORS:
+            is_mutator = text_of(method) in _MUTATORS
+            base = self.chain_root(self.tree.receiver(role)) if is_mutator else None
+            if base is not None:
                 binding = Binding(node, "append", value=node, function=text_of(method))
                 self.add(text_of(base), binding)
         if callee is not None:
@@ -250,11 +309,11 @@ class Names:
             else:
                 self.add(alias, Binding(node, "import", dotted))
 
-    def _chain_root(self, node: Node | None) -> Node | None:
-        """The identifier at the start of `command.arg(a).arg(b)`."""
-        while node is not None:
-            role = self.tree.role(node)
-            if role is None:
+    def chain_root(self, node: Node | None) -> Node | None:
+        """The identifier at the start of `command.arg(a).arg(b)`; None where that is too far."""
+        for _ in range(CANDIDATES_MAX):
+            role = self.tree.role(node) if node is not None else None
+            if node is None or role is None:
                 return None
             if role.name == "identifier":
                 return node
@@ -267,7 +326,7 @@ class Names:
 
 _MUTATORS = word_set(
     "append push push_back push_str extend add addAll Add AddRange arg args unshift insert "
-    "emplace_back concat command current_dir"
+    "emplace_back concat command current_dir addArgument addArguments"
 )
 
 
@@ -304,16 +363,11 @@ def _split_top(text: str) -> Iterator[str]:
 
 
 _COLLECTORS = {
-    "import": Names._collect_import,
-    "wildcard": Names._collect_wildcard,
-    "bind": Names._collect_bind,
-    "append": Names._collect_bind,
-    "loop": Names._collect_bind,
-    "function": Names._collect_function,
-    "local": Names._collect_local,
-    "call": Names._collect_mutation,
-    "use": Names._collect_use,
-}
+    "import": Names._collect_import, "wildcard": Names._collect_wildcard,
+    "bind": Names._collect_bind, "append": Names._collect_bind, "loop": Names._collect_bind,
+    "function": Names._collect_function, "local": Names._collect_local,
+    "passed": Names._collect_passed, "call": Names._collect_mutation, "use": Names._collect_use,
+}  # fmt: skip
 
 
 def _joined(dotted: str) -> str:
@@ -327,13 +381,3 @@ def _default_name(module: str) -> str:
 
 def _encloses(node: Node, use: Node) -> bool:
     return node.start_byte <= use.start_byte and use.end_byte <= node.end_byte
-
-
-def _is_conditional(node: Node, use: Node) -> bool:
-    """Whether something may skip the binding although it stands before the use."""
-    parent = node.parent
-    while parent is not None and not _encloses(parent, use):
-        if _SCOPE.search(parent.type):
-            return True
-        parent = parent.parent
-    return False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.host.names import Binding
+from policy.host.passing import entries, handed_source
 from policy.host.tree import Role, text_of
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 def _awaited(folder: Folder, binding: Binding) -> Iterable[str]:
     """The parameter of a callback given to `promise.then` is what was promised."""
-    group = binding.node.parent
-    call = group.parent if group is not None else None
+    group = folder.tree.parent(binding.node)
+    call = folder.tree.parent(group) if group is not None else None
     role = folder.tree.role(call) if call is not None else None
     if role is None or role.name != "call" or binding.position:
         return []
@@ -26,6 +27,22 @@ def _awaited(folder: Folder, binding: Binding) -> Iterable[str]:
     if method is None or text_of(method) != "then":
         return []
     return folder.references(folder.tree.receiver(role))
+
+
+def _passed(folder: Folder, binding: Binding) -> Iterable[str]:
+    """What a parameter stands for, by who calls the function."""
+    yield from _awaited(folder, binding)
+    yield from _element(folder, binding)
+    around = folder.tree.parent(binding.node)
+    if around is not None and around.type == "decorated_definition" and not binding.position:
+        for decorator in around.named_children[:-1]:  # `@task` calls it with a context
+            yield from folder.references(decorator.named_child(0))
+
+
+def _element(folder: Folder, binding: Binding) -> Iterable[str]:
+    """What a nameless function is called with is what its call goes through: paths, for paths."""
+    source, operations = handed_source(folder, binding) if not binding.function else (None, [])
+    return folder.references(source) if {"each", "map", "filter", "walk"} & {*operations} else []
 
 
 def _reference_identifier(folder: Folder, node: Node, role: Role) -> Iterable[str]:
@@ -46,7 +63,7 @@ def _reference_identifier(folder: Folder, node: Node, role: Role) -> Iterable[st
         elif binding.kind == "parameter":
             yield from (
                 f"{ref}.{binding.member}" if binding.member else ref
-                for ref in _awaited(folder, binding)
+                for ref in _passed(folder, binding)
             )
     if not candidates:
         bare = name.lstrip("\\&").replace("\\", ".").replace("::", ".")
@@ -54,24 +71,9 @@ def _reference_identifier(folder: Folder, node: Node, role: Role) -> Iterable[st
         yield from (f"{module}.{bare}" for module in folder.names.wildcards)
 
 
-def _entries(folder: Folder, node: Node | None) -> Iterable[Node]:
-    """The map or list that an expression is: written there, or bound to its name."""
-    role = folder.tree.role(node) if node is not None else None
-    if node is None or role is None:
-        return
-    if role.name in ("map", "list"):
-        yield node
-    elif role.name == "identifier":
-        for binding in folder.names.candidates(text_of(node), node):
-            value = binding.value if binding.kind == "value" and not binding.member else None
-            value_role = folder.tree.role(value) if value is not None else None
-            if value is not None and value_role is not None and value_role.name in ("map", "list"):
-                yield value
-
-
 def _reference_entry(folder: Folder, role: Role, names: list[str]) -> Iterable[str]:
     """What stands under a key of a map, or at a place of a list, that is written out."""
-    for literal in _entries(folder, role.part("object")):
+    for literal in entries(folder, role.part("object")):
         for place, child in enumerate(folder.reader.children(literal)):
             pair = folder.tree.role(child)
             if pair is None or pair.name != "pair":
@@ -108,19 +110,17 @@ def _reference_call(folder: Folder, node: Node, role: Role) -> Iterable[str]:
         language = folder.tree.language
         operation = language.lookup(language.folds, ref)
         if operation == "module":
-            for text in folder.texts(arguments.get("0")):
+            for text in folder.texts(arguments.get(0)):
                 if marks.is_known(text):
                     module = text.removeprefix("node:")
                     yield language.modules.get(module, module)
         elif operation == "getattr":
-            names = [text for text in folder.texts(arguments.get("1")) if marks.is_known(text)]
-            for base in folder.references(arguments.get("0")):
+            names = [text for text in folder.texts(arguments.get(1)) if marks.is_known(text)]
+            for base in folder.references(arguments.get(0)):
                 yield from (f"{base}.{name.lstrip(':')}" for name in names)
         elif operation == "function":
-            yield from (
-                t.lstrip(":") for t in folder.texts(arguments.get("0")) if marks.is_known(t)
-            )
-            yield from folder.references(arguments.get("0"))
+            yield from (t.lstrip(":") for t in folder.texts(arguments.get(0)) if marks.is_known(t))
+            yield from folder.references(arguments.get(0))
         else:
             yield language.lookup(language.returns, ref) or f"{ref}()"
     method = folder.tree.method(role)
@@ -131,6 +131,10 @@ def _reference_call(folder: Folder, node: Node, role: Role) -> Iterable[str]:
 
 def _reference_path(folder: Folder, node: Node, role: Role) -> Iterable[str]:
     return folder.references(role.part("left"))
+
+
+def _reference_pipe(folder: Folder, node: Node, role: Role) -> Iterable[str]:
+    return folder.references(role.part("call"))
 
 
 def _reference_wrap(folder: Folder, node: Node, role: Role) -> Iterable[str]:
@@ -156,14 +160,8 @@ def _reference_string(folder: Folder, node: Node, role: Role) -> Iterable[str]:
 
 
 REFERENCES: dict[str, Callable[..., Iterable[str]]] = {
-    "identifier": _reference_identifier,
-    "member": _reference_member,
-    "index": _reference_member,
-    "call": _reference_call,
-    "wrap": _reference_wrap,
-    "choice": _reference_choice,
-    "path": _reference_path,
-    "string": _reference_string,
-    "concat": _reference_concat,
-    "atom": _reference_atom,
-}
+    "identifier": _reference_identifier, "member": _reference_member, "index": _reference_member,
+    "call": _reference_call, "wrap": _reference_wrap, "pipe": _reference_pipe,
+    "choice": _reference_choice, "path": _reference_path, "string": _reference_string,
+    "concat": _reference_concat, "atom": _reference_atom,
+}  # fmt: skip

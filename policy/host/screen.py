@@ -1,51 +1,24 @@
 """Finds the calls that start programs, open files or run code, and hands on what they do.
 
-A sink is a dotted name with a recipe, a few words that say how its arguments
-become an effect:
-
-    shell A              the text A is run by a shell
-    argv A               the list A is a command
-    auto A               a list is a command, a text is shell text
-    program A [list B]   A with the words of the list B
-    program A text B     A with a command line B
-    varargs A [skip] [auto] [map]
-                         every argument from A on is a word; `skip` leaves out argv[0], `auto`
-                         takes one alone for shell text, `map` passes over an environment
-    named A, popen A, each A
-                         a function called like its program; Ruby's popen; several commands
-    builder A            A, with what chained calls add to it
-    program_argv A B     A, with the words of the list B behind its first
-    program_line A B     the text A as a command line, or A with the list B
-    eval LANGUAGE A      the text A is code
-    tagged A             the template A is run by a shell; any other call is none of ours
-    eval_text LANGUAGE A the same, where A may also be a function
-    read A, write A      the file A is read or written
-    open A MODE          the file A is opened as MODE says
-    dotenv A             the file A is read, `.env` where it is not given
-    apply F [REST]       the function F is called with the rest, or with the list REST
-    apply_each F LIST    the function F is called with each element of LIST
-    source LANGUAGE A    the file or address A is read and run as code
-    read_or_shell A      the file A is read; a text with a space in it is a command
-    chdir A              relative paths are seen from A from here on
-
-`A` is a position, a name, alternatives of both (`0/args`), or `self`.
+What each does is said by the recipes of its language's table (`recipe.py`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from policy import marks
-from policy.effects import encoded, program_name
-from policy.host import other_recipes, starting
+from policy.effects import encoded
 from policy.host.arguments import Arguments
+from policy.host.call import SETTERS, Call
 from policy.host.fold import Folder
+from policy.host.language import load_language
 from policy.host.names import Binding, Names
-from policy.host.strings import string_texts
+from policy.host.strings import ALTERNATIVES_MAX, string_texts
 from policy.host.transforms import Known
-from policy.host.tree import Role, Tree, load_language, read_tree, text_of
+from policy.host.tree import Role, Tree, read_tree, text_of
 from policy.shell.outputs import quoted
 from policy.shell.state import State
 from policy.wordlist import word_set
@@ -57,11 +30,8 @@ if TYPE_CHECKING:
     from policy.shell.walk import Walker
 
 _QUOTES = "\"'`"
-_FOLDER_ARGUMENTS = ("cwd", "chdir", "cd", "Dir", "WorkingDirectory", "current_dir", "dir")
-_INPUT_ARGUMENTS = ("input", "stdin_data", "stdin")
-# A program that starts one of these without arguments does so to write commands to it.
-_FED_SHELLS = word_set("sh bash zsh dash ksh")
-_BUILDER_WORDS = word_set("arg args Add AddRange add addAll")
+_BUILDER_WORDS = word_set("arg args Add AddRange add addAll addArgument addArguments")
+_SHOWN_MAX = 4000  # bytes of a call that its effects carry with them
 _CHAIN_MAX = 32  # calls chained on one another that are looked at
 _NO_ROLE = Role("", {})
 _MACRO = re.compile(r"\b([a-z_][a-z0-9_]*)!(?=\s*\()")
@@ -83,12 +53,9 @@ def screen(walker: Walker, language: str, code: str, state: State, frame: Frame)
     walker.budget.spend(1 + len(code) // 32)
     tree = read_tree(known, code)
     if tree is None:
-        walker.report_unparsed("it takes too long to parse", frame)
+        walker.report_unparsed("it is too large or nested too deep to be read", frame)
         return
     Screening(walker, tree, state, frame).run()
-
-
-RECIPES = starting.RECIPES | other_recipes.RECIPES
 
 
 class Screening:
@@ -111,7 +78,7 @@ class Screening:
                 self._call(node, role)
             elif role.name == "shell":
                 for text in string_texts(self.folder, node, role):
-                    self.run_text(text, self.inside(node, "backticks"))
+                    Call(self, "backticks", node, Arguments([], {})).run_text(text)
             elif role.name == "property":
                 self._property(node, role)
             elif role.name == "reads":
@@ -122,88 +89,56 @@ class Screening:
                 self._loads(node, role)
 
     def _loads(self, node: Node, role: Role) -> None:
-        """A module that does something when it is imported, such as `dotenv/config`."""
+        """A module that does something when it is imported, or a file read as one."""
         module = role.part("module")
-        name = f"import {text_of(module).strip(_QUOTES)}" if module is not None else ""
-        if recipe := self.tree.language.sinks.get(name):
-            self.apply_recipe(recipe, name, node, Arguments([], {}))
+        name = text_of(module).strip(_QUOTES) if module is not None else ""
+        call = Call(self, f"import:{name}", node, Arguments([], {}))
+        for recipe in self.tree.language.recipes(call.name):
+            recipe.apply(call)
+        call.load(name)
 
     def _evaluates(self, node: Node, role: Role) -> None:
         """An expression of the language itself that runs text as code, such as Perl's `eval`."""
-        frame = self.inside(node, node.type)
         source = role.part("source")
+        call = Call(self, node.type, node, Arguments([], {}))
         for text in [text_of(source)] if source else self.folder.texts(role.part("code")):
-            self.walker.run_code(self.tree.language.name, text, self.state.copy(), frame)
+            call.run_code(self.tree.language.name, text)
 
     def _reads(self, node: Node, role: Role) -> None:
         """A statement of the language itself that reads a file, such as PHP's `include`."""
-        frame = self.inside(node, node.type)
         for path in self.folder.texts(role.part("path")):
-            if not marks.is_only_hole(path):
-                self.walker.report_file(path, self.state, frame, is_write=False)
+            Call(self, node.type, node, Arguments([], {})).use_file(path)
 
     def _call(self, node: Node, role: Role) -> None:
         language = self.tree.language
         for ref in self.folder.callees(role):
             arguments = self.folder.reader.arguments(node)
-            recipe = language.lookup(language.sinks, ref)
+            recipes = language.recipes(ref)
             base, _, method = ref.rpartition(".")
-            if recipe is None and method in language.calls:
-                recipe = language.lookup(language.sinks, base)
+            if not recipes and method in language.calls:
+                recipes = language.recipes(base)
                 skipped = language.calls[method]
                 arguments = Arguments(arguments.positional[skipped:], arguments.named)
-            if recipe is not None:
+            if recipes:
                 arguments.named.update(self.settings(node))
-                self.apply_recipe(recipe, ref, node, arguments)
+            for recipe in recipes:
+                recipe.apply(Call(self, ref, node, arguments))
 
-    def apply_recipe(self, recipe: str, name: str, node: Node, arguments: Arguments) -> None:
-        """Do what each clause of a recipe says."""
-        for clause in recipe.split(";"):
-            kind, *words = clause.split()
-            RECIPES[kind](self, words, name, node, arguments)
+    def inside(self, node: Node, name: str) -> Frame:
+        """The frame of what a node of the program runs."""
+        start, end = node.start_byte, node.end_byte
+        text = self.tree.source[start : min(end, start + _SHOWN_MAX)].decode("utf-8", "replace")
+        return self.frame.inside(name, self.frame.span or (start, end), text)._replace(stdin=None)
 
-    # Effects
-
-    def inside(self, node: Node, name: str, arguments: Arguments | None = None) -> Frame:
-        span = self.frame.span or (node.start_byte, node.end_byte)
-        frame = self.frame.inside(name, span, text_of(node))
-        named = arguments.named if arguments is not None else {}
-        source = next((named[key] for key in _INPUT_ARGUMENTS if key in named), None)
-        if source is None:
-            return frame._replace(stdin=None)
-        texts = self.folder.texts(source)
-        return frame._replace(stdin=texts[0] if len(texts) == 1 else marks.LIST)
-
-    def child_state(self, arguments: Arguments) -> State:
-        """The state a started program sees: another folder where the call names one."""
-        state = self.state.copy()
-        for key in _FOLDER_ARGUMENTS:
-            if key in arguments.named:
-                folder = self.folder.texts(arguments.named[key])[0]
-                state.cwd = folder if folder.startswith("/") else f"{state.cwd}/{folder}"
-        return state
-
-    def run_text(self, text: str, frame: Frame, arguments: Arguments | None = None) -> None:
-        if frame.stdin is None and program_name(text.strip()) in _FED_SHELLS:
-            frame = frame._replace(stdin=marks.LIST)
-        state = self.child_state(arguments) if arguments else self.state.copy()
-        self.walker.run_text(text, state, frame)
-
-    def run_list(self, argv: Iterable[str], frame: Frame, arguments: Arguments) -> None:
-        words = tuple(argv)
-        if len(words) == 1 and frame.stdin is None and program_name(words[0]) in _FED_SHELLS:
-            frame = frame._replace(stdin=marks.LIST)
-        if words and marks.is_only_hole(words[0]):
-            self.walker.report_opaque("a program that is not known before it runs", words, frame)
-        if words:
-            self.walker.command(words, self.child_state(arguments), frame)
-
-    def target(self, spec: str, node: Node, arguments: Arguments) -> Node | None:
-        """The node an argument spec names; `self` is what the method is called on."""
-        if spec != "self":
-            return arguments.get(spec)
-        role = self.tree.role(node)
-        return self.tree.receiver(role) if role is not None else None
+    def written_out(self, items: Node) -> list[Node]:
+        """The items of a list that is written out; anything else stands for its items."""
+        role = self.tree.role(items)
+        if role is not None and role.name == "list":
+            return self.folder.reader.children(items)
+        names = self.folder.callees(role) if role is not None and role.name == "call" else ()
+        if "list" in map(self.folder.operation, names):
+            return self.folder.reader.arguments(items).positional
+        return [items]
 
     def is_map(self, node: Node) -> bool:
         role = self.tree.role(node)
@@ -220,22 +155,24 @@ class Screening:
                 options = self.folder._items(node)
             else:
                 options = [v if isinstance(v, tuple) else (v,) for v in self.folder.values(node)]
-            found = [head + option for head in found for option in options][:8]
+            if len(found) * len(options) > ALTERNATIVES_MAX:
+                options = [(marks.LIST,)]
+            found = [head + option for head in found for option in options]
         return found
 
-    def chained(self, node: Node) -> tuple[str, ...]:
-        """Words that calls chained on a builder, or made on the name it is bound to, add."""
-        added: list[str] = []
-        for method, call in self._chain(node):
-            if method in ("arg", "args"):
-                added += self._added_words(call)
+    def chained(self, node: Node) -> list[tuple[str, ...]]:
+        """The words that calls chained on a builder, or made on the name it is bound to, add."""
+        calls = [call for method, call in self._chain(node) if method in _BUILDER_WORDS]
         for binding in self._appended(node):
             if binding.function in _BUILDER_WORDS and binding.value is not None:
-                added += self._added_words(binding.value)
+                calls.append(binding.value)
+        added = [n for call in calls for n in self.folder.reader.arguments(call).positional]
         set_later = self.settings(node).get("Args")
-        for value in [set_later] if set_later is not None else ():
-            added += next(iter(self.folder.lists(value)), ())
-        return tuple(added)
+        if set_later is None:
+            return self.words_of(added)
+        return [
+            head + rest for head in self.words_of(added) for rest in self.folder.lists(set_later)
+        ]
 
     def settings(self, node: Node) -> dict[str, Node]:
         """What is set on the object a call makes: by chained calls, or on its name later on."""
@@ -243,7 +180,7 @@ class Screening:
         calls = [*self._chain(node)]
         calls += [(b.function, b.value) for b in self._appended(node) if b.value is not None]
         for method, call in calls:
-            if method in _FOLDER_ARGUMENTS:
+            if method in SETTERS:
                 positional = self.folder.reader.arguments(call).positional
                 found.update(zip([method], positional, strict=False))
         name = self._bound_name(node)
@@ -262,19 +199,19 @@ class Screening:
                 yield text_of(method), parent
 
     def _ancestors(self, node: Node) -> Iterator[Node]:
-        parent = node.parent
+        parent = self.tree.parent(node)
         for _ in range(_CHAIN_MAX):
             role = self.tree.role(parent) if parent is not None else None
             if parent is None or role is None or role.name not in ("member", "call", "wrap"):
                 return
             yield parent
-            parent = parent.parent
+            parent = self.tree.parent(parent)
 
     def _bound_name(self, node: Node) -> str:
         """The name that a call's value, or the chain on it, is assigned to."""
-        parent = [node, *self._ancestors(node)][-1].parent
+        parent = self.tree.parent([node, *self._ancestors(node)][-1])
         if parent is not None and self.tree.roles.get(parent.id, _NO_ROLE).name == "targets":
-            parent = parent.parent
+            parent = self.tree.parent(parent)
         role = self.tree.declarations.get(parent.id) if parent is not None else None
         target = role.part("target") if role is not None and role.name == "bind" else None
         return self.names.name_of(target) if target is not None else ""
@@ -283,16 +220,12 @@ class Screening:
         name = self._bound_name(node)
         return [b for b in self.names.bindings.get(name, ()) if b.kind == "append"]
 
-    def _added_words(self, call: Node) -> list[str]:
-        words = self.words_of(self.folder.reader.arguments(call).positional)
-        return list(words[0]) if len(words) == 1 else [marks.LIST]
-
     def _property(self, node: Node, role: Role) -> None:
         """`info.FileName = "rm"; info.Arguments = "-rf x"`: judged where the name is set."""
         base, name, value = role.part("object"), role.part("name"), role.part("value")
         if base is None or name is None or value is None or text_of(name) != "FileName":
             return
-        frame = self.inside(node, "ProcessStartInfo")
+        call = Call(self, "ProcessStartInfo", node, Arguments([], {}))
         rest = [
             other.part("value")
             for _, other in self.tree.of("property")
@@ -302,4 +235,4 @@ class Screening:
         for program in self.folder.texts(value):
             arguments = [text for item in rest for text in self.folder.texts(item)] or [""]
             for text in arguments:
-                self.run_text(f"{quoted(program)} {text}", frame)
+                call.run_text(f"{quoted(program)} {text}")

@@ -1,227 +1,149 @@
-"""Recipes of calls that start programs."""
+"""What calls do that start programs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from policy import marks
-from policy.host.arguments import Arguments
-from policy.host.recipe import Recipe
-from policy.shell.frame import Frame
+from policy.host.arguments import Argument, Arguments
+from policy.host.call import Act, Call
+from policy.host.tree import text_of
 from policy.shell.outputs import quoted
 
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
-    from policy.host.screen import Screening
+def run_shell(call: Call, text: Argument) -> None:
+    """The text is run by a shell."""
+    for line in call.texts(text):
+        call.run_text(line)
 
 
-def _shell(
-    screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
+def run_argv(call: Call, argv: Argument) -> None:
+    """The list is a command."""
+    for words in call.lists(argv):
+        call.run(words)
+
+
+def run_auto(call: Call, command: Argument, over_map: bool = False) -> None:
+    """A list is a command, a text is shell text; `map` passes over an environment."""
+    given = call.arguments
+    if over_map:
+        rest = [node for node in given.positional if not call.screening.is_map(node)]
+        call = call._replace(arguments=Arguments(rest, given.named))
+    for value in call.values(command):
+        call.run_value(value)
+        if isinstance(value, tuple) and value and "shell" in given.named:
+            call.run_text(value[0])
+
+
+def run_program(call: Call, program: Argument, rest: Argument = ()) -> None:
+    """A program with a list of words or a text of them; alone, it may be a command line."""
+    given = call.arguments.get(*rest)
+    is_shell = "shell" in call.arguments.named
+    is_alone = given is None or call.screening.is_map(given)  # options where the list would be
+    for path in call.texts(program):
+        is_line = is_alone and (is_shell or " " in path)
+        for items in [()] if is_alone else call.lists(rest):
+            if is_shell or is_line:
+                call.run_text(" ".join((path, *items)))
+            if not is_line:
+                call.run((path, *items))
+
+
+def run_varargs(
+    call: Call, first: int, skip: bool = False, auto: bool = False, over_map: bool = False
 ) -> None:
-    target = screening.target(words[0], node, arguments)
-    if target is None:
-        return
-    frame = screening.inside(node, name, arguments)
-    for text in screening.folder.texts(target):
-        screening.run_text(text, frame, arguments)
-
-
-def _argv(
-    screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
-) -> None:
-    target = screening.target(words[0], node, arguments)
-    if target is None:
-        return
-    frame = screening.inside(node, name, arguments)
-    for argv in screening.folder.lists(target):
-        screening.run_list(argv, frame, arguments)
-
-
-def _auto(
-    screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
-) -> None:
-    target = screening.target(words[0], node, arguments)
-    if target is None:
-        return
-    frame = screening.inside(node, name, arguments)
-    for value in screening.folder.values(target):
-        if isinstance(value, str):
-            screening.run_text(value, frame, arguments)
-            continue
-        screening.run_list(value, frame, arguments)
-        if "shell" in arguments.named and value:
-            screening.run_text(value[0], frame, arguments)
-
-
-def _program(
-    screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
-) -> None:
-    target = screening.target(words[0], node, arguments)
-    if target is None:
-        return
-    frame = screening.inside(node, name, arguments)
-    rest = arguments.get(words[2]) if len(words) > 2 else None
-    if rest is not None and screening.is_map(rest):
-        rest = None  # options where the list would be
-    for program in screening.folder.texts(target):
-        if rest is None:
-            _run_program_alone(screening, program, frame, arguments)
-        elif words[1] == "list":
-            for items in screening.folder.lists(rest):
-                screening.run_list((program, *items), frame, arguments)
-                if "shell" in arguments.named:
-                    screening.run_text(" ".join((program, *items)), frame, arguments)
-        else:
-            _run_with_text(screening, program, rest, frame, arguments)
-
-
-def _run_program_alone(
-    screening: Screening, program: str, frame: Frame, arguments: Arguments
-) -> None:
-    if "shell" in arguments.named or " " in program:
-        screening.run_text(program, frame, arguments)
-    else:
-        screening.run_list((program,), frame, arguments)
-
-
-def _run_with_text(
-    screening: Screening, program: str, rest: Node, frame: Frame, arguments: Arguments
-) -> None:
-    for value in screening.folder.values(rest):
-        if isinstance(value, tuple):
-            screening.run_list((program, *value), frame, arguments)
-        else:
-            screening.run_text(f"{quoted(program)} {value}", frame, arguments)
-
-
-def _varargs(
-    screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
-) -> None:
-    first = int(words[0])
-    nodes = list(arguments.positional[first:])
-    if "skip" in words:
+    """Every argument from one on is a word; `skip` leaves out argv[0], `auto` takes one alone for
+    shell text, `map` passes over an environment."""
+    nodes = list(call.arguments.positional[first:])
+    if skip:
         nodes = nodes[:1] + nodes[2:]
-    while nodes and "map" in words and screening.is_map(nodes[0]):
-        nodes.pop(0)  # an environment before the command
-    if not nodes:
-        return
-    frame = screening.inside(node, name, arguments)
-    if "auto" in words and len(nodes) == 1:
-        for value in screening.folder.values(nodes[0]):
-            if isinstance(value, str):
-                screening.run_text(value, frame, arguments)
-            else:
-                screening.run_list(value, frame, arguments)
-        return
-    for argv in screening.words_of(nodes):
-        screening.run_list(argv, frame, arguments)
-
-
-def _program_argv(
-    screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
-) -> None:
-    """`execv(program, argv)`: the list's first word is only what the program is told it is."""
-    program, argv = arguments.get(words[0]), arguments.get(words[1])
-    frame = screening.inside(node, name, arguments)
-    for path in screening.folder.texts(program):
-        for items in screening.folder.lists(argv) if argv is not None else [()]:
-            rest = items[1:] if items and not marks.splits(items[0]) else items
-            screening.run_list((path, *rest), frame, arguments)
-
-
-def _program_line(
-    screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
-) -> None:
-    """A command line in one text, or a program with a list."""
-    if arguments.get(words[1]) is None:
-        _shell(screening, words[:1], name, node, arguments)
+    while nodes and over_map and call.screening.is_map(nodes[0]):
+        nodes.pop(0)
+    if auto and len(nodes) == 1:
+        for value in call.screening.folder.values(nodes[0]):
+            call.run_value(value)
     else:
-        _program(screening, [words[0], "list", words[1]], name, node, arguments)
+        for argv in call.screening.words_of(nodes):
+            call.run(argv)
 
 
-def _named(
-    screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
-) -> None:
-    """A function that is called like the program it stands for."""
-    frame = screening.inside(node, name, arguments)
-    for argv in screening.words_of(arguments.positional):
-        screening.run_list((name.rsplit(".", 1)[-1], *argv), frame, arguments)
+def run_program_argv(call: Call, program: Argument, argv: Argument) -> None:
+    """`execv(program, argv)`: the list's first word is only what the program is told it is."""
+    for path in call.texts(program):
+        for items in call.lists(argv) or [()]:
+            is_known = bool(items) and not marks.splits(items[0])
+            call.run((path, *items[is_known:]))
 
 
-def _popen(
-    screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
-) -> None:
-    """Ruby's `IO.popen`: an environment first, then a text or a list."""
-    nodes = [n for n in arguments.positional if not screening.is_map(n)]
-    if nodes:
-        _auto(screening, words, name, node, Arguments(nodes, arguments.named))
+def run_named(call: Call, first: int) -> None:
+    """A function called like the program it stands for: its name from one segment on is words,
+    `_` stands for `-`, and an argument `force=True` for `--force`."""
+    name = [word.replace("_", "-") for word in call.name.split(".")[first:]]
+    for argv in call.screening.words_of(call.arguments.positional):
+        call.run((*name, *_options(call), *argv))
 
 
-def _each(
-    screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
-) -> None:
+def _options(call: Call) -> list[str]:
+    """The options that `force=True`, `{force: true}` and `.setForce(true)` stand for."""
+    return [
+        f"-{key}" if len(key) == 1 else f"--{key.removeprefix('set').lower().replace('_', '-')}"
+        for key, node in call.arguments.named.items()
+        if key[0] != "_" and (node.text or b"").lower() in (b"true", b"null", b"nil")
+    ]
+
+
+def run_prefixed(call: Call, words: str) -> None:
+    """The arguments stand behind the words of one command: `remote.push("-f")`, `git push -f`."""
+    for argv in call.screening.words_of(call.arguments.positional):
+        call.run((*words.split("_"), *_options(call), *argv))
+
+
+def run_tokens(call: Call) -> None:
+    """A macro whose tokens are a command line: `run_cmd!(rm -rf build)`."""
+    call.run_text(text_of(call.node).partition("(")[2].rstrip(")"))
+
+
+def run_each(call: Call) -> None:
     """Every argument is a command of its own."""
-    for argument in arguments.positional:
-        _auto(screening, ["0"], name, node, Arguments([argument], {}))
+    for node in call.arguments.positional:
+        for value in call.screening.folder.values(node):
+            call.run_value(value)
 
 
-def _builder(
-    screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
-) -> None:
-    frame = screening.inside(node, name, arguments)
-    added = screening.chained(node)
-    for head in screening.words_of(arguments.positional[int(words[0]) :]):
-        screening.run_list((*head, *added), frame, arguments)
+def run_built(call: Call, first: int) -> None:
+    """Words from one argument on, with what chained calls add."""
+    for head in call.screening.words_of(call.arguments.positional[first:]):
+        for added in call.screening.chained(call.node):
+            call.run((*head, *added))
 
 
-def _start(
-    screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
-) -> None:
+def start(call: Call, program: Argument, rest: Argument) -> None:
     """.NET's way: a file name with one text of arguments, or with a list of them."""
-    program, rest = arguments.get(words[0]), arguments.get(words[1])
-    if program is None or _is_constructed(screening, program):
-        return
-    frame = screening.inside(node, name, arguments)
-    for path in screening.folder.texts(program):
-        if rest is None:
-            screening.run_list((path, *screening.chained(node)), frame, arguments)
-        else:
-            _run_with_text(screening, path, rest, frame, arguments)
+    names = call.screening.folder.references(call.target(program))
+    if any("ProcessStartInfo" in name for name in names):
+        return  # what the info holds is judged where it is filled
+    for path in call.texts(program):
+        if call.target(rest) is None:
+            for added in call.screening.chained(call.node):
+                call.run((path, *added))
+        for value in call.values(rest):
+            if isinstance(value, tuple):
+                call.run((path, *value))
+            else:
+                call.run_text(f"{quoted(path)} {value}")
 
 
-def _is_constructed(screening: Screening, node: Node) -> bool:
-    """`Process.Start(info)`: what the info holds is judged where it is filled."""
-    return any("ProcessStartInfo" in ref for ref in screening.folder.references(node))
-
-
-def _port(
-    screening: Screening, words: list[str], name: str, node: Node, arguments: Arguments
-) -> None:
+def open_port(call: Call) -> None:
     """Elixir's `Port.open({:spawn, text}, opts)` and `{:spawn_executable, path}, args: list`."""
-    target = arguments.get(words[0])
-    frame = screening.inside(node, name)
-    for value in screening.folder.lists(target):
-        if value[:1] == (":spawn",) or value[:1] == ("spawn",):
-            screening.run_text(" ".join(value[1:]), frame)
-        elif len(value) > 1:
-            rest = arguments.named.get("args")
-            for items in screening.folder.lists(rest) if rest is not None else [()]:
-                screening.run_list((value[1], *items), frame, arguments)
+    for kind, *words in (value for value in call.lists((0,)) if value):
+        if kind in (":spawn", "spawn"):
+            call.run_text(" ".join(words))
+        elif words:
+            for items in call.lists(("args",)) or [()]:
+                call.run((words[0], *items))
 
 
-RECIPES: dict[str, Recipe] = {
-    "shell": _shell,
-    "argv": _argv,
-    "auto": _auto,
-    "program": _program,
-    "varargs": _varargs,
-    "program_argv": _program_argv,
-    "program_line": _program_line,
-    "named": _named,
-    "popen": _popen,
-    "each": _each,
-    "builder": _builder,
-    "port": _port,
-    "start": _start,
-}
+ACTS: dict[str, Act] = {
+    "shell": run_shell, "argv": run_argv, "auto": run_auto, "program": run_program,
+    "varargs": run_varargs, "program_argv": run_program_argv, "named": run_named,
+    "prefixed": run_prefixed, "each": run_each, "tokens": run_tokens, "builder": run_built,
+    "start": start, "port": open_port,
+}  # fmt: skip

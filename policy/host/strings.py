@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from policy.host.fold import Folder
 
-ALTERNATIVES_MAX = 8
+ALTERNATIVES_MAX = 32
 
 
 def string_texts(folder: Folder, node: Node, role: Role) -> list[str]:
@@ -96,3 +96,14 @@ def _unquoted(text: str) -> str:
             inner = text[first + len(quote) : -len(quote)]
             return inner.strip("()") if text[:1] in "rR" else inner
     return text.lstrip(":")
+
+
+def product(items: Sequence[list[tuple[str, ...]]]) -> list[tuple[str, ...]]:
+    """Every list that one alternative of each piece makes."""
+    found: list[tuple[str, ...]] = [()]
+    for options in items:
+        if len(found) * len(options) > ALTERNATIVES_MAX:
+            found = [(*head, marks.WORD) for head in found]
+        else:
+            found = [head + option for head in found for option in options]
+    return found

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from policy import marks
 from policy.paths import normal
 
-Value = str | tuple[str, ...]
+Value = str | tuple[str, ...]  # a text, or a list of texts; marks stand for what is unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,8 @@ def apply(operation: str, arguments: tuple[Value, ...], known: Known) -> Value:
         arguments = (_text(arguments).replace("~", known.home, 1), *arguments[1:])
     if operation == "expanduser":
         return _text(arguments).replace("~", known.home, 1) if arguments else marks.WORD
+    if not arguments and operation not in ("list", "identity", "concat"):
+        return marks.WORD
     transform = _TRANSFORMS.get(operation)
     return transform(arguments) if transform is not None else marks.WORD
 
@@ -192,6 +194,12 @@ def _path_joined(arguments: tuple[Value, ...]) -> Value:
     return path if not marks.is_known(path) else (normal(path) if ".." in path else path)
 
 
+def _folder_of(arguments: tuple[Value, ...]) -> Value:
+    """`dirname(path)`; with a second argument the path of that name beside it."""
+    folder = _text(arguments).rpartition("/")[0] or "."
+    return _path_joined((folder, *arguments[1:])) if len(arguments) > 1 else folder
+
+
 _GLOB_PIECE = re.compile(r"\*\*|\*|\?|\[[^]]*\]")
 _AS_GLOB = {"**": marks.WORD, "*": marks.GLOB_STAR, "?": marks.GLOB_ONE}
 
@@ -245,39 +253,24 @@ def _unpacked(arguments: tuple[Value, ...]) -> Value:
 _CODE_TEMPLATES = frozenset(("C*", "c*", "U*", "W*"))
 
 _TRANSFORMS: dict[str, Callable[[tuple[Value, ...]], Value]] = {
-    "identity": _identity,
-    "list": _listed,
-    "concat": _concatenated,
-    "paste": _pasted,
-    "join": _join_separator_first,
-    "join_list": _join_list_first,
-    "join_ruby": _join_ruby,
-    "format": _formatted,
+    "identity": _identity, "filter": _identity, "list": _listed, "concat": _concatenated,
+    "paste": _pasted, "join": _join_separator_first, "join_list": _join_list_first,
+    "join_ruby": _join_ruby, "format": _formatted,
     "join_or_path": lambda arguments: (
         _join_ruby(arguments) if isinstance(arguments[0], tuple) else _path_joined(arguments)
     ),
-    "replace": _replaced,
-    "replace_php": _replaced_php,
-    "split": _split,
-    "characters": _characters,
-    "bytes": _bytes,
-    "lower": lambda arguments: _text(arguments).lower(),
+    "replace": _replaced, "replace_php": _replaced_php, "split": _split, "characters": _characters,
+    "bytes": _bytes, "lower": lambda arguments: _text(arguments).lower(),
     "upper": lambda arguments: _text(arguments).upper(),
     "strip": lambda arguments: _text(arguments).strip(),
     "reverse": lambda arguments: (
         arguments[0][::-1] if isinstance(arguments[0], tuple) else reverse(_text(arguments))
     ),
-    "repeat": _repeated,
-    "path": _path_joined,
-    "glob": _globbed,
-    "glob_below": _globbed_below,
-    "listing": _listed_paths,
-    "base64": _decoder(_from_base64),
+    "repeat": _repeated, "path": _path_joined, "folder": _folder_of,
+    "lines": lambda arguments: tuple(_text(arguments).splitlines()), "glob": _globbed,
+    "glob_below": _globbed_below, "listing": _listed_paths, "base64": _decoder(_from_base64),
     "hex": _decoder(lambda text: bytes.fromhex(text).decode("utf-8", "replace")),
-    "rot13": _decoder(lambda text: codecs.decode(text, "rot13")),
-    "unquote": _decoder(unquote),
-    "decode": _decoded_any,
-    "unpack": _unpacked,
-    "fetch": lambda arguments: marks.FETCHED,
+    "rot13": _decoder(lambda text: codecs.decode(text, "rot13")), "unquote": _decoder(unquote),
+    "decode": _decoded_any, "unpack": _unpacked, "fetch": lambda arguments: marks.FETCHED,
     "unknown": lambda arguments: marks.DECODED,
-}
+}  # fmt: skip

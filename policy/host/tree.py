@@ -8,12 +8,9 @@ names alone. A capture `@call` gives a node its role, `@call.callee` a part.
 from __future__ import annotations
 
 import functools
-import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from policy import grammars
 from policy.deadline import uncounted
@@ -22,56 +19,7 @@ from policy.wordlist import word_set
 if TYPE_CHECKING:
     from tree_sitter import Node, Query
 
-_FOLDER = Path(__file__).with_name("languages")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Language:
-    """What is known of one language; read from its two files.
-
-    `sinks` maps a dotted name to what calling it does, `folds` and `methods`
-    functions and methods to how a constant comes out of them, `constants`
-    dotted names to their values, `modules` other names of modules, `assigns`
-    functions that fill their first argument from the others, `returns` what
-    object a function gives, `members` what object a member is (`*.name`: of any
-    module), `calls` methods of functions that call them, with how many
-    arguments come before the function's own.
-    """
-
-    name: str
-    grammar: str
-    query: str
-    sinks: Mapping[str, str]
-    folds: Mapping[str, str]
-    methods: Mapping[str, str]
-    constants: Mapping[str, str]
-    modules: Mapping[str, str]
-    assigns: Mapping[str, str]
-    returns: Mapping[str, str]
-    members: Mapping[str, str]
-    calls: Mapping[str, int]
-    traits: frozenset[str]
-    wildcards: tuple[str, ...]
-    namespaces: tuple[str, ...]
-
-    def lookup(self, table: Mapping[str, str], dotted: str) -> str | None:
-        """An entry of a table; a namespace that is always there may be written or not."""
-        if dotted in table:
-            return table[dotted]
-        for namespace in self.namespaces:
-            if dotted.startswith(namespace) and dotted[len(namespace) :] in table:
-                return table[dotted[len(namespace) :]]
-        if "any_case" in self.traits and dotted != dotted.lower():
-            return self.lookup(table, dotted.lower())
-        return table.get(f"{dotted.rpartition('.')[0]}.*")
-
-    def member(self, base: str, name: str) -> str:
-        """The dotted name of a member: what the tables say it is, else both names joined."""
-        dotted = f"{base}.{name}"
-        known = self.members.get(dotted)
-        if known is None and base[:1] != "?":
-            known = self.members.get(f"*.{name}")
-        return base if known == "itself" else known or dotted
+    from policy.host.language import Language
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +40,37 @@ class Tree:
     """A program and the roles of its nodes: as expressions, and as declarations of names."""
 
     language: Language
+    source: bytes
     root: Node
     roles: Mapping[int, Role]
     declarations: Mapping[int, Role]
     ordered: tuple[tuple[Node, Role], ...]
+    parents: dict[int, Node]
+
+    def parent(self, node: Node) -> Node | None:
+        """The node that a named node is a child of. The grammar's own answer begins at the root."""
+        if not self.parents:
+            found = [self.root]
+            for inner in found:
+                children = inner.named_children
+                self.parents.update(dict.fromkeys([child.id for child in children], inner))
+                found += children
+        return self.parents.get(node.id)
 
     def role(self, node: Node) -> Role | None:
         """The role of a node."""
         return self.roles.get(node.id)
+
+    def function(self, node: Node) -> str | None:
+        """The name of the function that a node is; empty where it has none."""
+        role = self.roles.get(node.id)
+        role = (
+            role if role is not None and role.name == "function" else self.declarations.get(node.id)
+        )
+        if role is None or role.name != "function":
+            return None
+        name = role.part("name")
+        return text_of(name) if name is not None else ""
 
     def receiver(self, call: Role) -> Node | None:
         """What a method is called on: a part of the call itself, or of the member it calls."""
@@ -122,61 +93,9 @@ class Tree:
         return ((node, role) for node, role in self.ordered if role.name in names)
 
 
-_TABLES = ("sinks", "folds", "methods", "constants", "modules", "assigns", "returns", "members")
-_DECLARATIONS = word_set("import wildcard use bind append loop function local loads")
-_ALIASES = {"js": "javascript", "ts": "typescript", "py": "python", "c#": "csharp", "cs": "csharp",
-            "c++": "cpp", "rb": "ruby", "ex": "elixir", "node": "javascript", "rs": "rust",
-            "golang": "go", "pl": "perl"}  # fmt: skip
-
-
-@functools.cache
-def load_language(name: str) -> Language | None:
-    """The language of a name, or None when no query knows it."""
-    name = _ALIASES.get(name.lower(), name.lower())
-    path = _FOLDER / f"{name}.toml"
-    if not re.fullmatch(r"\w+", name) or not path.is_file():
-        return None
-    data = tomllib.loads(path.read_text(encoding="utf-8"))
-    shared = _shared(data)
-    queries = (*data.get("shared_queries", ()), name)
-    return Language(
-        name,
-        data.get("grammar", name),
-        "".join((_FOLDER / f"{part}.scm").read_text(encoding="utf-8") for part in queries),
-        _expanded(shared["sinks"]),
-        _expanded(shared["folds"]),
-        _expanded(shared["methods"]),
-        shared["constants"],
-        shared["modules"],
-        shared["assigns"],
-        _expanded(shared["returns"]),
-        _expanded(shared["members"]),
-        data.get("calls", {}),
-        frozenset(data.get("traits", ())),
-        tuple(data.get("wildcards", ())),
-        tuple(data.get("namespaces", ())),
-    )
-
-
-def _shared(data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """The tables of a language, on top of those of the one it extends."""
-    tables = {key: dict(data.get(key, {})) for key in _TABLES}
-    if parent := data.get("extends"):
-        inherited = tomllib.loads((_FOLDER / f"{parent}.toml").read_text(encoding="utf-8"))
-        tables = {key: _shared(inherited)[key] | table for key, table in tables.items()}
-    return tables
-
-
-def _expanded(table: Mapping[str, str]) -> dict[str, str]:
-    """`a.b|c` stands for `a.b` and `a.c`."""
-    expanded = {}
-    for key, value in table.items():
-        first, *others = key.split("|")
-        head, dot, _ = first.rpartition(".")
-        expanded[first] = value
-        for name in others:
-            expanded[head + dot + name] = value
-    return expanded
+NODES_MAX = 80_000  # a quarter of a second or so; a program of 5,000 lines has half of them
+OPEN_MATCHES_MAX = 1000  # of nodes around one another; the cursor is slow by their number
+_DECLARATIONS = word_set("import wildcard use bind append loop function local loads passed")
 
 
 @functools.cache
@@ -188,15 +107,19 @@ def _query(language: Language) -> Query:
 
 
 def read_tree(language: Language, code: str) -> Tree | None:
-    """Parse a program, whatever errors it has; None when that takes too long."""
+    """Parse a program, whatever errors it has; None when it is too large or nested too deep."""
     from tree_sitter import QueryCursor  # noqa: PLC0415 - loaded with the first program
 
-    parsed = grammars.parse(language.grammar, code.encode("utf-8", "replace"))
-    if parsed is None:
+    source = code.encode("utf-8", "replace")
+    parsed = grammars.parse(language.grammar, source)
+    if parsed is None or parsed.root_node.descendant_count > NODES_MAX:
         return None
     root = parsed.root_node
     found: dict[tuple[int, str], tuple[Node, dict[str, tuple[Node, ...]]]] = {}
-    matches = QueryCursor(_query(language)).matches(root)
+    cursor = QueryCursor(_query(language), match_limit=OPEN_MATCHES_MAX)
+    matches = cursor.matches(root)
+    if cursor.did_exceed_match_limit:
+        return None
     for _, captures in sorted(matches, key=lambda match: match[0]):
         name = next((key for key in captures if "." not in key and key[0] != "_"), None)
         if name is None:
@@ -219,7 +142,7 @@ def read_tree(language: Language, code: str) -> Tree | None:
             table[key_id] = role
             ordered.append((node, role))
     ordered.sort(key=lambda pair: pair[0].start_byte)
-    return Tree(language, root, roles, declarations, tuple(ordered))
+    return Tree(language, source, root, roles, declarations, tuple(ordered), {})
 
 
 def text_of(node: Node) -> str:

@@ -85,7 +85,7 @@ def test_the_tables_are_decided_alike_with_scripts_and_without_and_explained_so(
 def test_the_scripts_of_a_project_are_read_and_links_followed(tmp_path: Path) -> None:
     (tmp_path / "deploy.sh").write_text("sudo id\n")
     (tmp_path / "notes").symlink_to(".env")
-    some = rules("deny Bash(sudo *)", "deny Read(.env)")
+    some = rules("deny Bash(sudo *)", "deny Read(//**/.env)")
     for code in ("./deploy.sh", "bash deploy.sh", "cat notes"):
         subject = Subject("shell", code, str(tmp_path), str(tmp_path), "/home/u")
         assert judge(subject, some).decision is Decision.DENY, code
@@ -100,7 +100,7 @@ def test_the_scripts_of_a_project_are_read_and_links_followed(tmp_path: Path) ->
         (("deny Bash(x)", "ask Bash(y)"), Decision.DENY),
         (("ask Bash(y)", "deny Bash(x)"), Decision.DENY),
         (("ask Bash(y)",), Decision.ASK),
-        (("deny Read(.env)",), Decision.DENY),
+        (("deny Read(//**/.env)",), Decision.DENY),
         (("ask Edit(src/**)",), Decision.ASK),
         (("deny WebFetch(domain:evil.example)",), Decision.DENY),
         (("deny mcp__github__merge", "allow Bash(a)"), Decision.ALLOW),

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
+
 import pytest
 
+from policy import grammars
 from policy.analysis import analyse
 from policy.effects import Command
-from policy.host.screen import RECIPES
-from policy.host.transforms import _TRANSFORMS
-from policy.host.tree import load_language, read_tree
+from policy.host.language import _by_name, load_language
+from policy.host.recipe import parse_recipes
+from policy.host.transforms import _TRANSFORMS, Known, apply
+from policy.host.tree import read_tree
 from policy.model import Subject
 
 STARTED_BY = {
@@ -29,6 +35,7 @@ STARTED_BY = {
     "lua": "os.execute('tool x')",
 }
 NOT_TRANSFORMS = {"module", "getattr", "function", "env", "home", "cwd", "expanduser"}
+NOT_TRANSFORMS |= {"walk", "enumerate", "zip", "items", "item", "each", "map"}  # of loops and maps
 
 
 @pytest.mark.parametrize("name", STARTED_BY)
@@ -41,9 +48,7 @@ def test_a_started_program_is_seen_with_its_arguments(name: str) -> None:
 def test_every_recipe_and_operation_of_the_tables_exists(name: str) -> None:
     language = load_language(name)
     assert language is not None
-    for sink, recipe in language.sinks.items():
-        for clause in recipe.split(";"):
-            assert clause.split()[0] in RECIPES, sink
+    assert all(language.sinks.values())  # a word that no recipe knows fails at loading
     for table in (language.folds, language.methods):
         for function, operation in table.items():
             assert operation in _TRANSFORMS or operation in NOT_TRANSFORMS, function
@@ -68,3 +73,65 @@ def test_other_names_of_a_language_mean_the_same() -> None:
     assert load_language("js") is not None
     assert load_language("C++") is not None
     assert load_language("../python") is None
+
+
+@pytest.mark.parametrize("words", ["nonsense 0", "shell", "shell 0 1", "builder x", "eval"])
+def test_a_recipe_that_is_not_known_or_lacks_a_word_is_an_error(words: str) -> None:
+    with pytest.raises((KeyError, ValueError, TypeError)):
+        parse_recipes(words)
+
+
+def wide(language: str, count: int) -> dict[str, str]:
+    """Programs of one kind that grow in one direction."""
+    start, call = STARTED_BY[language].split("tool")[0], STARTED_BY[language]
+    plus = {"php": ".", "perl": ".", "lua": "..", "elixir": "<>"}.get(language, "+")
+    quote = start[-1]
+    chain = f"{quote} {plus} {quote}".join(["a"] * count)
+    name = "$v" if language in ("php", "perl") else "v"
+    return {
+        "one sum": call.replace("tool", chain, 1),
+        "calls": call + "".join(f"\nf({quote}a{quote});" for _ in range(count)),
+        "one name": call + "".join(f"\n{name} = {quote}a{quote};" for _ in range(count)),
+        "a name that grows": call + f"\n{name} = {name} {plus} {quote}a{quote};" * count,
+        "chained calls": f"{call}\n{name}" + ".b().c(1)" * count,
+        "nested calls": call + "\n" + "f(" * count + "1" + ")" * count,
+        "nested lists": call + "\n" + "[" * count + "]" * count,
+        "one text": call.replace("tool", "a b " * count, 1),
+        "starts": (call.split(";")[-1] or call) + f"\n{call}" * (count // 20),
+    }
+
+
+@pytest.mark.parametrize("name", STARTED_BY)
+@pytest.mark.parametrize("kind", wide("python", 1))
+def test_a_program_that_is_large_in_one_way_takes_little_time(name: str, kind: str) -> None:
+    started = time.process_time()
+    analyse(Subject(name, wide(name, 20_000 if name == "python" else 4_000)[kind]))
+    assert time.process_time() - started < 5  # 1 s or less where nothing else runs
+
+
+@pytest.mark.parametrize("code", ["x #", "é#", "print 1; x# y", "a(b#", "my $x = $y#", "#"])
+def test_a_perl_comment_that_ends_with_the_text_ends_the_parse(code: str) -> None:
+    """In a child, as a scanner that does not return cannot be interrupted."""
+    parse = f"from policy import grammars; grammars.parse('perl', {code.encode()!r})"
+    limited = f"import resource; resource.setrlimit(resource.RLIMIT_CPU, (5, 5)); {parse}"
+    subprocess.run([sys.executable, "-c", limited], check=True, timeout=60)
+
+
+def test_a_text_that_is_cut_off_by_the_deadline_ends_with_a_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(grammars, "PARSE_SECONDS_MAX", 0)
+    assert grammars.parse("perl", b"x #" + b"y" * grammars.CHUNK_BYTES * 3) is None
+
+
+def test_a_name_has_one_recipe_and_alternatives_only_at_its_end() -> None:
+    with pytest.raises(ValueError, match="two recipes"):
+        _by_name("sinks", {"read 0": "a.b", "write 0": "a.b"})
+    with pytest.raises(ValueError, match="last part"):
+        _by_name("sinks", {"read 0": "a|b.c"})
+
+
+@pytest.mark.parametrize("operation", _TRANSFORMS)
+def test_an_operation_without_arguments_gives_something(operation: str) -> None:
+    """A program may call `strrev()` with nothing in it."""
+    assert isinstance(apply(operation, (), Known("/h", "/w", {})), str | tuple)

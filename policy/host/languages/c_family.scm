@@ -16,9 +16,11 @@
 (cast_expression value: (_) @wrap.value) @wrap
 (conditional_expression consequence: (_) @choice.option alternative: (_) @choice.option) @choice
 (init_declarator declarator: (_) @bind.target value: (_) @bind.value) @bind
-(assignment_expression left: (_) @bind.target right: (_) @bind.value) @bind
+(assignment_expression left: (_) @bind.target operator: "=" right: (_) @bind.value) @bind
+(parameter_declaration declarator: (_) @wrap.value) @wrap
 (preproc_def name: (_) @bind.target value: (_) @bind.value) @bind
 (function_definition declarator: (function_declarator declarator: (identifier) @function.name
   parameters: (_) @function.parameters)) @function
 (function_definition declarator: (pointer_declarator declarator: (function_declarator
   declarator: (identifier) @function.name parameters: (_) @function.parameters))) @function
+(return_statement (_) @returns.value) @returns

@@ -2,6 +2,8 @@
 (namespace_identifier) @identifier
 (type_identifier) @identifier
 (qualified_identifier scope: (_) @member.object name: (_) @member.name) @member
+(qualified_identifier !scope name: (_) @wrap.value) @wrap
+(binary_expression left: (_) @path.left operator: "/" right: (_) @path.right) @path
 (raw_string_literal) @string
 (raw_string_content) @text
 (user_defined_literal . (_) @wrap.value) @wrap

@@ -54,3 +54,4 @@
 (method_declaration name: (_) @function.name parameters: (_) @function.parameters) @function
 (local_function_statement name: (_) @function.name parameters: (_) @function.parameters) @function
 (parameter name: (_) @wrap.value) @wrap
+(return_statement (_) @returns.value) @returns

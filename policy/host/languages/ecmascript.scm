@@ -31,7 +31,7 @@
 (assignment_expression left: (_) @bind.target right: (_) @bind.value) @bind
 (augmented_assignment_expression left: (_) @append.target right: (_) @append.value) @append
 (for_in_statement left: (_) @loop.target right: (_) @loop.value) @loop
-(import_statement . source: (string) @loads.module) @loads
+(import_statement source: (string) @loads.module) @loads
 (call_expression function: (identifier) @_require arguments: (arguments . (string) @loads.module)
   (#eq? @_require "require")) @loads
 (import_statement (import_clause (identifier) @import.alias @import) source: (_) @import.module)
@@ -51,3 +51,4 @@
 (arrow_function parameter: (_) @function.parameters) @function
 (method_definition parameters: (_) @function.parameters) @function
 (class_declaration name: (_) @local.name) @local
+(return_statement (_) @returns.value) @returns

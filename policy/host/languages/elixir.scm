@@ -27,6 +27,7 @@
 (call target: (dot left: (_) @member.object right: (_) @member.name) .) @member
 (block) @block
 (binary_operator left: (_) @concat.left operator: ["<>" "++"] right: (_) @concat.right) @concat
+(binary_operator left: (_) @loop.target operator: "<-" right: (_) @loop.value) @loop
 (binary_operator left: (_) @bind.target operator: "=" right: (_) @bind.value) @bind
 (binary_operator left: (_) @choice.option operator: "||" right: (_) @choice.option) @choice
 (binary_operator left: (_) @call.arguments operator: "|>"

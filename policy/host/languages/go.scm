@@ -40,3 +40,4 @@
 (function_declaration name: (_) @function.name parameters: (_) @function.parameters) @function
 (func_literal parameters: (_) @function.parameters) @function
 (method_declaration parameters: (_) @function.parameters) @function
+(return_statement (expression_list . (_) @returns.value)) @returns

@@ -22,9 +22,11 @@
 (variable_declarator name: (_) @bind.target value: (_) @bind.value) @bind
 (assignment_expression left: (_) @append.target operator: "+=" right: (_) @append.value) @append
 (assignment_expression left: (_) @bind.target right: (_) @bind.value) @bind
+(resource name: (_) @bind.target value: (_) @bind.value) @bind
 (enhanced_for_statement name: (_) @loop.target value: (_) @loop.value) @loop
 (import_declaration (scoped_identifier) @wildcard.module (asterisk)) @wildcard
 (import_declaration (scoped_identifier name: (_) @import.alias) @import.module .) @import
 (method_declaration name: (_) @function.name parameters: (_) @function.parameters) @function
 (lambda_expression parameters: (_) @function.parameters) @function
 (formal_parameter name: (_) @wrap.value) @wrap
+(return_statement (_) @returns.value) @returns

@@ -17,6 +17,7 @@
 (assignment_statement (variable_list) @bind.target (expression_list) @bind.value) @bind
 (variable_list) @targets
 (expression_list . (_) @wrap.value .) @wrap
-(for_generic_clause (variable_list) @local.name) @local
+(for_generic_clause (variable_list) @loop.target (expression_list) @loop.value) @loop
 (function_declaration name: (_) @function.name parameters: (_) @function.parameters) @function
 (function_definition parameters: (_) @function.parameters) @function
+(return_statement (expression_list . (_) @returns.value)) @returns

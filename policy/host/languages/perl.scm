@@ -1,3 +1,7 @@
+(assignment_expression left: (variable_declaration) @passed.names
+  right: (func1op_call_expression) @_shift (#eq? @_shift "shift")) @passed
+(assignment_expression left: (variable_declaration) @passed.names
+  right: (array) @_all (#eq? @_all "@_")) @passed
 (function (varname (scalar) @wrap.value)) @wrap
 (function) @identifier
 (func1op_call_expression function: _ @identifier)

@@ -46,3 +46,5 @@
 (include_once_expression (_) @reads.path) @reads
 (require_expression (_) @reads.path) @reads
 (require_once_expression (_) @reads.path) @reads
+(return_statement (_) @returns.value) @returns
+(namespace_use_declaration (namespace_use_clause . (_) @import.module !alias) @import)

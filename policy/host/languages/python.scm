@@ -39,3 +39,4 @@
 (function_definition name: (_) @function.name parameters: (_) @function.parameters) @function
 (lambda parameters: (_) @function.parameters) @function
 (class_definition name: (_) @local.name) @local
+(return_statement (_) @returns.value) @returns

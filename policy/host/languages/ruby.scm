@@ -39,11 +39,11 @@
 (left_assignment_list) @targets
 (operator_assignment left: (_) @append.target right: (_) @append.value) @append
 (for pattern: (_) @loop.target value: (_) @loop.value) @loop
-(call receiver: (_) @loop.value method: (identifier) @_each
-  block: (do_block parameters: (block_parameters . (identifier) @loop.target)) @loop
-  (#match? @_each "^(each|map|each_entry|flat_map)$"))
-(call receiver: (_) @loop.value method: (identifier) @_each
-  block: (block parameters: (block_parameters . (identifier) @loop.target)) @loop
-  (#match? @_each "^(each|map|each_entry|flat_map)$"))
+(block parameters: (_) @function.parameters) @function
+(do_block parameters: (_) @function.parameters) @function
+(call !receiver method: (identifier) @_include arguments: (argument_list . (constant) @wildcard.module)
+  (#match? @_include "^(include|extend)$")) @wildcard
+(call !receiver method: (identifier) @_require arguments: (argument_list . (string) @loads.module)
+  (#match? @_require "^require(_relative)?$")) @loads
 (method name: (_) @function.name parameters: (_) @function.parameters) @function
 (method name: (_) @function.name !parameters) @function

@@ -5,3 +5,5 @@
 (import_statement (import_require_clause (identifier) @import.alias source: (_) @import.module) @import)
 (required_parameter pattern: (_) @wrap.value) @wrap
 (optional_parameter pattern: (_) @wrap.value) @wrap
+(enum_assignment name: (_) @bind.target value: (_) @bind.value) @bind
+(enum_declaration name: (_) @local.name) @local

@@ -1,0 +1,138 @@
+"""One call of a known function, with the verbs by which recipes say what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from policy import marks
+from policy.effects import program_name
+from policy.host.arguments import Argument, Arguments
+from policy.wordlist import word_set
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from policy.host.screen import Screening
+    from policy.host.transforms import Value
+    from policy.shell.frame import Frame
+    from policy.shell.state import State
+
+FOLDER_ARGUMENTS = ("cwd", "chdir", "cd", "Dir", "WorkingDirectory", "current_dir", "dir",
+                     "_cwd", "directory", "wd", "WithWorkingDirectory")  # fmt: skip
+SETTERS = (*FOLDER_ARGUMENTS, "WithArguments", "setForce")  # by calls on what a call gives
+_INPUT_ARGUMENTS = ("input", "stdin_data", "stdin")
+# A program that starts one of these without arguments does so to write commands to it.
+_FED_SHELLS = word_set("sh bash zsh dash ksh")
+
+
+class Call(NamedTuple):
+    """A call: the dotted name it calls, its node and arguments, and who screens it."""
+
+    screening: Screening
+    name: str
+    node: Node
+    arguments: Arguments
+
+    # What stands in the program
+
+    def target(self, argument: Argument) -> Node | None:
+        """The node of an argument; `self` is what the method is called on."""
+        if argument != ("self",):
+            return self.arguments.get(*argument)
+        role = self.screening.tree.role(self.node)
+        return self.screening.tree.receiver(role) if role is not None else None
+
+    def values(self, argument: Argument) -> list[Value]:
+        """Every value of an argument; none when it is not given."""
+        target = self.target(argument)
+        return self.screening.folder.values(target) if target is not None else []
+
+    def texts(self, argument: Argument) -> list[str]:
+        """Every text of an argument."""
+        return [v if isinstance(v, str) else " ".join(v) for v in self.values(argument)]
+
+    def lists(self, argument: Argument) -> list[tuple[str, ...]]:
+        """Every list that an argument may be."""
+        target = self.target(argument)
+        return self.screening.folder.lists(target) if target is not None else []
+
+    def paths(self, argument: Argument) -> Iterator[str]:
+        """Every path of an argument, those of a list one by one; `~/` is the home folder."""
+        home = self.screening.state.home
+        for value in self.values(argument):
+            for path in (value,) if isinstance(value, str) else value:
+                yield home + path[1:] if path.startswith("~/") else path
+
+    # What it does
+
+    def frame(self) -> Frame:
+        """Where what it does stands, with what it hands over on stdin."""
+        named = self.arguments.named
+        frame = self.screening.inside(self.node, self.name)
+        source = next((named[key] for key in _INPUT_ARGUMENTS if key in named), None)
+        if source is None:
+            return frame
+        texts = self.screening.folder.texts(source)
+        return frame._replace(stdin=texts[0] if len(texts) == 1 else marks.LIST)
+
+    def state(self) -> State:
+        """The state a started program sees: another folder where the call names one."""
+        state = self.screening.state.copy()
+        for key in FOLDER_ARGUMENTS:
+            if key in self.arguments.named:
+                folder = self.screening.folder.texts(self.arguments.named[key])[0]
+                state.cwd = folder if folder.startswith("/") else f"{state.cwd}/{folder}"
+        return state
+
+    def run(self, argv: Iterable[str]) -> None:
+        """Start a program."""
+        words, frame = tuple(argv), self.frame()
+        if len(words) == 1 and frame.stdin is None and program_name(words[0]) in _FED_SHELLS:
+            frame = frame._replace(stdin=marks.LIST)
+        walker = self.screening.walker
+        if words and marks.is_only_hole(words[0]):
+            walker.report_opaque("a program that is not known before it runs", words, frame)
+        if words:
+            walker.command(words, self.state(), frame)
+
+    def run_text(self, text: str) -> None:
+        """Run shell text."""
+        frame = self.frame()
+        if frame.stdin is None and program_name(text.strip()) in _FED_SHELLS:
+            frame = frame._replace(stdin=marks.LIST)
+        self.screening.walker.run_text(text, self.state(), frame)
+
+    def run_value(self, value: Value) -> None:
+        """A text is run by a shell, a list is a command."""
+        if isinstance(value, str):
+            self.run_text(value)
+        else:
+            self.run(value)
+
+    def run_code(self, language: str, text: str) -> None:
+        """Run a program in a language."""
+        state = self.screening.state.copy()
+        if language == "shell":
+            self.run_text(text)
+        else:
+            self.screening.walker.run_code(language, text, state, self.frame())
+
+    def use_file(self, path: str, *, is_write: bool = False) -> None:
+        """Read or write a file; of a path of which nothing is known, nothing is said."""
+        if not marks.is_only_hole(path):
+            frame = self.screening.inside(self.node, self.name)
+            self.screening.walker.report_file(path, self.screening.state, frame, is_write=is_write)
+
+    def load(self, path: str) -> None:
+        """Read a module that is named by its path."""
+        if path.startswith((".", "/")):
+            self.use_file(path)
+
+    def apply(self, name: str, positional: list[Node], named: dict[str, Node]) -> None:
+        """Do what another function, called in this one's place, would do."""
+        for recipe in self.screening.tree.language.recipes(name):
+            recipe.apply(self._replace(name=name, arguments=Arguments(positional, named)))
+
+
+Act = Callable[..., None]  # of a call, and what the tables say of its arguments

@@ -1,0 +1,132 @@
+"""What is known of one language: its query, and what its functions and methods do."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from policy.host.recipe import Recipe, parse_recipes
+
+Entry = TypeVar("Entry")
+_FOLDER = Path(__file__).with_name("languages")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Language:
+    """What is known of one language; read from its two files.
+
+    `sinks` maps a dotted name to what calling it does, `folds` and `methods`
+    functions and methods to how a constant comes out of them, `constants`
+    dotted names to their values, `modules` other names of modules, `assigns`
+    functions that fill their first argument from the others, `returns` what
+    object a function gives, `members` what object a member is (`*.name`: of any
+    module), `calls` methods of functions that call them, with how many
+    arguments come before the function's own.
+    """
+
+    name: str
+    grammar: str
+    query: str
+    sinks: Mapping[str, tuple[Recipe, ...]]
+    folds: Mapping[str, str]
+    methods: Mapping[str, str]
+    constants: Mapping[str, str]
+    modules: Mapping[str, str]
+    assigns: Mapping[str, str]
+    returns: Mapping[str, str]
+    members: Mapping[str, str]
+    calls: Mapping[str, int]
+    traits: frozenset[str]
+    wildcards: tuple[str, ...]
+    namespaces: tuple[str, ...]
+
+    def recipes(self, dotted: str) -> tuple[Recipe, ...]:
+        """What a function does; nothing where the tables do not know it."""
+        return self.lookup(self.sinks, dotted) or ()
+
+    def lookup(self, table: Mapping[str, Entry], dotted: str) -> Entry | None:
+        """An entry of a table; a namespace that is always there may be written or not.
+
+        `a.*` is any member of `a`, `a.**` whatever is reached from there.
+        """
+        if dotted in table:
+            return table[dotted]
+        for namespace in self.namespaces:
+            if dotted.startswith(namespace) and dotted[len(namespace) :] in table:
+                return table[dotted[len(namespace) :]]
+        if "any_case" in self.traits and dotted != dotted.lower():
+            return self.lookup(table, dotted.lower())
+        head = dotted.rpartition(".")[0]
+        found = table.get(f"{head}.*")
+        while found is None and head:
+            found = table.get(f"{head}.**")
+            head = head.rpartition(".")[0]
+        return found
+
+    def member(self, base: str, name: str) -> str:
+        """The dotted name of a member: what the tables say it is, else both names joined."""
+        dotted = f"{base}.{name}"
+        known = self.members.get(dotted)
+        if known is None and base[:1] != "?":
+            known = self.members.get(f"*.{name}")
+        return base if known == "itself" else known or dotted
+
+
+_TABLES = ("sinks", "folds", "methods", "constants", "modules", "assigns", "returns", "members")
+_ALIASES = {"js": "javascript", "ts": "typescript", "py": "python", "c#": "csharp", "cs": "csharp",
+            "c++": "cpp", "rb": "ruby", "ex": "elixir", "node": "javascript", "rs": "rust",
+            "golang": "go", "pl": "perl"}  # fmt: skip
+
+
+@functools.cache
+def load_language(name: str) -> Language | None:
+    """The language of a name, or None when no query knows it."""
+    name = _ALIASES.get(name.lower(), name.lower())
+    path = _FOLDER / f"{name}.toml"
+    if not re.fullmatch(r"\w+", name) or not path.is_file():
+        return None
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    shared = _shared(data)
+    queries = (*data.get("shared_queries", ()), name)
+    tables = {key: shared[key] for key in _TABLES if key != "sinks"}
+    return Language(
+        name=name,
+        grammar=data.get("grammar", name),
+        query="".join((_FOLDER / f"{part}.scm").read_text(encoding="utf-8") for part in queries),
+        sinks={name: parse_recipes(text) for name, text in shared["sinks"].items()},
+        calls=data.get("calls", {}),
+        traits=frozenset(data.get("traits", ())),
+        wildcards=tuple(data.get("wildcards", ())),
+        namespaces=tuple(data.get("namespaces", ())),
+        **tables,
+    )
+
+
+def _shared(data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """The tables of a language, on top of those of the one it extends."""
+    tables = {key: _by_name(key, data.get(key, {})) for key in _TABLES}
+    if parent := data.get("extends"):
+        inherited = tomllib.loads((_FOLDER / f"{parent}.toml").read_text(encoding="utf-8"))
+        tables = {key: _shared(inherited)[key] | table for key, table in tables.items()}
+    return tables
+
+
+def _by_name(key: str, table: Mapping[str, str]) -> dict[str, str]:
+    """What each name stands for. A table lists names by it; `a.b|c` is `a.b` and `a.c`."""
+    if key in ("constants", "modules"):
+        return dict(table)
+    found: dict[str, str] = {}
+    for value, names in table.items():
+        for entry in names.replace("|\n", "|").split():
+            head, dot, last = entry.rpartition(".")
+            if "|" in head:
+                raise ValueError(f"{entry}: only the last part of a name may have alternatives")
+            for name in last.split("|"):
+                if found.setdefault(head + dot + name, value) != value:
+                    raise ValueError(f"{head}{dot}{name} stands under two recipes")
+    return found
