@@ -6,29 +6,45 @@ import re
 
 from policy import marks
 from policy.shell.call import Call, Runner, index_of
+from policy.shell.guesses import likely_commands
 from policy.shell.options import parse
+from policy.shell.script_files import only_what_is_certain
+from policy.shell.subcommands import outer_values
 from policy.wordlist import word_set
 
 
 def _project(call: Call) -> str | None:
     """`poetry run cmd`, `npm exec -- cmd`, `nix develop -c cmd`: a command behind a verb."""
     short, long = call.program.short, call.program.long.split()
-    outer = parse(call.argv, short, long, permutes=False)
+    outer = parse(call.argv, *_with_outer(call), permutes=False)
     words = [word for _, word in outer.operands]
-    if not words:
-        return None
-    verb = words[0]
-    if verb == "develop" and (index := index_of(call.argv, "-c", "--command")):
+    verbs = _PROJECT_VERBS.get(call.name, _EXEC_VERBS)
+    if call.name == "nix" and (index := index_of(call.argv, "-c", "--command")):
         return call.run(call.argv[index + 1 :])
-    if verb not in _PROJECT_VERBS.get(call.name, _EXEC_VERBS):
-        return None
-    inner = parse(words, short, long, permutes=False)
-    for value in inner.values(("c", "call")):
+    verb = next((at for at, word in enumerate(words[:4]) if word in verbs), None)
+    if verb is None:
+        return call.run(words) if call.name == "dotenv" and words else None
+    inner = parse(words[verb:], short, long, permutes=False)
+    for value in inner.values(("c", "call", "s", "shell", "command")):
         call.run_text(value)
     operands = [word for _, word in inner.operands]
     if "--" in operands:
-        operands = operands[operands.index("--") + 1 :]
-    return call.run(operands[1:] if call.name in ("direnv", "aws-vault") else operands)
+        return call.run(operands[operands.index("--") + 1 :])
+    if operands and call.name == "hatch":
+        operands[0] = operands[0].rpartition(":")[2]
+    # What comes first may as well say where: a folder, a version, a profile.
+    with only_what_is_certain(call.walker):
+        for likely in list(likely_commands(tuple(operands), list(range(len(operands)))))[1:]:
+            call.run(likely)
+    if len(operands) == 1 and " " in operands[0]:
+        return call.run_text(operands[0])
+    return call.run(operands)
+
+
+def _with_outer(call: Call) -> tuple[str, tuple[str, ...]]:
+    """The options with a value of the whole command line and of the part before the verb."""
+    short, long = outer_values(call.name) or ("", ())
+    return call.program.short + short, (*call.program.long.split(), *long)
 
 
 _EXEC_VERBS = frozenset(("exec", "x", "dlx"))
@@ -36,10 +52,10 @@ _RUN_VERBS = frozenset(("run", "exec", "x", "shell", "tool"))
 _PROJECT_VERBS = dict.fromkeys(
     word_set(
         "pipenv poetry pdm rye uv conda mamba micromamba op doppler devbox mise rtx dotenv nix "
-        "asdf hatch"
+        "asdf hatch rustup pixi fnm"
     ),
     _RUN_VERBS,
-)
+) | {"cargo": frozenset(("watch",))}
 
 
 def _remote(call: Call) -> str | None:
@@ -49,6 +65,8 @@ def _remote(call: Call) -> str | None:
         key, _, text = value.replace("=", " ", 1).partition(" ")
         if key.lower() in ("proxycommand", "localcommand", "knownhostscommand", "remotecommand"):
             call.run_text(text, "ssh -o")
+    if not call.program.skip:  # scp, sftp
+        return None
     words = [word for _, word in parsed.operands][1:]
     words = words[1:] if words[:1] == ["--"] else words
     state = call.state.copy()
@@ -77,7 +95,10 @@ def _container(call: Call) -> str | None:
         words = list(call.argv[call.argv.index("--", verb) + 1 :])
     if words[:1] == ["--"]:
         words = words[1:]
-    words = [*parsed.values(("entrypoint",)), *words]
+    words = [word for value in parsed.values(("entrypoint",)) for word in value.split()] + words
+    with only_what_is_certain(call.walker):
+        for likely in list(likely_commands(tuple(words), list(range(len(words)))))[1:]:
+            call.run(likely)
     if not words or (marks.is_only_hole(words[0]) and not marks.is_tainted(words[0])):
         return None  # `docker run image "$@"`: whatever it is, it runs in the container
     state = call.state.copy()

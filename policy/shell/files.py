@@ -6,16 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from policy.shell import trees
-from policy.shell.interpreters import interpreter
+from policy.shell import guesses, rewrites, trees
 from policy.shell.options import Parsed
 from policy.wordlist import words
 
 if TYPE_CHECKING:
     from policy.shell.call import Call
-
-# Long options of programs we do not know whose value is likely a file it opens.
-_FILE_OPTION = r"--?[\w-]*(file|config|env|input|from|path|key|cert|secret|vars)"
 
 
 def report(call: Call) -> None:
@@ -29,8 +25,7 @@ def report(call: Call) -> None:
     else:
         reads = _chosen(program.reads, operands)
     if program.reads:
-        is_in_place = call.name in ("sed", "gsed") and parsed.has("i", "in-place")
-        _report(call, reads, is_write=is_in_place)
+        _report(call, reads, is_write=False)
     if program.writes:
         _report(call, _chosen(program.writes, operands), is_write=True)
     if parsed.options:
@@ -38,7 +33,10 @@ def report(call: Call) -> None:
     if program.runs in _SPECIAL:
         _SPECIAL[program.runs](call)
     if not program.files_known:
-        _report(call, _likely_files(call), is_write=False)
+        _report(call, guesses.likely_reads(call), is_write=False)
+        _report(call, guesses.likely_writes(call), is_write=True)
+    _report(call, rewrites.packed(call), is_write=False)
+    _report(call, rewrites.changed(call), is_write=True)
 
 
 def _report_values(call: Call) -> None:
@@ -92,29 +90,6 @@ def _at_values(parsed: Parsed, names: tuple[str, ...]) -> Iterator[str]:
             yield match[1] or match[2]
 
 
-def _likely_files(call: Call) -> Iterator[str]:
-    """For a program we do not know: operands, and values of options that sound like files."""
-    given = call.argv[1:]
-    for index, word in enumerate(given):
-        before = given[index - 1] if index else ""
-        if word[:1] == "-":
-            name, has_value, value = word.partition("=")
-            if has_value and re.fullmatch(_FILE_OPTION, name):
-                yield value
-        elif (
-            before[:1] != "-"
-            or "=" in before
-            or re.fullmatch(_FILE_OPTION, before)
-            or interpreter(call.name)
-        ):
-            yield word
-
-
-def _follows_option(before: str) -> bool:
-    """Whether the word before may take this one as its value, and not as a file."""
-    return before[:1] == "-" and "=" not in before and not re.fullmatch(_FILE_OPTION, before)
-
-
 def _dd(call: Call) -> None:
     for word in call.operands():
         name, _, path = word.partition("=")
@@ -126,13 +101,16 @@ def _awk(call: Call) -> None:
     from policy.shell.scripts import awk_files  # noqa: PLC0415 - few commands hold one
 
     for script in (*call.parsed.values(("e", "source")), *call.operands()[:1]):
-        _report(call, awk_files(script), is_write=False)
+        for path, is_write in awk_files(script):
+            _report(call, (path,), is_write=is_write)
+    values = call.parsed.values(("v", "assign"))
+    _report(call, (value.partition("=")[2] for value in values), is_write=False)
 
 
 def _sed(call: Call) -> None:
     """sed's `r`, `R`, `w` and `W` commands name files."""
     for script in (*call.parsed.values(("e", "expression")), *call.operands()[:1]):
-        for match in re.finditer(r"(?:^|[;{}\n]|\d|\$|/)\s*([rRwW])\s+([^\n;}]+)", script):
+        for match in re.finditer(r"(?:^|[;{}\n]|\d|\$|/)\s*([rRwW])(?:\s+|(?=[./]))([^\n;}]+)", script):
             _report(call, (match[2].strip(),), is_write=match[1] in "wW")
 
 

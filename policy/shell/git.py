@@ -10,12 +10,10 @@ from policy import marks
 from policy.shell.options import Parsed, parse
 from policy.shell.outputs import quoted
 from policy.shell.state import State
+from policy.shell.subcommands import outer_values
 
 if TYPE_CHECKING:
     from policy.shell.call import Call, Runner
-
-GLOBAL_VALUES = ("git-dir", "work-tree", "namespace", "exec-path", "config-env", "super-prefix",
-                 "attr-source", "list-cmds")  # fmt: skip
 
 # Settings whose value git hands to a shell, or runs.
 _COMMAND_SETTING = (
@@ -83,7 +81,7 @@ SUBCOMMANDS: dict[str, Subcommand] = {
 
 def split_global(argv: tuple[str, ...]) -> tuple[Parsed, tuple[str, ...]]:
     """Options before the subcommand, and the rest beginning with it."""
-    parsed = parse(argv, "Cc", GLOBAL_VALUES, permutes=False)
+    parsed = parse(argv, *(outer_values("git") or ("", ())), permutes=False)
     return parsed, tuple(word for _, word in parsed.operands)
 
 

@@ -72,9 +72,23 @@ _WRAPPERS = _rows(
     ("systemd-inhibit", Program(long="what who why mode", runs="argv")),
     ("cgexec", Program("g", runs="argv")),
     # Sessions and time
-    ("nohup setsid chronic noglob nocorrect catchsegv run-one run-this-one keep-one-running",
-     Program(runs="argv")),
-    ("time", Program("fo", "format output", "argv")),
+    ("nohup setsid chronic noglob nocorrect catchsegv run-one run-this-one keep-one-running ccache "
+     "distcc icecc scan-build intercept-build bear flatpak-spawn lima orb ts tsp task-spooler xcrun "
+     "shx wait-for-it wait-for-it.sh", Program(runs="argv")),
+    ("watchexec", Program("ewfdsiNE", "exts watch filter delay debounce signal stop-signal ignore "
+                          "shell env project-origin workdir on-busy-update", "argv")),
+    ("reflex retry dockerize envconsul", Program("rRgGdt", "regex glob wait prefix", "argv",
+                                                 long_with_one_dash=True)),
+    ("dtach abduco pssh parallel-ssh systemd-nspawn wsl", Program("ncAaNehlpoODMUdu", "directory "
+                                                                  "distribution user", "argv")),
+    ("kcov when-changed onchange", Program(runs="argv", skip=1)),
+    ("cross-env", Program(runs="env")),
+    ("env-cmd dotenv-cli", Program("fer", "file environments rc-file", "argv",
+                                   reads_options="f file e")),
+    ("concurrently cross-env-shell", Program("nc", "names prefix-colors kill-others-on-fail",
+                                             "texts")),
+    ("bpftrace", Program("cefpoB", runs="language", runs_options="c")),
+    ("time", Program("fo", "format output", "argv", writes_options="o output")),
     ("caffeinate", Program("tw", runs="argv")),
     ("flock", Program("wEc", "wait timeout conflict-exit-code command", "argv", 1,
                       runs_options="c command")),
@@ -108,36 +122,37 @@ _WRAPPERS = _rows(
     ("firejail proot fakeroot fakechroot", Program("lirsbwRqkS", runs="argv")),
     # Project environments
     ("direnv devbox mise rtx asdf pipenv poetry pdm hatch rye bundle pnpm yarn nvm rbenv pyenv "
-     "conda mamba micromamba uv nix op doppler aws-vault npm bun deno cargo turbo",
-     Program("npe", "name prefix env package env-file with python", "project",
-             reads_options="env-file")),
+     "conda mamba micromamba uv nix op doppler npm bun deno cargo turbo rustup fnm pixi",
+     Program("npe", "name prefix env package env-file with python using userconfig globalconfig "
+             "config", "project", reads_options="env-file userconfig globalconfig config",
+             files_known=False)),
     ("dotenv", Program("fe", "file", "project", reads_options="f file e")),
     ("npx bunx pnpx uvx pipx dlx", Program("pc", "package call", "argv", runs_options="c call")),
     ("nix-shell", Program("pA", "run command", "none", runs_options="run command")),
     ("env", Program("uCS", "unset chdir split-string", "env")),
     # Remote machines and containers
-    ("ssh", Program("BbcDEeFIiJLlmOopQRSWw", runs="remote", skip=1, reads_options="F")),
+    ("ssh autossh", Program("BbcDEeFIiJLlmMOopQRSWw", runs="remote", skip=1, reads_options="F i")),
     ("pdsh dsh clush", Program("wxglmtufo", "hosts group", "argv")),
     ("ansible", Program("miaufeTlCMt", "module-name args inventory user forks limit", "none",
                         runs_options="a args")),
     ("adb", Program("sHPLt", runs="verb")),
     ("ip", Program("nfl", "netns family", "verb")),
-    ("mosh guix az fly flyctl heroku cf", Program(runs="verb")),
-    ("gcloud", Program(long="command", runs="verb", runs_options="command")),
+    ("mosh", Program("p", "ssh port", "remote", 1, runs_options="ssh")),
     ("sbatch", Program(long="wrap", runs="none", runs_options="wrap")),
-    ("docker podman nerdctl kubectl oc lxc machinectl flatpak-spawn distrobox toolbox crictl",
+    ("docker podman nerdctl kubectl oc lxc incus machinectl distrobox crictl",
      Program("eupvwlfnch", "env user workdir volume name namespace container file network "
-             "env-file entrypoint publish mount platform context label host", "container",
-             reads_options="env-file")),
+             "env-file entrypoint publish mount platform context label host secret memory "
+             "cpus gpus network hostname pull add-host device tmpfs ulimit", "container",
+             files_known=False)),
     ("docker-compose podman-compose", Program("fpeuw", "file project-name env-file", "container",
                                               reads_options="env-file")),
-    ("vagrant", Program("c", "command", "none", runs_options="c command")),
+    ("vagrant", Program("c", "command", "guess", runs_options="c command")),
     # Repeaters
     ("xargs gxargs", Program("aEdIiLlnPs", "arg-file delimiter eof replace max-lines max-args "
                              "max-procs max-chars process-slot-var", "xargs", reads_options="a "
                              "arg-file")),
     ("parallel", Program("jaISdNnL", "jobs arg-file colsep delay joblog results tmpdir workdir "
-                         "sshlogin", "parallel")),
+                         "sshlogin", "parallel", reads_options="a arg-file")),
     ("watch", Program("ndq", "interval", "text")),
     ("entr", Program(runs="argv")),
     ("hyperfine", Program("wrmMpcSsun", "warmup runs min-runs max-runs prepare cleanup setup "
@@ -147,8 +162,8 @@ _WRAPPERS = _rows(
     ("script", Program("cEIOBTmo", "command echo log-in log-out log-io log-timing", "argv", 1,
                        runs_options="c command", writes="first")),
     ("busybox toybox sbase-box", Program(runs="argv")),
-    ("tmux", Program("LSfcFntxyse", runs="terminal")),
-    ("screen", Program("ScehpstT", runs="screen")),
+    ("tmux byobu", Program("LSfcFntxyse", runs="terminal", reads_options="f")),
+    ("screen", Program("ScehpstT", runs="screen", reads_options="c")),
     ("xterm uxterm rxvt urxvt gnome-terminal konsole alacritty foot st tilix terminator kitty "
      "xfce4-terminal lxterminal mate-terminal x-terminal-emulator wezterm", Program(runs="window")),
     ("cmake", Program(runs="cmake")),
@@ -163,11 +178,11 @@ _WRAPPERS = _rows(
                         writes_options="w")),
     ("tclsh wish julia osascript groovy scala guile racket sbcl clojure bb erl octave matlab "
      "gnuplot dc m4 raku crystal ocaml ghc ghci lftp ftp pwsh powershell",
-     Program(runs="language")),
+     Program(runs="language", reads="first")),
     ("at batch", Program("fqt", runs="stdin_text", reads_options="f")),
-    ("make gmake", Program("CfIjloWE", "directory file makefile include-dir eval jobs", "make",
-                           reads_options="f file makefile")),
-    ("expect", Program("cf", runs="expect", reads_options="f")),
+    ("make gmake", Program("CfIoWE", "directory file makefile include-dir eval", "make",
+                           reads_options="C f directory file makefile")),
+    ("expect", Program("cf", runs="expect", reads="first", reads_options="f")),
 )  # fmt: skip
 
 _SHELLS = _rows(
@@ -200,19 +215,33 @@ _FILE_TOOLS = _rows(
     ("cat tac nl rev od xxd hexdump hd strings base64 base32 basenc md5sum sha1sum "
      "sha224sum sha256sum sha512sum b2sum cksum sum zcat bzcat xzcat "
      "expand unexpand fmt fold pr comm join paste diff sdiff vimdiff colordiff cmp file "
-     "wc uniq iconv column view bzip2 xz gzip gunzip bunzip2 zstd lz4 open xdg-open code subl "
-     "nano micro pico joe kate gedit mousepad glow csvlook xmllint ",
-     Program(reads="all")),  # an option's value taken for a file does no harm, the reverse does
+     "wc column view bzip2 xz gzip gunzip bunzip2 open xdg-open code subl "
+     "nano micro pico joe kate gedit mousepad glow csvlook ",
+     # An option's value taken for a file does no harm, the reverse does.
+     Program(long="files0-from", reads="all", reads_options="files0-from")),
+    ("iconv zstd lz4 brotli shuf xmllint", Program("o", "output random-source", reads="all",
+                                                   writes_options="o output")),
+    ("uniq xxd json.tool", Program("fswclgoR", reads="first", writes="rest")),
+    ("du", Program("dtBX", "files0-from exclude", reads_options="files0-from X")),
+    ("date", Program("dfrs", "date file reference set", reads_options="f file r reference")),
+    ("ffmpeg convert magick sass qpdf", Program(writes="last", files_known=False,
+                                                long_with_one_dash=True)),
+    ("rename prename sd", Program("f", writes="rest")),
+    ("perl ruby", Program("eEIMmFrCKTW", files_known=False)),
+    ("pg_dump pg_dumpall mysqldump", Program("frhpUu", "file result-file", files_known=False,
+                                             writes_options="f file r result-file")),
     ("ed", Program(runs="ed", reads="all")),
     ("less more most pg zless zmore", Program(runs="pager", reads="all")),
     ("emacs emacsclient", Program("lf", "eval execute load", "emacs", reads="all",
-                                  reads_options="l load")),
+                                  reads_options="l load", long_with_one_dash=True)),
     ("sqlite3 sqlite", Program(long="cmd init separator", runs="database", reads="first",
                                reads_options="init", long_with_one_dash=True)),
-    ("psql mysql mariadb", Program("cefhpUdPDuSvo", "command execute file host port user dbname "
-                                   "defaults-file", "database", reads_options="f file")),
-    ("pip pip3", Program("rceit", "requirement constraint editable index-url target",
-                         reads_options="r requirement c constraint")),
+    ("psql mysql mariadb", Program("cefhpUdPDuSvoL", "command execute file host port user dbname "
+                                   "defaults-file defaults-extra-file output log-file", "database",
+                                   reads_options="f file defaults-file defaults-extra-file",
+                                   writes_options="o output L log-file")),
+    ("pip pip3", Program("rceit", "requirement constraint editable index-url target cert",
+                         reads_options="r requirement c constraint cert")),
     ("ex vim nvim vi view gvim", Program("cTuUiWsp", "cmd", "vim", reads="all")),
     ("man", Program("PHpCeEmMLRSrt", "pager html config-file encoding locale manpath sections",
                     runs_options="P pager H html")),
@@ -223,8 +252,9 @@ _FILE_TOOLS = _rows(
                            "compress-program files0-from parallel batch-size sort",
                            runs_options="compress-program", reads="all", writes_options="o output",
                            reads_options="files0-from")),
-    ("split csplit", Program("abCln", "suffix-length bytes line-bytes lines number filter "
-                             "additional-suffix", reads="first", runs_options="filter")),
+    ("split", Program("abCln", "suffix-length bytes line-bytes lines number filter "
+                      "additional-suffix", reads="first", writes="rest", runs_options="filter")),
+    ("csplit", Program("fbn", "prefix digits", reads="first", writes_options="f prefix")),
     ("cp gcp", Program("tS", "target-directory suffix", "ln", reads="heads", writes="last")),
     ("install", Program("gmotS", "group mode owner target-directory suffix", "ln", reads="heads",
                         writes="last")),
@@ -237,27 +267,32 @@ _FILE_TOOLS = _rows(
     ("dd", Program(runs="dd")),
     ("tar gtar bsdtar", Program("fCTXIbgLNVFK", "file directory files-from exclude exclude-from "
         "use-compress-program checkpoint-action to-command rsh-command info-script "
-        "new-volume-script transform", "tar", reads="all",
+        "new-volume-script transform", "tar",
         runs_options="I use-compress-program to-command rsh-command info-script F "
-        "new-volume-script", reads_options="T files-from")),
+        "new-volume-script", reads_options="T files-from X exclude-from")),
     ("zip 7z 7za rar", Program("xibntP", "unzip-command", "zip", reads="all",
                                runs_options="unzip-command")),
-    ("unzip cpio ar", Program("dxIOFE", reads="first")),
-    ("scp", Program("cFiJloPSD", reads="heads", writes="last", runs_options="S",
-                    reads_options="F")),
-    ("ssh-keygen", Program("abCEefFGgIiJjKlmMNnOPrRSsTtVWwYZz", reads_options="f")),
-    ("sftp", Program("bcDFiJloPRSsX", reads="", runs_options="S D", reads_options="b F")),
+    ("unzip", Program("dxIOP", reads="first")),
+    ("cpio", Program("EFHIOCMR", "file format", reads_options="I E F file")),
+    ("ar", Program(reads="first")),
+    ("scp", Program("cFiJloPSD", runs="remote", reads="heads", writes="last", runs_options="S",
+                    reads_options="F i")),
+    ("ssh-keygen", Program("abCEfFIJjKmMNnOPRrSstVwYZz", reads_options="f")),
+    ("ssh-add ssh-copy-id", Program("itEpFosSHhe", reads="all", reads_options="i F")),
+    ("sftp", Program("bcDFiJloPRSsX", runs="remote", writes="last", runs_options="S D",
+                     reads_options="b F i")),
     ("rsync", Program("efBTM", "rsh exclude include filter exclude-from include-from files-from "
         "rsync-path temp-dir backup-dir suffix chmod log-file password-file",
         reads="heads", writes="last", runs_options="e rsh rsync-path",
-        reads_options="password-file files-from")),
-    ("openssl", Program(runs="none", long="in out key cert inkey pass passin CAfile kfile",
-        long_with_one_dash=True, reads_options="in key inkey cert kfile", writes_options="out")),
+        reads_options="password-file files-from exclude-from include-from")),
+    ("openssl", Program(runs="none", long="in out key cert inkey pass passin CAfile kfile config",
+        long_with_one_dash=True, writes_options="out", files_known=False)),
     ("gpg gpg2", Program("oru", "output recipient local-user homedir passphrase-file",
-                         reads="all", writes_options="o output")),
+                         reads="all", writes_options="o output", reads_options="passphrase-file")),
     ("age", Program("roi", "output recipient identity", reads="all", reads_options="i identity",
                     writes_options="o output")),
-    ("patch", Program("dipoDrV", reads="all", reads_options="i", writes_options="o")),
+    ("patch", Program("dipoDrV", "input directory strip output", "patch", reads="rest",
+                      reads_options="i input", writes_options="o output")),
     ("curl", Program("AbcCdDeEFHKmoPQrTtuUwxXyYz", "user-agent cookie cookie-jar data data-raw "
         "data-binary data-ascii data-urlencode dump-header referer cert form header config "
         "max-time output quote range upload-file user proxy-user write-out proxy request "
@@ -278,27 +313,28 @@ _FILE_TOOLS = _rows(
         "directory-prefix",
         runs_options="use-askpass")),
     ("http https httpie xh", Program(runs="none", files_known=False)),
-    ("nc ncat netcat socat telnet", Program("ec", "exec sh-exec", "socat",
+    ("nc ncat netcat socat telnet", Program("ec", "exec sh-exec", "socat", files_known=False,
                                             runs_options="e exec c sh-exec")),
     ("git", Program(runs="git")),
-    ("crontab", Program("u", runs="crontab")),
-    ("gdb lldb", Program("xps", "eval-command ex command args", "gdb", long_with_one_dash=True)),
+    ("crontab", Program("u", runs="crontab", reads="all")),
+    ("gdb lldb", Program("xpso", "eval-command ex iex command", "gdb", reads_options="x command",
+                         long_with_one_dash=True)),
 )  # fmt: skip
 
 # Programs that take paths or words without looking into the files they name.
 _NON_READERS = _rows(
     ("echo printf ls dir vdir exa eza lsd tree stat test [ which whereis type hash info apropos "
-     "whatis basename dirname realpath readlink pwd mkdir rmdir true false : date id whoami groups "
-     "hostname uname ps top htop pgrep pkill killall dpkg rpm du df lsof history alias unalias "
-     "complete compgen ssh-add logger wait jobs fg bg umask ulimit return exit break "
+     "whatis basename dirname realpath readlink pwd mkdir rmdir true false : id whoami groups "
+     "hostname uname ps top htop pgrep pkill killall dpkg rpm df lsof history alias unalias "
+     "complete compgen logger wait jobs fg bg umask ulimit return exit break "
      "continue shift getopts let help bind expr namei locate apt-cache yum dnf "
-     "brew gem gh glab shopt set unset caller times disown suspend",
+     "brew gem shopt set unset caller times disown suspend",
      Program()),
 )  # fmt: skip
 
 PROGRAMS: dict[str, Program] = _NON_READERS | _FILE_TOOLS | _SEARCHERS | _SHELLS | _WRAPPERS
 
-UNKNOWN_PROGRAM = Program(files_known=False)
+UNKNOWN_PROGRAM = Program(runs="guess", files_known=False)
 
 # Wrappers whose name may stand for `command -v name` and the like: asking, not running.
 QUERY_OPTIONS = {"command": frozenset("vV"), "hash": frozenset("lrdt"), "sudo": frozenset("lvkKV")}

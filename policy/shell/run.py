@@ -67,6 +67,8 @@ def _name_of(word: str, state: State) -> str:
     if "/" in word and state.links:
         word = resolve(word, state.cwd, state.links)
     name = (program_name(word) or "").removesuffix(".exe")
+    if name[:1] == "g" and name not in PROGRAMS and name[1:] in PROGRAMS:
+        name = name[1:]  # GNU's, beside another system's
     return "ld.so" if name[:2] == "ld" and re.fullmatch(_LOADER, name) else name
 
 
@@ -84,7 +86,7 @@ def _run_made_file(call: Call) -> bool:
 
 def _run_interpreter(call: Call, known: Interpreter) -> str | None:
     parsed = parse(
-        call.argv,
+        tuple("-e" if word == "-pe" and call.name == "node" else word for word in call.argv),
         known.code + known.values,
         (*words(known.code_long), *words(known.values_long)),
         permutes=False,
@@ -106,6 +108,9 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
         codes = list(_timed_code(call.argv))
         for code in codes:
             walker.run_code(known.language, code, state, frame)
+    for module in modules:  # `python -m pip` is pip
+        if module in PROGRAMS:
+            call.run((module, *operands))
     if codes or modules:
         return marks.LIST
     if operands and known.run_command == operands[0]:
@@ -146,6 +151,8 @@ RUNNERS: dict[str, str] = {
         "launchers": "verb daemon window cmake compiler chooser packages",
         "little_languages": "language",
         "git": "git",
+        "guesses": "guess",
+        "rewrites": "patch",
         "downloads": "download",
     }.items()
     for kind in kinds.split()

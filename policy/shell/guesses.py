@@ -1,0 +1,119 @@
+"""What a program without a row may read, write and run, by conventions that most programs keep."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from policy import marks
+from policy.shell.interpreters import interpreter
+from policy.shell.options import parse
+from policy.shell.programs import PROGRAMS
+from policy.shell.script_files import only_what_is_certain
+from policy.shell.subcommands import outer_values
+from policy.wordlist import word_set
+
+if TYPE_CHECKING:
+    from policy.shell.call import Call, Runner
+
+_FILE_OPTION = r"--?[\w.-]*(file|config|env|input|from|path|key|cert|secret|vars|dir|directory)"
+# Options whose value is text, whatever it looks like.
+_TEXT_OPTION = (
+    r"--?([\w-]*(exclude|ignore|skip|without|message|title|subject|grep|pattern|match|label"
+    r"|filter)[\w-]*|[mnx])"
+)
+_OUTPUT_OPTION = r"(?i)--?(o|out|[\w-]*(output|out-?file|out-?dir|destination|log-?file)[\w-]*)"
+_COMMAND_OPTION = (
+    r"(?i)--?([\w.-]*[._-])?(c|x|exec|command|cmd|run|runner|run_under|scripts?|shell|ssh|hook)"
+)
+_BARE_WORD = r"[\w-]+"  # rather a subcommand or a target than a file
+_RUNS = word_set("exec run x do cmd cmd.run shell ssh exec-env exec-file command kubectl dev:exec")
+_COPIES = word_set("cp copy copyto mv move moveto sync")
+_FIRST_WORDS = 3  # among which the subcommand stands
+
+
+def likely_reads(call: Call) -> Iterator[str]:
+    """Operands and values of options that look like files."""
+    for option, value in _values(call):
+        if re.fullmatch(_TEXT_OPTION, option) or re.fullmatch(_OUTPUT_OPTION, option):
+            continue
+        is_named = re.fullmatch(_FILE_OPTION, option) or interpreter(call.name)
+        if is_named or not re.fullmatch(_BARE_WORD, value):
+            yield value
+        yield from _parts(value)
+
+
+def likely_writes(call: Call) -> Iterator[str]:
+    """Values of options that sound like outputs, and what files are copied to."""
+    for option, value in _values(call):
+        if re.fullmatch(_OUTPUT_OPTION, option):
+            yield value
+    operands = call.operands()
+    if not _COPIES.isdisjoint(operands[:_FIRST_WORDS]):
+        yield operands[-1]
+
+
+def _values(call: Call) -> Iterator[tuple[str, str]]:
+    """Every word with the option before it, "" for none, as if each option took a value."""
+    option = ""
+    for word in call.argv[1:]:
+        if word[:1] != "-" or len(word) == 1:
+            yield option, word
+            option = ""
+            continue
+        name, has_value, value = word.partition("=")
+        if has_value:
+            yield name, value
+        elif word[1] != "-" and re.search(r"[./]", word):
+            yield word[:2], word[2:]
+        option = "" if has_value else word
+
+
+def _parts(word: str) -> Iterator[str]:
+    """`@file`, `key=@file`, `id=x,src=file`, `file://path`."""
+    scheme, is_url, path = word.partition("://")
+    if is_url:
+        if scheme.startswith("file"):
+            yield path
+    elif " " not in word:
+        parts = re.split(r"[=,;@<:]+", word)
+        yield from (part for part in parts[parts[0] == word :] if "." in part or "/" in part)
+
+
+def _guess(call: Call) -> str | None:
+    """`aws-vault exec name -- cmd`, `nodemon --exec 'cmd'`, `flyctl ssh console -C 'cmd'`."""
+    hidden = call._replace(frame=call.frame._replace(is_visible=False))
+    commands = [words for words in _commands(call) if words and marks.is_known(words[0])]
+    if commands:
+        with only_what_is_certain(call.walker):
+            for words in commands:
+                hidden.run_text(words[0]) if " " in words[0] else hidden.run(words)
+    return None
+
+
+def _commands(call: Call) -> Iterator[list[str]]:
+    argv = call.argv
+    for option, value in _values(call):
+        if " " in value and re.fullmatch(_COMMAND_OPTION, option):
+            yield [value]
+    if "--" in argv:
+        yield list(argv[argv.index("--") + 1 :])
+    operands = parse(argv, *(outer_values(call.name) or ("", ()))).operands
+    for place, (index, word) in enumerate(operands[:_FIRST_WORDS]):
+        if not _RUNS.isdisjoint((word, *word.split(":"))):
+            if word in PROGRAMS:
+                yield list(argv[index:])
+            yield from likely_commands(argv, [at for at, _ in operands[place + 1 :]])
+            break
+
+
+def likely_commands(argv: tuple[str, ...], places: list[int]) -> Iterator[list[str]]:
+    """Where a command begins behind a verb: at once, or behind the names of where it runs."""
+    for number, at in enumerate(places[:4]):
+        name = argv[at].rsplit("/", 1)[-1]
+        if number == 0 or name in PROGRAMS or " " in name or interpreter(name) is not None:
+            yield [word for word in argv[at:] if word != "--"]
+
+
+RUNNERS: dict[str, Runner] = {"guess": _guess}
