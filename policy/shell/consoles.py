@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from policy.shell.call import Call, Runner
 
 _VIM_OPENS = re.compile(r":?\s*(?:e|r|read|edit|sp|vs|tabe)\w*\s+(\S+)")
-_VIM_SHELLS = re.compile(r":?\s*(?:sil\w*!?\s+)?(?:r\w*\s*)?!(.*)", re.DOTALL)
+_VIM_SHELLS = re.compile(
+    r":?\s*(?:sil\w*!?\s+)?(?:exe\w*\s+[\"'])?(?:[\d,.$%]*\s*[rw]?\w*\s*!|ter\w*\s)(.*)", re.DOTALL
+)
+_VIM_SAVES = re.compile(
+    r"(?:^|\|)\s*:?(?:sil\w*!?\s+)?(?:w|wq|wqa|wa|wall|x|xa|xit|exi\w*|up\w*|sav\w*)!?"
+    r"(?:\s+([^\s|!]+))?\s*(?=\||$)"
+)
 _VIM_LANGUAGES = {"lua": "lua", "python": "python", "py": "python", "py3": "python",
                   "python3": "python", "ruby": "ruby", "perl": "perl"}  # fmt: skip
 _VIM_CODE = re.compile(r":?\s*(\w+)\s+(.*)", re.DOTALL)
@@ -17,15 +23,30 @@ _CALLS_SYSTEM = re.compile(
 )
 _LISP_SHELL = re.compile(r"\((?:async-)?shell-command(?:-to-string)?\s+\"((?:[^\"\\]|\\.)*)\"")
 _LISP_PROCESS = re.compile(r"\((?:call-process|start-process|process-lines)\b([^)]*)\)")
+_LISP_SAVES = re.compile(
+    r"\((?:save-\w+|basic-save-buffer|write-(?:file|region)[^\"()]*(?:\"[^\"]*\"\s+nil\s+)?(?:\"([^\"]*)\")?)"
+)
 _LISP_OPENS = re.compile(r"\((?:find-file|insert-file-contents|load-file|load)\s+\"([^\"]*)\"")
 # `.shell cmd` of sqlite3, `\! cmd` of psql and mysql, `system cmd` of mysql
 _CONSOLE_SHELLS = re.compile(r"(?m)(?:^|;)\s*(?:\.(?:shell|system)|\\!|system)\s+(.*)")
+_CONSOLE_PROGRAMS = re.compile(r"(?i)\b(?:to|from)\s+program\s+'([^']*)'")
+_CONSOLE_SAVES = re.compile(
+    r"(?im)^\s*(?:\.(?:output|once|backup|save)|\\[ogw])\s+(\S+)|^\s*\\copy\s.*\sto\s+'([^']*)'"
+)
+_CONSOLE_LOADS = re.compile(
+    r"(?im)^\s*\\copy\s.*\sfrom\s+'([^']*)'|\binfile\s+'([^']*)'|\breadfile\('([^']*)'\)"
+)
 _CONSOLE_OPENS = re.compile(r"(?m)^\s*(?:\.(?:read|import|open)|\\ir?|source)\s+(\S+)")
 
 
 def _vim(call: Call) -> str | None:
     commands = [*call.parsed.values(("c", "cmd")), *(w[1:] for w in call.argv[1:] if w[:1] == "+")]
+    if call.name == "ex" or call.parsed.has("e", "E", "s"):
+        commands += (call.frame.stdin or "").splitlines()
+    files = [word for word in call.operands() if word[0] != "+"]
     for command in commands:
+        for saved in _VIM_SAVES.finditer(command):
+            save(call, saved[1], files)
         if shelled := _VIM_SHELLS.match(command):
             call.run_text(shelled[1], "vim !")
         elif opened := _VIM_OPENS.match(command):
@@ -48,6 +69,8 @@ def _emacs(call: Call) -> str | None:
             call.run(re.findall(r'"([^"]*)"', started[1]))
         for opened in _LISP_OPENS.finditer(lisp):
             _opens(call, opened[1])
+        for saved in _LISP_SAVES.finditer(lisp):
+            save(call, saved[1], call.operands())
     return None
 
 
@@ -62,6 +85,12 @@ def _database(call: Call) -> str | None:
     for text in _statements(call):
         for shelled in _CONSOLE_SHELLS.finditer(text):
             call.run_text(shelled[1], f"{call.name} shell")
+        for started in _CONSOLE_PROGRAMS.finditer(text):
+            call.run_text(started[1], f"{call.name} program")
+        for saved in _CONSOLE_SAVES.finditer(text):
+            save(call, saved[1] or saved[2], ())
+        for loaded in _CONSOLE_LOADS.finditer(text):
+            _opens(call, loaded[1] or loaded[2] or loaded[3])
         for opened in _CONSOLE_OPENS.finditer(text):
             _opens(call, opened[1].strip("'\""))
     return None
@@ -72,6 +101,12 @@ def _statements(call: Call) -> Iterator[str]:
     yield from call.operands()[1:]
     if call.frame.stdin is not None:
         yield call.frame.stdin
+
+
+def save(call: Call, path: str | None, opened: Sequence[str]) -> None:
+    """A file is written: one that is named, or those that are open."""
+    for name in [path] if path else opened:
+        call.walker.report_file(name, call.state, call.frame, is_write=True, argv=call.argv)
 
 
 def _opens(call: Call, path: str) -> None:

@@ -31,6 +31,7 @@ def report_download(call: Call) -> str | None:
     if not prints:
         for target in _targets(call, urls):
             call.state.files[resolve(target, call.state.cwd, call.state.links)] = marks.FETCHED
+            call.walker.report_file(target, call.state, call.frame, is_write=True, argv=call.argv)
     return marks.FETCHED if prints else ""
 
 

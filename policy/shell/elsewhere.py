@@ -21,7 +21,8 @@ def _project(call: Call) -> str | None:
     verbs = _PROJECT_VERBS.get(call.name, _EXEC_VERBS)
     if call.name == "nix" and (index := index_of(call.argv, "-c", "--command")):
         return call.run(call.argv[index + 1 :])
-    verb = next((at for at, word in enumerate(words[:4]) if word in verbs), None)
+    first_words = words[: 4 if call.name == "yarn" else 1]  # `yarn workspace name exec cmd`
+    verb = next((at for at, word in enumerate(first_words) if word in verbs), None)
     if verb is None:
         return call.run(words) if call.name == "dotenv" and words else None
     inner = parse(words[verb:], short, long, permutes=False)
@@ -55,7 +56,7 @@ _PROJECT_VERBS = dict.fromkeys(
         "asdf hatch rustup pixi fnm"
     ),
     _RUN_VERBS,
-) | {"cargo": frozenset(("watch",))}
+) | {"cargo": frozenset(("watch",)), "dotenv": frozenset(("run",))}
 
 
 def _remote(call: Call) -> str | None:

@@ -9,6 +9,7 @@ from policy import marks
 from policy.paths import resolve
 from policy.shell import scripts
 from policy.shell.call import Call, Runner, index_of
+from policy.shell.consoles import save
 from policy.shell.redirections import STDIN_PATHS, file_text
 
 
@@ -53,10 +54,13 @@ def _make(call: Call) -> str | None:
 
 
 def _ed(call: Call) -> str | None:
+    operands = call.operands()
     for line in (call.frame.stdin or "").splitlines():
-        if shelled := re.match(r"\s*(?:[\d,$.%]*\s*[rwe]\s*)?!(.*)", line):
+        if saved := re.match(r"\s*[\d,$.%]*\s*[wW]q?(?:\s+([^!\s]\S*))?\s*$", line):
+            save(call, saved[1], operands)
+        elif shelled := re.match(r"\s*(?:[\d,$.%]*\s*[rwe]\s*)?!(.*)", line):
             call.run_text(shelled[1], "ed !")
-        elif opened := re.match(r"\s*[\d,$.%]*\s*[rweE]\s+(\S+)", line):
+        elif opened := re.match(r"\s*[\d,$.%]*\s*[reE]\s+(\S+)", line):
             call.walker.report_file(opened[1], call.state, call.frame, is_write=False)
     return None
 
@@ -79,9 +83,11 @@ def _tee(call: Call) -> str | None:
 
 
 def _gdb(call: Call) -> str | None:
-    for value in call.parsed.values(("ex", "eval-command", "iex")):
-        if shelled := re.match(r"\s*(?:!|shell\s+|pipe\s+\|?)(.*)", value):
+    for value in call.parsed.values(("ex", "eval-command", "iex", "o")):
+        if shelled := re.match(r"\s*(?:!|(?:platform )?shell\s+|pipe\s+\|?)(.*)", value):
             call.run_text(shelled[1], "gdb shell")
+        elif code := re.match(r"\s*(?:py\w*|script)\s+(.*)", value):
+            call.walker.run_code("python", code[1], call.state.copy(), call.inside())
     if (index := index_of(call.argv, "--args", "-args", "--")) is not None:
         call.run(call.argv[index + 1 :])
     return None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from policy import marks
 from policy.shell.options import Parsed, parse
 from policy.shell.outputs import quoted
+from policy.shell.rewrites import apply_diff
 from policy.shell.state import State
 from policy.shell.subcommands import outer_values
 
@@ -27,15 +28,20 @@ _COMMAND_SETTING = (
 
 
 class Subcommand(NamedTuple):
-    """`runs` are options whose value is a command; `reads`, `writes`: operands are files."""
+    """`runs` are options whose value is a command; `reads`, `writes`: operands are files.
+
+    With `shows` they are read only where one of these options is given.
+    """
 
     short: str = ""
     long: str = ""
     runs: str = ""
     reads: bool = False
     writes: bool = False
+    shows: str = ""
 
 
+_PATCHES = "p u U L patch patch-with-stat unified cc full-diff"
 SUBCOMMANDS: dict[str, Subcommand] = {
     "rebase": Subcommand("xsXC", "exec strategy strategy-option onto", "x exec"),
     "ls-remote": Subcommand("o", "upload-pack server-option sort", "upload-pack"),
@@ -46,7 +52,7 @@ SUBCOMMANDS: dict[str, Subcommand] = {
     "fetch-pack": Subcommand("", "upload-pack exec", "upload-pack exec"),
     "push": Subcommand("o", "receive-pack exec push-option repo", "receive-pack exec"),
     "send-pack": Subcommand("", "receive-pack exec", "receive-pack exec"),
-    "archive": Subcommand("o", "exec remote output prefix format", "exec"),
+    "archive": Subcommand("o", "exec remote output prefix format", "exec", reads=True),
     "difftool": Subcommand("tx", "extcmd tool", "x extcmd", reads=True),
     "grep": Subcommand("efmOABC", "open-files-in-pager max-depth threads", "O open-files-in-pager",
                        reads=True),
@@ -58,7 +64,15 @@ SUBCOMMANDS: dict[str, Subcommand] = {
                                 "msg-filter commit-filter tag-name-filter"),
     "show": Subcommand("", reads=True),
     "diff": Subcommand("GSOUl", reads=True),
-    "log": Subcommand("nLGS", "grep author committer format pretty since until"),
+    "log": Subcommand("nLGS", "grep author committer format pretty since until", reads=True,
+                      shows=_PATCHES),
+    "whatchanged": Subcommand("nLGS", reads=True, shows=_PATCHES),
+    "diff-tree": Subcommand(reads=True, shows=_PATCHES),
+    "stash show": Subcommand(reads=True),
+    "stash push": Subcommand("m", "message", writes=True),
+    "format-patch": Subcommand("o", "output-directory", reads=True),
+    "interpret-trailers": Subcommand("", "trailer", reads=True),
+    "checkout-index": Subcommand(writes=True),
     "blame": Subcommand("LCM", reads=True),
     "annotate": Subcommand("LCM", reads=True),
     "cat-file": Subcommand("", reads=True),
@@ -77,6 +91,9 @@ SUBCOMMANDS: dict[str, Subcommand] = {
     "send-email": Subcommand("", "smtp-server sendmail-cmd to-cmd cc-cmd header-cmd to cc from "
                              "subject", "sendmail-cmd to-cmd cc-cmd header-cmd"),
 }  # fmt: skip
+
+
+_HAVE_DRY_RUNS = ("add", "stage", "mv", "rm")
 
 
 def split_global(argv: tuple[str, ...]) -> tuple[Parsed, tuple[str, ...]]:
@@ -109,8 +126,8 @@ def run_git(call: Call) -> str | None:
         call.run_text(" ".join(word for _, word in words), "git submodule foreach")
     elif rest[:2] == ("bisect", "run"):
         call.run(rest[2:])
-    elif subcommand := SUBCOMMANDS.get(rest[0]):
-        _run_subcommand(call, subcommand, rest)
+    elif subcommand := SUBCOMMANDS.get(" ".join(rest[:2]) if rest[0] == "stash" else rest[0]):
+        _run_subcommand(call, subcommand, rest[1:] if rest[0] == "stash" else rest)
     return None
 
 
@@ -134,8 +151,15 @@ def _run_subcommand(call: Call, subcommand: Subcommand, rest: tuple[str, ...]) -
     for value in parsed.values(("F", "file", "pathspec-from-file", "template")):
         if value != "-":
             call.walker.report_file(value, call.state, call.frame, is_write=False, argv=call.argv)
-    if parsed.has("cached", "n", "dry-run"):
+    if rest[0] in ("apply", "am"):
+        apply_diff(call, rest)
+    if parsed.has("dry-run") or (parsed.has("cached", "n") and rest[0] in _HAVE_DRY_RUNS):
         return
+    if subcommand.shows and not parsed.has(*subcommand.shows.split()):
+        return
+    lines = [value.partition(":")[2] for value in parsed.values(("L",))]
+    for path in filter(None, lines):
+        call.walker.report_file(path, call.state, call.frame, is_write=False, argv=call.argv)
     for _, word in parsed.operands:
         if word.startswith("ext::"):
             call.run_text(re.sub(r"%(.)", lambda m: m[1], word[5:]), "git ext transport")
@@ -152,13 +176,22 @@ def _run_subcommand(call: Call, subcommand: Subcommand, rest: tuple[str, ...]) -
 def _consider_setting(call: Call, name: str, value: str, aliases: dict[str, str]) -> None:
     if name.lower().startswith("alias."):
         aliases[name[6:]] = value
+    elif name.lower() == "include.path":
+        call.walker.report_file(value, call.state, call.frame, is_write=False, argv=call.argv)
     elif re.fullmatch(_COMMAND_SETTING, name) and value not in ("", "true", "false", "cat", "less"):
         call.run_text(value.removeprefix("!"), f"git {name}")
 
 
 def _configure(call: Call, rest: tuple[str, ...]) -> None:
     """`git config name value` stores what a later git runs; here it is judged at once."""
-    words = [word for word in rest[1:] if word[:1] != "-" and word != "set"]
+    parsed = parse(rest, "f", ("file", "blob", "type", "default"))
+    words = [word for _, word in parsed.operands if word != "set"]
+    asks = parsed.has("l", "list", "get", "get-all", "get-regexp", "get-urlmatch")
+    for path in parsed.values(("f", "file")):
+        call.walker.report_file(
+            path, call.state, call.frame, argv=call.argv,
+            is_write=not asks and (len(words) > 1 or parsed.has("unset", "unset-all")),
+        )  # fmt: skip
     if len(words) < 2:
         return
     aliases = dict[str, str]()

@@ -28,7 +28,7 @@ _COMMAND_OPTION = (
     r"(?i)--?([\w.-]*[._-])?(c|x|exec|command|cmd|run|runner|run_under|scripts?|shell|ssh|hook)"
 )
 _BARE_WORD = r"[\w-]+"  # rather a subcommand or a target than a file
-_RUNS = word_set("exec run x do cmd cmd.run shell ssh exec-env exec-file command kubectl dev:exec")
+_RUNS = word_set("exec run do cmd cmd.run shell ssh exec-env exec-file command kubectl dev:exec")
 _COPIES = word_set("cp copy copyto mv move moveto sync")
 _FIRST_WORDS = 3  # among which the subcommand stands
 
@@ -101,7 +101,7 @@ def _commands(call: Call) -> Iterator[list[str]]:
         yield list(argv[argv.index("--") + 1 :])
     operands = parse(argv, *(outer_values(call.name) or ("", ()))).operands
     for place, (index, word) in enumerate(operands[:_FIRST_WORDS]):
-        if not _RUNS.isdisjoint((word, *word.split(":"))):
+        if argv[index - 1][0] != "-" and not _RUNS.isdisjoint((word, *word.split(":"))):
             if word in PROGRAMS:
                 yield list(argv[index:])
             yield from likely_commands(argv, [at for at, _ in operands[place + 1 :]])
@@ -114,6 +114,8 @@ def likely_commands(argv: tuple[str, ...], places: list[int]) -> Iterator[list[s
         name = argv[at].rsplit("/", 1)[-1]
         if number == 0 or name in PROGRAMS or " " in name or interpreter(name) is not None:
             yield [word for word in argv[at:] if word != "--"]
+        if name in PROGRAMS:
+            return  # what follows are its arguments
 
 
 RUNNERS: dict[str, Runner] = {"guess": _guess}

@@ -79,8 +79,9 @@ _WRAPPERS = _rows(
                           "shell env project-origin workdir on-busy-update", "argv")),
     ("reflex retry dockerize envconsul", Program("rRgGdt", "regex glob wait prefix", "argv",
                                                  long_with_one_dash=True)),
-    ("dtach abduco pssh parallel-ssh systemd-nspawn wsl", Program("ncAaNehlpoODMUdu", "directory "
-                                                                  "distribution user", "argv")),
+    ("dtach abduco pssh parallel-ssh systemd-nspawn", Program("ncAaNehlpoODMUu", "directory user",
+                                                              "argv")),
+    ("wsl", Program("du", "distribution user cd", "argv")),
     ("kcov when-changed onchange", Program(runs="argv", skip=1)),
     ("cross-env", Program(runs="env")),
     ("env-cmd dotenv-cli", Program("fer", "file environments rc-file", "argv",
@@ -131,7 +132,7 @@ _WRAPPERS = _rows(
     ("nix-shell", Program("pA", "run command", "none", runs_options="run command")),
     ("env", Program("uCS", "unset chdir split-string", "env")),
     # Remote machines and containers
-    ("ssh autossh", Program("BbcDEeFIiJLlmMOopQRSWw", runs="remote", skip=1, reads_options="F i")),
+    ("ssh autossh", Program("BbcDEeFIiJLlmMOopQRSWw", runs="remote", skip=1, reads_options="F")),
     ("pdsh dsh clush", Program("wxglmtufo", "hosts group", "argv")),
     ("ansible", Program("miaufeTlCMt", "module-name args inventory user forks limit", "none",
                         runs_options="a args")),
@@ -227,6 +228,7 @@ _FILE_TOOLS = _rows(
     ("ffmpeg convert magick sass qpdf", Program(writes="last", files_known=False,
                                                 long_with_one_dash=True)),
     ("rename prename sd", Program("f", writes="rest")),
+    ("clang-format terraform tofu", Program(files_known=False, long_with_one_dash=True)),
     ("perl ruby", Program("eEIMmFrCKTW", files_known=False)),
     ("pg_dump pg_dumpall mysqldump", Program("frhpUu", "file result-file", files_known=False,
                                              writes_options="f file r result-file")),
@@ -242,7 +244,7 @@ _FILE_TOOLS = _rows(
                                    writes_options="o output L log-file")),
     ("pip pip3", Program("rceit", "requirement constraint editable index-url target cert",
                          reads_options="r requirement c constraint cert")),
-    ("ex vim nvim vi view gvim", Program("cTuUiWsp", "cmd", "vim", reads="all")),
+    ("ex vim nvim vi view gvim", Program("cSTuUiWp", "cmd", "vim", reads="all", reads_options="S")),
     ("man", Program("PHpCeEmMLRSrt", "pager html config-file encoding locale manpath sections",
                     runs_options="P pager H html")),
     ("head tail", Program("ncs", "lines bytes pid sleep-interval", reads="all")),
@@ -276,11 +278,10 @@ _FILE_TOOLS = _rows(
     ("cpio", Program("EFHIOCMR", "file format", reads_options="I E F file")),
     ("ar", Program(reads="first")),
     ("scp", Program("cFiJloPSD", runs="remote", reads="heads", writes="last", runs_options="S",
-                    reads_options="F i")),
+                    reads_options="F")),
     ("ssh-keygen", Program("abCEfFIJjKmMNnOPRrSstVwYZz", reads_options="f")),
-    ("ssh-add ssh-copy-id", Program("itEpFosSHhe", reads="all", reads_options="i F")),
     ("sftp", Program("bcDFiJloPRSsX", runs="remote", writes="last", runs_options="S D",
-                     reads_options="b F i")),
+                     reads_options="b F")),
     ("rsync", Program("efBTM", "rsh exclude include filter exclude-from include-from files-from "
         "rsync-path temp-dir backup-dir suffix chmod log-file password-file",
         reads="heads", writes="last", runs_options="e rsh rsync-path",
@@ -326,7 +327,7 @@ _NON_READERS = _rows(
     ("echo printf ls dir vdir exa eza lsd tree stat test [ which whereis type hash info apropos "
      "whatis basename dirname realpath readlink pwd mkdir rmdir true false : id whoami groups "
      "hostname uname ps top htop pgrep pkill killall dpkg rpm df lsof history alias unalias "
-     "complete compgen logger wait jobs fg bg umask ulimit return exit break "
+     "complete compgen ssh-add logger wait jobs fg bg umask ulimit return exit break "
      "continue shift getopts let help bind expr namei locate apt-cache yum dnf "
      "brew gem shopt set unset caller times disown suspend",
      Program()),

@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 # The options that make a program write the files it reads, none where it always does; those that
 # keep it from that have a `!`.
 _REWRITES = {
-    "sed perl ruby": "i in-place",
+    "sed gsed perl ruby": "i in-place",
     "yq tomlq xq": "i inplace in-place",
     "prettier": "w write",
-    "eslint stylelint tslint standard xo oxlint": "fix",
-    "ruff": "fix fix-only add-noqa unsafe-fixes",
+    "eslint stylelint tslint standard xo oxlint ruff": "fix fix-only add-noqa",
     "autopep8 yapf autoflake docformatter clang-format cmake-format": "i in-place",
     "gofmt goimports gofumpt shfmt buf buildifier": "w write mode",
     "biome rome": "write apply fix apply-unsafe unsafe",
@@ -39,14 +38,19 @@ _FORMATS = word_set("fmt format fix")
 _OPTIONS = {name: row.split() for names, row in _REWRITES.items() for name in names.split()}
 
 
+def is_rewriter(name: str) -> bool:
+    """Whether a program of that name changes files that it is given."""
+    return name in _OPTIONS
+
+
 def rewrites(call: Call) -> bool:
     """Whether a program changes the files that it is given."""
     given = {name for name, _ in call.parsed.options}
-    given |= {f"{name}={value}" for name, value in call.parsed.options if value is not None}
+    given |= {word.lstrip("-") for word in call.argv[1:] if word[0:1] == "-"}
     if call.name == "awk" or call.name.endswith("awk"):
         return "inplace" in list(call.parsed.values(("i", "include")))
     options = _OPTIONS.get(call.name)
-    if options is None or not _FORMATS.isdisjoint(call.operands()[:1]):
+    if options is None or (call.name == "ruff" and not given.intersection(options)):
         return not _FORMATS.isdisjoint(call.operands()[:1]) and given.isdisjoint(_DRY)
     wanted = {name for name in options if name[0] != "!"}
     if wanted:

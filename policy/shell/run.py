@@ -18,6 +18,7 @@ from policy.shell.options import parse
 from policy.shell.outputs import output_of
 from policy.shell.programs import PROGRAMS, UNKNOWN_PROGRAM
 from policy.shell.redirections import file_text
+from policy.shell.rewrites import is_rewriter
 from policy.shell.script_files import only_what_is_certain, run_script_file, text_on_disk
 from policy.shell.state import State
 from policy.wordlist import words
@@ -109,10 +110,12 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
         for code in codes:
             walker.run_code(known.language, code, state, frame)
     for module in modules:  # `python -m pip` is pip
-        if module in PROGRAMS:
+        if module in PROGRAMS or is_rewriter(module):
             call.run((module, *operands))
     if codes or modules:
         return marks.LIST
+    if operands[:1] == ["x"] and call.name == "bun":
+        return call.run(["bunx", *operands[1:]])
     if operands and known.run_command == operands[0]:
         operands = operands[1:]
     path = operands[0] if operands else "-" if call.frame.stdin is not None else None
