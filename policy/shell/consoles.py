@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from policy.shell.call import Call, Runner
 
@@ -46,11 +46,11 @@ def _vim(call: Call) -> str | None:
     files = [word for word in call.operands() if word[0] != "+"]
     for command in commands:
         for saved in _VIM_SAVES.finditer(command):
-            save(call, saved[1], files)
+            call.report_files(*([saved[1]] if saved[1] else files), is_write=True)
         if shelled := _VIM_SHELLS.match(command):
             call.run_text(shelled[1], "vim !")
         elif opened := _VIM_OPENS.match(command):
-            _opens(call, opened[1])
+            call.report_files(opened[1])
         elif (code := _VIM_CODE.match(command)) and code[1] in _VIM_LANGUAGES:
             language = _VIM_LANGUAGES[code[1]]
             call.walker.run_code(
@@ -68,9 +68,9 @@ def _emacs(call: Call) -> str | None:
         for started in _LISP_PROCESS.finditer(lisp):
             call.run(re.findall(r'"([^"]*)"', started[1]))
         for opened in _LISP_OPENS.finditer(lisp):
-            _opens(call, opened[1])
+            call.report_files(opened[1])
         for saved in _LISP_SAVES.finditer(lisp):
-            save(call, saved[1], call.operands())
+            call.report_files(*([saved[1]] if saved[1] else call.operands()), is_write=True)
     return None
 
 
@@ -88,11 +88,11 @@ def _database(call: Call) -> str | None:
         for started in _CONSOLE_PROGRAMS.finditer(text):
             call.run_text(started[1], f"{call.name} program")
         for saved in _CONSOLE_SAVES.finditer(text):
-            save(call, saved[1] or saved[2], ())
+            call.report_files(saved[1] or saved[2], is_write=True)
         for loaded in _CONSOLE_LOADS.finditer(text):
-            _opens(call, loaded[1] or loaded[2] or loaded[3])
+            call.report_files(loaded[1] or loaded[2] or loaded[3])
         for opened in _CONSOLE_OPENS.finditer(text):
-            _opens(call, opened[1].strip("'\""))
+            call.report_files(opened[1].strip("'\""))
     return None
 
 
@@ -101,16 +101,6 @@ def _statements(call: Call) -> Iterator[str]:
     yield from call.operands()[1:]
     if call.frame.stdin is not None:
         yield call.frame.stdin
-
-
-def save(call: Call, path: str | None, opened: Sequence[str]) -> None:
-    """A file is written: one that is named, or those that are open."""
-    for name in [path] if path else opened:
-        call.walker.report_file(name, call.state, call.frame, is_write=True, argv=call.argv)
-
-
-def _opens(call: Call, path: str) -> None:
-    call.walker.report_file(path, call.state, call.frame, is_write=False, argv=call.argv)
 
 
 RUNNERS: dict[str, Runner] = {

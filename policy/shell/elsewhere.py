@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from policy import marks
 from policy.shell.call import Call, Runner, index_of
 from policy.shell.guesses import likely_commands
@@ -16,7 +14,8 @@ from policy.wordlist import word_set
 def _project(call: Call) -> str | None:
     """`poetry run cmd`, `npm exec -- cmd`, `nix develop -c cmd`: a command behind a verb."""
     short, long = call.program.short, call.program.long.split()
-    outer = parse(call.argv, *_with_outer(call), permutes=False)
+    outer_short, outer_long = outer_values(call.name) or ("", ())
+    outer = parse(call.argv, short + outer_short, (*long, *outer_long), permutes=False)
     words = [word for _, word in outer.operands]
     verbs = _PROJECT_VERBS.get(call.name, _EXEC_VERBS)
     if call.name == "nix" and (index := index_of(call.argv, "-c", "--command")):
@@ -35,17 +34,11 @@ def _project(call: Call) -> str | None:
         operands[0] = operands[0].rpartition(":")[2]
     # What comes first may as well say where: a folder, a version, a profile.
     with only_what_is_certain(call.walker):
-        for likely in list(likely_commands(tuple(operands), list(range(len(operands)))))[1:]:
+        for likely in list(likely_commands(operands))[1:]:
             call.run(likely)
     if len(operands) == 1 and " " in operands[0]:
         return call.run_text(operands[0])
     return call.run(operands)
-
-
-def _with_outer(call: Call) -> tuple[str, tuple[str, ...]]:
-    """The options with a value of the whole command line and of the part before the verb."""
-    short, long = outer_values(call.name) or ("", ())
-    return call.program.short + short, (*call.program.long.split(), *long)
 
 
 _EXEC_VERBS = frozenset(("exec", "x", "dlx"))
@@ -83,13 +76,8 @@ def _remote(call: Call) -> str | None:
 def _container(call: Call) -> str | None:
     """`docker run image cmd`, `docker exec box cmd`, `kubectl exec pod -- cmd`."""
     verb = index_of(call.argv, "exec", "run", "rsh", "shell", "debug", "create", "enter")
-    for value in call.parsed.values(("v", "volume")):
-        call.walker.report_file(value.split(":")[0], call.state, call.frame, is_write=False)
-    for value in call.parsed.values(("mount",)):
-        if source := re.search(r"(?:^|,)(?:src|source)=([^,]+)", value):
-            call.walker.report_file(source[1], call.state, call.frame, is_write=False)
     if verb is None:
-        return _copy_between(call)
+        return None
     parsed = parse(call.argv[verb:], call.program.short, call.program.long.split(), permutes=False)
     words = [word for _, word in parsed.operands][1:]
     if "--" in call.argv[verb:]:
@@ -98,7 +86,7 @@ def _container(call: Call) -> str | None:
         words = words[1:]
     words = [word for value in parsed.values(("entrypoint",)) for word in value.split()] + words
     with only_what_is_certain(call.walker):
-        for likely in list(likely_commands(tuple(words), list(range(len(words)))))[1:]:
+        for likely in list(likely_commands(words))[1:]:
             call.run(likely)
     if not words or (marks.is_only_hole(words[0]) and not marks.is_tainted(words[0])):
         return None  # `docker run image "$@"`: whatever it is, it runs in the container
@@ -106,18 +94,6 @@ def _container(call: Call) -> str | None:
     state.cwd, state.env, state.variables = marks.WORD, {}, {}
     inner = call.inside()._replace(is_visible=False)
     return call.walker.command(tuple(words), state, inner)
-
-
-def _copy_between(call: Call) -> str | None:
-    """`docker cp file box:path`: what is copied in is read here, what comes out is written."""
-    operands = call.operands()
-    if operands[:1] == ("cp",) and len(operands) == 3:
-        for path, is_write in ((operands[1], False), (operands[2], True)):
-            if not re.match(r"[\w.-]+(/[\w.-]+)?:", path):
-                call.walker.report_file(
-                    path, call.state, call.frame, is_write=is_write, argv=call.argv
-                )
-    return None
 
 
 RUNNERS: dict[str, Runner] = {

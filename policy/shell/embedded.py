@@ -9,7 +9,6 @@ from policy import marks
 from policy.paths import resolve
 from policy.shell import scripts
 from policy.shell.call import Call, Runner, index_of
-from policy.shell.consoles import save
 from policy.shell.redirections import STDIN_PATHS, file_text
 
 
@@ -54,14 +53,13 @@ def _make(call: Call) -> str | None:
 
 
 def _ed(call: Call) -> str | None:
-    operands = call.operands()
     for line in (call.frame.stdin or "").splitlines():
         if saved := re.match(r"\s*[\d,$.%]*\s*[wW]q?(?:\s+([^!\s]\S*))?\s*$", line):
-            save(call, saved[1], operands)
+            call.report_files(*([saved[1]] if saved[1] else call.operands()), is_write=True)
         elif shelled := re.match(r"\s*(?:[\d,$.%]*\s*[rwe]\s*)?!(.*)", line):
             call.run_text(shelled[1], "ed !")
         elif opened := re.match(r"\s*[\d,$.%]*\s*[reE]\s+(\S+)", line):
-            call.walker.report_file(opened[1], call.state, call.frame, is_write=False)
+            call.report_files(opened[1])
     return None
 
 

@@ -35,8 +35,13 @@ def report(call: Call) -> None:
     if not program.files_known:
         _report(call, guesses.likely_reads(call), is_write=False)
         _report(call, guesses.likely_writes(call), is_write=True)
-    _report(call, rewrites.packed(call), is_write=False)
-    _report(call, rewrites.changed(call), is_write=True)
+    if rewrites.rewrites(call):
+        _report(call, operands, is_write=True)
+    packed, unpacks = rewrites.members(call)
+    _report(call, packed, is_write=unpacks)
+    _report(call, rewrites.copies(call), is_write=True)
+    if parsed.has("t", "target-directory") and program.reads == "heads":
+        _report(call, operands, is_write=False)
 
 
 def _report_values(call: Call) -> None:
@@ -110,7 +115,9 @@ def _awk(call: Call) -> None:
 def _sed(call: Call) -> None:
     """sed's `r`, `R`, `w` and `W` commands name files."""
     for script in (*call.parsed.values(("e", "expression")), *call.operands()[:1]):
-        for match in re.finditer(r"(?:^|[;{}\n]|\d|\$|/)\s*([rRwW])(?:\s+|(?=[./]))([^\n;}]+)", script):
+        for match in re.finditer(
+            r"(?:^|[;{}\n]|\d|\$|/)\s*([rRwW])(?:\s+|(?=[./]))([^\n;}]+)", script
+        ):
             _report(call, (match[2].strip(),), is_write=match[1] in "wW")
 
 

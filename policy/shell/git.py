@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from policy import marks
 from policy.shell.options import Parsed, parse
 from policy.shell.outputs import quoted
-from policy.shell.rewrites import apply_diff
+from policy.shell.rewrites import report_diffs
 from policy.shell.state import State
 from policy.shell.subcommands import outer_values
 
@@ -148,36 +148,30 @@ def _run_subcommand(call: Call, subcommand: Subcommand, rest: tuple[str, ...]) -
         for setting in parsed.values(("c", "config")):
             name, _, value = setting.partition("=")
             _consider_setting(call, name, value, {})
-    for value in parsed.values(("F", "file", "pathspec-from-file", "template")):
-        if value != "-":
-            call.walker.report_file(value, call.state, call.frame, is_write=False, argv=call.argv)
+    call.report_files(*parsed.values(("F", "file", "pathspec-from-file", "template")))
     if rest[0] in ("apply", "am"):
-        apply_diff(call, rest)
+        parsed = parse(rest, "pC", ("directory", "exclude", "include", "whitespace"))
+        if not parsed.has("check", "stat", "numstat", "summary", "cached"):
+            diffs = [word for _, word in parsed.operands]
+            report_diffs(call, diffs, next(parsed.values(("directory",)), ""))
     if parsed.has("dry-run") or (parsed.has("cached", "n") and rest[0] in _HAVE_DRY_RUNS):
         return
     if subcommand.shows and not parsed.has(*subcommand.shows.split()):
         return
-    lines = [value.partition(":")[2] for value in parsed.values(("L",))]
-    for path in filter(None, lines):
-        call.walker.report_file(path, call.state, call.frame, is_write=False, argv=call.argv)
+    call.report_files(*(value.partition(":")[2] for value in parsed.values(("L",))))
     for _, word in parsed.operands:
         if word.startswith("ext::"):
             call.run_text(re.sub(r"%(.)", lambda m: m[1], word[5:]), "git ext transport")
         elif subcommand.reads or subcommand.writes:
             path = word.partition(":")[2] or word
-            call.walker.report_file(
-                path, call.state, call.frame, is_write=subcommand.writes, argv=call.argv
-            )
-    for _, word in parsed.operands:
-        if rest[0] in ("clone", "fetch", "pull", "ls-remote") and word.startswith("ext::"):
-            return
+            call.report_files(path, is_write=subcommand.writes)
 
 
 def _consider_setting(call: Call, name: str, value: str, aliases: dict[str, str]) -> None:
     if name.lower().startswith("alias."):
         aliases[name[6:]] = value
     elif name.lower() == "include.path":
-        call.walker.report_file(value, call.state, call.frame, is_write=False, argv=call.argv)
+        call.report_files(value)
     elif re.fullmatch(_COMMAND_SETTING, name) and value not in ("", "true", "false", "cat", "less"):
         call.run_text(value.removeprefix("!"), f"git {name}")
 
@@ -187,11 +181,8 @@ def _configure(call: Call, rest: tuple[str, ...]) -> None:
     parsed = parse(rest, "f", ("file", "blob", "type", "default"))
     words = [word for _, word in parsed.operands if word != "set"]
     asks = parsed.has("l", "list", "get", "get-all", "get-regexp", "get-urlmatch")
-    for path in parsed.values(("f", "file")):
-        call.walker.report_file(
-            path, call.state, call.frame, argv=call.argv,
-            is_write=not asks and (len(words) > 1 or parsed.has("unset", "unset-all")),
-        )  # fmt: skip
+    is_write = not asks and (len(words) > 1 or parsed.has("unset", "unset-all"))
+    call.report_files(*parsed.values(("f", "file")), is_write=is_write)
     if len(words) < 2:
         return
     aliases = dict[str, str]()

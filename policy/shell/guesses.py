@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from policy import marks
@@ -17,7 +17,9 @@ from policy.wordlist import word_set
 if TYPE_CHECKING:
     from policy.shell.call import Call, Runner
 
-_FILE_OPTION = r"--?[\w.-]*(file|config|env|input|from|path|key|cert|secret|vars|dir|directory)"
+_FILE_OPTION = (
+    r"--?[\w.-]*(file|config|env|input|from|path|key|cert|secret|vars|dir|directory)|-[fk]"
+)
 # Options whose value is text, whatever it looks like.
 _TEXT_OPTION = (
     r"--?([\w-]*(exclude|ignore|skip|without|message|title|subject|grep|pattern|match|label"
@@ -31,10 +33,13 @@ _BARE_WORD = r"[\w-]+"  # rather a subcommand or a target than a file
 _RUNS = word_set("exec run do cmd cmd.run shell ssh exec-env exec-file command kubectl dev:exec")
 _COPIES = word_set("cp copy copyto mv move moveto sync")
 _FIRST_WORDS = 3  # among which the subcommand stands
+_LOOKED_AT = 8  # words behind a verb
 
 
 def likely_reads(call: Call) -> Iterator[str]:
     """Operands and values of options that look like files."""
+    if not _COPIES.isdisjoint(call.operands()[:_FIRST_WORDS]):
+        yield from call.operands()
     for option, value in _values(call):
         if re.fullmatch(_TEXT_OPTION, option) or re.fullmatch(_OUTPUT_OPTION, option):
             continue
@@ -99,23 +104,24 @@ def _commands(call: Call) -> Iterator[list[str]]:
             yield [value]
     if "--" in argv:
         yield list(argv[argv.index("--") + 1 :])
-    operands = parse(argv, *(outer_values(call.name) or ("", ()))).operands
-    for place, (index, word) in enumerate(operands[:_FIRST_WORDS]):
-        if argv[index - 1][0] != "-" and not _RUNS.isdisjoint((word, *word.split(":"))):
-            if word in PROGRAMS:
-                yield list(argv[index:])
-            yield from likely_commands(argv, [at for at, _ in operands[place + 1 :]])
+    for index, word in parse(argv, *(outer_values(call.name) or ("", ()))).operands[:_FIRST_WORDS]:
+        if argv[index - 1][:1] != "-" and not _RUNS.isdisjoint((word, *word.split(":"))):
+            yield from likely_commands(argv[index + (word != "kubectl") :])
             break
 
 
-def likely_commands(argv: tuple[str, ...], places: list[int]) -> Iterator[list[str]]:
+def likely_commands(words: Sequence[str]) -> Iterator[list[str]]:
     """Where a command begins behind a verb: at once, or behind the names of where it runs."""
-    for number, at in enumerate(places[:4]):
-        name = argv[at].rsplit("/", 1)[-1]
-        if number == 0 or name in PROGRAMS or " " in name or interpreter(name) is not None:
-            yield [word for word in argv[at:] if word != "--"]
-        if name in PROGRAMS:
-            return  # what follows are its arguments
+    before, is_first = "", True
+    for index, word in enumerate(words[:_LOOKED_AT]):
+        name = word.rsplit("/", 1)[-1]
+        is_known = name in PROGRAMS or " " in name or interpreter(name) is not None
+        if word[:1] != "-" and (is_known or is_first):
+            yield [other for other in words[index:] if other != "--"]
+            is_first = False
+            if is_known and before[:1] != "-":
+                return  # what follows are its arguments
+        before = word
 
 
 RUNNERS: dict[str, Runner] = {"guess": _guess}

@@ -10,15 +10,6 @@ from policy.shell.call import Call, Runner, index_of
 _VERBS = {
     "ip": {"exec": 1},
     "adb": {"shell": 0, "exec-out": 0},
-    "mosh": {},
-    "gcloud": {},
-    "guix": {},
-    "az": {},
-    "fly": {},
-    "flyctl": {},
-    "heroku": {},
-    "cf": {},
-    "sbatch": {},
 }
 
 

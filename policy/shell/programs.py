@@ -73,8 +73,8 @@ _WRAPPERS = _rows(
     ("cgexec", Program("g", runs="argv")),
     # Sessions and time
     ("nohup setsid chronic noglob nocorrect catchsegv run-one run-this-one keep-one-running ccache "
-     "distcc icecc scan-build intercept-build bear flatpak-spawn lima orb ts tsp task-spooler xcrun "
-     "shx wait-for-it wait-for-it.sh", Program(runs="argv")),
+     "distcc icecc scan-build intercept-build bear flatpak-spawn lima orb ts tsp task-spooler "
+     "xcrun shx wait-for-it wait-for-it.sh", Program(runs="argv")),
     ("watchexec", Program("ewfdsiNE", "exts watch filter delay debounce signal stop-signal ignore "
                           "shell env project-origin workdir on-busy-update", "argv")),
     ("reflex retry dockerize envconsul", Program("rRgGdt", "regex glob wait prefix", "argv",
@@ -224,14 +224,11 @@ _FILE_TOOLS = _rows(
                                                    writes_options="o output")),
     ("uniq xxd json.tool", Program("fswclgoR", reads="first", writes="rest")),
     ("du", Program("dtBX", "files0-from exclude", reads_options="files0-from X")),
-    ("date", Program("dfrs", "date file reference set", reads_options="f file r reference")),
     ("ffmpeg convert magick sass qpdf", Program(writes="last", files_known=False,
                                                 long_with_one_dash=True)),
     ("rename prename sd", Program("f", writes="rest")),
     ("clang-format terraform tofu", Program(files_known=False, long_with_one_dash=True)),
     ("perl ruby", Program("eEIMmFrCKTW", files_known=False)),
-    ("pg_dump pg_dumpall mysqldump", Program("frhpUu", "file result-file", files_known=False,
-                                             writes_options="f file r result-file")),
     ("ed", Program(runs="ed", reads="all")),
     ("less more most pg zless zmore", Program(runs="pager", reads="all")),
     ("emacs emacsclient", Program("lf", "eval execute load", "emacs", reads="all",
@@ -242,8 +239,6 @@ _FILE_TOOLS = _rows(
                                    "defaults-file defaults-extra-file output log-file", "database",
                                    reads_options="f file defaults-file defaults-extra-file",
                                    writes_options="o output L log-file")),
-    ("pip pip3", Program("rceit", "requirement constraint editable index-url target cert",
-                         reads_options="r requirement c constraint cert")),
     ("ex vim nvim vi view gvim", Program("cSTuUiWp", "cmd", "vim", reads="all", reads_options="S")),
     ("man", Program("PHpCeEmMLRSrt", "pager html config-file encoding locale manpath sections",
                     runs_options="P pager H html")),
@@ -272,22 +267,19 @@ _FILE_TOOLS = _rows(
         "new-volume-script transform", "tar",
         runs_options="I use-compress-program to-command rsh-command info-script F "
         "new-volume-script", reads_options="T files-from X exclude-from")),
-    ("zip 7z 7za rar", Program("xibntP", "unzip-command", "zip", reads="all",
+    ("zip 7z 7za rar", Program("xibntPo", "unzip-command", "zip", reads="all",
                                runs_options="unzip-command")),
     ("unzip", Program("dxIOP", reads="first")),
     ("cpio", Program("EFHIOCMR", "file format", reads_options="I E F file")),
     ("ar", Program(reads="first")),
     ("scp", Program("cFiJloPSD", runs="remote", reads="heads", writes="last", runs_options="S",
                     reads_options="F")),
-    ("ssh-keygen", Program("abCEfFIJjKmMNnOPRrSstVwYZz", reads_options="f")),
     ("sftp", Program("bcDFiJloPRSsX", runs="remote", writes="last", runs_options="S D",
                      reads_options="b F")),
     ("rsync", Program("efBTM", "rsh exclude include filter exclude-from include-from files-from "
         "rsync-path temp-dir backup-dir suffix chmod log-file password-file",
         reads="heads", writes="last", runs_options="e rsh rsync-path",
         reads_options="password-file files-from exclude-from include-from")),
-    ("openssl", Program(runs="none", long="in out key cert inkey pass passin CAfile kfile config",
-        long_with_one_dash=True, writes_options="out", files_known=False)),
     ("gpg gpg2", Program("oru", "output recipient local-user homedir passphrase-file",
                          reads="all", writes_options="o output", reads_options="passphrase-file")),
     ("age", Program("roi", "output recipient identity", reads="all", reads_options="i identity",
@@ -313,7 +305,6 @@ _FILE_TOOLS = _rows(
         writes_options="o output-file a append-output save-cookies O output-document P "
         "directory-prefix",
         runs_options="use-askpass")),
-    ("http https httpie xh", Program(runs="none", files_known=False)),
     ("nc ncat netcat socat telnet", Program("ec", "exec sh-exec", "socat", files_known=False,
                                             runs_options="e exec c sh-exec")),
     ("git", Program(runs="git")),

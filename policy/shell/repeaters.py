@@ -103,8 +103,7 @@ def _terminal(call: Call) -> str | None:
         argv = argv[: argv.index(";")]
     operands = call.words(argv)
     if operands[:1] and operands[0] in ("source-file", "source", "load-buffer", "loadb"):
-        for path in operands[1:]:
-            call.walker.report_file(path, call.state, call.frame, is_write=False, argv=call.argv)
+        call.report_files(*operands[1:])
     if operands and operands[0] in _TERMINAL_VERBS:
         words = [word for word in call.words(operands) if word not in ("Enter", "C-m")]
         if words:
@@ -144,8 +143,7 @@ def _find(call: Call) -> str | None:
     """`-exec cmd ;` and its kin; `{}` becomes what is known of the paths found."""
     argv = call.argv
     found = output_of("find", argv, None, lambda path: marks.LIST).removesuffix("\n")
-    for path in found.split() if "-delete" in argv else ():
-        call.walker.report_file(path, call.state, call.frame, is_write=True, argv=argv)
+    call.report_files(*(found.split() if "-delete" in argv else ()), is_write=True)
     index = 1
     while index < len(argv):
         if argv[index] not in ("-exec", "-execdir", "-ok", "-okdir"):

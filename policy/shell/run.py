@@ -110,7 +110,7 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
         for code in codes:
             walker.run_code(known.language, code, state, frame)
     for module in modules:  # `python -m pip` is pip
-        if module in PROGRAMS or is_rewriter(module):
+        if module in PROGRAMS or is_rewriter(module) or module == "pip":
             call.run((module, *operands))
     if codes or modules:
         return marks.LIST
