@@ -25,8 +25,8 @@ class OptionNames(NamedTuple):
 _ROWS: dict[str, str] = {
     "rm": "r=R=recursive f=force i I interactive v=verbose d=dir one-file-system no-preserve-root "
     "preserve-root help version",
-    "cp": "r=R=recursive f=force a=r+p archive=r+p i=interactive n=no-clobber v=verbose remove-destination "
-    "p=preserve reflink u=update",
+    "cp": "r=R=recursive f=force a=r+p archive=r+p i=interactive n=no-clobber v=verbose "
+    "remove-destination p=preserve reflink u=update",
     "mv": "f=force i=interactive n=no-clobber v=verbose u=update",
     "ln": "s=symbolic f=force v=verbose n=no-dereference",
     "chmod": "R=recursive v=verbose c=changes f=silent=quiet reference",

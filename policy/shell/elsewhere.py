@@ -23,7 +23,7 @@ def _project(call: Call) -> str | None:
     first_words = words[: 4 if call.name == "yarn" else 1]  # `yarn workspace name exec cmd`
     verb = next((at for at, word in enumerate(first_words) if word in verbs), None)
     if verb is None:
-        return call.run(words) if call.name == "dotenv" and words else None
+        return None
     inner = parse(words[verb:], short, long, permutes=False)
     for value in inner.values(("c", "call", "s", "shell", "command")):
         call.run_text(value)
@@ -49,7 +49,7 @@ _PROJECT_VERBS = dict.fromkeys(
         "asdf hatch rustup pixi fnm"
     ),
     _RUN_VERBS,
-) | {"cargo": frozenset(("watch",)), "dotenv": frozenset(("run",))}
+) | {"cargo": frozenset(("watch",))}
 
 
 def _remote(call: Call) -> str | None:

@@ -24,8 +24,9 @@ def report(call: Call) -> None:
         reads = operands
     else:
         reads = _chosen(program.reads, operands)
-    if program.reads:
-        _report(call, reads, is_write=False)
+    is_rewritten = rewrites.rewrites(call)
+    if program.reads or is_rewritten:
+        _report(call, reads if program.reads else operands, is_write=is_rewritten)
     if program.writes:
         _report(call, _chosen(program.writes, operands), is_write=True)
     if parsed.options:
@@ -35,8 +36,6 @@ def report(call: Call) -> None:
     if not program.files_known:
         _report(call, guesses.likely_reads(call), is_write=False)
         _report(call, guesses.likely_writes(call), is_write=True)
-    if rewrites.rewrites(call):
-        _report(call, operands, is_write=True)
     packed, unpacks = rewrites.members(call)
     _report(call, packed, is_write=unpacks)
     _report(call, rewrites.copies(call), is_write=True)

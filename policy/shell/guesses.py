@@ -26,14 +26,13 @@ _TEXT_OPTION = (
     r"|filter)[\w-]*|[mnx])"
 )
 _OUTPUT_OPTION = r"(?i)--?(o|out|[\w-]*(output|out-?file|out-?dir|destination|log-?file)[\w-]*)"
-_COMMAND_OPTION = (
-    r"(?i)--?([\w.-]*[._-])?(c|x|exec|command|cmd|run|runner|run_under|scripts?|shell|ssh|hook)"
-)
+_COMMAND_OPTION = r"(?i)--?([\w.-]*[._-])?(c|x|exec|command|cmd|run|runner|wrap|run_under|scripts?|shell|ssh|hook)"
 _BARE_WORD = r"[\w-]+"  # rather a subcommand or a target than a file
 _RUNS = word_set("exec run do cmd cmd.run shell ssh exec-env exec-file command kubectl dev:exec")
 _COPIES = word_set("cp copy copyto mv move moveto sync")
 _FIRST_WORDS = 3  # among which the subcommand stands
-_LOOKED_AT = 8  # words behind a verb
+_LOOKED_AT = 64  # words behind a verb
+_NAME_MAX = 64  # characters of an option's name
 
 
 def likely_reads(call: Call) -> Iterator[str]:
@@ -69,10 +68,10 @@ def _values(call: Call) -> Iterator[tuple[str, str]]:
             continue
         name, has_value, value = word.partition("=")
         if has_value:
-            yield name, value
+            yield name[:_NAME_MAX], value
         elif word[1] != "-" and re.search(r"[./]", word):
             yield word[:2], word[2:]
-        option = "" if has_value else word
+        option = "" if has_value else word[:_NAME_MAX]
 
 
 def _parts(word: str) -> Iterator[str]:
@@ -115,8 +114,8 @@ def likely_commands(words: Sequence[str]) -> Iterator[list[str]]:
     before, is_first = "", True
     for index, word in enumerate(words[:_LOOKED_AT]):
         name = word.rsplit("/", 1)[-1]
-        is_known = name in PROGRAMS or " " in name or interpreter(name) is not None
-        if word[:1] != "-" and (is_known or is_first):
+        is_known = name in PROGRAMS or interpreter(name) is not None
+        if word[:1] != "-" and (is_known or is_first or " " in name):
             yield [other for other in words[index:] if other != "--"]
             is_first = False
             if is_known and before[:1] != "-":
@@ -124,4 +123,15 @@ def likely_commands(words: Sequence[str]) -> Iterator[list[str]]:
         before = word
 
 
-RUNNERS: dict[str, Runner] = {"guess": _guess}
+def _words(call: Call) -> str | None:
+    """`numactl -N 0 cmd`, `bwrap --bind / / cmd`: a program's name begins the command."""
+    for words in likely_commands(call.argv[1 + call.program.skip :]):
+        if words[0].rsplit("/", 1)[-1] in PROGRAMS:
+            call.run(words)
+        else:
+            with only_what_is_certain(call.walker):
+                call.run_text(words[0]) if " " in words[0] else call.run(words)
+    return _guess(call)
+
+
+RUNNERS: dict[str, Runner] = {"guess": _guess, "words": _words}

@@ -44,83 +44,44 @@ _WRAPPERS = _rows(
     # Privileges and identities
     ("sudo", Program("ugpCRDhrtUT", "user group prompt close-from chroot chdir host role type "
                      "other-user command-timeout", "env")),
-    ("runcon", Program("turl", "type user role range", "argv")),
-    ("chpst", Program("uUbePnmdopfrtcl/", runs="argv")),
-    ("setuidgid s6-setuidgid envdir s6-envdir setlock rr gdbserver", Program(runs="argv", skip=1)),
-    ("schroot aa-exec nsjail", Program("cpun", "chroot profile user directory", "argv")),
     ("doas", Program("uCa", runs="env")),
     ("pkexec", Program(long="user", runs="argv")),
     ("su runuser", Program("csgGwu", "command session-command shell group supp-group user "
                            "whitelist-environment", "su",
                            runs_options="c command session-command")),
     ("chroot", Program(long="userspec groups", runs="argv", skip=1)),
-    ("setpriv", Program(long="reuid regid groups ambient-caps inh-caps bounding-set securebits "
-                        "pdeathsig selinux-label apparmor-profile", runs="argv")),
     ("capsh gosu su-exec", Program(runs="argv", skip=1)),
     # Scheduling and resources
     ("nice", Program("n", "adjustment", "argv")),
     ("ionice", Program("cnpPu", "class classdata pid pgid uid", "argv")),
-    ("chrt", Program("TPDp", "sched-runtime sched-deadline sched-period pid", "argv", 1)),
-    ("taskset", Program(runs="argv", skip=1)),
-    ("numactl", Program("NmCip", "cpunodebind membind physcpubind interleave preferred", "argv")),
     ("timeout", Program("ks", "kill-after signal", "argv", 1)),
     ("stdbuf", Program("ioe", "input output error", "argv")),
-    ("prlimit", Program("po", "pid output", "argv")),
-    ("systemd-run", Program("puGEMHt", "unit property description slice uid gid nice "
-                            "working-directory setenv machine host on-active on-boot on-calendar",
-                            "argv")),
-    ("systemd-inhibit", Program(long="what who why mode", runs="argv")),
-    ("cgexec", Program("g", runs="argv")),
     # Sessions and time
-    ("nohup setsid chronic noglob nocorrect catchsegv run-one run-this-one keep-one-running ccache "
-     "distcc icecc scan-build intercept-build bear flatpak-spawn lima orb ts tsp task-spooler "
-     "xcrun shx wait-for-it wait-for-it.sh", Program(runs="argv")),
-    ("watchexec", Program("ewfdsiNE", "exts watch filter delay debounce signal stop-signal ignore "
-                          "shell env project-origin workdir on-busy-update", "argv")),
-    ("reflex retry dockerize envconsul", Program("rRgGdt", "regex glob wait prefix", "argv",
-                                                 long_with_one_dash=True)),
-    ("dtach abduco pssh parallel-ssh systemd-nspawn", Program("ncAaNehlpoODMUu", "directory user",
-                                                              "argv")),
-    ("wsl", Program("du", "distribution user cd", "argv")),
-    ("kcov when-changed onchange", Program(runs="argv", skip=1)),
-    ("cross-env", Program(runs="env")),
-    ("env-cmd dotenv-cli", Program("fer", "file environments rc-file", "argv",
-                                   reads_options="f file e")),
-    ("concurrently cross-env-shell", Program("nc", "names prefix-colors kill-others-on-fail",
-                                             "texts")),
+    ("nohup setsid chronic noglob nocorrect catchsegv", Program(runs="argv")),
+    # Those where the command is found by its name, whatever options there are
+    ("aa-exec abduco arch bear bwrap caffeinate catatonit ccache cgexec chpst chrt clush "
+     "cpulimit cronic dbus-run-session distcc dockerize dsh dotenv-cli dtach dumb-init eatmydata entr "
+     "envconsul envdir fakechroot fakeroot faketime firejail flatpak-spawn gdbserver i386 icecc "
+     "intercept-build kcov keep-one-running lima linux32 linux64 lxc-attach mosh mpiexec mpirun "
+     "nocache nsenter nsjail numactl onchange orb parallel-ssh pdsh personality prlimit proot "
+     "proxychains proxychains4 pssh reflex retry rlwrap rr run-one run-this-one runcon "
+     "s6-envdir s6-setuidgid scan-build schroot sem setarch setlock setpriv setuidgid shx srun "
+     "sshpass systemd-inhibit systemd-nspawn systemd-run task-spooler taskset tini torify "
+     "torsocks ts tsp unbuffer unshare valgrind wait-for-it wait-for-it.sh watchexec "
+     "when-changed with-contenv wsl x86_64 xcrun xvfb-run", Program(runs="words")),
     ("bpftrace", Program("cefpoB", runs="language", runs_options="c")),
+    ("perf", Program(runs="words", skip=1)),
     ("time", Program("fo", "format output", "argv", writes_options="o output")),
-    ("caffeinate", Program("tw", runs="argv")),
     ("flock", Program("wEc", "wait timeout conflict-exit-code command", "argv", 1,
                       runs_options="c command")),
-    ("cpulimit", Program("lpPe", "limit pid path exe", "argv")),
     ("sg", Program("c", "command", "argv", 1)),
-    ("dbus-run-session", Program(long="config-file dbus-daemon", runs="argv")),
-    ("xvfb-run", Program("efnpsw", "error-file auth-file server-num server-args wait", "argv")),
-    ("faketime", Program("fp", runs="argv", skip=1)),
     ("start-stop-daemon", Program("xanugpcrdNIPkTR", "exec startas name user group pidfile chuid "
                                   "chroot chdir nicelevel umask retry", "daemon")),
-    ("unbuffer torsocks torify proxychains proxychains4 eatmydata nocache cronic with-contenv "
-     "sem", Program("jf", "jobs", runs="argv")),
-    ("tini dumb-init catatonit", Program("per", "rewrite", "argv")),
-    ("rlwrap", Program("bCDfHlmopPSstX", runs="argv")),
-    ("sshpass", Program("pfdP", runs="argv")),
-    ("mpirun mpiexec srun", Program("nNHp", "np host hostfile ntasks nodes partition", "argv",
-                                  long_with_one_dash=True)),
     ("ld.so", Program(long="library-path preload argv0 audit inhibit-rpath", runs="argv")),
     # Tracing
     ("strace ltrace", Program("abeEIoOpPsSuUX", "trace output attach", "argv",
                               writes_options="o output")),
-    ("valgrind", Program(runs="argv")),
-    ("perf", Program("eopCctFr", "event output pid", "argv", 1)),
     # Namespaces and roots
-    ("lxc-attach", Program("nefLPRsuvg", "name arch elevated-privileges namespaces uid", "argv")),
-    ("unshare", Program("SGRw", "root wd setuid setgid propagation", "argv")),
-    ("nsenter", Program("tSGrw", "target setuid setgid", "argv")),
-    ("setarch linux32 linux64 i386 x86_64 personality arch", Program(runs="argv")),
-    ("bwrap", Program(long="bind ro-bind dev-bind symlink proc dev tmpfs chdir setenv unsetenv "
-                      "uid gid hostname file seccomp dir", runs="argv")),
-    ("firejail proot fakeroot fakechroot", Program("lirsbwRqkS", runs="argv")),
     # Project environments
     ("direnv devbox mise rtx asdf pipenv poetry pdm hatch rye bundle pnpm yarn nvm rbenv pyenv "
      "conda mamba micromamba uv nix op doppler npm bun deno cargo turbo rustup fnm pixi",
@@ -129,17 +90,11 @@ _WRAPPERS = _rows(
              files_known=False)),
     ("dotenv", Program("fe", "file", "project", reads_options="f file e")),
     ("npx bunx pnpx uvx pipx dlx", Program("pc", "package call", "argv", runs_options="c call")),
-    ("nix-shell", Program("pA", "run command", "none", runs_options="run command")),
     ("env", Program("uCS", "unset chdir split-string", "env")),
     # Remote machines and containers
     ("ssh autossh", Program("BbcDEeFIiJLlmMOopQRSWw", runs="remote", skip=1, reads_options="F")),
-    ("pdsh dsh clush", Program("wxglmtufo", "hosts group", "argv")),
     ("ansible", Program("miaufeTlCMt", "module-name args inventory user forks limit", "none",
                         runs_options="a args")),
-    ("adb", Program("sHPLt", runs="verb")),
-    ("ip", Program("nfl", "netns family", "verb")),
-    ("mosh", Program("p", "ssh port", "remote", 1, runs_options="ssh")),
-    ("sbatch", Program(long="wrap", runs="none", runs_options="wrap")),
     ("docker podman nerdctl kubectl oc lxc incus machinectl distrobox crictl",
      Program("eupvwlfnch", "env user workdir volume name namespace container file network "
              "env-file entrypoint publish mount platform context label host secret memory "
@@ -147,7 +102,6 @@ _WRAPPERS = _rows(
              files_known=False)),
     ("docker-compose podman-compose", Program("fpeuw", "file project-name env-file", "container",
                                               reads_options="env-file")),
-    ("vagrant", Program("c", "command", "guess", runs_options="c command")),
     # Repeaters
     ("xargs gxargs", Program("aEdIiLlnPs", "arg-file delimiter eof replace max-lines max-args "
                              "max-procs max-chars process-slot-var", "xargs", reads_options="a "
@@ -155,7 +109,6 @@ _WRAPPERS = _rows(
     ("parallel", Program("jaISdNnL", "jobs arg-file colsep delay joblog results tmpdir workdir "
                          "sshlogin", "parallel", reads_options="a arg-file")),
     ("watch", Program("ndq", "interval", "text")),
-    ("entr", Program(runs="argv")),
     ("hyperfine", Program("wrmMpcSsun", "warmup runs min-runs max-runs prepare cleanup setup "
                           "parameter-list parameter-scan shell export-json export-csv "
                           "export-markdown command-name", "texts",

@@ -143,7 +143,11 @@ def _find(call: Call) -> str | None:
     """`-exec cmd ;` and its kin; `{}` becomes what is known of the paths found."""
     argv = call.argv
     found = output_of("find", argv, None, lambda path: marks.LIST).removesuffix("\n")
-    call.report_files(*(found.split() if "-delete" in argv else ()), is_write=True)
+    if "-delete" in argv:
+        named = [path for path in found.split() if marks.is_known(path.rsplit("/", 1)[-1])]
+        first = next(index for index, word in enumerate(argv) if word[:1] == "-")
+        begins = [word for word in argv[1:first] if word not in (".", "..")]
+        call.report_files(*named, *begins, is_write=True)
     index = 1
     while index < len(argv):
         if argv[index] not in ("-exec", "-execdir", "-ok", "-okdir"):

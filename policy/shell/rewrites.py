@@ -90,13 +90,16 @@ def members(call: Call) -> tuple[list[str], bool]:
 
 
 def copies(call: Call) -> list[str]:
-    """What copies are named where their target is a folder."""
+    """What copies are named where their target is a folder, or looks like one."""
     if call.name not in _COPIES:
         return []
     operands, folders = call.operands(), [*call.parsed.values(("t", "target-directory"))]
+    is_certain = bool(folders) or len(operands) > 2 or operands[-1:] in ((".",), ("..",))
     if not folders and len(operands) > 1:
         folders, operands = [operands[-1]], operands[:-1]
-    return _under(folders, [word.rstrip("/").rsplit("/", 1)[-1] for word in operands])
+        is_certain = is_certain or folders[0].endswith("/")
+    names = [word.rstrip("/").rsplit("/", 1)[-1] for word in operands]
+    return _under(folders, [name for name in names if is_certain or "." in name])
 
 
 def _under(folders: list[str], names: list[str]) -> list[str]:

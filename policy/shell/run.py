@@ -21,7 +21,7 @@ from policy.shell.redirections import file_text
 from policy.shell.rewrites import is_rewriter
 from policy.shell.script_files import only_what_is_certain, run_script_file, text_on_disk
 from policy.shell.state import State
-from policy.wordlist import words
+from policy.wordlist import word_set, words
 
 if TYPE_CHECKING:
     from policy.shell.frame import Frame
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 # The dynamic loader runs the program it is given.
+_MODULES = word_set("pip json.tool")  # that are programs, too
 _LOADER = r"ld-(linux|musl)[\w.-]*\.so[.\d]*|ld\.so[.\d]*"
 
 
@@ -109,13 +110,9 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
         codes = list(_timed_code(call.argv))
         for code in codes:
             walker.run_code(known.language, code, state, frame)
-    for module in modules:  # `python -m pip` is pip
-        if module in PROGRAMS or is_rewriter(module) or module == "pip":
-            call.run((module, *operands))
+    _run_named(call, [*modules, *operands] if modules else operands)
     if codes or modules:
         return marks.LIST
-    if operands[:1] == ["x"] and call.name == "bun":
-        return call.run(["bunx", *operands[1:]])
     if operands and known.run_command == operands[0]:
         operands = operands[1:]
     path = operands[0] if operands else "-" if call.frame.stdin is not None else None
@@ -128,6 +125,14 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
         with only_what_is_certain(walker):
             walker.run_code(known.language, on_disk, state, frame)
     return marks.LIST
+
+
+def _run_named(call: Call, words: list[str]) -> None:
+    """`python -m pip` is pip, `bun x` is bunx."""
+    if words[:1] == ["x"] and call.name == "bun":
+        call.run(["bunx", *words[1:]])
+    elif words and call.parsed.has("m") and (words[0] in _MODULES or is_rewriter(words[0])):
+        call.run(words)
 
 
 def _timed_code(argv: tuple[str, ...]) -> Iterator[str]:
@@ -151,10 +156,10 @@ RUNNERS: dict[str, str] = {
         "repeaters": "xargs parallel text texts terminal screen stdin_text crontab find fd",
         "embedded": "sed awk make gdb ed expect tee socat tar ln dd zip",
         "consoles": "vim emacs pager database",
-        "launchers": "verb daemon window cmake compiler chooser packages",
+        "launchers": "daemon window cmake compiler chooser packages",
         "little_languages": "language",
         "git": "git",
-        "guesses": "guess",
+        "guesses": "guess words",
         "rewrites": "patch",
         "downloads": "download",
     }.items()

@@ -15,7 +15,14 @@ _COMMON = (
     "registry repo server stack stage subscription timeout token work-dir workspace"
 )
 _ROWS = {
-    "git": "C c git-dir work-tree exec-path config-env super-prefix attr-source list-cmds",
+    "argocd bazel doppler dotnet eksctl firebase flux gem heroku incus istioctl kustomize lxc mvn "
+    "gradle minikube kind netlify nix nomad consul vault op rclone serverless sls skaffold "
+    "supabase svn vagrant vercel wrangler": "",
+    "redis-cli": "h p a n u",
+    "go hg jj": "C R repository",
+    "fly flyctl doctl pulumi": "t a c u C s app access-token stack",
+    "tmux ip adb virsh": "L S f n b s t H P",
+    "git": "C c git-dir work-tree exec-path config-env super-prefix attr-source",
     "kubectl oc": "n s v as-group as-uid user request-timeout certificate-authority client-key "
     "client-certificate tls-server-name username password",
     "helm": "n kube-context kube-apiserver kube-as-user kube-token registry-config",
@@ -34,31 +41,14 @@ _ROWS = {
     "npm": "w C prefix userconfig globalconfig cache otp tag",
     "pnpm yarn bun": "C F dir filter filter-prod reporter stdio store-dir modules-dir",
     "cargo": "C Z color target-dir",
-    "go bazel": "C bazelrc output_base",
-    "heroku": "a r app remote team",
-    "fly flyctl doctl": "t a c u app access-token",
-    "pulumi eksctl": "C s v color verbose",
     "pip pip3": "python proxy log retries cert index-url trusted-host",
     "apt apt-get aptitude": "o c t option config-file target-release",
     "dnf yum zypper pacman apk": "c x R r b enablerepo disablerepo repoid releasever installroot "
     "setopt exclude root dbpath",
     "poetry pdm hatch rye pipenv uv": "C P p e data-dir color config-file",
     "conda mamba micromamba": "n p r name prefix",
-    "redis-cli": "h p a n u i r s user pass",
-    "svn hg jj": "R repository username password config-dir config-option encoding color",
-    "vault consul nomad": "address http-addr ca-cert client-cert client-key tls-server-name",
-    "minikube kind k3d": "p v verbosity bootstrapper",
-    "vercel netlify firebase supabase wrangler": "t S A P c e scope auth filter env workdir site",
-    "rclone s3cmd": "c transfers checkers bwlimit log-file include exclude filter access_key "
-    "secret_key access_token",
-    "argocd flux skaffold": "n f p m auth-token kube-context filename module",
-    "serverless sls": "s r c aws-profile app org param",
     "ansible ansible-playbook ansible-vault": "i inventory vault-id vault-password-file",
     "make gmake cmake ninja": "C f I o W makefile include-dir eval",
-    "mvn gradle composer": "d f p P pl projects settings-file build-file project-dir working-dir",
-    "tmux": "L S f c T",
-    "ip adb virsh": "n f b s t H P L c netns connect",
-    "kustomize istioctl lxc incus vagrant brew nix op doppler dotnet": "n",
 }
 
 # Those of them that take shortened long options.

@@ -96,7 +96,7 @@ def test_prefix_assignments_hold_for_one_command() -> None:
         ("p >/dev/stderr 2>&1", []),
         ("echo x", []),
         ("ls x", []),
-        ("frobnicate x", [("/w/x", False)]),
+        ("frobnicate ./x", [("/w/x", False)]),
         ("ln -s /etc k; cat k/passwd", [("/etc", False), ("/w/k", True), ("/etc/passwd", False)]),
     ],
 )
