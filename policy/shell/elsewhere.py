@@ -22,8 +22,8 @@ def _project(call: Call) -> str | None:
         return call.run(call.argv[index + 1 :])
     first_words = words[: 4 if call.name == "yarn" else 1]  # `yarn workspace name exec cmd`
     verb = next((at for at, word in enumerate(first_words) if word in verbs), None)
-    if verb is None:
-        return None
+    if verb is None:  # the dotenv of npm: `dotenv -e file -- cmd`
+        return call.run(words) if call.name == "dotenv" and words else None
     inner = parse(words[verb:], short, long, permutes=False)
     for value in inner.values(("c", "call", "s", "shell", "command")):
         call.run_text(value)
@@ -45,11 +45,11 @@ _EXEC_VERBS = frozenset(("exec", "x", "dlx"))
 _RUN_VERBS = frozenset(("run", "exec", "x", "shell", "tool"))
 _PROJECT_VERBS = dict.fromkeys(
     word_set(
-        "pipenv poetry pdm rye uv conda mamba micromamba op doppler devbox mise rtx dotenv nix "
+        "pipenv poetry pdm rye uv conda mamba micromamba op doppler devbox mise rtx nix "
         "asdf hatch rustup pixi fnm"
     ),
     _RUN_VERBS,
-) | {"cargo": frozenset(("watch",))}
+) | {"cargo": frozenset(("watch",)), "dotenv": frozenset(("run",))}
 
 
 def _remote(call: Call) -> str | None:

@@ -26,7 +26,10 @@ _TEXT_OPTION = (
     r"|filter)[\w-]*|[mnx])"
 )
 _OUTPUT_OPTION = r"(?i)--?(o|out|[\w-]*(output|out-?file|out-?dir|destination|log-?file)[\w-]*)"
-_COMMAND_OPTION = r"(?i)--?([\w.-]*[._-])?(c|x|exec|command|cmd|run|runner|wrap|run_under|scripts?|shell|ssh|hook)"
+_COMMAND_OPTION = (
+    r"(?i)--?([\w.-]*[._-])?"
+    r"(c|x|exec|command|cmd|run|runner|wrap|run_under|scripts?|shell|ssh|hook)"
+)
 _BARE_WORD = r"[\w-]+"  # rather a subcommand or a target than a file
 _RUNS = word_set("exec run do cmd cmd.run shell ssh exec-env exec-file command kubectl dev:exec")
 _COPIES = word_set("cp copy copyto mv move moveto sync")

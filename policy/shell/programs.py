@@ -60,15 +60,15 @@ _WRAPPERS = _rows(
     ("nohup setsid chronic noglob nocorrect catchsegv", Program(runs="argv")),
     # Those where the command is found by its name, whatever options there are
     ("aa-exec abduco arch bear bwrap caffeinate catatonit ccache cgexec chpst chrt clush "
-     "cpulimit cronic dbus-run-session distcc dockerize dsh dotenv-cli dtach dumb-init eatmydata entr "
-     "envconsul envdir fakechroot fakeroot faketime firejail flatpak-spawn gdbserver i386 icecc "
-     "intercept-build kcov keep-one-running lima linux32 linux64 lxc-attach mosh mpiexec mpirun "
-     "nocache nsenter nsjail numactl onchange orb parallel-ssh pdsh personality prlimit proot "
-     "proxychains proxychains4 pssh reflex retry rlwrap rr run-one run-this-one runcon "
-     "s6-envdir s6-setuidgid scan-build schroot sem setarch setlock setpriv setuidgid shx srun "
-     "sshpass systemd-inhibit systemd-nspawn systemd-run task-spooler taskset tini torify "
-     "torsocks ts tsp unbuffer unshare valgrind wait-for-it wait-for-it.sh watchexec "
-     "when-changed with-contenv wsl x86_64 xcrun xvfb-run", Program(runs="words")),
+     "cpulimit cronic dbus-run-session distcc dockerize dotenv-cli dsh dtach dumb-init "
+     "eatmydata entr envconsul envdir fakechroot fakeroot faketime firejail flatpak-spawn "
+     "gdbserver i386 icecc intercept-build kcov keep-one-running lima linux32 linux64 "
+     "lxc-attach mosh mpiexec mpirun nocache nsenter nsjail numactl onchange orb parallel-ssh "
+     "pdsh personality prlimit proot proxychains proxychains4 pssh reflex retry rlwrap rr "
+     "run-one run-this-one runcon s6-envdir s6-setuidgid scan-build schroot sem setarch setlock "
+     "setpriv setuidgid shx srun sshpass systemd-inhibit systemd-nspawn systemd-run "
+     "task-spooler taskset tini torify torsocks ts tsp unbuffer unshare valgrind wait-for-it "
+     "wait-for-it.sh watchexec when-changed with-contenv wsl x86_64 xcrun xvfb-run", Program(runs="words")),
     ("bpftrace", Program("cefpoB", runs="language", runs_options="c")),
     ("perf", Program(runs="words", skip=1)),
     ("time", Program("fo", "format output", "argv", writes_options="o output")),
