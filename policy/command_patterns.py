@@ -328,7 +328,7 @@ def _line(words: tuple[str, ...], names: OptionNames) -> _Line:
 
 def _may_be_value(before: str, operand: str) -> bool:
     """Whether an operand may be the value of the word before, a setting or a toolchain's name."""
-    if re.match(r"\+|[A-Za-z_]\w*=", operand):
+    if re.match(r"\+|[A-Za-z_]\w*=|(?:alpha|beta)$", operand):
         return True
     return before[:1] == "-" and len(before) > 1 and before != "--" and "=" not in before
 

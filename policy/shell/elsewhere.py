@@ -20,10 +20,13 @@ def _project(call: Call) -> str | None:
     verbs = _PROJECT_VERBS.get(call.name, _EXEC_VERBS)
     if call.name == "nix" and (index := index_of(call.argv, "-c", "--command")):
         return call.run(call.argv[index + 1 :])
-    first_words = words[: 4 if call.name == "yarn" else 1]  # `yarn workspace name exec cmd`
+    if call.name == "yarn" and words[:1] == ["workspace"]:
+        return call.run([call.name, *words[2:]])
+    first_words = words[: 4 if call.name == "yarn" else 1]  # `yarn workspaces foreach exec cmd`
     verb = next((at for at, word in enumerate(first_words) if word in verbs), None)
     if verb is None:  # the dotenv of npm: `dotenv -e file -- cmd`
         return call.run(words) if call.name == "dotenv" and words else None
+    short += "sx" if call.name == "cargo" else ""
     inner = parse(words[verb:], short, long, permutes=False)
     for value in inner.values(("c", "call", "s", "shell", "command")):
         call.run_text(value)
@@ -46,7 +49,7 @@ _RUN_VERBS = frozenset(("run", "exec", "x", "shell", "tool"))
 _PROJECT_VERBS = dict.fromkeys(
     word_set(
         "pipenv poetry pdm rye uv conda mamba micromamba op doppler devbox mise rtx nix "
-        "asdf hatch rustup pixi fnm"
+        "asdf hatch pipx rustup pixi fnm"
     ),
     _RUN_VERBS,
 ) | {"cargo": frozenset(("watch",)), "dotenv": frozenset(("run",))}
@@ -75,6 +78,8 @@ def _remote(call: Call) -> str | None:
 
 def _container(call: Call) -> str | None:
     """`docker run image cmd`, `docker exec box cmd`, `kubectl exec pod -- cmd`."""
+    if call.name.endswith("-compose"):
+        return call.run([call.name.removesuffix("-compose"), "compose", *call.argv[1:]])
     verb = index_of(call.argv, "exec", "run", "rsh", "shell", "debug", "create", "enter")
     if verb is None:
         return None

@@ -67,7 +67,9 @@ def _expect(call: Call) -> str | None:
     """Tcl's `spawn cmd`, `exec cmd`, `system cmd`."""
     sources = [*call.parsed.values(("c",)), call.frame.stdin or ""]
     for source in sources:
-        for match in re.finditer(r"(?:^|[;\n{\[])\s*(?:spawn|system|exec)\s+([^;\n\]}]+)", source):
+        for match in re.finditer(
+            r"(?:^|[;\n{\[])\s*(?:spawn|system|exec)\s+(?:-\w+\s+)*([^;\n\]}]+)", source
+        ):
             call.run_text(match[1], "expect spawn")
     return None
 

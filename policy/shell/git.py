@@ -119,6 +119,9 @@ def run_git(call: Call) -> str | None:
         return None
     if alias := aliases.get(rest[0]):
         _run_alias(call, alias, rest[1:])
+    if rest[0] == "stash":
+        verb = rest[1] if rest[1:] and rest[1][:1] != "-" else "push"
+        rest = (f"stash {verb}", *rest[1 + (verb in rest[:2]) :])
     if rest[0] == "config":
         _configure(call, rest)
     elif rest[:1] == ("submodule",) and "foreach" in rest:
@@ -126,8 +129,8 @@ def run_git(call: Call) -> str | None:
         call.run_text(" ".join(word for _, word in words), "git submodule foreach")
     elif rest[:2] == ("bisect", "run"):
         call.run(rest[2:])
-    elif subcommand := SUBCOMMANDS.get(" ".join(rest[:2]) if rest[0] == "stash" else rest[0]):
-        _run_subcommand(call, subcommand, rest[1:] if rest[0] == "stash" else rest)
+    elif subcommand := SUBCOMMANDS.get(rest[0]):
+        _run_subcommand(call, subcommand, rest)
     return None
 
 

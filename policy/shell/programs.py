@@ -60,17 +60,19 @@ _WRAPPERS = _rows(
     ("nohup setsid chronic noglob nocorrect catchsegv", Program(runs="argv")),
     # Those where the command is found by its name, whatever options there are
     ("aa-exec abduco arch bear bwrap caffeinate catatonit ccache cgexec chpst chrt clush "
-     "cpulimit cronic dbus-run-session distcc dockerize dotenv-cli dsh dtach dumb-init "
-     "eatmydata entr envconsul envdir fakechroot fakeroot faketime firejail flatpak-spawn "
-     "gdbserver i386 icecc intercept-build kcov keep-one-running lima linux32 linux64 "
-     "lxc-attach mosh mpiexec mpirun nocache nsenter nsjail numactl onchange orb parallel-ssh "
-     "pdsh personality prlimit proot proxychains proxychains4 pssh reflex retry rlwrap rr "
-     "run-one run-this-one runcon s6-envdir s6-setuidgid scan-build schroot sem setarch setlock "
-     "setpriv setuidgid shx srun sshpass systemd-inhibit systemd-nspawn systemd-run "
-     "task-spooler taskset tini torify torsocks ts tsp unbuffer unshare valgrind wait-for-it "
-     "wait-for-it.sh watchexec when-changed with-contenv wsl x86_64 xcrun xvfb-run", Program(runs="words")),
+     "cpulimit cronic dbus-launch dbus-run-session distcc dockerize dotenv-cli dsh dtach "
+     "dumb-init eatmydata entr envconsul envdir fakechroot fakeroot faketime firejail "
+     "flatpak-spawn gamemoderun gdbserver i386 icecc intercept-build kcov keep-one-running lima "
+     "linux32 linux64 ltrace lxc-attach mosh mpiexec mpirun nocache nsenter nsjail numactl "
+     "onchange optirun orb parallel-ssh pdsh personality prime-run prlimit proot proxychains "
+     "proxychains4 pssh reflex retry rlwrap rr run-one run-this-one runcon s6-envdir "
+     "s6-setuidgid scan-build schroot sem setarch setlock setpriv setuidgid shx srun sshpass "
+     "systemd-inhibit systemd-nspawn systemd-run task-spooler taskset tini torify torsocks ts "
+     "tsp unbuffer unshare valgrind wait-for-it wait-for-it.sh watchexec when-changed "
+     "with-contenv wsl x86_64 xcrun xvfb-run",
+     Program(runs="words", files_known=False)),
     ("bpftrace", Program("cefpoB", runs="language", runs_options="c")),
-    ("perf", Program(runs="words", skip=1)),
+    ("perf", Program(runs="words", skip=1, files_known=False)),
     ("time", Program("fo", "format output", "argv", writes_options="o output")),
     ("flock", Program("wEc", "wait timeout conflict-exit-code command", "argv", 1,
                       runs_options="c command")),
@@ -79,17 +81,18 @@ _WRAPPERS = _rows(
                                   "chroot chdir nicelevel umask retry", "daemon")),
     ("ld.so", Program(long="library-path preload argv0 audit inhibit-rpath", runs="argv")),
     # Tracing
-    ("strace ltrace", Program("abeEIoOpPsSuUX", "trace output attach", "argv",
+    ("strace", Program("abeEIoOpPsSuUX", "trace output attach", "argv",
                               writes_options="o output")),
     # Namespaces and roots
     # Project environments
     ("direnv devbox mise rtx asdf pipenv poetry pdm hatch rye bundle pnpm yarn nvm rbenv pyenv "
-     "conda mamba micromamba uv nix op doppler npm bun deno cargo turbo rustup fnm pixi",
+     "conda mamba micromamba uv nix op doppler npm bun deno cargo turbo pipx rustup fnm pixi",
      Program("npe", "name prefix env package env-file with python using userconfig globalconfig "
              "config", "project", reads_options="env-file userconfig globalconfig config",
              files_known=False)),
     ("dotenv", Program("fe", "file", "project", reads_options="f file e")),
-    ("npx bunx pnpx uvx pipx dlx", Program("pc", "package call", "argv", runs_options="c call")),
+    ("npx bunx pnpx uvx dlx", Program("pc", "package call from with python", "argv",
+                                      runs_options="c call")),
     ("env", Program("uCS", "unset chdir split-string", "env")),
     # Remote machines and containers
     ("ssh autossh", Program("BbcDEeFIiJLlmMOopQRSWw", runs="remote", skip=1, reads_options="F")),
@@ -107,7 +110,8 @@ _WRAPPERS = _rows(
                              "max-procs max-chars process-slot-var", "xargs", reads_options="a "
                              "arg-file")),
     ("parallel", Program("jaISdNnL", "jobs arg-file colsep delay joblog results tmpdir workdir "
-                         "sshlogin", "parallel", reads_options="a arg-file")),
+                         "sshlogin halt retries timeout memfree load", "parallel",
+                         reads_options="a arg-file")),
     ("watch", Program("ndq", "interval", "text")),
     ("hyperfine", Program("wrmMpcSsun", "warmup runs min-runs max-runs prepare cleanup setup "
                           "parameter-list parameter-scan shell export-json export-csv "
@@ -188,7 +192,7 @@ _FILE_TOOLS = _rows(
                                   reads_options="l load", long_with_one_dash=True)),
     ("sqlite3 sqlite", Program(long="cmd init separator", runs="database", reads="first",
                                reads_options="init", long_with_one_dash=True)),
-    ("psql mysql mariadb", Program("cefhpUdPDuSvoL", "command execute file host port user dbname "
+    ("psql mysql mariadb", Program("cefhUdPDuSvoL", "command execute file host port user dbname "
                                    "defaults-file defaults-extra-file output log-file", "database",
                                    reads_options="f file defaults-file defaults-extra-file",
                                    writes_options="o output L log-file")),

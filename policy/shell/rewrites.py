@@ -24,14 +24,15 @@ _REWRITES = {
     "gofmt goimports gofumpt shfmt buf buildifier": "w write mode",
     "biome rome": "write apply fix apply-unsafe unsafe",
     "rubocop standardrb": "a A autocorrect auto-correct autocorrect-all x fix-layout",
-    "tidy": "m modify",
+    "tidy sops xmlstarlet": "m modify i in-place L inplace",
     "crudini": "set del merge",
     "dasel": "w write",
-    "black rustfmt pyupgrade dos2unix unix2dos gdformat nixfmt alejandra add-trailing-comma": "",
+    "black rustfmt pyupgrade dos2unix unix2dos gdformat nixfmt alejandra add-trailing-comma "
+    "sort-package-json": "",
     "isort": "!c",
     "sd": "!p",
 }
-_DRY = ("check", "check-only", "diff", "dry-run", "preview", "write=false", "l", "d")
+_DRY = ("check", "check-only", "diff", "dry-run", "preview", "write=false")
 _FORMATS = word_set("fmt format fix")
 _OPTIONS = {name: row.split() for names, row in _REWRITES.items() for name in names.split()}
 _COPIES = word_set("cp gcp mv install ln rsync scp")
@@ -50,7 +51,8 @@ class Archiver(NamedTuple):
 _TAR = Archiver("x extract get", "t list", "C directory")
 _ARCHIVERS = {
     "tar": _TAR, "gtar": _TAR, "bsdtar": _TAR, "7z": Archiver("", "", "o", 2),
-    "unzip": Archiver("", "l p t v z Z", "d", 1), "cpio": Archiver("i extract", "t list", "D"),
+    "zip": Archiver("-", "sf", "b", 1), "unzip": Archiver("", "l p t v z Z", "d", 1),
+    "cpio": Archiver("i extract", "t list", "D"),
 }  # fmt: skip
 
 
@@ -81,7 +83,11 @@ def members(call: Call) -> tuple[list[str], bool]:
     if archiver.skip == 2 and operands[:1] not in (("x",), ("e",)):
         return [], False
     names = list(operands[archiver.skip :])
-    if call.name == "cpio" or "-" in call.parsed.values(("T", "files-from")):
+    if (
+        call.name == "cpio"
+        or call.parsed.has("@")
+        or "-" in call.parsed.values(("T", "files-from"))
+    ):
         names += (call.frame.stdin or "").split()
     folders = list(call.parsed.values(archiver.folder.split()))
     unpacks = not archiver.extracts or call.parsed.has(*archiver.extracts.split())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from policy import marks
@@ -68,7 +68,7 @@ def _name_of(word: str, state: State) -> str:
     """The program's name; through a link or a copy that this program made, the original's."""
     if "/" in word and state.links:
         word = resolve(word, state.cwd, state.links)
-    name = (program_name(word) or "").removesuffix(".exe")
+    name = re.sub(r"(?<=\w)@[^/]*$|\.exe$", "", program_name(word) or "")  # `prettier@3`
     if name[:1] == "g" and name not in PROGRAMS and name[1:] in PROGRAMS:
         name = name[1:]  # GNU's, beside another system's
     return "ld.so" if name[:2] == "ld" and re.fullmatch(_LOADER, name) else name
@@ -110,7 +110,12 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
         codes = list(_timed_code(call.argv))
         for code in codes:
             walker.run_code(known.language, code, state, frame)
-    _run_named(call, [*modules, *operands] if modules else operands)
+    _run_named(
+        call,
+        call.argv[call.argv.index(modules[0]) :]
+        if modules and modules[0] in call.argv
+        else operands,
+    )
     if codes or modules:
         return marks.LIST
     if operands and known.run_command == operands[0]:
@@ -127,9 +132,9 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
     return marks.LIST
 
 
-def _run_named(call: Call, words: list[str]) -> None:
+def _run_named(call: Call, words: Sequence[str]) -> None:
     """`python -m pip` is pip, `bun x` is bunx."""
-    if words[:1] == ["x"] and call.name == "bun":
+    if call.name == "bun" and words and words[0] == "x":
         call.run(["bunx", *words[1:]])
     elif words and call.parsed.has("m") and (words[0] in _MODULES or is_rewriter(words[0])):
         call.run(words)
