@@ -212,7 +212,6 @@ class _Line(NamedTuple):
     options: frozenset[str]
     outer: frozenset[str]
     operands: tuple[tuple[str, bool], ...]
-    values: tuple[tuple[str, str], ...]
     unknown_list: bool  # some words are not known, not even how many
     unknown_option: bool  # an option whose name is not known
 
@@ -231,8 +230,6 @@ def _match_structure(pattern: Pattern, words: tuple[str, ...]) -> Found | None:
         if not (given.unknown_list or given.unknown_option):
             return None
         certainty = "possible"
-    if not all(_may_have_value(given, *value) for value in wanted.values):
-        return None
     operands = tuple(word for word, _ in wanted.operands)
     found = _match_operands(operands, given, pattern.is_prefix)
     if found is None or (not pattern.is_prefix and given.options - wanted.options):
@@ -248,11 +245,6 @@ def _missing(wanted: frozenset[str], given: _Line, program: str) -> list[str]:
     shortens = program in SHORTENS or outer_values(program) is None
     short = [name for name in given.options if len(name) > 2] if shortens else []
     return [name for name in missing if not any(name.startswith(begin) for begin in short)]
-
-
-def _may_have_value(given: _Line, name: str, value: str) -> bool:
-    values = [other for option, other in given.values if option == name]
-    return not values or any(_match_operand(value, other) for other in values)
 
 
 def _match_operands(wanted: tuple[str, ...], given: _Line, is_prefix: bool) -> Found | None:
@@ -297,33 +289,28 @@ def _line(words: tuple[str, ...], names: OptionNames) -> _Line:
     short, long = outer_values(words[0]) or ("", ())
     if program:
         short, long = short + program.short, (*long, *program.long.split())
-    if names.is_of_subcommand:
-        short, long = "", ()
     parsed = parse(
         (words[0], *words[start:]),
-        short,
-        long,
+        "" if names.canonical else short,
+        () if names.canonical else long,
         long_with_one_dash=words[0] in _LONG_WITH_ONE_DASH or interpreter(words[0]) is not None,
     )
-    options = {one for name, _ in parsed.options for one in canonical_names(names, name)}
-    values = [
-        (one, value)
-        for name, value in (*outer.options, *parsed.options) if value is not None
-        for one in canonical_names(names, name)
-    ]  # fmt: skip
+    options, outer_options = (
+        {one for name, _ in given.options for one in canonical_names(names, name)}
+        for given in (parsed, outer)
+    )
     operands: list[tuple[str, bool]] = []
     for index, operand in parsed.operands:
         mark = names.operand_marks.get(operand[:1])
         if mark is not None:
             options.add(mark)
         operands.append((operand, _may_be_value(words[index + start - 2], operand)))
-    outer_options = {one for name, _ in outer.options for one in canonical_names(names, name)}
     # A file listing gives operands, not options; anything else that splits may be either.
     unknown = any(marks.splits(word) and not _is_listing(word) for word in words[1:])
+    unknown_option = any(marks.has_hole(name) for name, _ in parsed.options)
     return _Line(
-        frozenset(options), frozenset(outer_options), tuple(operands), tuple(values), unknown,
-        any(marks.has_hole(name) for name, _ in parsed.options),
-    )  # fmt: skip
+        frozenset(options), frozenset(outer_options), tuple(operands), unknown, unknown_option
+    )
 
 
 def _may_be_value(before: str, operand: str) -> bool:

@@ -19,14 +19,13 @@ class OptionNames(NamedTuple):
     canonical: dict[str, tuple[str, ...]]
     long_names: tuple[str, ...]
     operand_marks: dict[str, str]
-    is_of_subcommand: bool
 
 
 _ROWS: dict[str, str] = {
     "rm": "r=R=recursive f=force i I interactive v=verbose d=dir one-file-system no-preserve-root "
     "preserve-root help version",
-    "cp": "r=R=recursive f=force a=r+p archive=r+p i=interactive n=no-clobber v=verbose "
-    "remove-destination p=preserve reflink u=update",
+    "cp": "r=R=recursive f=force a=archive i=interactive n=no-clobber v=verbose remove-destination "
+    "p=preserve reflink u=update",
     "mv": "f=force i=interactive n=no-clobber v=verbose u=update",
     "ln": "s=symbolic f=force v=verbose n=no-dereference",
     "chmod": "R=recursive v=verbose c=changes f=silent=quiet reference",
@@ -66,10 +65,10 @@ _ROWS: dict[str, str] = {
 @functools.cache
 def option_names(program: str, subcommand: str | None) -> OptionNames:
     """What is known of a program's option spellings, or of one subcommand's."""
-    of_subcommand = _ROWS.get(f"{program} {subcommand}")
+    row = _ROWS.get(f"{program} {subcommand}") or _ROWS.get(program, "")
     canonical: dict[str, tuple[str, ...]] = {}
     operand_marks: dict[str, str] = {}
-    for group in (of_subcommand or _ROWS.get(program, "")).split():
+    for group in row.split():
         first, *others = group.split("=")
         if not first.isalnum() and len(first) == 1:
             operand_marks[first] = others[0]
@@ -77,8 +76,7 @@ def option_names(program: str, subcommand: str | None) -> OptionNames:
             canonical[first] = tuple(others[0].split("+"))
         else:
             canonical.update(dict.fromkeys([first, *others], (first,)))
-    long_names = tuple(name for name in canonical if len(name) > 1)
-    return OptionNames(canonical, long_names, operand_marks, of_subcommand is not None)
+    return OptionNames(canonical, tuple(n for n in canonical if len(n) > 1), operand_marks)
 
 
 def canonical_names(names: OptionNames, name: str) -> tuple[str, ...]:

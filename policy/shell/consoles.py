@@ -23,9 +23,6 @@ _CALLS_SYSTEM = re.compile(
 )
 _LISP_SHELL = re.compile(r"\((?:async-)?shell-command(?:-to-string)?\s+\"((?:[^\"\\]|\\.)*)\"")
 _LISP_PROCESS = re.compile(r"\((?:call-process|start-process|process-lines)\b([^)]*)\)")
-_LISP_SAVES = re.compile(
-    r"\((?:save-\w+|basic-save-buffer|write-(?:file|region)[^\"()]*(?:\"[^\"]*\"\s+nil\s+)?(?:\"([^\"]*)\")?)"
-)
 _LISP_OPENS = re.compile(r"\((?:find-file|insert-file-contents|load-file|load)\s+\"([^\"]*)\"")
 # `.shell cmd` of sqlite3, `\! cmd` of psql and mysql, `system cmd` of mysql
 _CONSOLE_SHELLS = re.compile(r"(?m)(?:^|;)\s*(?:\.(?:shell|system)|\\!|system)\s+(.*)")
@@ -69,8 +66,8 @@ def _emacs(call: Call) -> str | None:
             call.run(re.findall(r'"([^"]*)"', started[1]))
         for opened in _LISP_OPENS.finditer(lisp):
             call.report_files(opened[1])
-        for saved in _LISP_SAVES.finditer(lisp):
-            call.report_files(*([saved[1]] if saved[1] else call.operands()), is_write=True)
+        if re.search(r"\((save-|write-|basic-save)", lisp):
+            call.report_files(*call.operands(), *re.findall(r'"([^"]*)"', lisp), is_write=True)
     return None
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from policy.shell import guesses, rewrites, trees
-from policy.shell.options import Parsed
 from policy.wordlist import words
 
 if TYPE_CHECKING:
@@ -49,7 +48,9 @@ def _report_values(call: Call) -> None:
     _report(call, _included(call), is_write=False)
     _report(call, parsed.values(words(program.reads_options)), is_write=False)
     _report(call, parsed.values(words(program.writes_options)), is_write=True)
-    _report(call, _at_values(parsed, words(program.at_options)), is_write=False)
+    for value in parsed.values(words(program.at_options)):
+        if re.search("[@<]", value):
+            _report(call, guesses.parts(value), is_write=False)
 
 
 def _report(call: Call, paths: Iterable[str], *, is_write: bool) -> None:
@@ -85,13 +86,6 @@ def _chosen(which: str, operands: tuple[str, ...]) -> tuple[str, ...]:
     if which == "heads":
         return operands[:-1] if len(operands) > 1 else operands
     return ()
-
-
-def _at_values(parsed: Parsed, names: tuple[str, ...]) -> Iterator[str]:
-    """`-d @file`, `-F name=@file;type=x`, `-F name=<file`."""
-    for value in parsed.values(names):
-        if match := re.match(r"(?:[^=@]*=)?[@<]([^;,]+)|[^=@]+@(.+)", value):
-            yield match[1] or match[2]
 
 
 def _dd(call: Call) -> None:

@@ -48,7 +48,7 @@ def likely_reads(call: Call) -> Iterator[str]:
         is_named = re.fullmatch(_FILE_OPTION, option) or interpreter(call.name)
         if is_named or not re.fullmatch(_BARE_WORD, value):
             yield value
-        yield from _parts(value)
+        yield from parts(value)
 
 
 def likely_writes(call: Call) -> Iterator[str]:
@@ -77,15 +77,15 @@ def _values(call: Call) -> Iterator[tuple[str, str]]:
         option = "" if has_value else word[:_NAME_MAX]
 
 
-def _parts(word: str) -> Iterator[str]:
+def parts(word: str) -> Iterator[str]:
     """`@file`, `key=@file`, `id=x,src=file`, `file://path`."""
     scheme, is_url, path = word.partition("://")
     if is_url:
         if scheme.startswith("file"):
             yield path
     elif " " not in word:
-        parts = re.split(r"[=,;@<:]+", word)
-        yield from (part for part in parts[parts[0] == word :] if "." in part or "/" in part)
+        pieces = re.split(r"[=,;@<:]+", word)
+        yield from (piece for piece in pieces if piece != word and re.search("[./]", piece))
 
 
 def _guess(call: Call) -> str | None:

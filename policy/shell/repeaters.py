@@ -96,12 +96,10 @@ def _texts(call: Call) -> str | None:
 
 def _terminal(call: Call) -> str | None:
     """`tmux new-session 'cmd'`, `tmux send-keys cmd Enter`."""
-    argv = list(call.argv)
+    argv = call.argv
     if ";" in argv:  # `tmux start-server \; run-shell cmd`
-        rest = argv[argv.index(";") + 1 :]
-        _terminal(call._replace(argv=(argv[0], *rest)))
-        argv = argv[: argv.index(";")]
-    operands = call.words(argv)
+        _terminal(call._replace(argv=argv[argv.index(";") :]))
+    operands = call.words(argv[: index_of(argv, ";")])
     if operands[:1] and operands[0] in ("source-file", "source", "load-buffer", "loadb"):
         call.report_files(*operands[1:])
     if operands and operands[0] in _TERMINAL_VERBS:

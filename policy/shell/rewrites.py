@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.shell.redirections import STDIN_PATHS, file_text
@@ -33,43 +33,34 @@ _REWRITES = {
     "sd": "!p",
 }
 _DRY = ("check", "check-only", "diff", "dry-run", "preview", "write=false")
-_FORMATS = word_set("fmt format fix")
-_OPTIONS = {name: row.split() for names, row in _REWRITES.items() for name in names.split()}
+_LISTED = ("T", "files-from")
+_FORMATS = (("fmt",), ("format",), ("fix",))
+REWRITERS = {name: row.split() for names, row in _REWRITES.items() for name in names.split()}
 _COPIES = word_set("cp gcp mv install ln rsync scp")
 
 
-class Archiver(NamedTuple):
-    """Options that extract ("" for a program that always does), that only list, and that name the
-    folder; `skip` operands come before the members."""
-
-    extracts: str
-    lists: str
-    folder: str
-    skip: int = 0
-
-
-_TAR = Archiver("x extract get", "t list", "C directory")
+# Options of archivers that extract ("" for one that always does), that only list, and that name
+# the folder; how many operands come before the members.
+_TAR = ("x extract get", "t list", "C directory", 0)
 _ARCHIVERS = {
-    "tar": _TAR, "gtar": _TAR, "bsdtar": _TAR, "7z": Archiver("", "", "o", 2),
-    "zip": Archiver("-", "sf", "b", 1), "unzip": Archiver("", "l p t v z Z", "d", 1),
-    "cpio": Archiver("i extract", "t list", "D"),
+    "tar": _TAR, "gtar": _TAR, "bsdtar": _TAR, "7z": ("", "", "o", 2),
+    "zip": ("-", "sf", "b", 1), "unzip": ("", "l p t v z Z", "d", 1),
+    "cpio": ("i extract", "t list", "D", 0),
 }  # fmt: skip
-
-
-def is_rewriter(name: str) -> bool:
-    """Whether a program of that name changes files that it is given."""
-    return name in _OPTIONS
 
 
 def rewrites(call: Call) -> bool:
     """Whether a program changes the files that it is given."""
-    given = {name for name, _ in call.parsed.options}
-    given |= {word.lstrip("-") for word in call.argv[1:] if word[0:1] == "-"}
+    options = REWRITERS.get(call.name)
     if call.name.endswith("awk"):
         return "inplace" in list(call.parsed.values(("i", "include")))
-    options = _OPTIONS.get(call.name)
-    if options is None or (call.name == "ruff" and not given.intersection(options)):
-        return not _FORMATS.isdisjoint(call.operands()[:1]) and given.isdisjoint(_DRY)
+    is_format = call.operands()[:1] in _FORMATS
+    if options is None and not is_format:
+        return False
+    given = {name for name, _ in call.parsed.options}
+    given |= {word.lstrip("-") for word in call.argv[1:] if word[:1] == "-"}
+    if options is None or (call.name == "ruff" and is_format):
+        return given.isdisjoint(_DRY)
     if options and options[0][0] != "!":
         return not given.isdisjoint(options)
     return given.isdisjoint(_DRY) and given.isdisjoint(name[1:] for name in options)
@@ -77,22 +68,18 @@ def rewrites(call: Call) -> bool:
 
 def members(call: Call) -> tuple[list[str], bool]:
     """The files that an archiver packs, or True and those that it unpacks."""
-    archiver, operands = _ARCHIVERS.get(call.name), call.operands()
-    if archiver is None or call.parsed.has(*archiver.lists.split()):
+    if call.name not in _ARCHIVERS:
         return [], False
-    if archiver.skip == 2 and operands[:1] not in (("x",), ("e",)):
+    extracts, lists, folder, skip = _ARCHIVERS[call.name]
+    operands = call.operands()
+    if call.parsed.has(*lists.split()) or (skip == 2 and operands[:1] not in (("x",), ("e",))):
         return [], False
-    names = list(operands[archiver.skip :])
-    if (
-        call.name == "cpio"
-        or call.parsed.has("@")
-        or "-" in call.parsed.values(("T", "files-from"))
-    ):
+    names = list(operands[skip:])
+    if call.name == "cpio" or call.parsed.has("@") or "-" in call.parsed.values(_LISTED):
         names += (call.frame.stdin or "").split()
-    folders = list(call.parsed.values(archiver.folder.split()))
-    unpacks = not archiver.extracts or call.parsed.has(*archiver.extracts.split())
-    found = _under(folders, names)
-    return [*found, *(folders if unpacks else names)], unpacks
+    folders = list(call.parsed.values(folder.split()))
+    unpacks = not extracts or call.parsed.has(*extracts.split())
+    return [*_under(folders, names), *(folders if unpacks else names)], unpacks
 
 
 def copies(call: Call) -> list[str]:

@@ -18,7 +18,7 @@ from policy.shell.options import parse
 from policy.shell.outputs import output_of
 from policy.shell.programs import PROGRAMS, UNKNOWN_PROGRAM
 from policy.shell.redirections import file_text
-from policy.shell.rewrites import is_rewriter
+from policy.shell.rewrites import REWRITERS
 from policy.shell.script_files import only_what_is_certain, run_script_file, text_on_disk
 from policy.shell.state import State
 from policy.wordlist import word_set, words
@@ -136,7 +136,7 @@ def _run_named(call: Call, words: Sequence[str]) -> None:
     """`python -m pip` is pip, `bun x` is bunx."""
     if call.name == "bun" and words and words[0] == "x":
         call.run(["bunx", *words[1:]])
-    elif words and call.parsed.has("m") and (words[0] in _MODULES or is_rewriter(words[0])):
+    elif words and call.parsed.has("m") and (words[0] in _MODULES or words[0] in REWRITERS):
         call.run(words)
 
 
