@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from policy import marks
+from policy.shell.call import Call, Runner, index_of
 from policy.shell.interpreters import interpreter
 from policy.shell.options import parse
 from policy.shell.programs import PROGRAMS
 from policy.shell.script_files import only_what_is_certain
 from policy.shell.subcommands import outer_values
 from policy.wordlist import word_set
-
-if TYPE_CHECKING:
-    from policy.shell.call import Call, Runner
 
 _FILE_OPTION = (
     r"--?[\w.-]*(file|config|env|input|from|path|key|cert|secret|vars|dir|directory)|-[fk]"
@@ -90,6 +87,9 @@ def parts(word: str) -> Iterator[str]:
 
 def _guess(call: Call) -> str | None:
     """`aws-vault exec name -- cmd`, `nodemon --exec 'cmd'`, `flyctl ssh console -C 'cmd'`."""
+    verb = index_of(call.argv, "exec", "shell", "ssh")
+    if call.name in PROGRAMS and verb is not None:
+        _run_likely(call, call.argv[verb + 1 :])
     hidden = call._replace(frame=call.frame._replace(is_visible=False))
     commands = [words for words in _commands(call) if words and marks.is_known(words[0])]
     if commands:
@@ -128,13 +128,20 @@ def likely_commands(words: Sequence[str]) -> Iterator[list[str]]:
 
 def _words(call: Call) -> str | None:
     """`numactl -N 0 cmd`, `bwrap --bind / / cmd`: a program's name begins the command."""
-    for words in likely_commands(call.argv[1 + call.program.skip :]):
-        if words[0].rsplit("/", 1)[-1] in PROGRAMS:
-            call.run(words)
-        else:
-            with only_what_is_certain(call.walker):
-                call.run_text(words[0]) if " " in words[0] else call.run(words)
+    _run_likely(call, call.argv[1 + call.program.skip :])
     return _guess(call)
+
+
+def _run_likely(call: Call, argv: Sequence[str]) -> None:
+    """Run what may be the command; where no program is known, what is not known at all."""
+    likely = [words for words in likely_commands(argv) if marks.is_known(words[0])]
+    known = [words for words in likely if words[0].rsplit("/", 1)[-1] in PROGRAMS]
+    unknown = [at for at, word in enumerate(argv) if marks.has_hole(word) and word[0] != "-"]
+    for words in known or [list(argv[at:]) for at in unknown[:1]]:
+        call.run(words)
+    with only_what_is_certain(call.walker):
+        for words in likely:
+            call.run_text(words[0]) if " " in words[0] else call.run(words)
 
 
 RUNNERS: dict[str, Runner] = {"guess": _guess, "words": _words}

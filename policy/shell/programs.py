@@ -71,6 +71,9 @@ _WRAPPERS = _rows(
      "tsp unbuffer unshare valgrind wait-for-it wait-for-it.sh watchexec when-changed "
      "with-contenv wsl x86_64 xcrun xvfb-run",
      Program(runs="words", files_known=False)),
+    ("adb ip az fly flyctl heroku cf", Program(runs="guess", files_known=False)),
+    ("gcloud vagrant nix-shell sbatch", Program("c", "run command wrap", "guess", files_known=False,
+                                                runs_options="c run command wrap")),
     ("bpftrace", Program("cefpoB", runs="language", runs_options="c")),
     ("perf", Program(runs="words", skip=1, files_known=False)),
     ("time", Program("fo", "format output", "argv", writes_options="o output")),

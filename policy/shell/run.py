@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from policy import marks
@@ -21,7 +21,7 @@ from policy.shell.redirections import file_text
 from policy.shell.rewrites import REWRITERS
 from policy.shell.script_files import only_what_is_certain, run_script_file, text_on_disk
 from policy.shell.state import State
-from policy.wordlist import word_set, words
+from policy.wordlist import words
 
 if TYPE_CHECKING:
     from policy.shell.frame import Frame
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 # The dynamic loader runs the program it is given.
-_MODULES = word_set("pip json.tool")  # that are programs, too
 _LOADER = r"ld-(linux|musl)[\w.-]*\.so[.\d]*|ld\.so[.\d]*"
 
 
@@ -110,12 +109,7 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
         codes = list(_timed_code(call.argv))
         for code in codes:
             walker.run_code(known.language, code, state, frame)
-    _run_named(
-        call,
-        call.argv[call.argv.index(modules[0]) :]
-        if modules and modules[0] in call.argv
-        else operands,
-    )
+    _run_named(call, operands, modules)
     if codes or modules:
         return marks.LIST
     if operands and known.run_command == operands[0]:
@@ -132,12 +126,14 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
     return marks.LIST
 
 
-def _run_named(call: Call, words: Sequence[str]) -> None:
+def _run_named(call: Call, operands: list[str], modules: list[str]) -> None:
     """`python -m pip` is pip, `bun x` is bunx."""
-    if call.name == "bun" and words and words[0] == "x":
-        call.run(["bunx", *words[1:]])
-    elif words and call.parsed.has("m") and (words[0] in _MODULES or words[0] in REWRITERS):
-        call.run(words)
+    if call.name == "bun" and operands[:1] == ["x"]:
+        call.run(["bunx", *operands[1:]])
+    for index, word in enumerate(call.argv):
+        if word in modules and (word in ("pip", "json.tool") or word in REWRITERS):
+            call.run(call.argv[index:])
+            break
 
 
 def _timed_code(argv: tuple[str, ...]) -> Iterator[str]:

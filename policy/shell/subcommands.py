@@ -10,45 +10,36 @@ from policy.wordlist import word_set
 
 # Long options that take a value wherever they are known.
 _COMMON = (
-    "account as cache-dir cluster config context cwd directory endpoint-url env-file file format "
-    "host kubeconfig log-level loglevel manifest-path namespace output profile project region "
-    "registry repo server stack stage subscription timeout token work-dir workspace"
+    "account address as cache-dir cluster config configuration context cwd directory endpoint-url "
+    "env env-file exclude file format hostname kubeconfig log-level loglevel manifest-path "
+    "namespace output profile project project-directory project-name region registry repo server "
+    "stack stage subscription target-dir timeout token verbosity workdir workspace"
 )
 _ROWS = {
-    "argocd bazel doppler dotnet eksctl firebase flux gem heroku incus istioctl kustomize lxc mvn "
-    "gradle minikube kind netlify nix nomad consul vault op rclone serverless sls skaffold "
-    "supabase svn vagrant vercel wrangler": "",
-    "redis-cli": "h p a n u",
-    "go hg jj": "C R repository",
-    "fly flyctl doctl pulumi": "t a c u C s app access-token stack",
-    "tmux ip adb virsh": "L S f n b s t H P",
     "git": "C c git-dir work-tree exec-path config-env super-prefix attr-source",
-    "kubectl oc": "n s v as-group as-uid user request-timeout certificate-authority client-key "
-    "client-certificate tls-server-name username password",
-    "helm": "n kube-context kube-apiserver kube-as-user kube-token registry-config",
-    "docker docker-compose": "H c l f p tlscacert tlscert tlskey project-name project-directory "
-    "ansi progress parallel",
-    "podman nerdctl crictl": "a c f i n p r url connection root runroot identity storage-driver "
-    "runtime cgroup-manager address snapshotter runtime-endpoint project-name",
+    "kubectl oc": "n s v user request-timeout username password certificate-authority client-key",
+    "helm": "n kube-context kube-apiserver kube-token",
+    "docker docker-compose": "H c l f p host tlscacert tlscert tlskey ansi progress parallel",
+    "podman nerdctl crictl": "a c f i n p r url connection root runroot identity storage-driver",
     "aws awslocal": "query color ca-bundle cli-read-timeout cli-connect-timeout",
-    "gcloud bq": "verbosity configuration impersonate-service-account billing-project",
-    "gsutil": "o h u i",
-    "az": "o query",
-    "gh glab": "R hostname",
     "terraform tofu terragrunt packer": "chdir working-dir",
-    "systemctl journalctl loginctl machinectl": "H M t p n o machine root type property lines "
-    "job-mode signal kill-who state",
-    "npm": "w C prefix userconfig globalconfig cache otp tag",
+    "systemctl journalctl loginctl machinectl": "H M t p n o host machine root type property "
+    "lines job-mode signal kill-who state",
+    "npm": "w C prefix userconfig globalconfig otp tag",
     "pnpm yarn bun": "C F dir filter filter-prod reporter stdio store-dir modules-dir",
-    "cargo": "C Z color target-dir",
+    "cargo go hg jj bazel": "C R Z color repository",
+    "gsutil az": "o h u i query",
+    "heroku fly flyctl doctl pulumi": "a r t u c C s app remote access-token",
+    "gh glab gcloud bq rclone svn vault consul nomad kustomize flux skaffold minikube kind eksctl "
+    "vercel netlify firebase supabase wrangler serverless nix op doppler lxc incus": "R n p P S",
     "pip pip3": "python proxy log retries cert index-url trusted-host",
-    "apt apt-get aptitude": "o c t option config-file target-release",
-    "dnf yum zypper pacman apk": "c x R r b enablerepo disablerepo repoid releasever installroot "
-    "setopt exclude root dbpath",
-    "poetry pdm hatch rye pipenv uv": "C P p e data-dir color config-file",
-    "conda mamba micromamba": "n p r name prefix",
-    "ansible ansible-playbook ansible-vault": "i inventory vault-id vault-password-file",
+    "apt apt-get aptitude dnf yum zypper pacman": "o c t x R r b option enablerepo disablerepo "
+    "releasever installroot setopt",
+    "poetry pdm hatch rye pipenv uv composer mvn gradle": "C P p d e f color working-dir",
+    "conda mamba micromamba": "n p name prefix",
+    "redis-cli": "h p a n u",
     "make gmake cmake ninja": "C f I o W makefile include-dir eval",
+    "tmux ip adb virsh": "L S f n b s t H P",
 }
 
 # Those of them that take shortened long options.
