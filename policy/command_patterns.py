@@ -217,12 +217,7 @@ class _Line(NamedTuple):
 
 
 def _match_structure(pattern: Pattern, words: tuple[str, ...]) -> Found | None:
-    from policy.option_names import option_names  # noqa: PLC0415 - where a rule names the program
-
-    assert pattern.program is not None
-    subcommand = next((token for token in pattern.tokens if token[:1] != "-"), None)
-    names = option_names(pattern.program, subcommand)
-    wanted = _line((pattern.program, *pattern.tokens), names)
+    names, wanted = _wanted(words[0], pattern.tokens)
     given = _line(words, names)
     missing = _missing(wanted.options | wanted.outer, given, words[0])
     certainty: Found = "normalised"
@@ -235,6 +230,15 @@ def _match_structure(pattern: Pattern, words: tuple[str, ...]) -> Found | None:
     if found is None or (not pattern.is_prefix and given.options - wanted.options):
         return None
     return "possible" if "possible" in (found, certainty) else "normalised"
+
+
+@functools.lru_cache(maxsize=1024)
+def _wanted(program: str, tokens: tuple[str, ...]) -> tuple[OptionNames, _Line]:
+    """What is known of the options of a rule's program, and the rule's own words taken apart."""
+    from policy.option_names import option_names  # noqa: PLC0415 - where a rule names the program
+
+    names = option_names(program, next((token for token in tokens if token[:1] != "-"), None))
+    return names, _line((program, *tokens), names)
 
 
 def _missing(wanted: frozenset[str], given: _Line, program: str) -> list[str]:

@@ -67,7 +67,8 @@ def _name_of(word: str, state: State) -> str:
     """The program's name; through a link or a copy that this program made, the original's."""
     if "/" in word and state.links:
         word = resolve(word, state.cwd, state.links)
-    name = re.sub(r"(?<=\w)@[^/]*$|\.exe$", "", program_name(word) or "")  # `prettier@3`
+    name = (program_name(word) or "").removesuffix(".exe")
+    name = name.partition("@")[0] or name  # `prettier@3`
     if name[:1] == "g" and name not in PROGRAMS and name[1:] in PROGRAMS:
         name = name[1:]  # GNU's, beside another system's
     return "ld.so" if name[:2] == "ld" and re.fullmatch(_LOADER, name) else name
