@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from policy import marks
 from policy.effects import Command, program_name
-from policy.shell.git import GLOBAL_VALUES
 from policy.shell.interpreters import interpreter
-from policy.shell.options import parse
+from policy.shell.options import Parsed, parse
 from policy.shell.programs import PROGRAMS
+from policy.shell.subcommands import SHORTENS, outer_values
 from policy.unknown_text import may_be, parts
 from policy.wildcards import ANY, Wildcard, is_made_of
 from policy.wordlist import word_set
@@ -36,7 +36,8 @@ _COMPAT_WRAPPER = (
 )
 _WRAPPERS_MAX = 4  # texts of one command; each is another wrapper fewer
 # Programs whose options are words behind one dash, never letters in a row.
-_LONG_WITH_ONE_DASH = word_set("find java javac go terraform openssl gdb convert ffmpeg")
+_LONG_WITH_ONE_DASH = word_set("find java javac go terraform tofu openssl gdb convert ffmpeg vault "
+                               "consul nomad packer")  # fmt: skip
 
 
 class Pattern(NamedTuple):
@@ -95,10 +96,11 @@ def spellings(command: Command) -> Spellings:
     name = program_name(command.argv[0])
     if name is None:
         return Spellings(texts, None, command.argv, "", "")
-    rest = without_global_options(command.argv) if name == "git" else command.argv[1:]
-    words = (name, *rest)
-    line = " ".join(words)
-    before = " ".join(words[: words.index("--")]) if "--" in words else line
+    words = (name, *command.argv[1:])
+    from_subcommand = words[_outer(words)[1] :]
+    line = " ".join((name, *from_subcommand))
+    before = " ".join((name, *from_subcommand[: from_subcommand.index("--")])) if (
+        "--" in from_subcommand) else line  # fmt: skip
     return Spellings(texts, name, words, line, before)
 
 
@@ -155,10 +157,14 @@ def is_stripped(command: Command) -> bool:
     return command.is_syntactic and wrapper is not None and command.argv[0] in wrapper.group()
 
 
-def without_global_options(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """git's words from the subcommand on."""
-    parsed = parse(argv, "Cc", GLOBAL_VALUES, permutes=False)
-    return tuple(word for _, word in parsed.operands)
+def _outer(words: tuple[str, ...]) -> tuple[Parsed, int]:
+    """The options before the subcommand, for a program that has some, and where it stands."""
+    values = outer_values(words[0])
+    if values is None:
+        return Parsed((), ()), 1
+    one_dash = words[0] in _LONG_WITH_ONE_DASH
+    parsed = parse(words, *values, permutes=False, long_with_one_dash=one_dash)
+    return parsed, parsed.operands[0][0] if parsed.operands else len(words)
 
 
 def _assignments(text: str) -> re.Match[str] | None:
@@ -212,48 +218,78 @@ def _run_others() -> frozenset[str]:
 
 
 class _Line(NamedTuple):
-    """A command line taken apart: canonical option names, operands, and what is unknown."""
+    """A command line taken apart: canonical option names, operands, and what is unknown.
+
+    `outer` are the options before the subcommand. An operand has True beside it where it may as
+    well be the value of the option before it.
+    """
 
     options: frozenset[str]
-    operands: tuple[str, ...]
+    outer: frozenset[str]
+    operands: tuple[tuple[str, bool], ...]
     unknown_list: bool  # some words are not known, not even how many
     unknown_option: bool  # an option whose name is not known
 
 
 def _match_structure(pattern: Pattern, words: tuple[str, ...]) -> Found | None:
-    from policy.option_names import option_names  # noqa: PLC0415 - where a rule names the program
-
-    assert pattern.program is not None
-    subcommand = next((token for token in pattern.tokens if token[:1] != "-"), None)
-    names = option_names(pattern.program, subcommand)
-    wanted = _line((pattern.program, *pattern.tokens), names)
+    names, wanted = _wanted(words[0], pattern.tokens)
     given = _line(words, names)
-    missing = wanted.options - given.options
+    missing = _missing(wanted.options | wanted.outer, given, words[0])
     certainty: Found = "normalised"
     if missing:
         if not (given.unknown_list or given.unknown_option):
             return None
         certainty = "possible"
-    found = _match_operands(wanted.operands, given, pattern.is_prefix)
+    operands = tuple(word for word, _ in wanted.operands)
+    found = _match_operands(operands, given, pattern.is_prefix)
     if found is None or (not pattern.is_prefix and given.options - wanted.options):
         return None
     return "possible" if "possible" in (found, certainty) else "normalised"
 
 
+@functools.lru_cache(maxsize=1024)
+def _wanted(program: str, tokens: tuple[str, ...]) -> tuple[OptionNames, _Line]:
+    """What is known of the options of a rule's program, and the rule's own words taken apart."""
+    from policy.option_names import option_names  # noqa: PLC0415 - where a rule names the program
+
+    names = option_names(program, next((token for token in tokens if token[:1] != "-"), None))
+    return names, _line((program, *tokens), names)
+
+
+def _missing(wanted: frozenset[str], given: _Line, program: str) -> list[str]:
+    """The options that a rule names and a command has not, not even shortened."""
+    missing = wanted - given.options - given.outer
+    if not missing:
+        return []
+    shortens = program in SHORTENS or outer_values(program) is None
+    short = [name for name in given.options if len(name) > 2] if shortens else []
+    return [name for name in missing if not any(name.startswith(begin) for begin in short)]
+
+
 def _match_operands(wanted: tuple[str, ...], given: _Line, is_prefix: bool) -> Found | None:
-    certainty: Found = "normalised"
-    for index, pattern in enumerate(wanted):
-        if pattern == "*":
-            return certainty
-        if index >= len(given.operands):
-            return "possible" if given.unknown_list else None
-        found = _match_operand(pattern, given.operands[index])
-        if found is None or marks.splits(given.operands[index]):
+    """Operands in order; one that may be an option's value is read both ways."""
+    reached: dict[int, Found] = {0: "normalised"}  # by how many of those wanted were there
+    for operand, may_be_value in given.operands:
+        found = _reached_end(reached, wanted)
+        if found is not None and is_prefix:
             return found
-        certainty = "possible" if found == "possible" else certainty
-    if not is_prefix and len(given.operands) > len(wanted):
-        return None
-    return certainty
+        following: dict[int, Found] = dict(reached) if may_be_value else {}
+        for index, certainty in reached.items():
+            one = _match_operand(wanted[index], operand) if index < len(wanted) else None
+            if one is not None and marks.splits(operand):
+                return "possible"
+            if one is not None and following.get(index + 1) != "normalised":
+                following[index + 1] = "possible" if one == "possible" else certainty
+        reached = following
+    found = _reached_end(reached, wanted)
+    return "possible" if found is None and reached and given.unknown_list else found
+
+
+def _reached_end(reached: dict[int, Found], wanted: tuple[str, ...]) -> Found | None:
+    for index, certainty in reached.items():
+        if index == len(wanted) or wanted[index] == "*":
+            return certainty
+    return None
 
 
 def _match_operand(pattern: str, operand: str) -> Found | None:
@@ -265,32 +301,44 @@ def _match_operand(pattern: str, operand: str) -> Found | None:
 
 
 def _line(words: tuple[str, ...], names: OptionNames) -> _Line:
-    from policy.option_names import canonical_name  # noqa: PLC0415 - as above
+    from policy.option_names import canonical_names  # noqa: PLC0415 - as above
 
     program = PROGRAMS.get(words[0])
-    one_dash = words[0] in _LONG_WITH_ONE_DASH or interpreter(words[0]) is not None
+    outer, start = _outer(words)
+    short, long = outer_values(words[0]) or ("", ())
+    if program:
+        short, long = short + program.short, (*long, *program.long.split())
     parsed = parse(
-        words,
-        program.short if program and not names.canonical else "",
-        program.long.split() if program else (),
-        long_with_one_dash=one_dash,
+        (words[0], *words[start:]),
+        "" if names.canonical else short,
+        () if names.canonical else long,
+        long_with_one_dash=words[0] in _LONG_WITH_ONE_DASH or interpreter(words[0]) is not None,
     )
-    options: set[str] = set()
-    unknown_option = False
-    for name, _ in parsed.options:
-        unknown_option |= marks.has_hole(name)
-        options.add(canonical_name(names, name))
-    operands: list[str] = []
-    for _, operand in parsed.operands:
+    options, outer_options = (
+        {one for name, _ in given.options for one in canonical_names(names, name)}
+        for given in (parsed, outer)
+    )
+    operands: list[tuple[str, bool]] = []
+    for index, operand in parsed.operands:
         mark = names.operand_marks.get(operand[:1])
         if mark is not None:
             options.add(mark)
-        operands.append(operand)
+        operands.append((operand, _may_be_value(words[index + start - 2], operand)))
     # A file listing gives operands, not options; anything else that splits may be either, before
     # the `--` that ends them.
     before = words[1 : words.index("--")] if "--" in words else words[1:]
     unknown = any(marks.splits(word) and not _is_listing(word) for word in before)
-    return _Line(frozenset(options), tuple(operands), unknown, unknown_option)
+    unknown_option = any(marks.has_hole(name) for name, _ in parsed.options)
+    return _Line(
+        frozenset(options), frozenset(outer_options), tuple(operands), unknown, unknown_option
+    )
+
+
+def _may_be_value(before: str, operand: str) -> bool:
+    """Whether an operand may be the value of the word before, a setting or a toolchain's name."""
+    if re.match(r"\+|[A-Za-z_]\w*=|(?:alpha|beta)$", operand):
+        return True
+    return before[:1] == "-" and len(before) > 1 and before != "--" and "=" not in before
 
 
 def _is_listing(word: str) -> bool:

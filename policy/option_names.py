@@ -1,7 +1,8 @@
 """Spellings of options that mean the same, per program and subcommand.
 
 A rule that names `-rf` is about recursion and force, however they are
-written. Each row lists groups of spellings; the first stands for the group.
+written. Each row lists groups of spellings; the first stands for the group,
+and `D=d+f` says that one option is two others together.
 Long names that only share a prefix are listed too, so that shortened
 spellings resolve as the program itself would. From the programs' manuals.
 """
@@ -13,9 +14,9 @@ from typing import NamedTuple
 
 
 class OptionNames(NamedTuple):
-    """`canonical` maps every spelling to its group; `operand_marks` a leading character to one."""
+    """`canonical` maps every spelling to its groups; `operand_marks` a leading character to one."""
 
-    canonical: dict[str, str]
+    canonical: dict[str, tuple[str, ...]]
     long_names: tuple[str, ...]
     operand_marks: dict[str, str]
 
@@ -42,7 +43,7 @@ _ROWS: dict[str, str] = {
     "git push": "f=force force-with-lease force-if-includes d=delete n=dry-run u=set-upstream "
     "all mirror tags follow-tags no-verify prune +=f",
     "git clean": "f=force d x X n=dry-run i=interactive e=exclude q=quiet",
-    "git branch": "D d=delete f=force m=move M",
+    "git branch": "D=d+f d=delete f=force m=move M=m+f",
     "git checkout": "f=force b B p=patch theirs ours",
     "git commit": "n=no-verify a=all m=message amend no-edit s=signoff S=gpg-sign",
     "git reset": "hard soft mixed keep merge",
@@ -65,20 +66,25 @@ _ROWS: dict[str, str] = {
 def option_names(program: str, subcommand: str | None) -> OptionNames:
     """What is known of a program's option spellings, or of one subcommand's."""
     row = _ROWS.get(f"{program} {subcommand}") or _ROWS.get(program, "")
-    canonical: dict[str, str] = {}
+    canonical: dict[str, tuple[str, ...]] = {}
     operand_marks: dict[str, str] = {}
     for group in row.split():
         first, *others = group.split("=")
         if not first.isalnum() and len(first) == 1:
             operand_marks[first] = others[0]
-            continue
-        canonical.update(dict.fromkeys([first, *others], first))
+        elif others and "+" in others[0]:
+            canonical[first] = tuple(others[0].split("+"))
+        else:
+            canonical.update(dict.fromkeys([first, *others], (first,)))
     return OptionNames(canonical, tuple(n for n in canonical if len(n) > 1), operand_marks)
 
 
-def canonical_name(names: OptionNames, name: str) -> str:
-    """The group an option belongs to; a long option may be shortened as far as it stays unique."""
+def canonical_names(names: OptionNames, name: str) -> tuple[str, ...]:
+    """The groups an option belongs to; of a long option that is shortened all that it may be."""
     if name in names.canonical or len(name) < 2:
-        return names.canonical.get(name, name)
-    groups = {names.canonical[full] for full in names.long_names if full.startswith(name)}
-    return groups.pop() if len(groups) == 1 else name
+        return names.canonical.get(name, (name,))
+    groups = {
+        group for full in names.long_names if full.startswith(name)
+        for group in names.canonical[full]
+    }  # fmt: skip
+    return tuple(groups) or (name,)

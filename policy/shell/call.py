@@ -40,6 +40,14 @@ class Call(NamedTuple):
         """The operands, without their places."""
         return tuple([word for _, word in self.parsed.operands])
 
+    def report_files(self, *paths: str | None, is_write: bool = False) -> None:
+        """Files that the program reads or writes."""
+        for path in paths:
+            if path and path != "-":
+                self.walker.report_file(
+                    path, self.state, self.frame, is_write=is_write, argv=self.argv
+                )
+
     def words(self, argv: Sequence[str]) -> list[str]:
         """What stands behind the program's own options; later options are not its own."""
         program = self.program

@@ -25,7 +25,7 @@ def report_download(call: Call) -> str | None:
     for url in urls:
         if url.startswith("file://"):
             path = url.removeprefix("file://").removeprefix("localhost")
-            call.walker.report_file(path, call.state, call.frame, is_write=False, argv=call.argv)
+            call.report_files(path)
         reaches = prints and call.frame.is_visible
         download = Download(url, reaches, call.argv, place)
         call.walker.report(download)
@@ -34,6 +34,7 @@ def report_download(call: Call) -> str | None:
     if not prints:
         for target in _targets(call, urls):
             call.state.files[resolve(target, call.state.cwd, call.state.links)] = marks.FETCHED
+            call.report_files(target, is_write=True)
     return marks.FETCHED if prints else ""
 
 

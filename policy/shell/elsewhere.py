@@ -2,46 +2,57 @@
 
 from __future__ import annotations
 
-import re
-
 from policy import marks
 from policy.shell.call import Call, Runner, index_of
+from policy.shell.guesses import likely_commands
 from policy.shell.options import parse
+from policy.shell.script_files import only_what_is_certain
+from policy.shell.subcommands import outer_values
 from policy.wordlist import word_set
 
 
 def _project(call: Call) -> str | None:
     """`poetry run cmd`, `npm exec -- cmd`, `nix develop -c cmd`: a command behind a verb."""
     short, long = call.program.short, call.program.long.split()
-    outer = parse(call.argv, short, long, permutes=False)
+    outer_short, outer_long = outer_values(call.name) or ("", ())
+    outer = parse(call.argv, short + outer_short, (*long, *outer_long), permutes=False)
     words = [word for _, word in outer.operands]
-    if not words:
-        return None
-    verb = words[0]
-    if call.name == "dotenv" and verb not in ("run", "list", "get", "set", "unset"):
-        return call.run(words)  # the one of npm: `dotenv -e file -- command`
-    if verb == "develop" and (index := index_of(call.argv, "-c", "--command")):
+    verbs = _PROJECT_VERBS.get(call.name, _EXEC_VERBS)
+    if call.name == "nix" and (index := index_of(call.argv, "-c", "--command")):
         return call.run(call.argv[index + 1 :])
-    if verb not in _PROJECT_VERBS.get(call.name, _EXEC_VERBS):
-        return None
-    inner = parse(words, short, long, permutes=False)
-    for value in inner.values(("c", "call")):
+    if call.name == "yarn" and words[:1] == ["workspace"]:
+        return call.run([call.name, *words[2:]])
+    first_words = words[: 4 if call.name == "yarn" else 1]  # `yarn workspaces foreach exec cmd`
+    verb = next((at for at, word in enumerate(first_words) if word in verbs), None)
+    if verb is None:  # the dotenv of npm: `dotenv -e file -- cmd`
+        return call.run(words) if call.name == "dotenv" and words else None
+    short += "sx" if call.name == "cargo" else ""
+    inner = parse(words[verb:], short, long, permutes=False)
+    for value in inner.values(("c", "call", "s", "shell", "command")):
         call.run_text(value)
     operands = [word for _, word in inner.operands]
     if "--" in operands:
-        operands = operands[operands.index("--") + 1 :]
-    return call.run(operands[1:] if call.name in ("direnv", "aws-vault") else operands)
+        return call.run(operands[operands.index("--") + 1 :])
+    if operands and call.name == "hatch":
+        operands[0] = operands[0].rpartition(":")[2]
+    # What comes first may as well say where: a folder, a version, a profile.
+    with only_what_is_certain(call.walker):
+        for likely in list(likely_commands(operands))[1:]:
+            call.run(likely)
+    if len(operands) == 1 and " " in operands[0]:
+        return call.run_text(operands[0])
+    return call.run(operands)
 
 
 _EXEC_VERBS = frozenset(("exec", "x", "dlx"))
 _RUN_VERBS = frozenset(("run", "exec", "x", "shell", "tool"))
 _PROJECT_VERBS = dict.fromkeys(
     word_set(
-        "pipenv poetry pdm rye uv conda mamba micromamba op doppler devbox mise rtx dotenv nix "
-        "asdf hatch"
+        "pipenv poetry pdm rye uv conda mamba micromamba op doppler devbox mise rtx nix "
+        "asdf hatch pipx rustup pixi fnm"
     ),
     _RUN_VERBS,
-)
+) | {"cargo": frozenset(("watch",)), "dotenv": frozenset(("run",))}
 
 
 def _remote(call: Call) -> str | None:
@@ -51,6 +62,8 @@ def _remote(call: Call) -> str | None:
         key, _, text = value.replace("=", " ", 1).partition(" ")
         if key.lower() in ("proxycommand", "localcommand", "knownhostscommand", "remotecommand"):
             call.run_text(text, "ssh -o")
+    if not call.program.skip:  # scp, sftp
+        return None
     words = [word for _, word in parsed.operands][1:]
     words = words[1:] if words[:1] == ["--"] else words
     state = call.state.copy()
@@ -65,39 +78,27 @@ def _remote(call: Call) -> str | None:
 
 def _container(call: Call) -> str | None:
     """`docker run image cmd`, `docker exec box cmd`, `kubectl exec pod -- cmd`."""
+    if call.name.endswith("-compose"):
+        return call.run([call.name.removesuffix("-compose"), "compose", *call.argv[1:]])
     verb = index_of(call.argv, "exec", "run", "rsh", "shell", "debug", "create", "enter")
-    for value in call.parsed.values(("v", "volume")):
-        call.walker.report_file(value.split(":")[0], call.state, call.frame, is_write=False)
-    for value in call.parsed.values(("mount",)):
-        if source := re.search(r"(?:^|,)(?:src|source)=([^,]+)", value):
-            call.walker.report_file(source[1], call.state, call.frame, is_write=False)
     if verb is None:
-        return _copy_between(call)
+        return None
     parsed = parse(call.argv[verb:], call.program.short, call.program.long.split(), permutes=False)
     words = [word for _, word in parsed.operands][1:]
     if "--" in call.argv[verb:]:
         words = list(call.argv[call.argv.index("--", verb) + 1 :])
     if words[:1] == ["--"]:
         words = words[1:]
-    words = [*parsed.values(("entrypoint",)), *words]
+    words = [word for value in parsed.values(("entrypoint",)) for word in value.split()] + words
+    with only_what_is_certain(call.walker):
+        for likely in list(likely_commands(words))[1:]:
+            call.run(likely)
     if not words or (marks.is_only_hole(words[0]) and not marks.is_tainted(words[0])):
         return None  # `docker run image "$@"`: whatever it is, it runs in the container
     state = call.state.copy()
     state.cwd, state.env, state.variables = marks.WORD, {}, {}
     inner = call.inside()._replace(is_visible=False)
     return call.walker.command(tuple(words), state, inner)
-
-
-def _copy_between(call: Call) -> str | None:
-    """`docker cp file box:path`: what is copied in is read here, what comes out is written."""
-    operands = call.operands()
-    if operands[:1] == ("cp",) and len(operands) == 3:
-        for path, is_write in ((operands[1], False), (operands[2], True)):
-            if not re.match(r"[\w.-]+(/[\w.-]+)?:", path):
-                call.walker.report_file(
-                    path, call.state, call.frame, is_write=is_write, argv=call.argv
-                )
-    return None
 
 
 RUNNERS: dict[str, Runner] = {

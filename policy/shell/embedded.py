@@ -48,10 +48,12 @@ def _make(call: Call) -> str | None:
 
 def _ed(call: Call) -> str | None:
     for line in (call.frame.stdin or "").splitlines():
-        if shelled := re.match(r"\s*(?:[\d,$.%]*\s*[rwe]\s*)?!(.*)", line):
+        if saved := re.match(r"\s*[\d,$.%]*\s*[wW]q?(?:\s+([^!\s]\S*))?\s*$", line):
+            call.report_files(*([saved[1]] if saved[1] else call.operands()), is_write=True)
+        elif shelled := re.match(r"\s*(?:[\d,$.%]*\s*[rwe]\s*)?!(.*)", line):
             call.run_text(shelled[1], "ed !")
-        elif opened := re.match(r"\s*[\d,$.%]*\s*[rweE]\s+(\S+)", line):
-            call.walker.report_file(opened[1], call.state, call.frame, is_write=False)
+        elif opened := re.match(r"\s*[\d,$.%]*\s*[reE]\s+(\S+)", line):
+            call.report_files(opened[1])
     return None
 
 
@@ -59,7 +61,9 @@ def _expect(call: Call) -> str | None:
     """Tcl's `spawn cmd`, `exec cmd`, `system cmd`."""
     sources = [*call.parsed.values(("c",)), call.frame.stdin or ""]
     for source in sources:
-        for match in re.finditer(r"(?:^|[;\n{\[])\s*(?:spawn|system|exec)\s+([^;\n\]}]+)", source):
+        for match in re.finditer(
+            r"(?:^|[;\n{\[])\s*(?:spawn|system|exec)\s+(?:-\w+\s+)*([^;\n\]}]+)", source
+        ):
             call.run_text(match[1], "expect spawn")
     return None
 
@@ -73,9 +77,11 @@ def _tee(call: Call) -> str | None:
 
 
 def _gdb(call: Call) -> str | None:
-    for value in call.parsed.values(("ex", "eval-command", "iex")):
-        if shelled := re.match(r"\s*(?:!|shell\s+|pipe\s+\|?)(.*)", value):
+    for value in call.parsed.values(("ex", "eval-command", "iex", "o")):
+        if shelled := re.match(r"\s*(?:!|(?:platform )?shell\s+|pipe\s+\|?)(.*)", value):
             call.run_text(shelled[1], "gdb shell")
+        elif code := re.match(r"\s*(?:py\w*|script)\s+(.*)", value):
+            call.walker.run_code("python", code[1], call.state.copy(), call.inside())
     if (index := index_of(call.argv, "--args", "-args", "--")) is not None:
         call.run(call.argv[index + 1 :])
     return None

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from policy.shell import trees
+from policy.shell import guesses, rewrites, trees
 from policy.shell.fields import globbed
-from policy.shell.interpreters import interpreter
-from policy.shell.options import Parsed
 from policy.wordlist import words
 
 if TYPE_CHECKING:
     from policy.shell.call import Call
-
-# Long options of programs we do not know whose value is likely a file it opens.
-_FILE_OPTION = r"--?[\w-]*(file|config|env|input|from|path|key|cert|secret|vars)"
 
 
 def report(call: Call) -> None:
@@ -31,9 +26,9 @@ def report(call: Call) -> None:
         reads = _chosen(program.reads, operands)
     if program.reads == "after-pattern" and not reads and _searches_folder(call):
         reads = (".",)
-    if program.reads:
-        is_in_place = call.name in ("sed", "gsed") and parsed.has("i", "in-place")
-        _report(call, reads, is_write=is_in_place)
+    is_rewritten = rewrites.rewrites(call)
+    if program.reads or is_rewritten:
+        _report(call, reads if program.reads else operands, is_write=is_rewritten)
     if program.writes:
         _report(call, _chosen(program.writes, operands), is_write=True)
     if parsed.options:
@@ -41,7 +36,13 @@ def report(call: Call) -> None:
     if program.runs in _SPECIAL:
         _SPECIAL[program.runs](call)
     if not program.files_known:
-        _report(call, _likely_files(call), is_write=False)
+        _report(call, guesses.likely_reads(call), is_write=False)
+        _report(call, guesses.likely_writes(call), is_write=True)
+    packed, unpacks = rewrites.members(call)
+    _report(call, packed, is_write=unpacks)
+    _report(call, rewrites.copies(call), is_write=True)
+    if parsed.has("t", "target-directory") and program.reads == "heads":
+        _report(call, operands, is_write=False)
 
 
 def _report_values(call: Call) -> None:
@@ -51,7 +52,9 @@ def _report_values(call: Call) -> None:
         _report(call, map(globbed, trees.included(call)), is_write=False)
     _report(call, parsed.values(words(program.reads_options)), is_write=False)
     _report(call, parsed.values(words(program.writes_options)), is_write=True)
-    _report(call, _at_values(parsed, words(program.at_options)), is_write=False)
+    for value in parsed.values(words(program.at_options)):
+        if re.search("[@<]", value):
+            _report(call, guesses.parts(value), is_write=False)
 
 
 def _report(call: Call, paths: Iterable[str], *, is_write: bool) -> None:
@@ -89,34 +92,6 @@ def _chosen(which: str, operands: tuple[str, ...]) -> tuple[str, ...]:
     return ()
 
 
-def _at_values(parsed: Parsed, names: tuple[str, ...]) -> Iterator[str]:
-    """`-d @file`, `-F name=@file;type=x`, `-F name=<file`."""
-    for value in parsed.values(names):
-        if match := re.match(r"(?:[^=@]*=)?[@<]([^;,]+)|[^=@]+@(.+)", value):
-            yield match[1] or match[2]
-
-
-def _likely_files(call: Call) -> Iterator[str]:
-    """For a program we do not know: operands, and values of options that sound like files."""
-    given = call.argv[1:]
-    for index, word in enumerate(given):
-        before = given[index - 1] if index else ""
-        if word[:1] == "-":
-            name, has_value, value = word.partition("=")
-            if has_value and re.fullmatch(_FILE_OPTION, name):
-                yield value
-        elif (
-            before[:1] != "-"
-            or "=" in before
-            or re.fullmatch(_FILE_OPTION, before)
-            or interpreter(call.name)
-        ) and not _BARE_WORD.fullmatch(word):
-            yield word
-
-
-_BARE_WORD = re.compile(r"[a-z-]+")  # rather a subcommand or a target than a file
-
-
 def _dd(call: Call) -> None:
     for word in call.operands():
         name, _, path = word.partition("=")
@@ -128,13 +103,18 @@ def _awk(call: Call) -> None:
     from policy.shell.scripts import awk_files  # noqa: PLC0415 - few commands hold one
 
     for script in (*call.parsed.values(("e", "source")), *call.operands()[:1]):
-        _report(call, awk_files(script), is_write=False)
+        for path, is_write in awk_files(script):
+            _report(call, (path,), is_write=is_write)
+    values = call.parsed.values(("v", "assign"))
+    _report(call, (value.partition("=")[2] for value in values), is_write=False)
 
 
 def _sed(call: Call) -> None:
     """sed's `r`, `R`, `w` and `W` commands name files."""
     for script in (*call.parsed.values(("e", "expression")), *call.operands()[:1]):
-        for match in re.finditer(r"(?:^|[;{}\n]|\d|\$|/)\s*([rRwW])\s+([^\n;}]+)", script):
+        for match in re.finditer(
+            r"(?:^|[;{}\n]|\d|\$|/)\s*([rRwW])(?:\s+|(?=[./]))([^\n;}]+)", script
+        ):
             _report(call, (match[2].strip(),), is_write=match[1] in "wW")
 
 

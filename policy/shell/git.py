@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from policy import marks
 from policy.shell.options import Parsed, parse
 from policy.shell.outputs import quoted
+from policy.shell.rewrites import report_diffs
 from policy.shell.state import State
+from policy.shell.subcommands import outer_values
 
 if TYPE_CHECKING:
     from policy.shell.call import Call, Runner
-
-GLOBAL_VALUES = ("git-dir", "work-tree", "namespace", "exec-path", "config-env", "super-prefix",
-                 "attr-source", "list-cmds")  # fmt: skip
 
 # Settings whose value git hands to a shell, or runs.
 _COMMAND_SETTING = (
@@ -29,15 +28,20 @@ _COMMAND_SETTING = (
 
 
 class Subcommand(NamedTuple):
-    """`runs` are options whose value is a command; `reads`, `writes`: operands are files."""
+    """`runs` are options whose value is a command; `reads`, `writes`: operands are files.
+
+    With `shows` they are read only where one of these options is given.
+    """
 
     short: str = ""
     long: str = ""
     runs: str = ""
     reads: bool = False
     writes: bool = False
+    shows: str = ""
 
 
+_PATCHES = "p u U L patch patch-with-stat unified cc full-diff"
 SUBCOMMANDS: dict[str, Subcommand] = {
     "rebase": Subcommand("xsXC", "exec strategy strategy-option onto", "x exec"),
     "ls-remote": Subcommand("o", "upload-pack server-option sort", "upload-pack"),
@@ -48,7 +52,7 @@ SUBCOMMANDS: dict[str, Subcommand] = {
     "fetch-pack": Subcommand("", "upload-pack exec", "upload-pack exec"),
     "push": Subcommand("o", "receive-pack exec push-option repo", "receive-pack exec"),
     "send-pack": Subcommand("", "receive-pack exec", "receive-pack exec"),
-    "archive": Subcommand("o", "exec remote output prefix format", "exec"),
+    "archive": Subcommand("o", "exec remote output prefix format", "exec", reads=True),
     "difftool": Subcommand("tx", "extcmd tool", "x extcmd", reads=True),
     "grep": Subcommand("efmOABC", "open-files-in-pager max-depth threads", "O open-files-in-pager",
                        reads=True),
@@ -60,7 +64,13 @@ SUBCOMMANDS: dict[str, Subcommand] = {
                                 "msg-filter commit-filter tag-name-filter"),
     "show": Subcommand("", reads=True),
     "diff": Subcommand("GSOUl", reads=True),
-    "log": Subcommand("nLGS", "grep author committer format pretty since until"),
+    "log": Subcommand("nLGS", "grep author committer format pretty since until", reads=True,
+                      shows=_PATCHES),
+    "diff-tree": Subcommand(reads=True, shows=_PATCHES),
+    "stash show": Subcommand(reads=True),
+    "stash push": Subcommand("m", "message", writes=True),
+    "format-patch": Subcommand("o", "output-directory", reads=True),
+    "checkout-index": Subcommand(writes=True),
     "blame": Subcommand("LCM", reads=True),
     "annotate": Subcommand("LCM", reads=True),
     "cat-file": Subcommand("", reads=True),
@@ -81,9 +91,12 @@ SUBCOMMANDS: dict[str, Subcommand] = {
 }  # fmt: skip
 
 
+_HAVE_DRY_RUNS = ("add", "stage", "mv", "rm")
+
+
 def split_global(argv: tuple[str, ...]) -> tuple[Parsed, tuple[str, ...]]:
     """Options before the subcommand, and the rest beginning with it."""
-    parsed = parse(argv, "Cc", GLOBAL_VALUES, permutes=False)
+    parsed = parse(argv, *(outer_values("git") or ("", ())), permutes=False)
     return parsed, tuple(word for _, word in parsed.operands)
 
 
@@ -104,6 +117,9 @@ def run_git(call: Call) -> str | None:
         return None
     if alias := aliases.get(rest[0]):
         _run_alias(call, alias, rest[1:])
+    if rest[0] == "stash":
+        verb = rest[1] if rest[1:] and rest[1][:1] != "-" else "push"
+        rest = (f"stash {verb}", *rest[1 + (verb in rest[:2]) :])
     if rest[0] == "config":
         _configure(call, rest)
     elif rest[:1] == ("submodule",) and "foreach" in rest:
@@ -133,34 +149,41 @@ def _run_subcommand(call: Call, subcommand: Subcommand, rest: tuple[str, ...]) -
         for setting in parsed.values(("c", "config")):
             name, _, value = setting.partition("=")
             _consider_setting(call, name, value, {})
-    for value in parsed.values(("F", "file", "pathspec-from-file", "template")):
-        if value != "-":
-            call.walker.report_file(value, call.state, call.frame, is_write=False, argv=call.argv)
-    if parsed.has("cached", "n", "dry-run"):
+    call.report_files(*parsed.values(("F", "file", "pathspec-from-file", "template")))
+    if rest[0] in ("apply", "am"):
+        parsed = parse(rest, "pC", ("directory", "exclude", "include", "whitespace"))
+        if not parsed.has("check", "stat", "numstat", "summary", "cached"):
+            diffs = [word for _, word in parsed.operands]
+            report_diffs(call, diffs, next(parsed.values(("directory",)), ""))
+    if parsed.has("dry-run") or (parsed.has("cached", "n") and rest[0] in _HAVE_DRY_RUNS):
         return
+    if subcommand.shows and not parsed.has(*subcommand.shows.split()):
+        return
+    call.report_files(*(value.partition(":")[2] for value in parsed.values(("L",))))
     for _, word in parsed.operands:
         if word.startswith("ext::"):
             call.run_text(re.sub(r"%(.)", lambda m: m[1], word[5:]), "git ext transport")
         elif subcommand.reads or subcommand.writes:
             path = word.partition(":")[2] or word
-            call.walker.report_file(
-                path, call.state, call.frame, is_write=subcommand.writes, argv=call.argv
-            )
-    for _, word in parsed.operands:
-        if rest[0] in ("clone", "fetch", "pull", "ls-remote") and word.startswith("ext::"):
-            return
+            call.report_files(path, is_write=subcommand.writes)
 
 
 def _consider_setting(call: Call, name: str, value: str, aliases: dict[str, str]) -> None:
     if name.lower().startswith("alias."):
         aliases[name[6:]] = value
+    elif name.lower() == "include.path":
+        call.report_files(value)
     elif re.fullmatch(_COMMAND_SETTING, name) and value not in ("", "true", "false", "cat", "less"):
         call.run_text(value.removeprefix("!"), f"git {name}")
 
 
 def _configure(call: Call, rest: tuple[str, ...]) -> None:
     """`git config name value` stores what a later git runs; here it is judged at once."""
-    words = [word for word in rest[1:] if word[:1] != "-" and word != "set"]
+    parsed = parse(rest, "f", ("file", "blob", "type", "default"))
+    words = [word for _, word in parsed.operands if word != "set"]
+    asks = parsed.has("l", "list", "get", "get-all", "get-regexp", "get-urlmatch")
+    is_write = not asks and (len(words) > 1 or parsed.has("unset", "unset-all"))
+    call.report_files(*parsed.values(("f", "file")), is_write=is_write)
     if len(words) < 2:
         return
     aliases = dict[str, str]()

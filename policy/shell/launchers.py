@@ -6,33 +6,6 @@ import re
 
 from policy.shell.call import Call, Runner, index_of
 
-# What stands behind these words is a command: the verb's own operands, by their number, first.
-_VERBS = {
-    "ip": {"exec": 1},
-    "adb": {"shell": 0, "exec-out": 0},
-    "mosh": {},
-    "gcloud": {},
-    "guix": {},
-    "az": {},
-    "fly": {},
-    "flyctl": {},
-    "heroku": {},
-    "cf": {},
-    "sbatch": {},
-}
-
-
-def _verb(call: Call) -> str | None:
-    """`adb shell cmd`, `ip netns exec name cmd`, `guix shell packages -- cmd`."""
-    verbs = _VERBS.get(call.name, {})
-    if (index := index_of(call.argv, *verbs)) is not None:
-        words = call.argv[index + 1 + verbs[call.argv[index]] :]
-    elif "--" in call.argv:
-        words = call.argv[call.argv.index("--") + 1 :]
-    else:
-        return None
-    return call.run_text(words[0]) if len(words) == 1 else call.run(words)
-
 
 def _daemon(call: Call) -> str | None:
     """`start-stop-daemon --exec program -- arguments`."""
@@ -87,7 +60,6 @@ def _packages(call: Call) -> str | None:
 
 
 RUNNERS: dict[str, Runner] = {
-    "verb": _verb,
     "daemon": _daemon,
     "window": _window,
     "cmake": _cmake,

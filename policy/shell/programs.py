@@ -44,77 +44,58 @@ _WRAPPERS = _rows(
     # Privileges and identities
     ("sudo", Program("ugpCRDhrtUT", "user group prompt close-from chroot chdir host role type "
                      "other-user command-timeout", "env")),
-    ("runcon", Program("turl", "type user role range", "argv")),
-    ("chpst", Program("uUbePnmdopfrtcl/", runs="argv")),
-    ("setuidgid s6-setuidgid envdir s6-envdir setlock rr gdbserver", Program(runs="argv", skip=1)),
-    ("schroot aa-exec nsjail", Program("cpun", "chroot profile user directory", "argv")),
     ("doas", Program("uCa", runs="env")),
     ("pkexec", Program(long="user", runs="argv")),
     ("su runuser", Program("csgGwu", "command session-command shell group supp-group user "
                            "whitelist-environment", "su",
                            runs_options="c command session-command")),
     ("chroot", Program(long="userspec groups", runs="argv", skip=1)),
-    ("setpriv", Program(long="reuid regid groups ambient-caps inh-caps bounding-set securebits "
-                        "pdeathsig selinux-label apparmor-profile", runs="argv")),
     ("capsh gosu su-exec", Program(runs="argv", skip=1)),
     # Scheduling and resources
     ("nice", Program("n", "adjustment", "argv")),
     ("ionice", Program("cnpPu", "class classdata pid pgid uid", "argv")),
-    ("chrt", Program("TPDp", "sched-runtime sched-deadline sched-period pid", "argv", 1)),
-    ("taskset", Program(runs="argv", skip=1)),
-    ("numactl", Program("NmCip", "cpunodebind membind physcpubind interleave preferred", "argv")),
     ("timeout", Program("ks", "kill-after signal", "argv", 1)),
     ("stdbuf", Program("ioe", "input output error", "argv")),
-    ("prlimit", Program("po", "pid output", "argv")),
-    ("systemd-run", Program("puGEMHt", "unit property description slice uid gid nice "
-                            "working-directory setenv machine host on-active on-boot on-calendar",
-                            "argv")),
-    ("systemd-inhibit", Program(long="what who why mode", runs="argv")),
-    ("cgexec", Program("g", runs="argv")),
     # Sessions and time
-    ("nohup setsid chronic noglob nocorrect catchsegv run-one run-this-one keep-one-running",
-     Program(runs="argv")),
-    ("time", Program("fo", "format output", "argv")),
-    ("caffeinate", Program("tw", runs="argv")),
+    ("nohup setsid chronic noglob nocorrect catchsegv", Program(runs="argv")),
+    # Those where the command is found by its name, whatever options there are
+    ("aa-exec abduco arch bear bwrap caffeinate catatonit ccache cgexec chpst chrt clush "
+     "cpulimit cronic dbus-launch dbus-run-session distcc dockerize dotenv-cli dsh dtach "
+     "dumb-init eatmydata entr envconsul envdir fakechroot fakeroot faketime firejail "
+     "flatpak-spawn gamemoderun gdbserver i386 icecc intercept-build kcov keep-one-running lima "
+     "linux32 linux64 ltrace lxc-attach mosh mpiexec mpirun nocache nsenter nsjail numactl "
+     "onchange optirun orb parallel-ssh pdsh personality prime-run prlimit proot proxychains "
+     "proxychains4 pssh reflex retry rlwrap rr run-one run-this-one runcon s6-envdir "
+     "s6-setuidgid scan-build schroot sem setarch setlock setpriv setuidgid shx srun sshpass "
+     "systemd-inhibit systemd-nspawn systemd-run task-spooler taskset tini torify torsocks ts "
+     "tsp unbuffer unshare valgrind wait-for-it wait-for-it.sh watchexec when-changed "
+     "with-contenv wsl x86_64 xcrun xvfb-run",
+     Program(runs="words", files_known=False)),
+    ("adb ip az fly flyctl heroku cf", Program(runs="guess", files_known=False)),
+    ("gcloud vagrant nix-shell sbatch", Program("c", "run command wrap", "guess", files_known=False,
+                                                runs_options="c run command wrap")),
+    ("bpftrace", Program("cefpoB", runs="language", runs_options="c")),
+    ("perf", Program(runs="words", skip=1, files_known=False)),
+    ("time", Program("fo", "format output", "argv", writes_options="o output")),
     ("flock", Program("wEc", "wait timeout conflict-exit-code command", "argv", 1,
                       runs_options="c command")),
-    ("cpulimit", Program("lpPe", "limit pid path exe", "argv")),
     ("sg", Program("c", "command", "argv", 1)),
-    ("dbus-run-session", Program(long="config-file dbus-daemon", runs="argv")),
-    ("xvfb-run", Program("efnpsw", "error-file auth-file server-num server-args wait", "argv")),
-    ("faketime", Program("fp", runs="argv", skip=1)),
     ("start-stop-daemon", Program("xanugpcrdNIPkTR", "exec startas name user group pidfile chuid "
                                   "chroot chdir nicelevel umask retry", "daemon")),
-    ("unbuffer torsocks torify proxychains proxychains4 eatmydata nocache cronic with-contenv "
-     "sem", Program("jf", "jobs", runs="argv")),
-    ("tini dumb-init catatonit", Program("per", "rewrite", "argv")),
-    ("rlwrap", Program("bCDfHlmopPSstX", runs="argv")),
-    ("sshpass", Program("pfdP", runs="argv")),
-    ("mpirun mpiexec srun", Program("nNHp", "np host hostfile ntasks nodes partition", "argv",
-                                  long_with_one_dash=True)),
     ("ld.so", Program(long="library-path preload argv0 audit inhibit-rpath", runs="argv")),
     # Tracing
-    ("strace ltrace", Program("abeEIoOpPsSuUX", "trace output attach", "argv",
+    ("strace", Program("abeEIoOpPsSuUX", "trace output attach", "argv",
                               writes_options="o output")),
-    ("valgrind", Program(runs="argv")),
-    ("perf", Program("eopCctFr", "event output pid", "argv", 1)),
     # Namespaces and roots
-    ("lxc-attach", Program("nefLPRsuvg", "name arch elevated-privileges namespaces uid", "argv")),
-    ("unshare", Program("SGRw", "root wd setuid setgid propagation", "argv")),
-    ("nsenter", Program("tSGrw", "target setuid setgid", "argv")),
-    ("setarch linux32 linux64 i386 x86_64 personality arch", Program(runs="argv")),
-    ("bwrap", Program(long="bind ro-bind dev-bind symlink proc dev tmpfs chdir setenv unsetenv "
-                      "uid gid hostname file seccomp dir", runs="argv")),
-    ("firejail proot fakeroot fakechroot", Program("lirsbwRqkS", runs="argv")),
     # Project environments
     ("direnv devbox mise rtx asdf pipenv poetry pdm hatch rye bundle pnpm yarn nvm rbenv pyenv "
-     "conda mamba micromamba uv nix op doppler aws-vault npm bun deno cargo turbo",
-     Program("npe", "name prefix env package env-file with python", "project",
-             reads_options="env-file")),
+     "conda mamba micromamba uv nix op doppler npm bun deno cargo turbo pipx rustup fnm pixi",
+     Program("npe", "name prefix env package env-file with python using userconfig globalconfig "
+             "config", "project", reads_options="env-file userconfig globalconfig config",
+             files_known=False)),
     ("dotenv", Program("fe", "file", "project", reads_options="f file e")),
-    ("npx bunx pnpx uvx dlx", Program("pc", "package call", "argv", runs_options="c call")),
-    ("pipx", Program(long="spec python", runs="argv", skip=1)),
-    ("nix-shell", Program("pA", "run command", "none", runs_options="run command")),
+    ("npx bunx pnpx uvx dlx", Program("pc", "package call from with python", "argv",
+                                      runs_options="c call")),
     ("env", Program("uCS", "unset chdir split-string", "env")),
     ("cross-env", Program(runs="env")),
     ("cross-env-shell", Program(runs="text")),
@@ -124,30 +105,24 @@ _WRAPPERS = _rows(
     ("nodemon", Program("xewdC", "exec ext watch ignore delay config", "none",
                         runs_options="x exec")),
     # Remote machines and containers
-    ("ssh", Program("BbcDEeFIiJLlmOopQRSWw", runs="remote", skip=1, reads_options="F")),
-    ("pdsh dsh clush", Program("wxglmtufo", "hosts group", "argv")),
+    ("ssh autossh", Program("BbcDEeFIiJLlmMOopQRSWw", runs="remote", skip=1, reads_options="F")),
     ("ansible", Program("miaufeTlCMt", "module-name args inventory user forks limit", "none",
                         runs_options="a args")),
-    ("adb", Program("sHPLt", runs="verb")),
-    ("ip", Program("nfl", "netns family", "verb")),
-    ("mosh guix az fly flyctl heroku cf", Program(runs="verb")),
-    ("gcloud", Program(long="command", runs="verb", runs_options="command")),
-    ("sbatch", Program(long="wrap", runs="none", runs_options="wrap")),
-    ("docker podman nerdctl kubectl oc lxc machinectl flatpak-spawn distrobox toolbox crictl",
+    ("docker podman nerdctl kubectl oc lxc incus machinectl distrobox crictl",
      Program("eupvwlfnch", "env user workdir volume name namespace container file network "
-             "env-file entrypoint publish mount platform context label host", "container",
-             reads_options="env-file")),
+             "env-file entrypoint publish mount platform context label host secret memory "
+             "cpus gpus network hostname pull add-host device tmpfs ulimit", "container",
+             files_known=False)),
     ("docker-compose podman-compose", Program("fpeuw", "file project-name env-file", "container",
                                               reads_options="env-file")),
-    ("vagrant", Program("c", "command", "none", runs_options="c command")),
     # Repeaters
     ("xargs gxargs", Program("aEdIiLlnPs", "arg-file delimiter eof replace max-lines max-args "
                              "max-procs max-chars process-slot-var", "xargs", reads_options="a "
                              "arg-file")),
     ("parallel", Program("jaISdNnL", "jobs arg-file colsep delay joblog results tmpdir workdir "
-                         "sshlogin", "parallel")),
+                         "sshlogin halt retries timeout memfree load", "parallel",
+                         reads_options="a arg-file")),
     ("watch", Program("ndq", "interval", "text")),
-    ("entr", Program(runs="argv")),
     ("hyperfine", Program("wrmMpcSsun", "warmup runs min-runs max-runs prepare cleanup setup "
                           "parameter-list parameter-scan shell export-json export-csv "
                           "export-markdown command-name", "texts",
@@ -155,8 +130,8 @@ _WRAPPERS = _rows(
     ("script", Program("cEIOBTmo", "command echo log-in log-out log-io log-timing", "argv", 1,
                        runs_options="c command", writes="first")),
     ("busybox toybox sbase-box", Program(runs="argv")),
-    ("tmux", Program("LSfcFntxyse", runs="terminal")),
-    ("screen", Program("ScehpstT", runs="screen")),
+    ("tmux byobu", Program("LSfcFntxyse", runs="terminal", reads_options="f")),
+    ("screen", Program("ScehpstT", runs="screen", reads_options="c")),
     ("xterm uxterm rxvt urxvt gnome-terminal konsole alacritty foot st tilix terminator kitty "
      "xfce4-terminal lxterminal mate-terminal x-terminal-emulator wezterm", Program(runs="window")),
     ("cmake", Program(runs="cmake")),
@@ -171,11 +146,11 @@ _WRAPPERS = _rows(
                         writes_options="w")),
     ("tclsh wish julia osascript groovy scala guile racket sbcl clojure bb erl octave matlab "
      "gnuplot dc m4 raku crystal ocaml ghc ghci lftp ftp pwsh powershell",
-     Program(runs="language")),
+     Program(runs="language", reads="first")),
     ("at batch", Program("fqt", runs="stdin_text", reads_options="f")),
-    ("make gmake", Program("CfIjloWE", "directory file makefile include-dir eval jobs", "make",
-                           reads_options="f file makefile")),
-    ("expect", Program("cf", runs="expect", reads_options="f")),
+    ("make gmake", Program("CfIoWE", "directory file makefile include-dir eval", "make",
+                           reads_options="C f directory file makefile")),
+    ("expect", Program("cf", runs="expect", reads="first", reads_options="f")),
 )  # fmt: skip
 
 _SHELLS = _rows(
@@ -208,20 +183,30 @@ _FILE_TOOLS = _rows(
     ("cat tac nl rev od xxd hexdump hd strings base64 base32 basenc md5sum sha1sum "
      "sha224sum sha256sum sha512sum b2sum cksum sum zcat bzcat xzcat "
      "expand unexpand fmt fold pr comm join paste diff sdiff vimdiff colordiff cmp file "
-     "wc uniq iconv column view bzip2 xz gzip gunzip bunzip2 zstd lz4 open xdg-open code subl "
-     "nano micro pico joe kate gedit mousepad glow csvlook xmllint ",
-     Program(reads="all")),  # an option's value taken for a file does no harm, the reverse does
+     "wc column view bzip2 xz gzip gunzip bunzip2 open xdg-open code subl "
+     "nano micro pico joe kate gedit mousepad glow csvlook ",
+     # An option's value taken for a file does no harm, the reverse does.
+     Program(long="files0-from", reads="all", reads_options="files0-from")),
+    ("iconv zstd lz4 brotli shuf xmllint", Program("o", "output random-source", reads="all",
+                                                   writes_options="o output")),
+    ("uniq xxd json.tool", Program("fswclgoR", reads="first", writes="rest")),
+    ("du", Program("dtBX", "files0-from exclude", reads_options="files0-from X")),
+    ("ffmpeg convert magick sass qpdf", Program(writes="last", files_known=False,
+                                                long_with_one_dash=True)),
+    ("rename prename sd", Program("f", writes="rest")),
+    ("clang-format terraform tofu", Program(files_known=False, long_with_one_dash=True)),
+    ("perl ruby", Program("eEIMmFrCKTW", files_known=False)),
     ("ed", Program(runs="ed", reads="all")),
     ("less more most pg zless zmore", Program(runs="pager", reads="all")),
     ("emacs emacsclient", Program("lf", "eval execute load", "emacs", reads="all",
-                                  reads_options="l load")),
+                                  reads_options="l load", long_with_one_dash=True)),
     ("sqlite3 sqlite", Program(long="cmd init separator", runs="database", reads="first",
                                reads_options="init", long_with_one_dash=True)),
-    ("psql mysql mariadb", Program("cefhpUdPDuSvo", "command execute file host port user dbname "
-                                   "defaults-file", "database", reads_options="f file")),
-    ("pip pip3", Program("rceit", "requirement constraint editable index-url target",
-                         reads_options="r requirement c constraint")),
-    ("ex vim nvim vi view gvim", Program("cTuUiWsp", "cmd", "vim", reads="all")),
+    ("psql mysql mariadb", Program("cefhUdPDuSvoL", "command execute file host port user dbname "
+                                   "defaults-file defaults-extra-file output log-file", "database",
+                                   reads_options="f file defaults-file defaults-extra-file",
+                                   writes_options="o output L log-file")),
+    ("ex vim nvim vi view gvim", Program("cSTuUiWp", "cmd", "vim", reads="all", reads_options="S")),
     ("man", Program("PHpCeEmMLRSrt", "pager html config-file encoding locale manpath sections",
                     runs_options="P pager H html")),
     ("head tail", Program("ncs", "lines bytes pid sleep-interval", reads="all")),
@@ -231,8 +216,9 @@ _FILE_TOOLS = _rows(
                            "compress-program files0-from parallel batch-size sort",
                            runs_options="compress-program", reads="all", writes_options="o output",
                            reads_options="files0-from")),
-    ("split csplit", Program("abCln", "suffix-length bytes line-bytes lines number filter "
-                             "additional-suffix", reads="first", runs_options="filter")),
+    ("split", Program("abCln", "suffix-length bytes line-bytes lines number filter "
+                      "additional-suffix", reads="first", writes="rest", runs_options="filter")),
+    ("csplit", Program("fbn", "prefix digits", reads="first", writes_options="f prefix")),
     ("cp gcp", Program("tS", "target-directory suffix", "ln", reads="heads", writes="last")),
     ("install", Program("gmotS", "group mode owner target-directory suffix", "ln", reads="heads",
                         writes="last")),
@@ -245,27 +231,28 @@ _FILE_TOOLS = _rows(
     ("dd", Program(runs="dd")),
     ("tar gtar bsdtar", Program("fCTXIbgLNVFK", "file directory files-from exclude exclude-from "
         "use-compress-program checkpoint-action to-command rsh-command info-script "
-        "new-volume-script transform", "tar", reads="all",
+        "new-volume-script transform", "tar",
         runs_options="I use-compress-program to-command rsh-command info-script F "
-        "new-volume-script", reads_options="T files-from")),
-    ("zip 7z 7za rar", Program("xibntP", "unzip-command", "zip", reads="all",
+        "new-volume-script", reads_options="T files-from X exclude-from")),
+    ("zip 7z 7za rar", Program("xibntPo", "unzip-command", "zip", reads="all",
                                runs_options="unzip-command")),
-    ("unzip cpio ar", Program("dxIOFE", reads="first")),
-    ("scp", Program("cFiJloPSD", reads="heads", writes="last", runs_options="S",
+    ("unzip", Program("dxIOP", reads="first")),
+    ("cpio", Program("EFHIOCMR", "file format", reads_options="I E F file")),
+    ("ar", Program(reads="first")),
+    ("scp", Program("cFiJloPSD", runs="remote", reads="heads", writes="last", runs_options="S",
                     reads_options="F")),
-    ("ssh-keygen", Program("abCEefFGgIiJjKlmMNnOPrRSsTtVWwYZz", reads_options="f")),
-    ("sftp", Program("bcDFiJloPRSsX", reads="", runs_options="S D", reads_options="b F")),
+    ("sftp", Program("bcDFiJloPRSsX", runs="remote", writes="last", runs_options="S D",
+                     reads_options="b F")),
     ("rsync", Program("efBTM", "rsh exclude include filter exclude-from include-from files-from "
         "rsync-path temp-dir backup-dir suffix chmod log-file password-file",
         reads="heads", writes="last", runs_options="e rsh rsync-path",
-        reads_options="password-file files-from")),
-    ("openssl", Program(runs="none", long="in out key cert inkey pass passin CAfile kfile",
-        long_with_one_dash=True, reads_options="in key inkey cert kfile", writes_options="out")),
+        reads_options="password-file files-from exclude-from include-from")),
     ("gpg gpg2", Program("oru", "output recipient local-user homedir passphrase-file",
-                         reads="all", writes_options="o output")),
+                         reads="all", writes_options="o output", reads_options="passphrase-file")),
     ("age", Program("roi", "output recipient identity", reads="all", reads_options="i identity",
                     writes_options="o output")),
-    ("patch", Program("dipoDrV", reads="all", reads_options="i", writes_options="o")),
+    ("patch", Program("dipoDrV", "input directory strip output", "patch", reads="rest",
+                      reads_options="i input", writes_options="o output")),
     ("curl", Program("AbcCdDeEFHKmoPQrTtuUwxXyYz", "user-agent cookie cookie-jar data data-raw "
         "data-binary data-ascii data-urlencode dump-header referer cert form header config "
         "max-time output quote range upload-file user proxy-user write-out proxy request "
@@ -285,28 +272,28 @@ _FILE_TOOLS = _rows(
         writes_options="o output-file a append-output save-cookies O output-document P "
         "directory-prefix",
         runs_options="use-askpass")),
-    ("http https httpie xh", Program(runs="none", files_known=False)),
-    ("nc ncat netcat socat telnet", Program("ec", "exec sh-exec", "socat",
+    ("nc ncat netcat socat telnet", Program("ec", "exec sh-exec", "socat", files_known=False,
                                             runs_options="e exec c sh-exec")),
     ("git", Program(runs="git")),
-    ("crontab", Program("u", runs="crontab")),
-    ("gdb lldb", Program("xps", "eval-command ex command args", "gdb", long_with_one_dash=True)),
+    ("crontab", Program("u", runs="crontab", reads="all")),
+    ("gdb lldb", Program("xpso", "eval-command ex iex command", "gdb", reads_options="x command",
+                         long_with_one_dash=True)),
 )  # fmt: skip
 
 # Programs that take paths or words without looking into the files they name.
 _NON_READERS = _rows(
     ("echo printf ls dir vdir exa eza lsd tree stat test [ which whereis type hash info apropos "
-     "whatis basename dirname realpath readlink pwd mkdir rmdir true false : date id whoami groups "
-     "hostname uname ps top htop pgrep pkill killall dpkg rpm du df lsof history alias unalias "
+     "whatis basename dirname realpath readlink pwd mkdir rmdir true false : id whoami groups "
+     "hostname uname ps top htop pgrep pkill killall dpkg rpm df lsof history alias unalias "
      "complete compgen ssh-add logger wait jobs fg bg umask ulimit return exit break "
      "continue shift getopts let help bind expr namei locate apt-cache yum dnf "
-     "brew gem gh glab shopt set unset caller times disown suspend",
+     "brew gem shopt set unset caller times disown suspend",
      Program()),
 )  # fmt: skip
 
 PROGRAMS: dict[str, Program] = _NON_READERS | _FILE_TOOLS | _SEARCHERS | _SHELLS | _WRAPPERS
 
-UNKNOWN_PROGRAM = Program(files_known=False)
+UNKNOWN_PROGRAM = Program(runs="guess", files_known=False)
 
 # Wrappers whose name may stand for `command -v name` and the like: asking, not running.
 QUERY_OPTIONS = {"command": frozenset("vV"), "hash": frozenset("lrdt"), "sudo": frozenset("lvkKV")}

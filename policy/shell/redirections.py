@@ -11,6 +11,7 @@ from policy.paths import resolve
 from policy.shell.frame import Frame
 from policy.shell.interpreters import interpreter
 from policy.shell.programs import SILENT_SINKS
+from policy.shell.script_files import text_on_disk
 from policy.shell.state import State
 from policy.shell.syntax import Group, Redirection, Simple, Statement
 from policy.wordlist import word_set
@@ -75,6 +76,8 @@ class _Opening:
         self._report(item, target, is_write=item.operator == "<>")
         if item.fd in ("", "0"):
             stdin = file_text(target, self.state, self.frame)
+            if stdin == marks.LIST and self.argv[:1] in (("patch",), ("git",)):
+                stdin = text_on_disk(self.walker, target, self.state) or stdin
             self.frame = self.frame._replace(stdin=stdin)
 
     def _write(self, item: Redirection, target: str) -> None:

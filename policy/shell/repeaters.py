@@ -10,6 +10,7 @@ from policy.shell.ansi import unescape
 from policy.shell.call import Call, Runner, index_of
 from policy.shell.options import parse
 from policy.shell.outputs import output_of
+from policy.shell.redirections import file_text
 from policy.wordlist import word_set
 
 
@@ -67,12 +68,15 @@ def _lines(text: str | None) -> list[str]:
 def _parallel(call: Call) -> str | None:
     argv = list(call.argv[1:])
     separator = index_of(argv, ":::", "::::", ":::+")
-    items = [argv[separator + 1 :]] if separator is not None else []
+    groups = [list[str]()]
+    for word in argv[separator + 1 :] if separator is not None else ():
+        groups.append([]) if word[:3] == ":::" else groups[-1].append(word)
     head = argv[:separator] if separator is not None else argv
     words = call.words(("", *head))
-    texts = items[0] if items else _lines(call.frame.stdin)
-    for item in texts:
+    for item in groups[0] if separator is not None else _lines(call.frame.stdin):
         command = " ".join(words)
+        for number, group in enumerate([[item], *groups[1:]], 1):
+            command = command.replace(f"{{{number}}}", group[0] if group else item)
         text = command.replace("{}", item) if "{}" in command else f"{command} {item}".strip()
         call.run_text(text)
     return None
@@ -92,7 +96,12 @@ def _texts(call: Call) -> str | None:
 
 def _terminal(call: Call) -> str | None:
     """`tmux new-session 'cmd'`, `tmux send-keys cmd Enter`."""
-    operands = call.words(call.argv)
+    argv = call.argv
+    if ";" in argv:  # `tmux start-server \; run-shell cmd`
+        _terminal(call._replace(argv=argv[argv.index(";") :]))
+    operands = call.words(argv[: index_of(argv, ";")])
+    if operands[:1] and operands[0] in ("source-file", "source", "load-buffer", "loadb"):
+        call.report_files(*operands[1:])
     if operands and operands[0] in _TERMINAL_VERBS:
         words = [word for word in call.words(operands) if word not in ("Enter", "C-m")]
         if words:
@@ -120,7 +129,8 @@ def _stdin_text(call: Call) -> str | None:
 
 
 def _crontab(call: Call) -> str | None:
-    for line in (call.frame.stdin or "").splitlines():
+    texts = [file_text(path, call.state, call.frame) for path in call.operands()[:1]]
+    for line in (texts[0] if texts else call.frame.stdin or "").splitlines():
         entry = re.match(r"\s*(?:@\w+|(?:\S+\s+){4}\S+)\s+(.*)", line)
         if entry and not line.lstrip().startswith("#"):
             call.run_text(entry[1])
@@ -131,6 +141,11 @@ def _find(call: Call) -> str | None:
     """`-exec cmd ;` and its kin; `{}` becomes what is known of the paths found."""
     argv = call.argv
     found = output_of("find", argv, None, lambda path: marks.LIST).removesuffix("\n")
+    if "-delete" in argv:
+        named = [path for path in found.split() if marks.is_known(path.rsplit("/", 1)[-1])]
+        first = next(index for index, word in enumerate(argv) if word[:1] == "-")
+        begins = [word for word in argv[1:first] if word not in (".", "..")]
+        call.report_files(*named, *begins, is_write=True)
     index = 1
     while index < len(argv):
         if argv[index] not in ("-exec", "-execdir", "-ok", "-okdir"):

@@ -18,6 +18,7 @@ from policy.shell.options import parse
 from policy.shell.outputs import output_of
 from policy.shell.programs import PROGRAMS, UNKNOWN_PROGRAM
 from policy.shell.redirections import file_text
+from policy.shell.rewrites import REWRITERS
 from policy.shell.script_files import only_what_is_certain, run_script_text, text_on_disk
 from policy.shell.state import State
 from policy.wordlist import words
@@ -79,6 +80,9 @@ def _name_of(word: str, state: State) -> str:
     if "/" in word and state.links:
         word = resolve(word, state.cwd, state.links)
     name = (program_name(word) or "").removesuffix(".exe")
+    name = name.partition("@")[0] or name  # `prettier@3`
+    if name[:1] == "g" and name not in PROGRAMS and name[1:] in PROGRAMS:
+        name = name[1:]  # GNU's, beside another system's
     return "ld.so" if name[:2] == "ld" and re.fullmatch(_LOADER, name) else name
 
 
@@ -99,7 +103,7 @@ def _run_by_path(call: Call, *, is_known: bool) -> bool:
 
 def _run_interpreter(call: Call, known: Interpreter) -> str | None:
     parsed = parse(
-        call.argv,
+        tuple("-e" if word == "-pe" and call.name == "node" else word for word in call.argv),
         known.code + known.values,
         (*words(known.code_long), *words(known.values_long)),
         permutes=False,
@@ -121,6 +125,7 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
         codes = list(_timed_code(call.argv))
         for code in codes:
             walker.run_code(known.language, code, state, frame)
+    _run_named(call, operands, modules)
     if codes or modules:
         return marks.DECODED if codes and call.frame.stdin is None else marks.LIST
     if operands and known.run_command == operands[0]:
@@ -135,6 +140,16 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
         with only_what_is_certain(walker):
             walker.run_code(known.language, on_disk, state, frame)
     return marks.LIST
+
+
+def _run_named(call: Call, operands: list[str], modules: list[str]) -> None:
+    """`python -m pip` is pip, `bun x` is bunx."""
+    if call.name == "bun" and operands[:1] == ["x"]:
+        call.run(["bunx", *operands[1:]])
+    for index, word in enumerate(call.argv):
+        if word in modules and (word in ("pip", "json.tool") or word in REWRITERS):
+            call.run(call.argv[index:])
+            break
 
 
 def _timed_code(argv: tuple[str, ...]) -> Iterator[str]:
@@ -158,9 +173,11 @@ RUNNERS: dict[str, str] = {
         "repeaters": "xargs parallel text texts terminal screen stdin_text crontab find fd",
         "embedded": "sed awk make gdb ed expect tee socat tar ln dd zip",
         "consoles": "vim emacs pager database",
-        "launchers": "verb daemon window cmake compiler chooser packages",
+        "launchers": "daemon window cmake compiler chooser packages",
         "little_languages": "language",
         "git": "git",
+        "guesses": "guess words",
+        "rewrites": "patch",
         "downloads": "download",
     }.items()
     for kind in kinds.split()

@@ -99,12 +99,12 @@ def _statement_after(tokens: list[str], start: int) -> list[str]:
     return tokens[start + 1 : end]
 
 
-def awk_files(program: str) -> Iterator[str]:
-    """Files that the program itself reads or writes."""
+def awk_files(program: str) -> Iterator[tuple[str, bool]]:
+    """Files that the program itself reads or writes, and whether it writes them."""
     tokens = _awk_tokens(program)
     for index in range(len(tokens) - 1):
         if tokens[index] in ("<", ">", ">>") and tokens[index + 1][:1] == '"':
-            yield unescape(tokens[index + 1][1:-1])
+            yield unescape(tokens[index + 1][1:-1]), tokens[index] != "<"
 
 
 def _awk_text(tokens: list[str]) -> str:

@@ -19,10 +19,12 @@ def _argv(call: Call) -> str | None:
     inner = call.operands()[call.program.skip :]
     if call.parsed.has(*QUERY_OPTIONS.get(call.name, frozenset())):
         return None
-    if len(inner) > 1 and inner[0] in ("-c", "--command") and "c" in call.program.short:
+    if len(inner) > 1 and "c" in call.program.short and re.match(r"-c$|--co?m?m?a?", inner[0]):
         return call.run_text(inner[1])
     if call.program.skip and inner[:1] and inner[0][:1] == "-":
         inner = tuple(call.words((call.name, *inner)))  # options behind the first operand
+    if len(inner) == 1 and " " in inner[0]:
+        return call.run_text(inner[0])
     return call.run(inner) if inner else None
 
 
@@ -56,7 +58,7 @@ def _su(call: Call) -> str | None:
     if not has_command and call.frame.stdin is not None:
         call.run_text(call.frame.stdin, "su")
     elif call.name == "runuser" and call.parsed.has("u", "user"):
-        call.run(call.operands())
+        call.run(call.words(call.argv))
     return None
 
 

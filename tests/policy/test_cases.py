@@ -29,6 +29,10 @@ def test_every_row_of_our_own_tables_is_decided_as_written(table: str) -> None:
     assert misses(OWN / table, OWN / "rules.json") == []
 
 
+def test_every_row_of_the_table_of_operations_is_decided_as_written() -> None:
+    assert misses(OWN / "operations.tsv", OWN / "operations-rules.json") == []
+
+
 @pytest.mark.skipif(
     not SHARED.is_dir(), reason="not applicable: no shared tables beside the checkout"
 )

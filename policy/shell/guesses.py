@@ -1,0 +1,147 @@
+"""What a program without a row may read, write and run, by conventions that most programs keep."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from policy import marks
+from policy.shell.call import Call, Runner, index_of
+from policy.shell.interpreters import interpreter
+from policy.shell.options import parse
+from policy.shell.programs import PROGRAMS
+from policy.shell.script_files import only_what_is_certain
+from policy.shell.subcommands import outer_values
+from policy.wordlist import word_set
+
+_FILE_OPTION = (
+    r"--?[\w.-]*(file|config|env|input|from|path|key|cert|secret|vars|dir|directory)|-[fk]"
+)
+# Options whose value is text, whatever it looks like.
+_TEXT_OPTION = (
+    r"--?([\w-]*(exclude|ignore|skip|without|message|title|subject|grep|pattern|match|label"
+    r"|filter)[\w-]*|[mnx])"
+)
+_OUTPUT_OPTION = r"(?i)--?(o|out|[\w-]*(output|out-?file|out-?dir|destination|log-?file)[\w-]*)"
+_COMMAND_OPTION = (
+    r"(?i)--?([\w.-]*[._-])?"
+    r"(c|x|exec|command|cmd|run|runner|wrap|run_under|scripts?|shell|ssh|hook)"
+)
+_BARE_WORD = r"[\w-]+"  # rather a subcommand or a target than a file
+_RUNS = word_set("exec run do cmd cmd.run shell ssh exec-env exec-file command kubectl dev:exec")
+_COPIES = word_set("cp copy copyto mv move moveto sync")
+_FIRST_WORDS = 3  # among which the subcommand stands
+_LOOKED_AT = 64  # words behind a verb
+_NAME_MAX = 64  # characters of an option's name
+
+
+def likely_reads(call: Call) -> Iterator[str]:
+    """Operands and values of options that look like files."""
+    if not _COPIES.isdisjoint(call.operands()[:_FIRST_WORDS]):
+        yield from call.operands()
+    for option, value in _values(call):
+        if re.fullmatch(_TEXT_OPTION, option) or re.fullmatch(_OUTPUT_OPTION, option):
+            continue
+        is_named = re.fullmatch(_FILE_OPTION, option) or interpreter(call.name)
+        if is_named or not re.fullmatch(_BARE_WORD, value):
+            yield value
+        yield from parts(value)
+
+
+def likely_writes(call: Call) -> Iterator[str]:
+    """Values of options that sound like outputs, and what files are copied to."""
+    for option, value in _values(call):
+        if re.fullmatch(_OUTPUT_OPTION, option):
+            yield value
+    operands = call.operands()
+    if not _COPIES.isdisjoint(operands[:_FIRST_WORDS]):
+        yield operands[-1]
+
+
+def _values(call: Call) -> Iterator[tuple[str, str]]:
+    """Every word with the option before it, "" for none, as if each option took a value."""
+    option = ""
+    for word in call.argv[1:]:
+        if word[:1] != "-" or len(word) == 1:
+            yield option, word
+            option = ""
+            continue
+        name, has_value, value = word.partition("=")
+        if has_value:
+            yield name[:_NAME_MAX], value
+        elif word[1] != "-" and re.search(r"[./]", word):
+            yield word[:2], word[2:]
+        option = "" if has_value else word[:_NAME_MAX]
+
+
+def parts(word: str) -> Iterator[str]:
+    """`@file`, `key=@file`, `id=x,src=file`, `file://path`."""
+    scheme, is_url, path = word.partition("://")
+    if is_url:
+        if scheme.startswith("file"):
+            yield path
+    elif " " not in word:
+        pieces = re.split(r"[=,;@<:]+", word)
+        yield from (piece for piece in pieces if piece != word and re.search("[./]", piece))
+
+
+def _guess(call: Call) -> str | None:
+    """`aws-vault exec name -- cmd`, `nodemon --exec 'cmd'`, `flyctl ssh console -C 'cmd'`."""
+    verb = index_of(call.argv, "exec", "shell", "ssh")
+    if call.name in PROGRAMS and verb is not None:
+        _run_likely(call, call.argv[verb + 1 :])
+    hidden = call._replace(frame=call.frame._replace(is_visible=False))
+    commands = [words for words in _commands(call) if words and marks.is_known(words[0])]
+    if commands:
+        with only_what_is_certain(call.walker):
+            for words in commands:
+                hidden.run_text(words[0]) if " " in words[0] else hidden.run(words)
+    return None
+
+
+def _commands(call: Call) -> Iterator[list[str]]:
+    argv = call.argv
+    for option, value in _values(call):
+        if " " in value and re.fullmatch(_COMMAND_OPTION, option):
+            yield [value]
+    if "--" in argv:
+        yield list(argv[argv.index("--") + 1 :])
+    for index, word in parse(argv, *(outer_values(call.name) or ("", ()))).operands[:_FIRST_WORDS]:
+        if argv[index - 1][:1] != "-" and not _RUNS.isdisjoint((word, *word.split(":"))):
+            yield from likely_commands(argv[index + (word != "kubectl") :])
+            break
+
+
+def likely_commands(words: Sequence[str]) -> Iterator[list[str]]:
+    """Where a command begins behind a verb: at once, or behind the names of where it runs."""
+    before, is_first = "", True
+    for index, word in enumerate(words[:_LOOKED_AT]):
+        name = word.rsplit("/", 1)[-1]
+        is_known = name in PROGRAMS or interpreter(name) is not None
+        if word[:1] != "-" and (is_known or is_first or " " in name):
+            yield [other for other in words[index:] if other != "--"]
+            is_first = False
+            if is_known and before[:1] != "-":
+                return  # what follows are its arguments
+        before = word
+
+
+def _words(call: Call) -> str | None:
+    """`numactl -N 0 cmd`, `bwrap --bind / / cmd`: a program's name begins the command."""
+    _run_likely(call, call.argv[1 + call.program.skip :])
+    return _guess(call)
+
+
+def _run_likely(call: Call, argv: Sequence[str]) -> None:
+    """Run what may be the command; where no program is known, what is not known at all."""
+    likely = [words for words in likely_commands(argv) if marks.is_known(words[0])]
+    known = [words for words in likely if words[0].rsplit("/", 1)[-1] in PROGRAMS]
+    unknown = [at for at, word in enumerate(argv) if marks.has_hole(word) and word[0] != "-"]
+    for words in known or [list(argv[at:]) for at in unknown[:1]]:
+        call.run(words)
+    with only_what_is_certain(call.walker):
+        for words in likely:
+            call.run_text(words[0]) if " " in words[0] else call.run(words)
+
+
+RUNNERS: dict[str, Runner] = {"guess": _guess, "words": _words}

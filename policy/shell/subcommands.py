@@ -1,0 +1,57 @@
+"""Programs with subcommands as data: the options before the subcommand that take a value.
+
+From the programs' manuals. An option that is missing here is read both ways, its following
+word as its value and as the subcommand; a row settles which.
+"""
+
+import functools
+
+from policy.wordlist import word_set
+
+# Long options that take a value wherever they are known.
+_COMMON = (
+    "account address as cache-dir cluster config configuration context cwd directory endpoint-url "
+    "env env-file exclude file format hostname kubeconfig log-level loglevel manifest-path "
+    "namespace output profile project project-directory project-name region registry repo server "
+    "stack stage subscription target-dir timeout token verbosity workdir workspace"
+)
+_ROWS = {
+    "git": "C c git-dir work-tree exec-path config-env super-prefix attr-source",
+    "kubectl oc": "n s v user request-timeout username password certificate-authority client-key",
+    "helm": "n kube-context kube-apiserver kube-token",
+    "docker docker-compose": "H c l f p host tlscacert tlscert tlskey ansi progress parallel",
+    "podman nerdctl crictl": "a c f i n p r url connection root runroot identity storage-driver",
+    "aws awslocal": "query color ca-bundle cli-read-timeout cli-connect-timeout",
+    "terraform tofu terragrunt packer": "chdir working-dir",
+    "systemctl journalctl loginctl machinectl": "H M t p n o host machine root type property "
+    "lines job-mode signal kill-who state",
+    "npm": "w C prefix userconfig globalconfig otp tag",
+    "pnpm yarn bun": "C F dir filter filter-prod reporter stdio store-dir modules-dir",
+    "cargo go hg jj bazel": "C R Z color repository",
+    "gsutil az": "o h u i query",
+    "heroku fly flyctl doctl pulumi": "a r t u c C s app remote access-token",
+    "gh glab gcloud bq rclone svn vault consul nomad kustomize flux skaffold minikube kind eksctl "
+    "vercel netlify firebase supabase wrangler serverless nix op doppler lxc incus": "R n p P S",
+    "pip pip3": "python proxy log retries cert index-url trusted-host",
+    "apt apt-get aptitude dnf yum zypper pacman": "o c t x R r b option enablerepo disablerepo "
+    "releasever installroot setopt",
+    "poetry pdm hatch rye pipenv uv composer mvn gradle": "C P p d e f color working-dir",
+    "conda mamba micromamba": "n p name prefix",
+    "redis-cli": "h p a n u",
+    "make gmake cmake ninja": "C f I o W makefile include-dir eval",
+    "tmux ip adb virsh": "L S f n b s t H P",
+}
+
+# Those of them that take shortened long options.
+SHORTENS = word_set("git aws gcloud gsutil npm pip pip3 conda ansible ansible-playbook hg make")
+
+
+@functools.cache
+def outer_values(program: str) -> tuple[str, tuple[str, ...]] | None:
+    """The letters and the long names of the options that take a value; None without a row."""
+    row = next((row for names, row in _ROWS.items() if program in names.split()), None)
+    if row is None:
+        return None
+    names = f"{row} {_COMMON}".split()
+    letters = "".join(name for name in names if len(name) == 1)
+    return letters, tuple(name for name in names if len(name) > 1)
