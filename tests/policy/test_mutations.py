@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.mutations import MUTATIONS, SIZE_MAX, mutate
-from benchmarks.policy_checks import prepare, run_checks
+from benchmarks.mutations import MUTATIONS, SIZE_MAX, Program, mutate
+from benchmarks.policy_checks import check, prepare, run_checks
 from benchmarks.policy_mutations import keep, kind, report
 from benchmarks.policy_seeds import table_seeds
 
@@ -40,6 +40,14 @@ def test_a_program_that_outlasts_its_time_is_known_and_those_behind_it_are_judge
     assert (tmp_path / "kept" / "2-1-shell").read_text() == mutate(1, 2, seeds).code
     assert "policy" in (tmp_path / "kept" / "2-1-shell.txt").read_text()
     assert report(checks, ["shell", "shell"]).notes[1:] == ("ended by SIGPROF: 2",)
+
+
+@pytest.mark.parametrize("piece", ["[[", "[", "[/[", "cd a;", "trap a EXIT;"])
+def test_a_piece_of_shell_many_times_does_not_cost_its_square(piece: str) -> None:
+    seconds = [
+        check(1, Program("shell", piece * times), "/w").seconds for times in (1, 2_000, 8_000)
+    ]
+    assert seconds[-1] < max(8 * seconds[1], 0.5)
 
 
 def test_the_same_number_and_seed_give_the_same_program_and_others_another() -> None:
