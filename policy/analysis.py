@@ -11,6 +11,7 @@ from policy.model import Coverage, Subject
 from policy.shell.frame import Frame
 from policy.shell.script_files import Scripts
 from policy.shell.state import Budget, BudgetExceededError, State
+from policy.shell.syntax import ShellSyntaxError
 from policy.shell.walk import Walker, walk_program
 from policy.wordlist import word_set
 
@@ -67,6 +68,9 @@ def _screen_program(walker: Walker, language: str, code: str, state: State) -> b
         _screen(walker, language, code, state, walker.frame)
     except BudgetExceededError:
         walker.report_unparsed("it takes too many steps to follow", walker.frame)
+        return False
+    except ShellSyntaxError as error:
+        walker.report_unparsed(str(error), walker.frame)
         return False
     return True
 
