@@ -86,6 +86,9 @@ def _screen_program(walker: Walker, language: str, code: str, state: State) -> b
     except BudgetExceededError:
         walker.report_unparsed("it takes too many steps to follow", walker.frame)
         return False
+    except ShellSyntaxError as error:
+        walker.report_unparsed(str(error), walker.frame)
+        return False
     return True
 
 

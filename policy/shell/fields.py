@@ -22,8 +22,14 @@ def globbed(text: str) -> str:
     """Unquoted text with its pattern characters marked as active."""
     if "*" not in text and "?" not in text and "[" not in text:
         return text
-    text = re.sub(_BRACKET, _bracket, text)
+    text = "/".join(map(_mark_sets, text.split("/")))
     return text.replace("*", marks.GLOB_STAR).replace("?", marks.GLOB_ONE)
+
+
+def _mark_sets(segment: str) -> str:
+    """A segment with its `[…]` marked; none can begin behind the last bracket that closes."""
+    end = segment.rfind("]") + 1
+    return re.sub(_BRACKET, _bracket, segment[:end]) + segment[end:] if end else segment
 
 
 def _bracket(match: re.Match[str]) -> str:

@@ -1,0 +1,72 @@
+"""Mutated programs: the guard neither raises nor hangs; and what does is known by its program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.mutations import MUTATIONS, SIZE_MAX, Program, mutate
+from benchmarks.policy_checks import check, prepare, run_checks
+from benchmarks.policy_mutations import keep, kind, report
+from benchmarks.policy_seeds import table_seeds
+
+COUNT = 320  # twenty of each language
+SEED = 7
+
+
+@pytest.mark.once
+def test_no_mutated_program_raises_or_takes_longer_than_a_second(tmp_path: Path) -> None:
+    seeds = table_seeds()
+    checks = run_checks(prepare(tmp_path, seeds, SEED), COUNT, 1, lambda done: None)
+    assert [one.number for one in checks] == list(range(COUNT))
+    failed = [one for one in checks if kind(one)]
+    assert [(kind(one), mutate(one.number, SEED, seeds)) for one in failed] == []
+
+
+@pytest.mark.once
+def test_a_program_that_outlasts_its_time_is_known_and_those_behind_it_are_judged(
+    tmp_path: Path,
+) -> None:
+    seeds = {"shell": ["true;\n" * 3_000]}
+    folder = tmp_path / "run"
+    folder.mkdir()
+    checks = run_checks(prepare(folder, seeds, 2, kill_s=0.001), 2, 1, lambda done: None)
+    assert [(one.number, one.failure, one.was_ended) for one in checks] == [
+        (0, "ended by SIGPROF", True),
+        (1, "ended by SIGPROF", True),
+    ]
+    assert keep(checks, 2, seeds, tmp_path / "kept") == 2
+    assert (tmp_path / "kept" / "2-1-shell").read_text() == mutate(1, 2, seeds).code
+    assert "policy" in (tmp_path / "kept" / "2-1-shell.txt").read_text()
+    assert report(checks, ["shell", "shell"]).notes[1:] == ("ended by SIGPROF: 2",)
+
+
+@pytest.mark.parametrize("piece", ["[[", "[", "[/[", "cd a;", "trap a EXIT;"])
+def test_a_piece_of_shell_many_times_does_not_cost_its_square(piece: str) -> None:
+    seconds = [
+        check(1, Program("shell", piece * times), "/w").seconds for times in (1, 2_000, 8_000)
+    ]
+    assert seconds[-1] < max(8 * seconds[1], 0.5)
+
+
+def test_the_same_number_and_seed_give_the_same_program_and_others_another() -> None:
+    seeds = table_seeds()
+    first = [mutate(number, 1, seeds) for number in range(32)]
+    assert first == [mutate(number, 1, seeds) for number in range(32)]
+    assert first != [mutate(number, 2, seeds) for number in range(32)]
+    assert {program.language for program in first} == set(seeds)
+    assert max(len(program.code) for program in first) <= SIZE_MAX
+
+
+def test_every_mutation_bears_an_empty_program() -> None:
+    class First:
+        """Chances of which the first is always taken."""
+
+        choice = staticmethod(lambda some: some[0])
+        randint = staticmethod(lambda first, last: first)
+        randrange = staticmethod(lambda end: 0)
+        random = staticmethod(lambda: 0.0)
+        shuffle = staticmethod(lambda some: None)
+
+    assert all(isinstance(mutation("", First(), [""]), str) for mutation in MUTATIONS)
