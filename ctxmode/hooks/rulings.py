@@ -156,7 +156,8 @@ def _read(
 
 
 def _absolute(path: str, cwd: str, home: str) -> str:
-    return os.path.normpath(_joined(path, cwd, home))
+    # The library ends a path at a NUL character; for the kernel there is none with one.
+    return os.path.normpath(_joined(path, cwd, home).replace("\0", "\ufffd"))
 
 
 def _behind(value: str, path: str, cwd: str, home: str) -> policy.RealPath:

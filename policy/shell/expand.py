@@ -47,7 +47,7 @@ _USUAL_PROGRAMS = {
     "CXX": "c++", "MAKE": "make", "PYTHON": "python3", "BROWSER": "xdg-open",
 }  # fmt: skip
 
-PRODUCT_MAX = 64  # argument lists one command may have before what varies counts as unknown
+PRODUCT_MAX = 64  # argument lists of one command; with more, what varies counts as unknown
 
 
 Substitute = Callable[[Substitution, State], str]

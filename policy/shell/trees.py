@@ -60,6 +60,8 @@ _INTO = word_set("cp gcp mv rsync scp")
 
 
 def is_destination(call: Call, path: str, *, is_write: bool) -> bool:
-    """Whether an operand is where things are put, and not a tree of its own."""
+    """Whether a path is where things are put, and not a tree of its own."""
     operands = call.operands()
-    return is_write and call.name in _INTO and len(operands) > 1 and path == operands[-1]
+    if not is_write or call.name not in _INTO or len(operands) < 2:
+        return False
+    return path == operands[-1] or path not in operands
