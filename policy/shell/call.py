@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from policy import marks
 from policy.shell.options import Parsed, parse
 from policy.shell.programs import Program
 from policy.shell.state import State
@@ -35,6 +36,12 @@ class Call(NamedTuple):
         if self.name in _COMPAT_WRAPPERS:
             return inner
         return inner._replace(is_syntactic=False)
+
+    def elsewhere(self) -> State:
+        """The state of what runs on another machine, or in a container."""
+        state = self.state.copy()
+        state.cwd, state.env, state.variables = marks.WORD, {}, {}
+        return state
 
     def operands(self) -> tuple[str, ...]:
         """The operands, without their places."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 
 from policy import marks
 from policy.paths import resolve
 from policy.shell import scripts
-from policy.shell.call import Call, Runner, index_of
+from policy.shell.call import Call, Runner
 from policy.shell.redirections import STDIN_PATHS, file_text
 
 
@@ -46,59 +45,11 @@ def _make(call: Call) -> str | None:
     return None
 
 
-def _ed(call: Call) -> str | None:
-    for line in (call.frame.stdin or "").splitlines():
-        if saved := re.match(r"\s*[\d,$.%]*\s*[wW]q?(?:\s+([^!\s]\S*))?\s*$", line):
-            call.report_files(*([saved[1]] if saved[1] else call.operands()), is_write=True)
-        elif shelled := re.match(r"\s*(?:[\d,$.%]*\s*[rwe]\s*)?!(.*)", line):
-            call.run_text(shelled[1], "ed !")
-        elif opened := re.match(r"\s*[\d,$.%]*\s*[reE]\s+(\S+)", line):
-            call.report_files(opened[1])
-    return None
-
-
-def _expect(call: Call) -> str | None:
-    """Tcl's `spawn cmd`, `exec cmd`, `system cmd`."""
-    sources = [*call.parsed.values(("c",)), call.frame.stdin or ""]
-    for source in sources:
-        for match in re.finditer(
-            r"(?:^|[;\n{\[])\s*(?:spawn|system|exec)\s+(?:-\w+\s+)*([^;\n\]}]+)", source
-        ):
-            call.run_text(match[1], "expect spawn")
-    return None
-
-
 def _tee(call: Call) -> str | None:
     """What is copied to a file can be run from it later."""
     for path in call.operands():
         resolved = resolve(path, call.state.cwd, call.state.links)
         call.state.files[resolved] = call.frame.stdin or marks.LIST
-    return None
-
-
-def _gdb(call: Call) -> str | None:
-    for value in call.parsed.values(("ex", "eval-command", "iex", "o")):
-        if shelled := re.match(r"\s*(?:!|(?:platform )?shell\s+|pipe\s+\|?)(.*)", value):
-            call.run_text(shelled[1], "gdb shell")
-        elif code := re.match(r"\s*(?:py\w*|script)\s+(.*)", value):
-            call.walker.run_code("python", code[1], call.state.copy(), call.inside())
-    if (index := index_of(call.argv, "--args", "-args", "--")) is not None:
-        call.run(call.argv[index + 1 :])
-    return None
-
-
-def _socat(call: Call) -> str | None:
-    for word in call.operands():
-        if started := re.match(r"(?i)(exec|system|shell):([^,]*)", word):
-            call.run_text(started[2], "socat")
-    return None
-
-
-def _tar(call: Call) -> str | None:
-    for value in call.parsed.values(("checkpoint-action",)):
-        kind, _, text = value.partition("=")
-        if kind == "exec":
-            call.run_text(text, "tar checkpoint action")
     return None
 
 
@@ -111,13 +62,6 @@ def _dd(call: Call) -> str | None:
     if "of" in given:
         call.state.files[resolve(given["of"], call.state.cwd, call.state.links)] = text
     return text if "of" not in given else ""
-
-
-def _zip(call: Call) -> str | None:
-    """`zip -TT cmd`: what tests the archive."""
-    if (index := index_of(call.argv[:-1], "-TT")) is not None:
-        call.run_text(call.argv[index + 1], "zip -TT")
-    return None
 
 
 def _ln(call: Call) -> str | None:
@@ -143,13 +87,7 @@ RUNNERS: dict[str, Runner] = {
     "sed": _run_scripts(scripts.sed_commands),
     "awk": _run_scripts(scripts.awk_commands),
     "make": _make,
-    "gdb": _gdb,
-    "ed": _ed,
-    "expect": _expect,
     "tee": _tee,
-    "socat": _socat,
-    "tar": _tar,
     "ln": _ln,
     "dd": _dd,
-    "zip": _zip,
 }

@@ -46,9 +46,9 @@ _WRAPPERS = _rows(
                      "other-user command-timeout", "env")),
     ("doas", Program("uCa", runs="env")),
     ("pkexec", Program(long="user", runs="argv")),
-    ("su runuser", Program("csgGwu", "command session-command shell group supp-group user "
-                           "whitelist-environment", "su",
-                           runs_options="c command session-command")),
+    ("su", Program("csgGw", "command session-command shell group supp-group "
+                   "whitelist-environment", "language", runs_options="c command session-command")),
+    ("runuser", Program("csgGwu", "command shell group user", "words", runs_options="c command")),
     ("chroot", Program(long="userspec groups", runs="argv", skip=1)),
     ("capsh gosu su-exec", Program(runs="argv", skip=1)),
     # Scheduling and resources
@@ -81,7 +81,7 @@ _WRAPPERS = _rows(
                       runs_options="c command")),
     ("sg", Program("c", "command", "argv", 1)),
     ("start-stop-daemon", Program("xanugpcrdNIPkTR", "exec startas name user group pidfile chuid "
-                                  "chroot chdir nicelevel umask retry", "daemon")),
+                                  "chroot chdir nicelevel umask retry", "words")),
     ("ld.so", Program(long="library-path preload argv0 audit inhibit-rpath", runs="argv")),
     # Tracing
     ("strace", Program("abeEIoOpPsSuUX", "trace output attach", "argv",
@@ -91,14 +91,14 @@ _WRAPPERS = _rows(
     ("direnv devbox mise rtx asdf pipenv poetry pdm hatch rye bundle pnpm yarn nvm rbenv pyenv "
      "conda mamba micromamba uv nix op doppler npm bun deno cargo turbo pipx rustup fnm pixi",
      Program("npe", "name prefix env package env-file with python using userconfig globalconfig "
-             "config", "project", reads_options="env-file userconfig globalconfig config",
+             "config", "guess", reads_options="env-file userconfig globalconfig config",
              files_known=False)),
-    ("dotenv", Program("fe", "file", "project", reads_options="f file e")),
+    ("dotenv", Program("fe", "file", "words", files_known=False, reads_options="f file e")),
     ("npx bunx pnpx uvx dlx", Program("pc", "package call from with python", "argv",
                                       runs_options="c call")),
     ("env", Program("uCS", "unset chdir split-string", "env")),
     ("cross-env", Program(runs="env")),
-    ("cross-env-shell", Program(runs="text")),
+    ("cross-env-shell", Program(runs="words")),
     ("env-cmd", Program("fer", "file environments rc-file", "argv", reads_options="f file")),
     ("concurrently conc", Program("nclpmst", "names prefix-colors prefix max-processes success "
                                   "restart-tries restart-after kill-others-on timings", "texts")),
@@ -122,7 +122,7 @@ _WRAPPERS = _rows(
     ("parallel", Program("jaISdNnL", "jobs arg-file colsep delay joblog results tmpdir workdir "
                          "sshlogin halt retries timeout memfree load", "parallel",
                          reads_options="a arg-file")),
-    ("watch", Program("ndq", "interval", "text")),
+    ("watch", Program("ndq", "interval", "words")),
     ("hyperfine", Program("wrmMpcSsun", "warmup runs min-runs max-runs prepare cleanup setup "
                           "parameter-list parameter-scan shell export-json export-csv "
                           "export-markdown command-name", "texts",
@@ -130,27 +130,27 @@ _WRAPPERS = _rows(
     ("script", Program("cEIOBTmo", "command echo log-in log-out log-io log-timing", "argv", 1,
                        runs_options="c command", writes="first")),
     ("busybox toybox sbase-box", Program(runs="argv")),
-    ("tmux byobu", Program("LSfcFntxyse", runs="terminal", reads_options="f")),
-    ("screen", Program("ScehpstT", runs="screen", reads_options="c")),
+    ("tmux byobu", Program("LSfcFntxyse", runs="guess", files_known=False)),
+    ("screen", Program("ScehpstT", runs="words", reads_options="c")),
     ("xterm uxterm rxvt urxvt gnome-terminal konsole alacritty foot st tilix terminator kitty "
-     "xfce4-terminal lxterminal mate-terminal x-terminal-emulator wezterm", Program(runs="window")),
-    ("cmake", Program(runs="cmake")),
-    ("gcc g++ cc c++ clang clang++", Program(runs="compiler", files_known=False)),
+     "xfce4-terminal lxterminal mate-terminal x-terminal-emulator wezterm", Program(runs="words")),
+    ("cmake", Program(runs="words")),
+    ("gcc g++ cc c++ clang clang++", Program(runs="language", files_known=False)),
     ("go", Program(long="toolexec exec vettool", runs="none", long_with_one_dash=True,
                    runs_options="toolexec exec vettool", files_known=False)),
-    ("fzf sk", Program(long="preview bind query filter prompt header", runs="chooser",
+    ("fzf sk", Program(long="preview bind query filter prompt header", runs="language",
                        runs_options="preview")),
-    ("apt apt-get aptitude", Program("oct", "option config-file target-release", "packages",
+    ("apt apt-get aptitude", Program("oct", "option config-file target-release", "language",
                                      reads_options="c config-file")),
     ("tcpdump", Program("rwzWGCicsFTyZEDBMV", runs="none", runs_options="z", reads_options="r F",
                         writes_options="w")),
     ("tclsh wish julia osascript groovy scala guile racket sbcl clojure bb erl octave matlab "
      "gnuplot dc m4 raku crystal ocaml ghc ghci lftp ftp pwsh powershell",
      Program(runs="language", reads="first")),
-    ("at batch", Program("fqt", runs="stdin_text", reads_options="f")),
+    ("at batch", Program("fqt", runs="language", reads_options="f")),
     ("make gmake", Program("CfIoWE", "directory file makefile include-dir eval", "make",
                            reads_options="C f directory file makefile")),
-    ("expect", Program("cf", runs="expect", reads="first", reads_options="f")),
+    ("expect", Program("cf", runs="language", reads="first", reads_options="f")),
 )  # fmt: skip
 
 _SHELLS = _rows(
@@ -196,17 +196,18 @@ _FILE_TOOLS = _rows(
     ("rename prename sd", Program("f", writes="rest")),
     ("clang-format terraform tofu", Program(files_known=False, long_with_one_dash=True)),
     ("perl ruby", Program("eEIMmFrCKTW", files_known=False)),
-    ("ed", Program(runs="ed", reads="all")),
-    ("less more most pg zless zmore", Program(runs="pager", reads="all")),
-    ("emacs emacsclient", Program("lf", "eval execute load", "emacs", reads="all",
+    ("ed", Program(runs="language", reads="all")),
+    ("less more most pg zless zmore", Program(runs="language", reads="all")),
+    ("emacs emacsclient", Program("lf", "eval execute load funcall", "language", reads="all",
                                   reads_options="l load", long_with_one_dash=True)),
-    ("sqlite3 sqlite", Program(long="cmd init separator", runs="database", reads="first",
+    ("sqlite3 sqlite", Program(long="cmd init separator", runs="language", reads="first",
                                reads_options="init", long_with_one_dash=True)),
     ("psql mysql mariadb", Program("cefhUdPDuSvoL", "command execute file host port user dbname "
-                                   "defaults-file defaults-extra-file output log-file", "database",
+                                   "defaults-file defaults-extra-file output log-file", "language",
                                    reads_options="f file defaults-file defaults-extra-file",
                                    writes_options="o output L log-file")),
-    ("ex vim nvim vi view gvim", Program("cSTuUiWp", "cmd", "vim", reads="all", reads_options="S")),
+    ("ex vim nvim vi view gvim", Program("cSTuUiWp", "cmd", "language", reads="all",
+                                         reads_options="S")),
     ("man", Program("PHpCeEmMLRSrt", "pager html config-file encoding locale manpath sections",
                     runs_options="P pager H html")),
     ("head tail", Program("ncs", "lines bytes pid sleep-interval", reads="all")),
@@ -231,10 +232,10 @@ _FILE_TOOLS = _rows(
     ("dd", Program(runs="dd")),
     ("tar gtar bsdtar", Program("fCTXIbgLNVFK", "file directory files-from exclude exclude-from "
         "use-compress-program checkpoint-action to-command rsh-command info-script "
-        "new-volume-script transform", "tar",
+        "new-volume-script transform", "language",
         runs_options="I use-compress-program to-command rsh-command info-script F "
         "new-volume-script", reads_options="T files-from X exclude-from")),
-    ("zip 7z 7za rar", Program("xibntPo", "unzip-command", "zip", reads="all",
+    ("zip 7z 7za rar", Program("xibntPo", "unzip-command", "language", reads="all",
                                runs_options="unzip-command")),
     ("unzip", Program("dxIOP", reads="first")),
     ("cpio", Program("EFHIOCMR", "file format", reads_options="I E F file")),
@@ -272,12 +273,12 @@ _FILE_TOOLS = _rows(
         writes_options="o output-file a append-output save-cookies O output-document P "
         "directory-prefix",
         runs_options="use-askpass")),
-    ("nc ncat netcat socat telnet", Program("ec", "exec sh-exec", "socat", files_known=False,
+    ("nc ncat netcat socat telnet", Program("ec", "exec sh-exec", "language", files_known=False,
                                             runs_options="e exec c sh-exec")),
     ("git", Program(runs="git")),
-    ("crontab", Program("u", runs="crontab", reads="all")),
-    ("gdb lldb", Program("xpso", "eval-command ex iex command", "gdb", reads_options="x command",
-                         long_with_one_dash=True)),
+    ("crontab", Program("u", runs="language", reads="all")),
+    ("gdb lldb", Program("xpso", "eval-command ex iex command", "language",
+                         reads_options="x command", long_with_one_dash=True)),
 )  # fmt: skip
 
 # Programs that take paths or words without looking into the files they name.

@@ -168,15 +168,12 @@ def _nothing(call: Call) -> str | None:
 RUNNERS: dict[str, str] = {
     kind: module
     for module, kinds in {
-        "wrappers": "argv env su shell",
-        "elsewhere": "project remote container",
-        "repeaters": "xargs parallel text texts terminal screen stdin_text crontab find fd",
-        "embedded": "sed awk make gdb ed expect tee socat tar ln dd zip",
-        "consoles": "vim emacs pager database",
-        "launchers": "daemon window cmake compiler chooser packages",
+        "wrappers": "argv env shell remote",
+        "repeaters": "xargs parallel texts find fd",
+        "embedded": "sed awk make tee ln dd",
         "little_languages": "language",
         "git": "git",
-        "guesses": "guess words",
+        "guesses": "guess words container",
         "rewrites": "patch",
         "downloads": "download",
     }.items()

@@ -53,12 +53,23 @@ def _env(call: Call) -> str | None:
     return None
 
 
-def _su(call: Call) -> str | None:
-    has_command = call.parsed.has("c", "command", "session-command")
-    if not has_command and call.frame.stdin is not None:
-        call.run_text(call.frame.stdin, "su")
-    elif call.name == "runuser" and call.parsed.has("u", "user"):
-        call.run(call.words(call.argv))
+def _remote(call: Call) -> str | None:
+    """`ssh host words`: the words are joined and run by the remote shell."""
+    parsed = parse(call.argv, call.program.short, permutes=False)
+    for value in parsed.values(("o",)):
+        key, _, text = value.replace("=", " ", 1).partition(" ")
+        if key.lower() in ("proxycommand", "localcommand", "knownhostscommand", "remotecommand"):
+            call.run_text(text, "ssh -o")
+    if not call.program.skip:  # scp, sftp
+        return None
+    words = [word for _, word in parsed.operands][1:]
+    words = words[1:] if words[:1] == ["--"] else words
+    state = call.elsewhere()
+    inner = call.inside()._replace(is_visible=False, is_syntactic=False)
+    if words:
+        return call.walker.run_text(" ".join(words), state, inner)
+    if call.frame.stdin is not None and not parsed.has("N"):
+        call.walker.run_text(call.frame.stdin, state, inner._replace(stdin=None))
     return None
 
 
@@ -111,6 +122,6 @@ def _shell_script(call: Call, operands: tuple[str, ...], state: State) -> str | 
 RUNNERS: dict[str, Runner] = {
     "argv": _argv,
     "env": _env,
-    "su": _su,
+    "remote": _remote,
     "shell": _shell,
 }
