@@ -52,6 +52,9 @@ def _report_values(call: Call) -> None:
         _report(call, map(globbed, trees.included(call)), is_write=False)
     _report(call, parsed.values(words(program.reads_options)), is_write=False)
     _report(call, parsed.values(words(program.writes_options)), is_write=True)
+    for path in parsed.values(words(program.lists)):
+        names = call.listed(path) if call.name not in rewrites.ARCHIVERS else []
+        _report(call, [path, *names], is_write=False)
     for value in parsed.values(words(program.at_options)):
         if re.search("[@<]", value):
             _report(call, guesses.parts(value), is_write=False)

@@ -70,6 +70,8 @@ def likely_writes(call: Call) -> Iterator[str]:
         if re.fullmatch(_OUTPUT_OPTION, option):
             yield value
     operands = call.operands()
+    if operands[:1] in (("set",), ("unset",)):
+        yield from call.parsed.values(("f", "file"))
     if not _COPIES.isdisjoint(operands[:_FIRST_WORDS]):
         yield operands[-1]
 

@@ -17,7 +17,8 @@ class Program(NamedTuple):
     leading operands. The value of a `runs_options` option is a command line.
     `reads` and `writes` say which operands are files: all, first, last,
     rest (all but the first), heads (all but the last), or, for searchers,
-    after-pattern. `at_options` name a file when their value has an `@`.
+    after-pattern. `at_options` name a file when their value has an `@`; files
+    that `lists` options name hold names of files that are read.
     A program whose `files_known` is false has its operands taken for files.
     """
 
@@ -30,6 +31,7 @@ class Program(NamedTuple):
     writes: str = ""
     reads_options: str = ""
     writes_options: str = ""
+    lists: str = ""
     at_options: str = ""
     pattern_options: str = ""
     long_with_one_dash: bool = False
@@ -186,13 +188,14 @@ _FILE_TOOLS = _rows(
      "wc column view bzip2 xz gzip gunzip bunzip2 open xdg-open code subl "
      "nano micro pico joe kate gedit mousepad glow csvlook ",
      # An option's value taken for a file does no harm, the reverse does.
-     Program(long="files0-from", reads="all", reads_options="files0-from")),
+     Program(long="files0-from", reads="all", lists="files0-from")),
     ("iconv zstd lz4 brotli shuf xmllint", Program("o", "output random-source", reads="all",
                                                    writes_options="o output")),
     ("uniq xxd json.tool", Program("fswclgoR", reads="first", writes="rest")),
-    ("du", Program("dtBX", "files0-from exclude", reads_options="files0-from X")),
+    ("du", Program("dtBX", "files0-from exclude", reads_options="X", lists="files0-from")),
     ("ffmpeg convert magick sass qpdf", Program(writes="last", files_known=False,
                                                 long_with_one_dash=True)),
+    ("pg_dump pg_dumpall", Program("fhpUdntNTEFjZ", "file", writes_options="f file")),
     ("rename prename sd", Program("f", writes="rest")),
     ("clang-format terraform tofu", Program(files_known=False, long_with_one_dash=True)),
     ("perl ruby", Program("eEIMmFrCKTW", files_known=False)),
@@ -216,7 +219,7 @@ _FILE_TOOLS = _rows(
     ("sort gsort", Program("kotST", "key output field-separator buffer-size temporary-directory "
                            "compress-program files0-from parallel batch-size sort",
                            runs_options="compress-program", reads="all", writes_options="o output",
-                           reads_options="files0-from")),
+                           lists="files0-from")),
     ("split", Program("abCln", "suffix-length bytes line-bytes lines number filter "
                       "additional-suffix", reads="first", writes="rest", runs_options="filter")),
     ("csplit", Program("fbn", "prefix digits", reads="first", writes_options="f prefix")),
@@ -234,7 +237,7 @@ _FILE_TOOLS = _rows(
         "use-compress-program checkpoint-action to-command rsh-command info-script "
         "new-volume-script transform", "language",
         runs_options="I use-compress-program to-command rsh-command info-script F "
-        "new-volume-script", reads_options="T files-from X exclude-from")),
+        "new-volume-script", reads_options="X exclude-from", lists="T files-from")),
     ("zip 7z 7za rar", Program("xibntPo", "unzip-command", "language", reads="all",
                                runs_options="unzip-command")),
     ("unzip", Program("dxIOP", reads="first")),
@@ -247,7 +250,7 @@ _FILE_TOOLS = _rows(
     ("rsync", Program("efBTM", "rsh exclude include filter exclude-from include-from files-from "
         "rsync-path temp-dir backup-dir suffix chmod log-file password-file",
         reads="heads", writes="last", runs_options="e rsh rsync-path",
-        reads_options="password-file files-from exclude-from include-from")),
+        reads_options="password-file exclude-from include-from", lists="files-from")),
     ("gpg gpg2", Program("oru", "output recipient local-user homedir passphrase-file",
                          reads="all", writes_options="o output", reads_options="passphrase-file")),
     ("age", Program("roi", "output recipient identity", reads="all", reads_options="i identity",

@@ -13,7 +13,7 @@ from policy.shell.outputs import output_of
 
 
 def _stdin_words(call: Call) -> tuple[str, ...]:
-    text = call.frame.stdin
+    text = _input(call)
     if text is None:
         return (marks.LIST,)
     if marks.is_known(text):
@@ -21,6 +21,12 @@ def _stdin_words(call: Call) -> tuple[str, ...]:
     if marks.PATHS in text:
         return tuple(text.split())
     return (marks.LIST,)
+
+
+def _input(call: Call) -> str | None:
+    """What xargs reads: stdin, or the file that `-a` names."""
+    path = next(call.parsed.values(("a", "arg-file")), None)
+    return call.frame.stdin if path is None else call.text_of(path)
 
 
 def _split_words(text: str, call: Call) -> tuple[str, ...]:
@@ -50,7 +56,7 @@ def _xargs(call: Call) -> str | None:
         argv = (*(inner or ["echo"]), *words)
         return call.walker.command(argv, call.state.copy(), frame)
     output = ""
-    for item in _lines(call.frame.stdin):
+    for item in _lines(_input(call)):
         argv = tuple(word.replace(placeholder, item) for word in inner)
         output = call.walker.command(argv, call.state.copy(), frame)
     return output

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from policy import marks
+from policy.paths import resolve
 from policy.shell.assignments import consider_variable
 from policy.shell.call import Call, Runner
 from policy.shell.options import parse
@@ -34,9 +35,16 @@ def _env(call: Call) -> str | None:
     if call.parsed.has(*QUERY_OPTIONS.get(call.name, frozenset())):
         return None
     words = list(call.operands())
-    for value in call.parsed.values(("S", "split-string")):
-        call.run_text(" ".join([value, *map(quoted, words)]), "env -S")
-        return None
+    for index, word in enumerate(call.argv[1:], 1) if call.name == "env" else ():
+        if split := re.match(r"(?:-[iv0]*S|--s[a-z-]*=?)(.*)", word, re.DOTALL):
+            rest = map(quoted, call.argv[index + 1 + (not split[1]) :])
+            text = split[1] or "".join(call.argv[index + 1 : index + 2])
+            call.run_text(" ".join((text, *rest)), "env -S")
+            return None
+        if word in words:
+            break
+    for folder in call.parsed.values(("chdir", "C" if call.name == "env" else "D")):
+        state.cwd = resolve(folder, state.cwd, state.links)
     if call.parsed.has("i", "ignore-environment") or words[:1] == ["-"]:
         state.env = {}
     words = words[1:] if words[:1] == ["-"] else words
@@ -56,6 +64,8 @@ def _env(call: Call) -> str | None:
 def _remote(call: Call) -> str | None:
     """`ssh host words`: the words are joined and run by the remote shell."""
     parsed = parse(call.argv, call.program.short, permutes=False)
+    # A key in ~/.ssh is what ssh is there to use, any other is a file that it reads.
+    call.report_files(*(key for key in parsed.values(("i",)) if ".ssh/" not in key))
     for value in parsed.values(("o",)):
         key, _, text = value.replace("=", " ", 1).partition(" ")
         if key.lower() in ("proxycommand", "localcommand", "knownhostscommand", "remotecommand"):
