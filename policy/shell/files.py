@@ -121,12 +121,6 @@ def _sed(call: Call) -> None:
             _report(call, (match[2].strip(),), is_write=match[1] in "wW")
 
 
-def _find(call: Call) -> None:
-    for option in ("-fprint", "-fprintf", "-fls"):
-        if option in call.argv[:-1]:
-            _report(call, (call.argv[call.argv.index(option) + 1],), is_write=True)
-
-
 def _jq(call: Call) -> None:
     """`--rawfile name path`, `--slurpfile name path`."""
     for index, word in enumerate(call.argv[:-2]):
@@ -134,4 +128,4 @@ def _jq(call: Call) -> None:
             _report(call, (call.argv[index + 2],), is_write=False)
 
 
-_SPECIAL = {"dd": _dd, "awk": _awk, "sed": _sed, "find": _find, "jq": _jq}
+_SPECIAL = {"dd": _dd, "awk": _awk, "sed": _sed, "jq": _jq}

@@ -45,6 +45,7 @@ _VERBS = {
     }.items()
     for name in names.split()
 }
+_SETS = word_set("set unset")
 _COPIES = word_set("cp copy copyto mv move moveto sync")
 _FIRST_WORDS = 4  # among which the subcommand stands
 _LOOKED_AT = 64  # words behind a verb
@@ -66,12 +67,11 @@ def likely_reads(call: Call) -> Iterator[str]:
 
 def likely_writes(call: Call) -> Iterator[str]:
     """Values of options that sound like outputs, and what files are copied to."""
-    for option, value in _values(call):
-        if re.fullmatch(_OUTPUT_OPTION, option):
-            yield value
     operands = call.operands()
-    if operands[:1] in (("set",), ("unset",)):
-        yield from call.parsed.values(("f", "file"))
+    sets = not _SETS.isdisjoint(operands[:_FIRST_WORDS])
+    for option, value in _values(call):
+        if re.fullmatch(_OUTPUT_OPTION, option) or (sets and option in ("-f", "--file")):
+            yield value
     if not _COPIES.isdisjoint(operands[:_FIRST_WORDS]):
         yield operands[-1]
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from policy.shell.call import Call, Runner, index_of
-from policy.shell.interpreters import interpreter
 from policy.shell.options import Parsed, parse
 from policy.shell.redirections import file_text
 from policy.wordlist import words
@@ -24,16 +23,16 @@ class Language(NamedTuple):
 
     The first filled group of each pattern is a command that it `runs`, or a file that it `reads`
     or `writes`: without one, those that are open. The first operand is a `script`, or all are
-    program `text` or `files` that are open. `reads_stdin` says that program text comes from there,
-    too, unless a script is named. One that `embeds` others has commands that take their code.
+    program `text`, or `files` that are open. Program text comes from stdin, too, unless a script
+    is named or the operands are `files`; `open` ones do not change that. One that `embeds` others
+    has commands that take their code.
     """
 
     code: str = ""
     runs: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
-    operands: Literal["script", "text", "files"] = "script"
-    reads_stdin: bool = True
+    operands: Literal["script", "text", "files", "open"] = "script"
     embeds: bool = False
 
 
@@ -43,12 +42,12 @@ def _calls(names: str) -> str:
 
 
 _TCL = (
-    r"(?:^|[;\n{\[])\s*(?:exec|spawn|system)\s+(?:-\w+\s+)*([^;\n\]}]+)",
+    r"(?:^|[;\n{\[])[ \t]*(?:exec|spawn|system)\s+(?:-\w+\s+)*([^;\n\]}]+)",
     r"open\s+[\"{]\s*\|\s*([^\"}]+)",
 )
 _LISP = (r"\((?:system\*?|shell|sh|run-program|uiop:run-program|process)" + _STRING,)
-_POWERSHELL = (r"(?:^|[;|\n{(&])\s*([A-Za-z./][^;|\n{}()&]*)",)
-_SILENTLY = r":?\s*(?:sil\w*!?\s+)?"
+_POWERSHELL = (r"(?:^|[;|\n{(&])[ \t]*([A-Za-z./][^;|\n{}()&]*)",)
+_SILENTLY = r"[ \t:]*(?:sil\w*!?[ \t]+)?"
 _HOOK = r"(?i)^[\w:-]*(?:pre|post)-(?:invoke|install-pkgs)[\w:-]*=(.*)"
 _ACTION = r"(?:execute|execute-silent|become|reload|reload-sync|preview|transform[\w-]*)"
 
@@ -61,76 +60,70 @@ _ROWS: dict[str, Language] = {
     "scala": Language("e", (r"\"([^\"]*)\"\s*\.?\s*!+",)),
     "guile": Language("c", _LISP),
     "racket sbcl clojure bb": Language("e eval M", _LISP),
-    "erl": Language("-eval", (_calls("os:cmd open_port"),), reads_stdin=False),
+    "erl": Language("-eval", (_calls("os:cmd open_port"),)),
     "octave": Language("eval", (_calls("system unix dos popen shell_cmd"),)),
-    "matlab": Language("-batch r", (_calls("system unix dos"), r"(?:^|;)\s*!([^\n;]*)"),
-                       reads_stdin=False),
-    "gnuplot": Language("e", (_calls("system"), r"(?m)^\s*!(.*)", r"`([^`]*)`")),
-    "bpftrace": Language("e", (_calls("system"),), reads_stdin=False),
+    "matlab": Language("-batch r", (_calls("system unix dos"), r"(?:^|;)\s*!([^\n;]*)")),
+    "gnuplot": Language("e", (_calls("system"), r"(?m)^[ \t]*!(.*)", r"`([^`]*)`")),
+    "bpftrace": Language("e", (_calls("system"),)),
     "dc": Language("e expression", (r"!([^\n<>=].*)",)),
     "m4": Language("", (r"(?:syscmd|esyscmd)\(\s*[`\[]*([^')\]]*)",)),
     "raku": Language("e", (_calls("shell run"), r"qx?x[{/(]([^})/]*)")),
     "crystal": Language("", (_calls("system"), r"`([^`]*)`")),
     "ocaml": Language("e", (_calls("Sys.command Unix.system Unix.open_process_in"),)),
     "ghc ghci": Language("e", (_calls("system callCommand readProcess callProcess"),
-                               r"(?m):!\s*(.*)")),
-    "lftp ftp": Language("c e", (r"(?:^|[;\n])\s*!(.*)",)),
+                               r":!\s*(.*)")),
+    "lftp ftp": Language("c e", (r"(?:^|[;\n])[ \t]*!(.*)",)),
     "pwsh powershell": Language("-Command c -command", _POWERSHELL),
     # Their input is commands, as it stands or a line at a time
-    "at batch su": Language("", (r"(?s)(.+)",), operands="files"),
+    "at batch su": Language("", (r"(?s)(.+)",), operands="open"),
     "crontab": Language("", (r"(?m)^[ \t]*(?:@\w+|[^#\s]\S*(?:[ \t]+\S+){4})[ \t]+(.*)",)),
     # Editors and pagers
     "ed": Language(
         "", (r"(?m)^[ \t]*(?:[\d,$.%]*[ \t]*[rwe][ \t]*)?!(.*)",),
         (r"(?m)^[ \t]*[\d,$.%]*[ \t]*[reE][ \t]+([^!\s]\S*)",),
-        (r"(?m)^[ \t]*[\d,$.%]*[ \t]*[wW]q?(?:[ \t]+([^!\s]\S*))?[ \t]*$",), operands="files",
+        (r"(?m)^[ \t]*[\d,$.%]*[ \t]*[wW]q?(?:[ \t]+([^!\s]\S*))?[ \t]*$",), operands="open",
     ),
     "ex vim nvim vi view gvim": Language(
         "c cmd",
         (rf"(?m)^{_SILENTLY}(?:exe\w*\s+[\"'])?(?:[\d,$.%]*\s*[rw]?\w*\s*!|ter\w*\s)(.*)",
          r"\b(?:system|systemlist|termopen|jobstart)\(\s*(?:'([^']*)'|\"([^\"]*)\")"),
-        (r"(?m)^:?\s*(?:e|r|read|edit|sp|vs|tabe)\w*\s+([^!\s]\S*)",),
-        (rf"(?m)(?:^|\|)\s*{_SILENTLY}(?:w|wq|wqa|wa|wall|x|xa|xit|exi\w*|up\w*|sav\w*)!?"
-         r"(?:\s+([^\s|!]+))?\s*(?=\||$)",), operands="files", embeds=True,
+        (r"(?m)^[ \t:]*(?:e|r|read|edit|sp|vs|tabe)\w*\s+([^!\s]\S*)",),
+        (rf"(?m)(?:^|\|){_SILENTLY}(?:w|wq|wqa|wa|wall|x|xa|xit|exi\w*|up\w*|sav\w*)!?"
+         r"(?:[ \t]+([^\s|!]+))?[ \t]*(?=\||$)",), operands="open", embeds=True,
     ),
     "emacs emacsclient": Language(
         "eval execute f funcall",
         (r"\((?:async-)?shell-command(?:-to-string)?\s+\"((?:[^\"\\]|\\.)*)\"",
          r"\((?:call-process|start-process|process-lines)\b([^)]*)\)"),
         (r"\((?:find-file|insert-file-contents|load-file|load)\s+\"([^\"]*)\"",),
-        (r"(?:^|\()(?:save|write|basic-save)-[\w-]*(?:[^)]*\"([^\"]*)\"[^\")]*\))?",),
-        operands="files", reads_stdin=False,
+        (r"(?:^|\()(?:basic-)?save-", r"\(write-[^)]*?\"([^\"]*)\"[\w\s']*\)"), operands="files",
     ),
-    "less more most pg zless zmore": Language("", (r"^\+?!(.*)",), operands="files",
-                                              reads_stdin=False),
+    "less more most pg zless zmore": Language("", (r"^\+?!(.*)",), operands="files"),
     # Databases: `.shell cmd` of sqlite3, `\\! cmd` of psql and mysql, `system cmd` of mysql
     "sqlite3 sqlite psql mysql mariadb": Language(
         "c e cmd command execute",
-        (r"(?m)(?:^|;)\s*(?:\.(?:shell|system)|\\!|system)\s+(.*)",
+        (r"(?m)(?:^|;)[ \t]*(?:\.(?:shell|system)|\\!|system)\s+(.*)",
          r"(?i)\b(?:to|from)\s+program\s+'([^']*)'"),
-        (r"(?im)^\s*\\copy\s.*\sfrom\s+'([^']*)'|\binfile\s+'([^']*)'|\breadfile\('([^']*)'\)",
-         r"(?m)^\s*(?:\.(?:read|import|open)|\\ir?|source)\s+['\"]?([^\s'\"]+)"),
-        (r"(?im)^\s*(?:\.(?:output|once|backup|save)|\\[ogw])\s+(\S+)"
-         r"|^\s*\\copy\s.*\sto\s+'([^']*)'",), operands="text",
+        (r"(?im)^[ \t]*\\copy\s.*[ \t]from\s+'([^']*)'", r"(?i)\b(?:infile\s+|readfile\()'([^']*)'",
+         r"(?m)^[ \t]*(?:\.(?:read|import|open)|\\ir?|source)\s+['\"]?([^\s'\"]+)"),
+        (r"(?im)^[ \t]*(?:\.(?:output|once|backup|save)|\\[ogw])\s+(\S+)"
+         r"|^[ \t]*\\copy\s.*[ \t]to\s+'([^']*)'",), operands="text",
     ),
     # An option or an operand that starts a command
     "gdb lldb": Language("ex eval-command iex o",
                          (r"^\s*(?:!|(?:platform )?shell\s+|pipe\s+\|?)(.*)",),
-                         operands="files", reads_stdin=False, embeds=True),
-    "nc ncat netcat socat telnet": Language("", (r"(?i)^(?:exec|system|shell):([^,]*)",),
-                                            operands="text", reads_stdin=False),
-    "tar gtar bsdtar": Language("checkpoint-action", ("^exec=(.*)",), operands="files",
-                                reads_stdin=False),
-    "zip 7z 7za rar": Language("-TT", ("(.+)",), operands="files", reads_stdin=False),
-    "apt apt-get aptitude": Language("o option", (_HOOK,), operands="files", reads_stdin=False),
-    "gcc g++ cc c++ clang clang++": Language("-wrapper", ("([^,]+)",), operands="files",
-                                             reads_stdin=False),
-    "fzf sk": Language("bind", (rf"{_ACTION}(?:\((.*?)\)|\[(.*?)\]|:(.*))",), operands="files",
-                       reads_stdin=False),
+                         operands="files", embeds=True),
+    "nc ncat netcat socat telnet": Language(
+        "", (r"(?i)^(?:exec|system|shell):([^,]*)",), operands="text"),
+    "tar gtar bsdtar": Language("checkpoint-action", ("^exec=(.*)",), operands="files"),
+    "zip 7z 7za rar": Language("-TT", ("(.+)",), operands="files"),
+    "apt apt-get aptitude": Language("o option", (_HOOK,), operands="files"),
+    "gcc g++ cc c++ clang clang++": Language("-wrapper", ("([^,]+)",), operands="files"),
+    "fzf sk": Language("bind", (rf"{_ACTION}(?:\((.*?)\)|\[(.*?)\]|:(.*))",), operands="files"),
 }  # fmt: skip
 LANGUAGES = {name: language for names, language in _ROWS.items() for name in names.split()}
 # A command whose argument is code in another language, as of gdb and vim.
-_EMBEDDED = r"(?m)^:?\s*(lua|py|python|ruby|perl|script)\d?\s+(.*)"
+_EMBEDDED = r"(?m)^[ \t:]*(lua|py|python|ruby|perl|script)\d?\s+(.*)"
 
 
 def _language(call: Call) -> str | None:
@@ -153,8 +146,8 @@ def _language(call: Call) -> str | None:
         for name in _found(known.writes, source):
             call.report_files(*([name] if name else [*files, *opened]), is_write=True)
         for name, code in re.findall(_EMBEDDED, source) if known.embeds else ():
-            language = interpreter(name) or interpreter("python")
-            call.walker.run_code(language.language, code, call.state.copy(), call.inside())
+            language = name if name in ("lua", "ruby", "perl") else "python"
+            call.walker.run_code(language, code, call.state.copy(), call.inside())
     if (index := index_of(call.argv, "--args", "-args")) is not None:
         call.run(call.argv[index + 1 :])
     return None
@@ -169,7 +162,7 @@ def _sources(call: Call, known: Language, parsed: Parsed, names: tuple[str, ...]
         given += operands
     elif known.operands == "script" and operands and not given:
         given.append(file_text(operands[0], call.state, call.frame))
-    takes_stdin = known.reads_stdin and (known.operands != "script" or not given)
+    takes_stdin = known.operands in ("text", "open") or (known.operands == "script" and not given)
     yield from given
     if takes_stdin and call.frame.stdin is not None:
         yield call.frame.stdin

@@ -47,6 +47,7 @@ _WRAPPERS = _rows(
     ("sudo", Program("ugpCRDhrtUT", "user group prompt close-from chroot chdir host role type "
                      "other-user command-timeout", "env")),
     ("doas", Program("uCa", runs="env")),
+    ("cross-env", Program(runs="env")),
     ("pkexec", Program(long="user", runs="argv")),
     ("su", Program("csgGw", "command session-command shell group supp-group "
                    "whitelist-environment", "language", runs_options="c command session-command")),
@@ -61,19 +62,18 @@ _WRAPPERS = _rows(
     # Sessions and time
     ("nohup setsid chronic noglob nocorrect catchsegv", Program(runs="argv")),
     # Those where the command is found by its name, whatever options there are
-    ("aa-exec abduco arch bear bwrap caffeinate catatonit ccache cgexec chpst chrt clush "
-     "cpulimit cronic dbus-launch dbus-run-session distcc dockerize dotenv-cli dsh dtach "
-     "dumb-init eatmydata entr envconsul envdir fakechroot fakeroot faketime firejail "
-     "flatpak-spawn gamemoderun gdbserver i386 icecc intercept-build kcov keep-one-running lima "
-     "linux32 linux64 ltrace lxc-attach mosh mpiexec mpirun nocache nsenter nsjail numactl "
-     "onchange optirun orb parallel-ssh pdsh personality prime-run prlimit proot proxychains "
-     "proxychains4 pssh reflex retry rlwrap rr run-one run-this-one runcon s6-envdir "
+    ("aa-exec abduco arch bear bwrap caffeinate catatonit ccache cgexec chpst chrt clush cpulimit "
+     "cronic cross-env-shell dbus-launch dbus-run-session distcc dockerize dotenv dotenv-cli dsh "
+     "dtach dumb-init eatmydata entr env-cmd envconsul envdir fakechroot fakeroot faketime "
+     "firejail flatpak-spawn gamemoderun gdbserver i386 icecc intercept-build kcov "
+     "keep-one-running lima linux32 linux64 ltrace lxc-attach mosh mpiexec mpirun nocache nsenter nsjail "
+     "numactl onchange optirun orb parallel-ssh pdsh personality prime-run prlimit proot "
+     "proxychains proxychains4 pssh reflex retry rlwrap rr run-one run-this-one runcon s6-envdir "
      "s6-setuidgid scan-build schroot sem setarch setlock setpriv setuidgid shx srun sshpass "
-     "systemd-inhibit systemd-nspawn systemd-run task-spooler taskset tini torify torsocks ts "
-     "tsp unbuffer unshare valgrind wait-for-it wait-for-it.sh watchexec when-changed "
-     "with-contenv wsl x86_64 xcrun xvfb-run",
+     "systemd-inhibit systemd-nspawn systemd-run task-spooler taskset tini torify torsocks ts tsp "
+     "unbuffer unshare valgrind wait-for-it wait-for-it.sh watchexec when-changed with-contenv "
+     "wsl x86_64 xcrun xvfb-run",
      Program(runs="words", files_known=False)),
-    ("adb ip az fly flyctl heroku cf", Program(runs="guess", files_known=False)),
     ("gcloud vagrant nix-shell sbatch", Program("c", "run command wrap", "guess", files_known=False,
                                                 runs_options="c run command wrap")),
     ("bpftrace", Program("cefpoB", runs="language", runs_options="c")),
@@ -88,35 +88,21 @@ _WRAPPERS = _rows(
     # Tracing
     ("strace", Program("abeEIoOpPsSuUX", "trace output attach", "argv",
                               writes_options="o output")),
-    # Namespaces and roots
-    # Project environments
-    ("direnv devbox mise rtx asdf pipenv poetry pdm hatch rye bundle pnpm yarn nvm rbenv pyenv "
-     "conda mamba micromamba uv nix op doppler npm bun deno cargo turbo pipx rustup fnm pixi",
-     Program("npe", "name prefix env package env-file with python using userconfig globalconfig "
-             "config", "guess", reads_options="env-file userconfig globalconfig config",
-             files_known=False)),
-    ("dotenv", Program("fe", "file", "words", files_known=False, reads_options="f file e")),
+    # Those where it stands behind a verb
+    ("adb asdf az bun bundle byobu cargo cf conda deno devbox direnv doppler fly flyctl fnm hatch "
+     "heroku ip mamba micromamba mise nix npm nvm op pdm pipenv pipx pixi pnpm poetry pyenv rbenv "
+     "rtx rustup rye tmux turbo uv yarn", Program(runs="guess", files_known=False)),
     ("npx bunx pnpx uvx dlx", Program("pc", "package call from with python", "argv",
                                       runs_options="c call")),
     ("env", Program("uCS", "unset chdir split-string", "env")),
-    ("cross-env", Program(runs="env")),
-    ("cross-env-shell", Program(runs="words")),
-    ("env-cmd", Program("fer", "file environments rc-file", "argv", reads_options="f file")),
     ("concurrently conc", Program("nclpmst", "names prefix-colors prefix max-processes success "
                                   "restart-tries restart-after kill-others-on timings", "texts")),
-    ("nodemon", Program("xewdC", "exec ext watch ignore delay config", "none",
-                        runs_options="x exec")),
     # Remote machines and containers
     ("ssh autossh", Program("BbcDEeFIiJLlmMOopQRSWw", runs="remote", skip=1, reads_options="F")),
     ("ansible", Program("miaufeTlCMt", "module-name args inventory user forks limit", "none",
                         runs_options="a args")),
-    ("docker podman nerdctl kubectl oc lxc incus machinectl distrobox crictl",
-     Program("eupvwlfnch", "env user workdir volume name namespace container file network "
-             "env-file entrypoint publish mount platform context label host secret memory "
-             "cpus gpus network hostname pull add-host device tmpfs ulimit", "container",
-             files_known=False)),
-    ("docker-compose podman-compose", Program("fpeuw", "file project-name env-file", "container",
-                                              reads_options="env-file")),
+    ("docker podman nerdctl kubectl oc lxc incus machinectl distrobox crictl docker-compose "
+     "podman-compose", Program(runs="container", files_known=False)),
     # Repeaters
     ("xargs gxargs", Program("aEdIiLlnPs", "arg-file delimiter eof replace max-lines max-args "
                              "max-procs max-chars process-slot-var", "xargs", reads_options="a "
@@ -132,7 +118,6 @@ _WRAPPERS = _rows(
     ("script", Program("cEIOBTmo", "command echo log-in log-out log-io log-timing", "argv", 1,
                        runs_options="c command", writes="first")),
     ("busybox toybox sbase-box", Program(runs="argv")),
-    ("tmux byobu", Program("LSfcFntxyse", runs="guess", files_known=False)),
     ("screen", Program("ScehpstT", runs="words", reads_options="c")),
     ("xterm uxterm rxvt urxvt gnome-terminal konsole alacritty foot st tilix terminator kitty "
      "xfce4-terminal lxterminal mate-terminal x-terminal-emulator wezterm", Program(runs="words")),
@@ -161,7 +146,8 @@ _SHELLS = _rows(
 )  # fmt: skip
 
 _SEARCHERS = _rows(
-    ("find", Program(runs="find", long_with_one_dash=True)),
+    ("find", Program(long="fprint fprintf fls", runs="find", writes_options="fprint fprintf fls",
+                     long_with_one_dash=True)),
     ("fd fdfind", Program("xXeEtdcjS", "exec exec-batch extension exclude type max-depth color",
                           "fd")),
     ("grep egrep fgrep zgrep ggrep", Program("efmABCdD", "regexp file max-count after-context "
@@ -189,8 +175,6 @@ _FILE_TOOLS = _rows(
      "nano micro pico joe kate gedit mousepad glow csvlook ",
      # An option's value taken for a file does no harm, the reverse does.
      Program(long="files0-from", reads="all", lists="files0-from")),
-    ("iconv zstd lz4 brotli shuf xmllint", Program("o", "output random-source", reads="all",
-                                                   writes_options="o output")),
     ("uniq xxd json.tool", Program("fswclgoR", reads="first", writes="rest")),
     ("du", Program("dtBX", "files0-from exclude", reads_options="X", lists="files0-from")),
     ("ffmpeg convert magick sass qpdf", Program(writes="last", files_known=False,
@@ -241,8 +225,6 @@ _FILE_TOOLS = _rows(
     ("zip 7z 7za rar", Program("xibntPo", "unzip-command", "language", reads="all",
                                runs_options="unzip-command")),
     ("unzip", Program("dxIOP", reads="first")),
-    ("cpio", Program("EFHIOCMR", "file format", reads_options="I E F file")),
-    ("ar", Program(reads="first")),
     ("scp", Program("cFiJloPSD", runs="remote", reads="heads", writes="last", runs_options="S",
                     reads_options="F")),
     ("sftp", Program("bcDFiJloPRSsX", runs="remote", writes="last", runs_options="S D",
@@ -253,8 +235,6 @@ _FILE_TOOLS = _rows(
         reads_options="password-file exclude-from include-from", lists="files-from")),
     ("gpg gpg2", Program("oru", "output recipient local-user homedir passphrase-file",
                          reads="all", writes_options="o output", reads_options="passphrase-file")),
-    ("age", Program("roi", "output recipient identity", reads="all", reads_options="i identity",
-                    writes_options="o output")),
     ("patch", Program("dipoDrV", "input directory strip output", "patch", reads="rest",
                       reads_options="i input", writes_options="o output")),
     ("curl", Program("AbcCdDeEFHKmoPQrTtuUwxXyYz", "user-agent cookie cookie-jar data data-raw "

@@ -10,29 +10,14 @@ if TYPE_CHECKING:
     from policy.shell.call import Call
 
 # The options that make a program descend into folders; "" where it always does.
-_DESCENDS = {
-    "grep": "r R recursive dereference-recursive",
-    "egrep": "r R recursive",
-    "fgrep": "r R recursive",
-    "rgrep": "",
-    "rg": "",
-    "ag": "",
-    "ack": "",
-    "cp": "r R a recursive archive",
-    "mv": "",
-    "rm": "r R recursive",
-    "chmod": "R recursive",
-    "chown": "R recursive",
-    "chgrp": "R recursive",
-    "rsync": "r a recursive archive",
-    "scp": "r",
-    "zip": "r recurse-paths",
-    "7z": "",
-    "tar": "c create r append u update",
-    "bsdtar": "c create r append u update",
-    "diff": "r recursive",
-    "setfacl": "R recursive",
+_ROWS = {
+    "grep egrep fgrep diff": "r R recursive dereference-recursive",
+    "rgrep rg ag ack mv 7z": "",
+    "cp rsync": "r R a recursive archive",
+    "rm chmod chown chgrp setfacl scp zip": "r R recursive recurse-paths",
+    "tar bsdtar": "c create r append u update",
 }
+_DESCENDS = {name: row for names, row in _ROWS.items() for name in names.split()}
 _EXCLUDES = ("exclude", "exclude-dir", "ignore-dir", "x")
 
 
