@@ -40,6 +40,12 @@ class Call(NamedTuple):
             return inner
         return inner._replace(is_syntactic=False)
 
+    def inside_folder(self, folder: str) -> Call:
+        """The same program started in another folder."""
+        state = self.state.copy()
+        state.cwd = resolve(folder, state.cwd, state.links)
+        return self._replace(state=state)
+
     def elsewhere(self) -> State:
         """The state of what runs on another machine, or in a container."""
         state = self.state.copy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
 from policy import marks
 from policy.paths import resolve
@@ -11,16 +11,13 @@ from policy.shell.call import Call, Runner
 from policy.shell.redirections import STDIN_PATHS, file_text
 
 
-def _run_scripts(found: Callable[[str], Iterable[str]]) -> Runner:
-    """A runner for a program whose own language can start commands, as `found` extracts them."""
-
-    def runner(call: Call) -> str | None:
-        for script in _own_scripts(call):
-            for text in found(script):
-                call.run_text(text, f"{call.name} program")
-        return None
-
-    return runner
+def _own_language(call: Call) -> str | None:
+    """The commands that scripts of sed and awk start."""
+    found = scripts.sed_commands if call.program.runs == "sed" else scripts.awk_commands
+    for script in _own_scripts(call):
+        for text in found(script):
+            call.run_text(text, f"{call.name} program")
+    return None
 
 
 def _own_scripts(call: Call) -> Iterator[str]:
@@ -84,8 +81,8 @@ def _ln(call: Call) -> str | None:
 
 
 RUNNERS: dict[str, Runner] = {
-    "sed": _run_scripts(scripts.sed_commands),
-    "awk": _run_scripts(scripts.awk_commands),
+    "sed": _own_language,
+    "awk": _own_language,
     "make": _make,
     "tee": _tee,
     "ln": _ln,

@@ -21,12 +21,10 @@ class Parsed(NamedTuple):
 
     def has(self, *names: str) -> bool:
         """True when one of the options is given, a long one perhaps shortened."""
-        for given, _ in self.options:
-            if given in names:
-                return True
-            if len(given) > 3 and any(name.startswith(given) for name in names):
-                return True
-        return False
+        return any(
+            given in names or (len(given) > 3 and any(name.startswith(given) for name in names))
+            for given, _ in self.options
+        )
 
 
 def parse(

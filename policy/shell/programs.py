@@ -48,11 +48,9 @@ _WRAPPERS = _rows(
                      "other-user command-timeout", "env")),
     ("doas", Program("uCa", runs="env")),
     ("cross-env", Program(runs="env")),
-    ("pkexec", Program(long="user", runs="argv")),
     ("su", Program("csgGw", "command session-command shell group supp-group "
                    "whitelist-environment", "language", runs_options="c command session-command")),
     ("runuser", Program("csgGwu", "command shell group user", "words", runs_options="c command")),
-    ("chroot", Program(long="userspec groups", runs="argv", skip=1)),
     ("capsh gosu su-exec", Program(runs="argv", skip=1)),
     # Scheduling and resources
     ("nice", Program("n", "adjustment", "argv")),
@@ -62,28 +60,27 @@ _WRAPPERS = _rows(
     # Sessions and time
     ("nohup setsid chronic noglob nocorrect catchsegv", Program(runs="argv")),
     # Those where the command is found by its name, whatever options there are
-    ("aa-exec abduco arch bear bwrap caffeinate catatonit ccache cgexec chpst chrt clush cpulimit "
-     "cronic cross-env-shell dbus-launch dbus-run-session distcc dockerize dotenv dotenv-cli dsh "
-     "dtach dumb-init eatmydata entr env-cmd envconsul envdir fakechroot fakeroot faketime "
-     "firejail flatpak-spawn gamemoderun gdbserver i386 icecc intercept-build kcov "
-     "keep-one-running lima linux32 linux64 ltrace lxc-attach mosh mpiexec mpirun nocache nsenter nsjail "
-     "numactl onchange optirun orb parallel-ssh pdsh personality prime-run prlimit proot "
-     "proxychains proxychains4 pssh reflex retry rlwrap rr run-one run-this-one runcon s6-envdir "
-     "s6-setuidgid scan-build schroot sem setarch setlock setpriv setuidgid shx srun sshpass "
-     "systemd-inhibit systemd-nspawn systemd-run task-spooler taskset tini torify torsocks ts tsp "
-     "unbuffer unshare valgrind wait-for-it wait-for-it.sh watchexec when-changed with-contenv "
-     "wsl x86_64 xcrun xvfb-run",
+    ("aa-exec abduco alacritty arch bear bwrap caffeinate catatonit ccache cgexec chpst "
+     "chroot chrt clush cmake cpulimit cronic cross-env-shell dbus-launch dbus-run-session distcc "
+     "dockerize dotenv dotenv-cli dsh dtach dumb-init eatmydata entr env-cmd envconsul envdir "
+     "fakechroot fakeroot faketime firejail flatpak-spawn foot gamemoderun gdbserver "
+     "gnome-terminal i386 icecc intercept-build kcov keep-one-running kitty konsole lima "
+     "linux32 linux64 ltrace lxc-attach lxterminal mate-terminal mosh mpiexec mpirun nocache "
+     "nsenter nsjail numactl onchange optirun orb parallel-ssh pdsh perf personality pkexec "
+     "prime-run prlimit proot proxychains proxychains4 pssh reflex retry rlwrap rr run-one "
+     "run-this-one runcon rxvt s6-envdir s6-setuidgid scan-build schroot sem setarch setlock "
+     "setpriv setuidgid sg shx srun sshpass st start-stop-daemon systemd-inhibit "
+     "systemd-nspawn systemd-run task-spooler taskset terminator tilix tini torify torsocks ts "
+     "tsp unbuffer unshare urxvt uxterm valgrind wait-for-it wait-for-it.sh watch watchexec "
+     "wezterm when-changed with-contenv wsl x-terminal-emulator x86_64 xcrun xfce4-terminal xterm "
+     "xvfb-run",
      Program(runs="words", files_known=False)),
     ("gcloud vagrant nix-shell sbatch", Program("c", "run command wrap", "guess", files_known=False,
                                                 runs_options="c run command wrap")),
     ("bpftrace", Program("cefpoB", runs="language", runs_options="c")),
-    ("perf", Program(runs="words", skip=1, files_known=False)),
     ("time", Program("fo", "format output", "argv", writes_options="o output")),
     ("flock", Program("wEc", "wait timeout conflict-exit-code command", "argv", 1,
                       runs_options="c command")),
-    ("sg", Program("c", "command", "argv", 1)),
-    ("start-stop-daemon", Program("xanugpcrdNIPkTR", "exec startas name user group pidfile chuid "
-                                  "chroot chdir nicelevel umask retry", "words")),
     ("ld.so", Program(long="library-path preload argv0 audit inhibit-rpath", runs="argv")),
     # Tracing
     ("strace", Program("abeEIoOpPsSuUX", "trace output attach", "argv",
@@ -99,7 +96,7 @@ _WRAPPERS = _rows(
                                   "restart-tries restart-after kill-others-on timings", "texts")),
     # Remote machines and containers
     ("ssh autossh", Program("BbcDEeFIiJLlmMOopQRSWw", runs="remote", skip=1, reads_options="F")),
-    ("ansible", Program("miaufeTlCMt", "module-name args inventory user forks limit", "none",
+    ("ansible", Program("miaufeTlCMt", "module-name args inventory user forks limit",
                         runs_options="a args")),
     ("docker podman nerdctl kubectl oc lxc incus machinectl distrobox crictl docker-compose "
      "podman-compose", Program(runs="container", files_known=False)),
@@ -110,7 +107,6 @@ _WRAPPERS = _rows(
     ("parallel", Program("jaISdNnL", "jobs arg-file colsep delay joblog results tmpdir workdir "
                          "sshlogin halt retries timeout memfree load", "parallel",
                          reads_options="a arg-file")),
-    ("watch", Program("ndq", "interval", "words")),
     ("hyperfine", Program("wrmMpcSsun", "warmup runs min-runs max-runs prepare cleanup setup "
                           "parameter-list parameter-scan shell export-json export-csv "
                           "export-markdown command-name", "texts",
@@ -119,17 +115,14 @@ _WRAPPERS = _rows(
                        runs_options="c command", writes="first")),
     ("busybox toybox sbase-box", Program(runs="argv")),
     ("screen", Program("ScehpstT", runs="words", reads_options="c")),
-    ("xterm uxterm rxvt urxvt gnome-terminal konsole alacritty foot st tilix terminator kitty "
-     "xfce4-terminal lxterminal mate-terminal x-terminal-emulator wezterm", Program(runs="words")),
-    ("cmake", Program(runs="words")),
     ("gcc g++ cc c++ clang clang++", Program(runs="language", files_known=False)),
-    ("go", Program(long="toolexec exec vettool", runs="none", long_with_one_dash=True,
+    ("go", Program(long="toolexec exec vettool", long_with_one_dash=True,
                    runs_options="toolexec exec vettool", files_known=False)),
     ("fzf sk", Program(long="preview bind query filter prompt header", runs="language",
                        runs_options="preview")),
     ("apt apt-get aptitude", Program("oct", "option config-file target-release", "language",
                                      reads_options="c config-file")),
-    ("tcpdump", Program("rwzWGCicsFTyZEDBMV", runs="none", runs_options="z", reads_options="r F",
+    ("tcpdump", Program("rwzWGCicsFTyZEDBMV", runs_options="z", reads_options="r F",
                         writes_options="w")),
     ("tclsh wish julia osascript groovy scala guile racket sbcl clojure bb erl octave matlab "
      "gnuplot dc m4 raku crystal ocaml ghc ghci lftp ftp pwsh powershell",
@@ -161,7 +154,7 @@ _SEARCHERS = _rows(
         pattern_options="e f expression file", reads_options="f file")),
     ("awk gawk mawk nawk", Program("fvFei", "file assign field-separator source include", "awk",
         reads="after-pattern", pattern_options="f file e source", reads_options="f file")),
-    ("jq yq gojq xq", Program("fL", "from-file arg argjson slurpfile rawfile indent", "jq",
+    ("jq yq gojq xq", Program("fL", "from-file arg argjson slurpfile rawfile indent",
         reads="after-pattern", pattern_options="f from-file", reads_options="f from-file")),
 )  # fmt: skip
 

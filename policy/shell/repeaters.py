@@ -101,20 +101,14 @@ def _find(call: Call) -> str | None:
         first = next(index for index, word in enumerate(argv) if word[:1] == "-")
         begins = [word for word in argv[1:first] if word not in (".", "..")]
         call.report_files(*named, *begins, is_write=True)
-    index = 1
-    while index < len(argv):
-        if argv[index] not in ("-exec", "-execdir", "-ok", "-okdir"):
-            index += 1
-            continue
-        end = index + 1
-        while (
-            end < len(argv)
-            and argv[end] != ";"
-            and not (argv[end] == "+" and argv[end - 1] == "{}")
-        ):
-            end += 1
-        call.run([word.replace("{}", found) for word in argv[index + 1 : end]])
-        index = end + 1
+    for index, word in enumerate(argv):
+        if word in ("-exec", "-execdir", "-ok", "-okdir"):
+            ends = (
+                at for at in range(index + 1, len(argv))
+                if argv[at] == ";" or argv[at - 1 : at + 1] == ("{}", "+")
+            )  # fmt: skip
+            inner = argv[index + 1 : next(ends, len(argv))]
+            call.run([word.replace("{}", found) for word in inner])
     return None
 
 

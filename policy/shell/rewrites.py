@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from policy.wordlist import word_set, words
+from policy.shell import trees
+from policy.wordlist import words
 
 if TYPE_CHECKING:
     from policy.shell.call import Call, Runner
@@ -32,7 +33,6 @@ _REWRITES = {
 _DRY = ("check", "check-only", "diff", "dry-run", "preview", "write=false")
 _VERBS = tuple((verb,) for verb in ["fmt", "format", "fix", "encrypt", "decrypt", "rekey"])
 REWRITERS = {name: row.split() for names, row in _REWRITES.items() for name in names.split()}
-_COPIES = word_set("cp gcp mv install ln rsync scp")
 
 
 # Options of archivers that extract ("" for one that always does), that only list, and that name
@@ -80,7 +80,7 @@ def members(call: Call) -> tuple[list[str], bool]:
 
 def copies(call: Call) -> list[str]:
     """What copies are named where their target is a folder, or looks like one."""
-    if call.name not in _COPIES:
+    if call.name not in trees.INTO | {"install", "ln"}:
         return []
     operands, folders = call.operands(), [*call.parsed.values(("t", "target-directory"))]
     is_certain = bool(folders) or len(operands) > 2 or operands[-1:] in ((".",), ("..",))

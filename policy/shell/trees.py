@@ -41,12 +41,12 @@ def included(call: Call) -> tuple[str, ...]:
 _ENDINGS = {"yaml": "yaml yml", "config": "cfg conf config ini", "sh": "sh bash env", "all": "*"}
 
 # Programs that put what their other operands name into the last one.
-_INTO = word_set("cp gcp mv rsync scp")
+INTO = word_set("cp gcp mv rsync scp")
 
 
 def is_destination(call: Call, path: str, *, is_write: bool) -> bool:
     """Whether a path is where things are put, and not a tree of its own."""
     operands = call.operands()
-    if not is_write or call.name not in _INTO or len(operands) < 2:
+    if not is_write or call.name not in INTO or len(operands) < 2:
         return False
     return path == operands[-1] or path not in operands

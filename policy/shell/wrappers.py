@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 
 from policy import marks
-from policy.paths import resolve
 from policy.shell.assignments import consider_variable
 from policy.shell.call import Call, Runner
 from policy.shell.options import parse
 from policy.shell.outputs import quoted
 from policy.shell.programs import QUERY_OPTIONS
-from policy.shell.redirections import file_text
+from policy.shell.redirections import STDIN_PATHS, file_text
 from policy.shell.script_files import run_script_file
-from policy.shell.state import State
 
 
 def _argv(call: Call) -> str | None:
@@ -31,6 +29,8 @@ def _argv(call: Call) -> str | None:
 
 def _env(call: Call) -> str | None:
     """Variables first, then a command; `env -S` splits one string into both."""
+    for folder in call.parsed.values(("chdir", "C" if call.name == "env" else "D")):
+        call = call.inside_folder(folder)
     state = call.state.copy()
     if call.parsed.has(*QUERY_OPTIONS.get(call.name, frozenset())):
         return None
@@ -43,8 +43,6 @@ def _env(call: Call) -> str | None:
             return None
         if word in words:
             break
-    for folder in call.parsed.values(("chdir", "C" if call.name == "env" else "D")):
-        state.cwd = resolve(folder, state.cwd, state.links)
     if call.parsed.has("i", "ignore-environment") or words[:1] == ["-"]:
         state.env = {}
     words = words[1:] if words[:1] == ["-"] else words
@@ -105,7 +103,12 @@ def _shell(call: Call) -> str | None:
         state.parameters = operands[1:]
         return call.walker.run_text(text, state, inner)
     if operands and not parsed.has("s"):
-        return _shell_script(call, operands, state)
+        path, *parameters = operands
+        if path in STDIN_PATHS or path.startswith("/dev/fd/"):
+            text = file_text(path, state, call.frame)
+            return call.walker.run_text(text, state, call.inside())
+        run_script_file(call.walker, path, tuple(parameters), state, call.inside())
+        return marks.LIST
     if call.frame.stdin is None:
         return None
     state.parameters = operands
@@ -118,15 +121,6 @@ def _without_plus(argv: tuple[str, ...]) -> tuple[str, ...]:
     while index < len(argv) and argv[index][:1] in ("-", "+") and argv[index] not in ("-", "--"):
         index += 1
     return (argv[0], *(word for word in argv[1:index] if word[0] != "+"), *argv[index:])
-
-
-def _shell_script(call: Call, operands: tuple[str, ...], state: State) -> str | None:
-    path, *parameters = operands
-    text = file_text(path, state, call.frame)
-    if path in ("-", "/dev/stdin", "/dev/fd/0") or path.startswith("/dev/fd/"):
-        return call.walker.run_text(text, state, call.inside())
-    run_script_file(call.walker, path, tuple(parameters), state, call.inside())
-    return marks.LIST
 
 
 RUNNERS: dict[str, Runner] = {
