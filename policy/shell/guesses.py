@@ -68,7 +68,7 @@ def likely_reads(call: Call) -> Iterator[str]:
 def likely_writes(call: Call) -> Iterator[str]:
     """Values of options that sound like outputs, and what files are copied to."""
     operands = call.operands()
-    sets = not _SETS.isdisjoint(operands[:_FIRST_WORDS])
+    sets = call.name == "dotenv" and not _SETS.isdisjoint(operands[:_FIRST_WORDS])
     for option, value in _values(call):
         if re.fullmatch(_OUTPUT_OPTION, option) or (sets and option in ("-f", "--file")):
             yield value

@@ -22,10 +22,9 @@ class Language(NamedTuple):
     """`code` options carry program text; behind a `-` those that are words behind one dash.
 
     The first filled group of each pattern is a command that it `runs`, or a file that it `reads`
-    or `writes`: without one, those that are open. The first operand is a `script`, or all are
-    program `text`, or `files` that are open. Program text comes from stdin, too, unless a script
-    is named or the operands are `files`; `open` ones do not change that. One that `embeds` others
-    has commands that take their code.
+    or `writes`: without one, those that are open. The first of `reads` opens the file. The first
+    operand is a `script`, or all are program `text`, or files: with `files` stdin is no program
+    text, with `open` it is. One that `embeds` others has commands that take their code.
     """
 
     code: str = ""
@@ -80,14 +79,15 @@ _ROWS: dict[str, Language] = {
     # Editors and pagers
     "ed": Language(
         "", (r"(?m)^[ \t]*(?:[\d,$.%]*[ \t]*[rwe][ \t]*)?!(.*)",),
-        (r"(?m)^[ \t]*[\d,$.%]*[ \t]*[reE][ \t]+([^!\s]\S*)",),
+        (r"(?m)^[ \t]*[eE][ \t]+([^!\s]\S*)", r"(?m)^[ \t]*[\d,$.%]*[ \t]*r[ \t]+([^!\s]\S*)"),
         (r"(?m)^[ \t]*[\d,$.%]*[ \t]*[wW]q?(?:[ \t]+([^!\s]\S*))?[ \t]*$",), operands="open",
     ),
     "ex vim nvim vi view gvim": Language(
         "c cmd",
         (rf"(?m)^{_SILENTLY}(?:exe\w*\s+[\"'])?(?:[\d,$.%]*\s*[rw]?\w*\s*!|ter\w*\s)(.*)",
          r"\b(?:system|systemlist|termopen|jobstart)\(\s*(?:'([^']*)'|\"([^\"]*)\")"),
-        (r"(?m)^[ \t:]*(?:e|r|read|edit|sp|vs|tabe)\w*\s+([^!\s]\S*)",),
+        (r"(?m)^[ \t:]*(?:e|edit|sp|vs|tabe)\w*\s+([^!\s]\S*)",
+         r"(?m)^[ \t:]*r(?:ead)?\s+([^!\s]\S*)"),
         (rf"(?m)(?:^|\|){_SILENTLY}(?:w|wq|wqa|wa|wall|x|xa|xit|exi\w*|up\w*|sav\w*)!?"
          r"(?:[ \t]+([^\s|!]+))?[ \t]*(?=\||$)",), operands="open", embeds=True,
     ),
@@ -95,7 +95,8 @@ _ROWS: dict[str, Language] = {
         "eval execute f funcall",
         (r"\((?:async-)?shell-command(?:-to-string)?\s+\"((?:[^\"\\]|\\.)*)\"",
          r"\((?:call-process|start-process|process-lines)\b([^)]*)\)"),
-        (r"\((?:find-file|insert-file-contents|load-file|load)\s+\"([^\"]*)\"",),
+        (r"\(find-file\s+\"([^\"]*)\"",
+         r"\((?:insert-file-contents|load-file|load)\s+\"([^\"]*)\""),
         (r"(?:^|\()(?:basic-)?save-", r"\(write-[^)]*?\"([^\"]*)\"[\w\s']*\)"), operands="files",
     ),
     "less more most pg zless zmore": Language("", (r"^\+?!(.*)",), operands="files"),
@@ -138,9 +139,9 @@ def _language(call: Call) -> str | None:
     )
     sources = list(_sources(call, known, parsed, names))
     files = [word for _, word in parsed.operands if word[0] != "+"]
-    opened = [name for source in sources for name in _found(known.reads, source) if name]
-    call.report_files(*opened)
+    opened = [name for source in sources for name in _found(known.reads[:1], source)]
     for source in sources:
+        call.report_files(*_found(known.reads, source))
         for text in _found(known.runs, source):
             call.run_text(text.replace('\\"', '"'), f"{call.name} code")
         for name in _found(known.writes, source):
