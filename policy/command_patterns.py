@@ -211,7 +211,7 @@ def _may_be(pattern: Pattern, words: tuple[str, ...]) -> bool:
 @functools.cache
 def _run_others() -> frozenset[str]:
     """Programs that run what they are given."""
-    no_runners = ("", "none", "download", "dd")
+    no_runners = ("", "download", "dd")
     return frozenset(name for name, row in PROGRAMS.items() if row.runs not in no_runners) | {
         *("python", "python3", "perl", "ruby", "node", "php", "eval", "exec", "source")
     }

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from policy import marks
+from policy.paths import resolve
 from policy.shell.options import Parsed, parse
 from policy.shell.programs import Program
+from policy.shell.redirections import STDIN_PATHS, file_text
 from policy.shell.state import State
 from policy.wordlist import word_set
 
@@ -36,9 +40,33 @@ class Call(NamedTuple):
             return inner
         return inner._replace(is_syntactic=False)
 
+    def inside_folder(self, folder: str) -> Call:
+        """The same program started in another folder."""
+        state = self.state.copy()
+        state.cwd = resolve(folder, state.cwd, state.links)
+        return self._replace(state=state)
+
+    def elsewhere(self) -> State:
+        """The state of what runs on another machine, or in a container."""
+        state = self.state.copy()
+        state.cwd, state.env, state.variables = marks.WORD, {}, {}
+        return state
+
     def operands(self) -> tuple[str, ...]:
         """The operands, without their places."""
         return tuple([word for _, word in self.parsed.operands])
+
+    def text_of(self, path: str) -> str:
+        """The text of a file that this program made or that may be read, or of stdin."""
+        text = file_text(path, self.state, self.frame)
+        if text == marks.LIST and path not in STDIN_PATHS and self.walker.scripts is not None:
+            resolved = resolve(path, self.state.cwd, self.state.links)
+            text = self.walker.scripts.read(self.walker, resolved) or text
+        return text
+
+    def listed(self, path: str) -> list[str]:
+        """The files that a file or stdin names, one on a line or before a NUL."""
+        return [name for name in re.split(r"[\n\0]", self.text_of(path)) if name]
 
     def report_files(self, *paths: str | None, is_write: bool = False) -> None:
         """Files that the program reads or writes."""

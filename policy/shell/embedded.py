@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
 from policy import marks
 from policy.paths import resolve
 from policy.shell import scripts
-from policy.shell.call import Call, Runner, index_of
+from policy.shell.call import Call, Runner
 from policy.shell.redirections import STDIN_PATHS, file_text
 
 
-def _run_scripts(found: Callable[[str], Iterable[str]]) -> Runner:
-    """A runner for a program whose own language can start commands, as `found` extracts them."""
-
-    def runner(call: Call) -> str | None:
-        for script in _own_scripts(call):
-            for text in found(script):
-                call.run_text(text, f"{call.name} program")
-        return None
-
-    return runner
+def _own_language(call: Call) -> str | None:
+    """The commands that scripts of sed and awk start."""
+    found = scripts.sed_commands if call.program.runs == "sed" else scripts.awk_commands
+    for script in _own_scripts(call):
+        for text in found(script):
+            call.run_text(text, f"{call.name} program")
+    return None
 
 
 def _own_scripts(call: Call) -> Iterator[str]:
@@ -46,59 +42,11 @@ def _make(call: Call) -> str | None:
     return None
 
 
-def _ed(call: Call) -> str | None:
-    for line in (call.frame.stdin or "").splitlines():
-        if saved := re.match(r"\s*[\d,$.%]*\s*[wW]q?(?:\s+([^!\s]\S*))?\s*$", line):
-            call.report_files(*([saved[1]] if saved[1] else call.operands()), is_write=True)
-        elif shelled := re.match(r"\s*(?:[\d,$.%]*\s*[rwe]\s*)?!(.*)", line):
-            call.run_text(shelled[1], "ed !")
-        elif opened := re.match(r"\s*[\d,$.%]*\s*[reE]\s+(\S+)", line):
-            call.report_files(opened[1])
-    return None
-
-
-def _expect(call: Call) -> str | None:
-    """Tcl's `spawn cmd`, `exec cmd`, `system cmd`."""
-    sources = [*call.parsed.values(("c",)), call.frame.stdin or ""]
-    for source in sources:
-        for match in re.finditer(
-            r"(?:^|[;\n{\[])\s*(?:spawn|system|exec)\s+(?:-\w+\s+)*([^;\n\]}]+)", source
-        ):
-            call.run_text(match[1], "expect spawn")
-    return None
-
-
 def _tee(call: Call) -> str | None:
     """What is copied to a file can be run from it later."""
     for path in call.operands():
         resolved = resolve(path, call.state.cwd, call.state.links)
         call.state.files[resolved] = call.frame.stdin or marks.LIST
-    return None
-
-
-def _gdb(call: Call) -> str | None:
-    for value in call.parsed.values(("ex", "eval-command", "iex", "o")):
-        if shelled := re.match(r"\s*(?:!|(?:platform )?shell\s+|pipe\s+\|?)(.*)", value):
-            call.run_text(shelled[1], "gdb shell")
-        elif code := re.match(r"\s*(?:py\w*|script)\s+(.*)", value):
-            call.walker.run_code("python", code[1], call.state.copy(), call.inside())
-    if (index := index_of(call.argv, "--args", "-args", "--")) is not None:
-        call.run(call.argv[index + 1 :])
-    return None
-
-
-def _socat(call: Call) -> str | None:
-    for word in call.operands():
-        if started := re.match(r"(?i)(exec|system|shell):([^,]*)", word):
-            call.run_text(started[2], "socat")
-    return None
-
-
-def _tar(call: Call) -> str | None:
-    for value in call.parsed.values(("checkpoint-action",)):
-        kind, _, text = value.partition("=")
-        if kind == "exec":
-            call.run_text(text, "tar checkpoint action")
     return None
 
 
@@ -111,13 +59,6 @@ def _dd(call: Call) -> str | None:
     if "of" in given:
         call.state.files[resolve(given["of"], call.state.cwd, call.state.links)] = text
     return text if "of" not in given else ""
-
-
-def _zip(call: Call) -> str | None:
-    """`zip -TT cmd`: what tests the archive."""
-    if (index := index_of(call.argv[:-1], "-TT")) is not None:
-        call.run_text(call.argv[index + 1], "zip -TT")
-    return None
 
 
 def _ln(call: Call) -> str | None:
@@ -140,16 +81,10 @@ def _ln(call: Call) -> str | None:
 
 
 RUNNERS: dict[str, Runner] = {
-    "sed": _run_scripts(scripts.sed_commands),
-    "awk": _run_scripts(scripts.awk_commands),
+    "sed": _own_language,
+    "awk": _own_language,
     "make": _make,
-    "gdb": _gdb,
-    "ed": _ed,
-    "expect": _expect,
     "tee": _tee,
-    "socat": _socat,
-    "tar": _tar,
     "ln": _ln,
     "dd": _dd,
-    "zip": _zip,
 }

@@ -33,8 +33,8 @@ def report(call: Call) -> None:
         _report(call, _chosen(program.writes, operands), is_write=True)
     if parsed.options:
         _report_values(call)
-    if program.runs in _SPECIAL:
-        _SPECIAL[program.runs](call)
+    if special := _SPECIAL.get(program.runs or call.name):
+        special(call)
     if not program.files_known:
         _report(call, guesses.likely_reads(call), is_write=False)
         _report(call, guesses.likely_writes(call), is_write=True)
@@ -52,6 +52,9 @@ def _report_values(call: Call) -> None:
         _report(call, map(globbed, trees.included(call)), is_write=False)
     _report(call, parsed.values(words(program.reads_options)), is_write=False)
     _report(call, parsed.values(words(program.writes_options)), is_write=True)
+    for path in parsed.values(words(program.lists)):
+        names = call.listed(path) if call.name not in rewrites.ARCHIVERS else []
+        _report(call, [path, *names], is_write=False)
     for value in parsed.values(words(program.at_options)):
         if re.search("[@<]", value):
             _report(call, guesses.parts(value), is_write=False)
@@ -78,18 +81,14 @@ def _searches_folder(call: Call) -> bool:
     return trees.excluded(call) is not None and not shows_names and not is_piped
 
 
+_CHOICES = {"all": slice(None), "first": slice(1), "rest": slice(1, None),
+            "last": slice(-1, None), "heads": slice(-1)}  # fmt: skip
+
+
 def _chosen(which: str, operands: tuple[str, ...]) -> tuple[str, ...]:
-    if which == "all":
-        return operands
-    if which == "first":
-        return operands[:1]
-    if which == "rest":
-        return operands[1:]
-    if which == "last":
-        return operands[-1:] if len(operands) > 1 else ()
-    if which == "heads":
-        return operands[:-1] if len(operands) > 1 else operands
-    return ()
+    if len(operands) == 1 and which in ("last", "heads"):
+        return operands if which == "heads" else ()
+    return operands[_CHOICES[which]] if which in _CHOICES else ()
 
 
 def _dd(call: Call) -> None:
@@ -118,12 +117,6 @@ def _sed(call: Call) -> None:
             _report(call, (match[2].strip(),), is_write=match[1] in "wW")
 
 
-def _find(call: Call) -> None:
-    for option in ("-fprint", "-fprintf", "-fls"):
-        if option in call.argv[:-1]:
-            _report(call, (call.argv[call.argv.index(option) + 1],), is_write=True)
-
-
 def _jq(call: Call) -> None:
     """`--rawfile name path`, `--slurpfile name path`."""
     for index, word in enumerate(call.argv[:-2]):
@@ -131,4 +124,4 @@ def _jq(call: Call) -> None:
             _report(call, (call.argv[index + 2],), is_write=False)
 
 
-_SPECIAL = {"dd": _dd, "awk": _awk, "sed": _sed, "find": _find, "jq": _jq}
+_SPECIAL = {"dd": _dd, "awk": _awk, "sed": _sed, "jq": _jq, "gojq": _jq}

@@ -12,6 +12,7 @@ from policy.shell.outputs import quoted
 from policy.shell.rewrites import report_diffs
 from policy.shell.state import State
 from policy.shell.subcommands import outer_values
+from policy.wordlist import words
 
 if TYPE_CHECKING:
     from policy.shell.call import Call, Runner
@@ -27,10 +28,18 @@ _COMMAND_SETTING = (
 )
 
 
-class Subcommand(NamedTuple):
-    """`runs` are options whose value is a command; `reads`, `writes`: operands are files.
+# Long options of subcommands whose value is a command.
+_RUNS = words(
+    "exec upload-pack receive-pack extcmd open-files-in-pager setup env-filter tree-filter "
+    "index-filter parent-filter msg-filter commit-filter tag-name-filter sendmail-cmd to-cmd "
+    "cc-cmd header-cmd"
+)
 
-    With `shows` they are read only where one of these options is given.
+
+class Subcommand(NamedTuple):
+    """`short` and `long` options take a value, of those in `runs` a command.
+
+    Operands are files where it `reads` or `writes`; with `shows` only if one of these is given.
     """
 
     short: str = ""
@@ -42,54 +51,36 @@ class Subcommand(NamedTuple):
 
 
 _PATCHES = "p u U L patch patch-with-stat unified cc full-diff"
-SUBCOMMANDS: dict[str, Subcommand] = {
-    "rebase": Subcommand("xsXC", "exec strategy strategy-option onto", "x exec"),
-    "ls-remote": Subcommand("o", "upload-pack server-option sort", "upload-pack"),
-    "fetch": Subcommand("jo", "upload-pack depth deepen server-option", "upload-pack"),
-    "pull": Subcommand("sXjo", "upload-pack strategy strategy-option depth", "upload-pack"),
-    "clone": Subcommand("boucj", "upload-pack branch origin config depth reference template",
-                        "u upload-pack"),
-    "fetch-pack": Subcommand("", "upload-pack exec", "upload-pack exec"),
-    "push": Subcommand("o", "receive-pack exec push-option repo", "receive-pack exec"),
-    "send-pack": Subcommand("", "receive-pack exec", "receive-pack exec"),
-    "archive": Subcommand("o", "exec remote output prefix format", "exec", reads=True),
-    "difftool": Subcommand("tx", "extcmd tool", "x extcmd", reads=True),
-    "grep": Subcommand("efmOABC", "open-files-in-pager max-depth threads", "O open-files-in-pager",
-                       reads=True),
-    "submodule": Subcommand(),
-    "bisect": Subcommand(),
-    "filter-branch": Subcommand("d", "setup env-filter tree-filter index-filter parent-filter "
-                                "msg-filter commit-filter tag-name-filter subdirectory-filter",
-                                "setup env-filter tree-filter index-filter parent-filter "
-                                "msg-filter commit-filter tag-name-filter"),
-    "show": Subcommand("", reads=True),
+_ROWS: dict[str, Subcommand] = {
+    "rebase": Subcommand("xsXC", "strategy strategy-option onto", "x"),
+    "ls-remote fetch pull fetch-pack push send-pack": Subcommand(
+        "josX", "server-option sort depth deepen strategy strategy-option push-option repo"
+    ),
+    "clone": Subcommand("boucj", "branch origin config depth reference template", "u"),
+    "archive": Subcommand("o", "remote output prefix format", reads=True),
+    "difftool": Subcommand("tx", "tool", "x", reads=True),
+    "grep": Subcommand("efmOABC", "max-depth threads", "O", reads=True),
+    "filter-branch": Subcommand("d", "subdirectory-filter"),
+    "send-email": Subcommand("", "smtp-server to cc from subject"),
+    "show cat-file stash-show am": Subcommand(reads=True),
     "diff": Subcommand("GSOUl", reads=True),
     "log": Subcommand("nLGS", "grep author committer format pretty since until", reads=True,
                       shows=_PATCHES),
     "diff-tree": Subcommand(reads=True, shows=_PATCHES),
-    "stash show": Subcommand(reads=True),
-    "stash push": Subcommand("m", "message", writes=True),
+    "stash-push": Subcommand("m", "message", writes=True),
     "format-patch": Subcommand("o", "output-directory", reads=True),
-    "checkout-index": Subcommand(writes=True),
-    "blame": Subcommand("LCM", reads=True),
-    "annotate": Subcommand("LCM", reads=True),
-    "cat-file": Subcommand("", reads=True),
-    "add": Subcommand("", "pathspec-from-file chmod", reads=True),
-    "stage": Subcommand("", "pathspec-from-file chmod", reads=True),
+    "blame annotate": Subcommand("LCM", reads=True),
+    "add stage": Subcommand("", "pathspec-from-file chmod", reads=True),
     "hash-object": Subcommand("t", reads=True),
     "apply": Subcommand("pC", "directory exclude include", reads=True),
-    "am": Subcommand(reads=True),
-    "mv": Subcommand(writes=True),
-    "rm": Subcommand(writes=True),
+    "mv rm checkout-index": Subcommand(writes=True),
     "checkout": Subcommand("bB", "orphan conflict", writes=True),
     "restore": Subcommand("s", "source", writes=True),
-    "commit": Subcommand("mFCct", "message file reuse-message author date template fixup"),
-    "tag": Subcommand("mFu", "message file local-user"),
-    "notes": Subcommand("mFCc"),
-    "send-email": Subcommand("", "smtp-server sendmail-cmd to-cmd cc-cmd header-cmd to cc from "
-                             "subject", "sendmail-cmd to-cmd cc-cmd header-cmd"),
+    "commit tag notes": Subcommand("mFCctu", "message file reuse-message author date template "
+                                   "fixup local-user"),
+    "submodule bisect": Subcommand(),
 }  # fmt: skip
-
+SUBCOMMANDS = {name: row for names, row in _ROWS.items() for name in names.split()}
 
 _HAVE_DRY_RUNS = ("add", "stage", "mv", "rm")
 
@@ -103,15 +94,13 @@ def split_global(argv: tuple[str, ...]) -> tuple[Parsed, tuple[str, ...]]:
 def run_git(call: Call) -> str | None:
     """Report what git would start or open besides itself."""
     options, rest = split_global(call.argv)
-    state = call.state.copy()
     for folder in options.values(("C",)):
-        state.cwd = folder if folder.startswith("/") else f"{state.cwd}/{folder}"
-    call = call._replace(state=state)
+        call = call.inside_folder(folder)
     aliases = dict[str, str]()
     for setting in options.values(("c", "config-env")):
         name, _, value = setting.partition("=")
         _consider_setting(call, name, value, aliases)
-    for name, value in _settings_of_environment(state):
+    for name, value in _settings_of_environment(call.state):
         _consider_setting(call, name, value, aliases)
     if not rest:
         return None
@@ -119,12 +108,12 @@ def run_git(call: Call) -> str | None:
         _run_alias(call, alias, rest[1:])
     if rest[0] == "stash":
         verb = rest[1] if rest[1:] and rest[1][:1] != "-" else "push"
-        rest = (f"stash {verb}", *rest[1 + (verb in rest[:2]) :])
+        rest = (f"stash-{verb}", *rest[1 + (verb in rest[:2]) :])
     if rest[0] == "config":
         _configure(call, rest)
     elif rest[:1] == ("submodule",) and "foreach" in rest:
-        words = parse(rest[rest.index("foreach") :], permutes=False).operands
-        call.run_text(" ".join(word for _, word in words), "git submodule foreach")
+        run = parse(rest[rest.index("foreach") :], permutes=False).operands
+        call.run_text(" ".join(word for _, word in run), "git submodule foreach")
     elif rest[:2] == ("bisect", "run"):
         call.run(rest[2:])
     elif subcommand := SUBCOMMANDS.get(rest[0]):
@@ -142,8 +131,8 @@ def _settings_of_environment(state: State) -> Iterator[tuple[str, str]]:
 
 
 def _run_subcommand(call: Call, subcommand: Subcommand, rest: tuple[str, ...]) -> None:
-    parsed = parse(rest, subcommand.short, subcommand.long.split())
-    for value in parsed.values(subcommand.runs.split()):
+    parsed = parse(rest, subcommand.short, (*words(subcommand.long), *_RUNS))
+    for value in parsed.values((*subcommand.runs, *_RUNS)):
         call.run_text(value, f"git {rest[0]}")
     if rest[0] == "clone":
         for setting in parsed.values(("c", "config")):
@@ -180,14 +169,14 @@ def _consider_setting(call: Call, name: str, value: str, aliases: dict[str, str]
 def _configure(call: Call, rest: tuple[str, ...]) -> None:
     """`git config name value` stores what a later git runs; here it is judged at once."""
     parsed = parse(rest, "f", ("file", "blob", "type", "default"))
-    words = [word for _, word in parsed.operands if word != "set"]
+    given = [word for _, word in parsed.operands if word != "set"]
     asks = parsed.has("l", "list", "get", "get-all", "get-regexp", "get-urlmatch")
-    is_write = not asks and (len(words) > 1 or parsed.has("unset", "unset-all"))
+    is_write = not asks and (len(given) > 1 or parsed.has("unset", "unset-all"))
     call.report_files(*parsed.values(("f", "file")), is_write=is_write)
-    if len(words) < 2:
+    if len(given) < 2:
         return
     aliases = dict[str, str]()
-    _consider_setting(call, words[0], words[1], aliases)
+    _consider_setting(call, given[0], given[1], aliases)
     for alias in aliases.values():
         _run_alias(call, alias, ())
 

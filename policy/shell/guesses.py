@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from policy import marks
-from policy.shell.call import Call, Runner, index_of
+from policy.shell.call import Call, Runner
 from policy.shell.interpreters import interpreter
 from policy.shell.options import parse
 from policy.shell.programs import PROGRAMS
@@ -29,8 +29,25 @@ _COMMAND_OPTION = (
 )
 _BARE_WORD = r"[\w-]+"  # rather a subcommand or a target than a file
 _RUNS = word_set("exec run do cmd cmd.run shell ssh exec-env exec-file command kubectl dev:exec")
+_VERBS = {
+    name: word_set(verbs)
+    for names, verbs in {
+        "direnv bundle pnpm yarn nvm rbenv pyenv deno turbo npm bun": "exec x dlx explore",
+        "cargo": "watch",
+        "nix": "run shell develop",
+        "pipenv poetry pdm rye uv conda mamba micromamba op doppler devbox mise rtx asdf hatch "
+        "pipx rustup pixi fnm": "run exec x shell tool",
+        "docker podman nerdctl kubectl oc lxc incus machinectl distrobox crictl docker-compose "
+        "podman-compose": "exec run rsh shell debug create enter",
+        "tmux byobu": "new-session new new-window neww split-window splitw respawn-pane respawnp "
+        "respawn-window run-shell run if-shell if pipe-pane pipep send-keys send display-popup "
+        "popup",
+    }.items()
+    for name in names.split()
+}
+_SETS = word_set("set unset")
 _COPIES = word_set("cp copy copyto mv move moveto sync")
-_FIRST_WORDS = 3  # among which the subcommand stands
+_FIRST_WORDS = 4  # among which the subcommand stands
 _LOOKED_AT = 64  # words behind a verb
 _NAME_MAX = 64  # characters of an option's name
 
@@ -50,10 +67,11 @@ def likely_reads(call: Call) -> Iterator[str]:
 
 def likely_writes(call: Call) -> Iterator[str]:
     """Values of options that sound like outputs, and what files are copied to."""
-    for option, value in _values(call):
-        if re.fullmatch(_OUTPUT_OPTION, option):
-            yield value
     operands = call.operands()
+    sets = call.name == "dotenv" and not _SETS.isdisjoint(operands[:_FIRST_WORDS])
+    for option, value in _values(call):
+        if re.fullmatch(_OUTPUT_OPTION, option) or (sets and option in ("-f", "--file")):
+            yield value
     if not _COPIES.isdisjoint(operands[:_FIRST_WORDS]):
         yield operands[-1]
 
@@ -86,30 +104,35 @@ def parts(word: str) -> Iterator[str]:
 
 
 def _guess(call: Call) -> str | None:
-    """`aws-vault exec name -- cmd`, `nodemon --exec 'cmd'`, `flyctl ssh console -C 'cmd'`."""
-    verb = index_of(call.argv, "exec", "shell", "ssh")
-    if call.name in PROGRAMS and verb is not None:
-        _run_likely(call, call.argv[verb + 1 :])
-    hidden = call._replace(frame=call.frame._replace(is_visible=False))
-    commands = [words for words in _commands(call) if words and marks.is_known(words[0])]
-    if commands:
-        with only_what_is_certain(call.walker):
-            for words in commands:
-                hidden.run_text(words[0]) if " " in words[0] else hidden.run(words)
+    """`aws-vault exec name -- cmd`, `nodemon --exec 'cmd'`, `poetry run cmd`."""
+    is_known = call.name in PROGRAMS
+    for words in _commands(call):
+        _run_likely(call, words, is_command=is_known)
     return None
 
 
-def _commands(call: Call) -> Iterator[list[str]]:
-    argv = call.argv
+def _container(call: Call) -> str | None:
+    """`docker run image cmd`, `kubectl exec pod -- cmd`: where they run, nothing is known."""
+    hidden = call._replace(frame=call.frame._replace(is_visible=False))
+    return _guess(hidden._replace(state=call.elsewhere()))
+
+
+def _commands(call: Call) -> Iterator[Sequence[str]]:
+    """The words among which a command stands: behind a verb, or in an option."""
+    argv, verbs = call.argv, _VERBS.get(call.name, _RUNS)
     for option, value in _values(call):
-        if " " in value and re.fullmatch(_COMMAND_OPTION, option):
+        if " " in value and re.fullmatch(_COMMAND_OPTION, option) and verbs is _RUNS:
             yield [value]
-    if "--" in argv:
-        yield list(argv[argv.index("--") + 1 :])
     for index, word in parse(argv, *(outer_values(call.name) or ("", ()))).operands[:_FIRST_WORDS]:
-        if argv[index - 1][:1] != "-" and not _RUNS.isdisjoint((word, *word.split(":"))):
-            yield from likely_commands(argv[index + (word != "kubectl") :])
-            break
+        may_be_value = argv[index - 1][:1] == "-" and verbs is _RUNS
+        if not may_be_value and not verbs.isdisjoint((word, *word.split(":"))):
+            words = argv[index + (word != "kubectl") :]
+            if call.name == "hatch":  # `hatch run environment:cmd`
+                words = (words[0].rpartition(":")[2], *words[1:])
+            yield words
+            return
+    if "--" in argv and verbs is _RUNS:
+        yield argv[argv.index("--") + 1 :]
 
 
 def likely_commands(words: Sequence[str]) -> Iterator[list[str]]:
@@ -132,16 +155,16 @@ def _words(call: Call) -> str | None:
     return _guess(call)
 
 
-def _run_likely(call: Call, argv: Sequence[str]) -> None:
-    """Run what may be the command; where no program is known, what is not known at all."""
+def _run_likely(call: Call, argv: Sequence[str], *, is_command: bool = True) -> None:
+    """Run what may be the command; of one that there is, what is not known at all if need be."""
     likely = [words for words in likely_commands(argv) if marks.is_known(words[0])]
     known = [words for words in likely if words[0].rsplit("/", 1)[-1] in PROGRAMS]
     unknown = [at for at, word in enumerate(argv) if marks.has_hole(word) and word[0] != "-"]
-    for words in known or [list(argv[at:]) for at in unknown[:1]]:
+    for words in (known or [list(argv[at:]) for at in unknown[:1]]) if is_command else ():
         call.run(words)
     with only_what_is_certain(call.walker):
         for words in likely:
             call.run_text(words[0]) if " " in words[0] else call.run(words)
 
 
-RUNNERS: dict[str, Runner] = {"guess": _guess, "words": _words}
+RUNNERS: dict[str, Runner] = {"guess": _guess, "words": _words, "container": _container}

@@ -20,8 +20,11 @@ class Parsed(NamedTuple):
         return (value for name, value in self.options if name in names and value is not None)
 
     def has(self, *names: str) -> bool:
-        """True when one of the options is given."""
-        return any(name in names for name, _ in self.options)
+        """True when one of the options is given, a long one perhaps shortened."""
+        return any(
+            given in names or (len(given) > 3 and any(name.startswith(given) for name in names))
+            for given, _ in self.options
+        )
 
 
 def parse(

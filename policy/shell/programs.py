@@ -17,7 +17,8 @@ class Program(NamedTuple):
     leading operands. The value of a `runs_options` option is a command line.
     `reads` and `writes` say which operands are files: all, first, last,
     rest (all but the first), heads (all but the last), or, for searchers,
-    after-pattern. `at_options` name a file when their value has an `@`.
+    after-pattern. `at_options` name a file when their value has an `@`; files
+    that `lists` options name hold names of files that are read.
     A program whose `files_known` is false has its operands taken for files.
     """
 
@@ -30,6 +31,7 @@ class Program(NamedTuple):
     writes: str = ""
     reads_options: str = ""
     writes_options: str = ""
+    lists: str = ""
     at_options: str = ""
     pattern_options: str = ""
     long_with_one_dash: bool = False
@@ -45,11 +47,10 @@ _WRAPPERS = _rows(
     ("sudo", Program("ugpCRDhrtUT", "user group prompt close-from chroot chdir host role type "
                      "other-user command-timeout", "env")),
     ("doas", Program("uCa", runs="env")),
-    ("pkexec", Program(long="user", runs="argv")),
-    ("su runuser", Program("csgGwu", "command session-command shell group supp-group user "
-                           "whitelist-environment", "su",
-                           runs_options="c command session-command")),
-    ("chroot", Program(long="userspec groups", runs="argv", skip=1)),
+    ("cross-env", Program(runs="env")),
+    ("su", Program("csgGw", "command session-command shell group supp-group "
+                   "whitelist-environment", "language", runs_options="c command session-command")),
+    ("runuser", Program("csgGwu", "command shell group user", "words", runs_options="c command")),
     ("capsh gosu su-exec", Program(runs="argv", skip=1)),
     # Scheduling and resources
     ("nice", Program("n", "adjustment", "argv")),
@@ -59,62 +60,46 @@ _WRAPPERS = _rows(
     # Sessions and time
     ("nohup setsid chronic noglob nocorrect catchsegv", Program(runs="argv")),
     # Those where the command is found by its name, whatever options there are
-    ("aa-exec abduco arch bear bwrap caffeinate catatonit ccache cgexec chpst chrt clush "
-     "cpulimit cronic dbus-launch dbus-run-session distcc dockerize dotenv-cli dsh dtach "
-     "dumb-init eatmydata entr envconsul envdir fakechroot fakeroot faketime firejail "
-     "flatpak-spawn gamemoderun gdbserver i386 icecc intercept-build kcov keep-one-running lima "
-     "linux32 linux64 ltrace lxc-attach mosh mpiexec mpirun nocache nsenter nsjail numactl "
-     "onchange optirun orb parallel-ssh pdsh personality prime-run prlimit proot proxychains "
-     "proxychains4 pssh reflex retry rlwrap rr run-one run-this-one runcon s6-envdir "
-     "s6-setuidgid scan-build schroot sem setarch setlock setpriv setuidgid shx srun sshpass "
-     "systemd-inhibit systemd-nspawn systemd-run task-spooler taskset tini torify torsocks ts "
-     "tsp unbuffer unshare valgrind wait-for-it wait-for-it.sh watchexec when-changed "
-     "with-contenv wsl x86_64 xcrun xvfb-run",
+    ("aa-exec abduco alacritty arch bear bwrap caffeinate catatonit ccache cgexec chpst "
+     "chroot chrt clush cmake cpulimit cronic cross-env-shell dbus-launch dbus-run-session distcc "
+     "dockerize dotenv dotenv-cli dsh dtach dumb-init eatmydata entr env-cmd envconsul envdir "
+     "fakechroot fakeroot faketime firejail flatpak-spawn foot gamemoderun gdbserver "
+     "gnome-terminal i386 icecc intercept-build kcov keep-one-running kitty konsole lima "
+     "linux32 linux64 ltrace lxc-attach lxterminal mate-terminal mosh mpiexec mpirun nocache "
+     "nsenter nsjail numactl onchange optirun orb parallel-ssh pdsh perf personality pkexec "
+     "prime-run prlimit proot proxychains proxychains4 pssh reflex retry rlwrap rr run-one "
+     "run-this-one runcon rxvt s6-envdir s6-setuidgid scan-build schroot sem setarch setlock "
+     "setpriv setuidgid sg shx srun sshpass st start-stop-daemon systemd-inhibit "
+     "systemd-nspawn systemd-run task-spooler taskset terminator tilix tini torify torsocks ts "
+     "tsp unbuffer unshare urxvt uxterm valgrind wait-for-it wait-for-it.sh watch watchexec "
+     "wezterm when-changed with-contenv wsl x-terminal-emulator x86_64 xcrun xfce4-terminal xterm "
+     "xvfb-run",
      Program(runs="words", files_known=False)),
-    ("adb ip az fly flyctl heroku cf", Program(runs="guess", files_known=False)),
     ("gcloud vagrant nix-shell sbatch", Program("c", "run command wrap", "guess", files_known=False,
                                                 runs_options="c run command wrap")),
     ("bpftrace", Program("cefpoB", runs="language", runs_options="c")),
-    ("perf", Program(runs="words", skip=1, files_known=False)),
     ("time", Program("fo", "format output", "argv", writes_options="o output")),
     ("flock", Program("wEc", "wait timeout conflict-exit-code command", "argv", 1,
                       runs_options="c command")),
-    ("sg", Program("c", "command", "argv", 1)),
-    ("start-stop-daemon", Program("xanugpcrdNIPkTR", "exec startas name user group pidfile chuid "
-                                  "chroot chdir nicelevel umask retry", "daemon")),
     ("ld.so", Program(long="library-path preload argv0 audit inhibit-rpath", runs="argv")),
     # Tracing
     ("strace", Program("abeEIoOpPsSuUX", "trace output attach", "argv",
                               writes_options="o output")),
-    # Namespaces and roots
-    # Project environments
-    ("direnv devbox mise rtx asdf pipenv poetry pdm hatch rye bundle pnpm yarn nvm rbenv pyenv "
-     "conda mamba micromamba uv nix op doppler npm bun deno cargo turbo pipx rustup fnm pixi",
-     Program("npe", "name prefix env package env-file with python using userconfig globalconfig "
-             "config", "project", reads_options="env-file userconfig globalconfig config",
-             files_known=False)),
-    ("dotenv", Program("fe", "file", "project", reads_options="f file e")),
+    # Those where it stands behind a verb
+    ("adb asdf az bun bundle byobu cargo cf conda deno devbox direnv doppler fly flyctl fnm hatch "
+     "heroku ip mamba micromamba mise nix npm nvm op pdm pipenv pipx pixi pnpm poetry pyenv rbenv "
+     "rtx rustup rye tmux turbo uv yarn", Program(runs="guess", files_known=False)),
     ("npx bunx pnpx uvx dlx", Program("pc", "package call from with python", "argv",
                                       runs_options="c call")),
     ("env", Program("uCS", "unset chdir split-string", "env")),
-    ("cross-env", Program(runs="env")),
-    ("cross-env-shell", Program(runs="text")),
-    ("env-cmd", Program("fer", "file environments rc-file", "argv", reads_options="f file")),
     ("concurrently conc", Program("nclpmst", "names prefix-colors prefix max-processes success "
                                   "restart-tries restart-after kill-others-on timings", "texts")),
-    ("nodemon", Program("xewdC", "exec ext watch ignore delay config", "none",
-                        runs_options="x exec")),
     # Remote machines and containers
     ("ssh autossh", Program("BbcDEeFIiJLlmMOopQRSWw", runs="remote", skip=1, reads_options="F")),
-    ("ansible", Program("miaufeTlCMt", "module-name args inventory user forks limit", "none",
+    ("ansible", Program("miaufeTlCMt", "module-name args inventory user forks limit",
                         runs_options="a args")),
-    ("docker podman nerdctl kubectl oc lxc incus machinectl distrobox crictl",
-     Program("eupvwlfnch", "env user workdir volume name namespace container file network "
-             "env-file entrypoint publish mount platform context label host secret memory "
-             "cpus gpus network hostname pull add-host device tmpfs ulimit", "container",
-             files_known=False)),
-    ("docker-compose podman-compose", Program("fpeuw", "file project-name env-file", "container",
-                                              reads_options="env-file")),
+    ("docker podman nerdctl kubectl oc lxc incus machinectl distrobox crictl docker-compose "
+     "podman-compose", Program(runs="container", files_known=False)),
     # Repeaters
     ("xargs gxargs", Program("aEdIiLlnPs", "arg-file delimiter eof replace max-lines max-args "
                              "max-procs max-chars process-slot-var", "xargs", reads_options="a "
@@ -122,7 +107,6 @@ _WRAPPERS = _rows(
     ("parallel", Program("jaISdNnL", "jobs arg-file colsep delay joblog results tmpdir workdir "
                          "sshlogin halt retries timeout memfree load", "parallel",
                          reads_options="a arg-file")),
-    ("watch", Program("ndq", "interval", "text")),
     ("hyperfine", Program("wrmMpcSsun", "warmup runs min-runs max-runs prepare cleanup setup "
                           "parameter-list parameter-scan shell export-json export-csv "
                           "export-markdown command-name", "texts",
@@ -130,27 +114,23 @@ _WRAPPERS = _rows(
     ("script", Program("cEIOBTmo", "command echo log-in log-out log-io log-timing", "argv", 1,
                        runs_options="c command", writes="first")),
     ("busybox toybox sbase-box", Program(runs="argv")),
-    ("tmux byobu", Program("LSfcFntxyse", runs="terminal", reads_options="f")),
-    ("screen", Program("ScehpstT", runs="screen", reads_options="c")),
-    ("xterm uxterm rxvt urxvt gnome-terminal konsole alacritty foot st tilix terminator kitty "
-     "xfce4-terminal lxterminal mate-terminal x-terminal-emulator wezterm", Program(runs="window")),
-    ("cmake", Program(runs="cmake")),
-    ("gcc g++ cc c++ clang clang++", Program(runs="compiler", files_known=False)),
-    ("go", Program(long="toolexec exec vettool", runs="none", long_with_one_dash=True,
+    ("screen", Program("ScehpstT", runs="words", reads_options="c")),
+    ("gcc g++ cc c++ clang clang++", Program(runs="language", files_known=False)),
+    ("go", Program(long="toolexec exec vettool", long_with_one_dash=True,
                    runs_options="toolexec exec vettool", files_known=False)),
-    ("fzf sk", Program(long="preview bind query filter prompt header", runs="chooser",
+    ("fzf sk", Program(long="preview bind query filter prompt header", runs="language",
                        runs_options="preview")),
-    ("apt apt-get aptitude", Program("oct", "option config-file target-release", "packages",
+    ("apt apt-get aptitude", Program("oct", "option config-file target-release", "language",
                                      reads_options="c config-file")),
-    ("tcpdump", Program("rwzWGCicsFTyZEDBMV", runs="none", runs_options="z", reads_options="r F",
+    ("tcpdump", Program("rwzWGCicsFTyZEDBMV", runs_options="z", reads_options="r F",
                         writes_options="w")),
     ("tclsh wish julia osascript groovy scala guile racket sbcl clojure bb erl octave matlab "
      "gnuplot dc m4 raku crystal ocaml ghc ghci lftp ftp pwsh powershell",
      Program(runs="language", reads="first")),
-    ("at batch", Program("fqt", runs="stdin_text", reads_options="f")),
+    ("at batch", Program("fqt", runs="language", reads_options="f")),
     ("make gmake", Program("CfIoWE", "directory file makefile include-dir eval", "make",
                            reads_options="C f directory file makefile")),
-    ("expect", Program("cf", runs="expect", reads="first", reads_options="f")),
+    ("expect", Program("cf", runs="language", reads="first", reads_options="f")),
 )  # fmt: skip
 
 _SHELLS = _rows(
@@ -159,7 +139,8 @@ _SHELLS = _rows(
 )  # fmt: skip
 
 _SEARCHERS = _rows(
-    ("find", Program(runs="find", long_with_one_dash=True)),
+    ("find", Program(long="fprint fprintf fls", runs="find", writes_options="fprint fprintf fls",
+                     long_with_one_dash=True)),
     ("fd fdfind", Program("xXeEtdcjS", "exec exec-batch extension exclude type max-depth color",
                           "fd")),
     ("grep egrep fgrep zgrep ggrep", Program("efmABCdD", "regexp file max-count after-context "
@@ -173,7 +154,7 @@ _SEARCHERS = _rows(
         pattern_options="e f expression file", reads_options="f file")),
     ("awk gawk mawk nawk", Program("fvFei", "file assign field-separator source include", "awk",
         reads="after-pattern", pattern_options="f file e source", reads_options="f file")),
-    ("jq yq gojq xq", Program("fL", "from-file arg argjson slurpfile rawfile indent", "jq",
+    ("jq yq gojq xq", Program("fL", "from-file arg argjson slurpfile rawfile indent",
         reads="after-pattern", pattern_options="f from-file", reads_options="f from-file")),
 )  # fmt: skip
 
@@ -186,27 +167,27 @@ _FILE_TOOLS = _rows(
      "wc column view bzip2 xz gzip gunzip bunzip2 open xdg-open code subl "
      "nano micro pico joe kate gedit mousepad glow csvlook ",
      # An option's value taken for a file does no harm, the reverse does.
-     Program(long="files0-from", reads="all", reads_options="files0-from")),
-    ("iconv zstd lz4 brotli shuf xmllint", Program("o", "output random-source", reads="all",
-                                                   writes_options="o output")),
+     Program(long="files0-from", reads="all", lists="files0-from")),
     ("uniq xxd json.tool", Program("fswclgoR", reads="first", writes="rest")),
-    ("du", Program("dtBX", "files0-from exclude", reads_options="files0-from X")),
+    ("du", Program("dtBX", "files0-from exclude", reads_options="X", lists="files0-from")),
     ("ffmpeg convert magick sass qpdf", Program(writes="last", files_known=False,
                                                 long_with_one_dash=True)),
+    ("pg_dump pg_dumpall", Program("fhpUdntNTEFjZ", "file", writes_options="f file")),
     ("rename prename sd", Program("f", writes="rest")),
     ("clang-format terraform tofu", Program(files_known=False, long_with_one_dash=True)),
     ("perl ruby", Program("eEIMmFrCKTW", files_known=False)),
-    ("ed", Program(runs="ed", reads="all")),
-    ("less more most pg zless zmore", Program(runs="pager", reads="all")),
-    ("emacs emacsclient", Program("lf", "eval execute load", "emacs", reads="all",
+    ("ed", Program(runs="language", reads="all")),
+    ("less more most pg zless zmore", Program(runs="language", reads="all")),
+    ("emacs emacsclient", Program("lf", "eval execute load funcall", "language", reads="all",
                                   reads_options="l load", long_with_one_dash=True)),
-    ("sqlite3 sqlite", Program(long="cmd init separator", runs="database", reads="first",
+    ("sqlite3 sqlite", Program(long="cmd init separator", runs="language", reads="first",
                                reads_options="init", long_with_one_dash=True)),
     ("psql mysql mariadb", Program("cefhUdPDuSvoL", "command execute file host port user dbname "
-                                   "defaults-file defaults-extra-file output log-file", "database",
+                                   "defaults-file defaults-extra-file output log-file", "language",
                                    reads_options="f file defaults-file defaults-extra-file",
                                    writes_options="o output L log-file")),
-    ("ex vim nvim vi view gvim", Program("cSTuUiWp", "cmd", "vim", reads="all", reads_options="S")),
+    ("ex vim nvim vi view gvim", Program("cSTuUiWp", "cmd", "language", reads="all",
+                                         reads_options="S")),
     ("man", Program("PHpCeEmMLRSrt", "pager html config-file encoding locale manpath sections",
                     runs_options="P pager H html")),
     ("head tail", Program("ncs", "lines bytes pid sleep-interval", reads="all")),
@@ -215,7 +196,7 @@ _FILE_TOOLS = _rows(
     ("sort gsort", Program("kotST", "key output field-separator buffer-size temporary-directory "
                            "compress-program files0-from parallel batch-size sort",
                            runs_options="compress-program", reads="all", writes_options="o output",
-                           reads_options="files0-from")),
+                           lists="files0-from")),
     ("split", Program("abCln", "suffix-length bytes line-bytes lines number filter "
                       "additional-suffix", reads="first", writes="rest", runs_options="filter")),
     ("csplit", Program("fbn", "prefix digits", reads="first", writes_options="f prefix")),
@@ -231,14 +212,12 @@ _FILE_TOOLS = _rows(
     ("dd", Program(runs="dd")),
     ("tar gtar bsdtar", Program("fCTXIbgLNVFK", "file directory files-from exclude exclude-from "
         "use-compress-program checkpoint-action to-command rsh-command info-script "
-        "new-volume-script transform", "tar",
+        "new-volume-script transform", "language",
         runs_options="I use-compress-program to-command rsh-command info-script F "
-        "new-volume-script", reads_options="T files-from X exclude-from")),
-    ("zip 7z 7za rar", Program("xibntPo", "unzip-command", "zip", reads="all",
+        "new-volume-script", reads_options="X exclude-from", lists="T files-from")),
+    ("zip 7z 7za rar", Program("xibntPo", "unzip-command", "language", reads="all",
                                runs_options="unzip-command")),
     ("unzip", Program("dxIOP", reads="first")),
-    ("cpio", Program("EFHIOCMR", "file format", reads_options="I E F file")),
-    ("ar", Program(reads="first")),
     ("scp", Program("cFiJloPSD", runs="remote", reads="heads", writes="last", runs_options="S",
                     reads_options="F")),
     ("sftp", Program("bcDFiJloPRSsX", runs="remote", writes="last", runs_options="S D",
@@ -246,11 +225,9 @@ _FILE_TOOLS = _rows(
     ("rsync", Program("efBTM", "rsh exclude include filter exclude-from include-from files-from "
         "rsync-path temp-dir backup-dir suffix chmod log-file password-file",
         reads="heads", writes="last", runs_options="e rsh rsync-path",
-        reads_options="password-file files-from exclude-from include-from")),
+        reads_options="password-file exclude-from include-from", lists="files-from")),
     ("gpg gpg2", Program("oru", "output recipient local-user homedir passphrase-file",
                          reads="all", writes_options="o output", reads_options="passphrase-file")),
-    ("age", Program("roi", "output recipient identity", reads="all", reads_options="i identity",
-                    writes_options="o output")),
     ("patch", Program("dipoDrV", "input directory strip output", "patch", reads="rest",
                       reads_options="i input", writes_options="o output")),
     ("curl", Program("AbcCdDeEFHKmoPQrTtuUwxXyYz", "user-agent cookie cookie-jar data data-raw "
@@ -272,12 +249,12 @@ _FILE_TOOLS = _rows(
         writes_options="o output-file a append-output save-cookies O output-document P "
         "directory-prefix",
         runs_options="use-askpass")),
-    ("nc ncat netcat socat telnet", Program("ec", "exec sh-exec", "socat", files_known=False,
+    ("nc ncat netcat socat telnet", Program("ec", "exec sh-exec", "language", files_known=False,
                                             runs_options="e exec c sh-exec")),
     ("git", Program(runs="git")),
-    ("crontab", Program("u", runs="crontab", reads="all")),
-    ("gdb lldb", Program("xpso", "eval-command ex iex command", "gdb", reads_options="x command",
-                         long_with_one_dash=True)),
+    ("crontab", Program("u", runs="language", reads="all")),
+    ("gdb lldb", Program("xpso", "eval-command ex iex command", "language",
+                         reads_options="x command", long_with_one_dash=True)),
 )  # fmt: skip
 
 # Programs that take paths or words without looking into the files they name.

@@ -10,12 +10,10 @@ from policy.shell.ansi import unescape
 from policy.shell.call import Call, Runner, index_of
 from policy.shell.options import parse
 from policy.shell.outputs import output_of
-from policy.shell.redirections import file_text
-from policy.wordlist import word_set
 
 
 def _stdin_words(call: Call) -> tuple[str, ...]:
-    text = call.frame.stdin
+    text = _input(call)
     if text is None:
         return (marks.LIST,)
     if marks.is_known(text):
@@ -23,6 +21,12 @@ def _stdin_words(call: Call) -> tuple[str, ...]:
     if marks.PATHS in text:
         return tuple(text.split())
     return (marks.LIST,)
+
+
+def _input(call: Call) -> str | None:
+    """What xargs reads: stdin, or the file that `-a` names."""
+    path = next(call.parsed.values(("a", "arg-file")), None)
+    return call.frame.stdin if path is None else call.text_of(path)
 
 
 def _split_words(text: str, call: Call) -> tuple[str, ...]:
@@ -52,7 +56,7 @@ def _xargs(call: Call) -> str | None:
         argv = (*(inner or ["echo"]), *words)
         return call.walker.command(argv, call.state.copy(), frame)
     output = ""
-    for item in _lines(call.frame.stdin):
+    for item in _lines(_input(call)):
         argv = tuple(word.replace(placeholder, item) for word in inner)
         output = call.walker.command(argv, call.state.copy(), frame)
     return output
@@ -82,58 +86,9 @@ def _parallel(call: Call) -> str | None:
     return None
 
 
-def _text(call: Call) -> str | None:
-    """The operands joined are one command line."""
-    words = call.words(call.argv)
-    return call.run_text(" ".join(words)) if words else None
-
-
 def _texts(call: Call) -> str | None:
     for text in call.operands():  # `npm:x` of concurrently is a script
         call.run_text(re.sub(r"^(npm|yarn|pnpm|bun|deno):", r"\1 run ", text))
-    return None
-
-
-def _terminal(call: Call) -> str | None:
-    """`tmux new-session 'cmd'`, `tmux send-keys cmd Enter`."""
-    argv = call.argv
-    if ";" in argv:  # `tmux start-server \; run-shell cmd`
-        _terminal(call._replace(argv=argv[argv.index(";") :]))
-    operands = call.words(argv[: index_of(argv, ";")])
-    if operands[:1] and operands[0] in ("source-file", "source", "load-buffer", "loadb"):
-        call.report_files(*operands[1:])
-    if operands and operands[0] in _TERMINAL_VERBS:
-        words = [word for word in call.words(operands) if word not in ("Enter", "C-m")]
-        if words:
-            call.run_text(" ".join(words))
-    return None
-
-
-def _screen(call: Call) -> str | None:
-    """`screen cmd`, and `screen -X stuff text`, which types the text."""
-    if (index := index_of(call.argv[:-1], "stuff")) is not None:
-        return call.run_text(unescape(call.argv[index + 1], printed=True), "screen stuff")
-    return call.run(call.words(call.argv))
-
-
-_TERMINAL_VERBS = word_set(
-    "new-session new new-window neww split-window splitw respawn-pane respawnp respawn-window "
-    "run-shell run if-shell if pipe-pane pipep send-keys send display-popup popup"
-)
-
-
-def _stdin_text(call: Call) -> str | None:
-    if call.frame.stdin is not None:
-        call.run_text(call.frame.stdin)
-    return None
-
-
-def _crontab(call: Call) -> str | None:
-    texts = [file_text(path, call.state, call.frame) for path in call.operands()[:1]]
-    for line in (texts[0] if texts else call.frame.stdin or "").splitlines():
-        entry = re.match(r"\s*(?:@\w+|(?:\S+\s+){4}\S+)\s+(.*)", line)
-        if entry and not line.lstrip().startswith("#"):
-            call.run_text(entry[1])
     return None
 
 
@@ -146,20 +101,14 @@ def _find(call: Call) -> str | None:
         first = next(index for index, word in enumerate(argv) if word[:1] == "-")
         begins = [word for word in argv[1:first] if word not in (".", "..")]
         call.report_files(*named, *begins, is_write=True)
-    index = 1
-    while index < len(argv):
-        if argv[index] not in ("-exec", "-execdir", "-ok", "-okdir"):
-            index += 1
-            continue
-        end = index + 1
-        while (
-            end < len(argv)
-            and argv[end] != ";"
-            and not (argv[end] == "+" and argv[end - 1] == "{}")
-        ):
-            end += 1
-        call.run([word.replace("{}", found) for word in argv[index + 1 : end]])
-        index = end + 1
+    for index, word in enumerate(argv):
+        if word in ("-exec", "-execdir", "-ok", "-okdir"):
+            ends = (
+                at for at in range(index + 1, len(argv))
+                if argv[at] == ";" or argv[at - 1 : at + 1] == ("{}", "+")
+            )  # fmt: skip
+            inner = argv[index + 1 : next(ends, len(argv))]
+            call.run([word.replace("{}", found) for word in inner])
     return None
 
 
@@ -183,12 +132,7 @@ def _found_by_fd(words: tuple[str, ...]) -> str:
 RUNNERS: dict[str, Runner] = {
     "xargs": _xargs,
     "parallel": _parallel,
-    "text": _text,
     "texts": _texts,
-    "terminal": _terminal,
-    "screen": _screen,
-    "stdin_text": _stdin_text,
-    "crontab": _crontab,
     "find": _find,
     "fd": _fd,
 }

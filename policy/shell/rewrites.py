@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from policy import marks
-from policy.shell.redirections import STDIN_PATHS, file_text
-from policy.shell.script_files import text_on_disk
-from policy.wordlist import word_set
+from policy.shell import trees
+from policy.wordlist import words
 
 if TYPE_CHECKING:
     from policy.shell.call import Call, Runner
@@ -28,21 +26,19 @@ _REWRITES = {
     "crudini": "set del merge",
     "dasel": "w write",
     "black rustfmt pyupgrade dos2unix unix2dos gdformat nixfmt alejandra add-trailing-comma "
-    "sort-package-json": "",
+    "sort-package-json yamlfmt": "",
     "isort": "!c",
     "sd": "!p",
 }
 _DRY = ("check", "check-only", "diff", "dry-run", "preview", "write=false")
-_LISTED = ("T", "files-from")
-_FORMATS = (("fmt",), ("format",), ("fix",))
+_VERBS = tuple((verb,) for verb in ["fmt", "format", "fix", "encrypt", "decrypt", "rekey"])
 REWRITERS = {name: row.split() for names, row in _REWRITES.items() for name in names.split()}
-_COPIES = word_set("cp gcp mv install ln rsync scp")
 
 
 # Options of archivers that extract ("" for one that always does), that only list, and that name
 # the folder; how many operands come before the members.
 _TAR = ("x extract get", "t list", "C directory", 0)
-_ARCHIVERS = {
+ARCHIVERS = {
     "tar": _TAR, "gtar": _TAR, "bsdtar": _TAR, "7z": ("", "", "o", 2),
     "zip": ("-", "sf", "b", 1), "unzip": ("", "l p t v z Z", "d", 1),
     "cpio": ("i extract", "t list", "D", 0),
@@ -54,37 +50,37 @@ def rewrites(call: Call) -> bool:
     options = REWRITERS.get(call.name)
     if call.name.endswith("awk"):
         return "inplace" in list(call.parsed.values(("i", "include")))
-    is_format = call.operands()[:1] in _FORMATS
+    is_format = call.operands()[:1] in _VERBS
     if options is None and not is_format:
         return False
-    given = {name for name, _ in call.parsed.options}
-    given |= {word.lstrip("-") for word in call.argv[1:] if word[:1] == "-"}
-    if options is None or (call.name == "ruff" and is_format):
-        return given.isdisjoint(_DRY)
-    if options and options[0][0] != "!":
-        return not given.isdisjoint(options)
-    return given.isdisjoint(_DRY) and given.isdisjoint(name[1:] for name in options)
+    given = {word.lstrip("-") for word in call.argv[1:] if word[:1] == "-"}
+    if options and options[0][0] != "!" and not (call.name == "ruff" and is_format):
+        return call.parsed.has(*options) or not given.isdisjoint(options)
+    keeps = (*_DRY, *(name[1:] for name in options or ()))
+    return not call.parsed.has(*keeps) and given.isdisjoint(keeps)
 
 
 def members(call: Call) -> tuple[list[str], bool]:
     """The files that an archiver packs, or True and those that it unpacks."""
-    if call.name not in _ARCHIVERS:
+    if call.name not in ARCHIVERS:
         return [], False
-    extracts, lists, folder, skip = _ARCHIVERS[call.name]
+    extracts, lists, folder, skip = ARCHIVERS[call.name]
     operands = call.operands()
     if call.parsed.has(*lists.split()) or (skip == 2 and operands[:1] not in (("x",), ("e",))):
         return [], False
     names = list(operands[skip:])
-    if call.name == "cpio" or call.parsed.has("@") or "-" in call.parsed.values(_LISTED):
-        names += (call.frame.stdin or "").split()
-    folders = list(call.parsed.values(folder.split()))
+    if call.name == "cpio" or call.parsed.has("@"):
+        names += call.listed("-")
+    for path in call.parsed.values(words(call.program.lists)):
+        names += call.listed(path)
+    folders = list(call.parsed.values(folder.split())) or ["."]
     unpacks = not extracts or call.parsed.has(*extracts.split())
     return [*_under(folders, names), *(folders if unpacks else names)], unpacks
 
 
 def copies(call: Call) -> list[str]:
     """What copies are named where their target is a folder, or looks like one."""
-    if call.name not in _COPIES:
+    if call.name not in trees.INTO | {"install", "ln"}:
         return []
     operands, folders = call.operands(), [*call.parsed.values(("t", "target-directory"))]
     is_certain = bool(folders) or len(operands) > 2 or operands[-1:] in ((".",), ("..",))
@@ -106,9 +102,7 @@ def report_diffs(call: Call, diffs: list[str], folder: str) -> None:
     """
     heads = r"(?m)^(?:---|\+\+\+|rename (?:from|to)|Index:)[ \t]+([^\t\n]+)"
     for diff in diffs or ["-"]:
-        text = file_text(diff, call.state, call.frame)
-        if text == marks.LIST and diff not in STDIN_PATHS:
-            text = text_on_disk(call.walker, diff, call.state) or ""
+        text = call.text_of(diff)
         for path in dict.fromkeys(re.findall(heads, text)):
             names = [path, path.partition("/")[2]]
             call.report_files(*_under([folder or "."], list(filter(None, names))), is_write=True)
@@ -118,9 +112,10 @@ def _patch(call: Call) -> str | None:
     """`patch file diff`, `patch -p1 < diff`."""
     if not call.parsed.has("dry-run", "C"):
         operands = call.operands()
-        call.report_files(*operands[:1], is_write=True)
+        folder = next(call.parsed.values(("d", "directory")), ".")
+        call.report_files(*_under([folder], [*operands[:1]]), is_write=True)
         given = [*operands[1:2], *call.parsed.values(("i", "input"))]
-        report_diffs(call, given, next(call.parsed.values(("d", "directory")), ""))
+        report_diffs(call, given, folder)
     return None
 
 

@@ -55,7 +55,9 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
     where = PROJECT_FILES.get("-m" if known and known.modules and "-m" in argv else name)
     is_asked = name not in _NEEDS_WORD or not _NEEDS_WORD[name].isdisjoint(argv)
     if where and is_asked and (walker.scripts is not None or state.files):
-        _run_targets(call, where)
+        from policy.shell.project_files import run_targets  # noqa: PLC0415 - few have targets
+
+        run_targets(call, where)
     is_script = "/" in argv[0] and _run_by_path(call, is_known=known is not None)
     output = None
     if known:
@@ -67,12 +69,6 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
     if output is not None:
         return output
     return output_of(name, argv, frame.stdin, lambda path: file_text(path, state, frame))
-
-
-def _run_targets(call: Call, where: str) -> None:
-    from policy.shell.project_files import run_targets  # noqa: PLC0415 - few commands name a target
-
-    run_targets(call, where)
 
 
 def _name_of(word: str, state: State) -> str:
@@ -114,17 +110,15 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
     codes = list(parsed.values([*known.code, *words(known.code_long)]))
     if operands and known.eval_command == operands[0]:
         codes, operands = [*codes, *operands[1:2]], operands[2:]
+    modules = list(parsed.values(tuple(known.modules)))
+    if "timeit" in modules:
+        codes += _timed_code(call.argv)
     for code in codes:
         if call.name.startswith("ipython"):
             for escaped in re.finditer(r"(?m)^\s*!+(.*)", code):
                 call.run_text(escaped[1], "ipython !")
         state.parameters = tuple(operands)
         walker.run_code(known.language, code, state, frame)
-    modules = list(parsed.values(tuple(known.modules)))
-    if "timeit" in modules:
-        codes = list(_timed_code(call.argv))
-        for code in codes:
-            walker.run_code(known.language, code, state, frame)
     _run_named(call, operands, modules)
     if codes or modules:
         return marks.DECODED if codes and call.frame.stdin is None else marks.LIST
@@ -159,24 +153,17 @@ def _timed_code(argv: tuple[str, ...]) -> Iterator[str]:
     yield from (word for _, word in parsed.operands)
 
 
-def _nothing(call: Call) -> str | None:
-    return None
-
-
 # What `Program.runs` may say, by the module of this folder whose RUNNERS knows it: loaded when a
 # command needs it, as most commands need none of them.
 RUNNERS: dict[str, str] = {
     kind: module
     for module, kinds in {
-        "wrappers": "argv env su shell",
-        "elsewhere": "project remote container",
-        "repeaters": "xargs parallel text texts terminal screen stdin_text crontab find fd",
-        "embedded": "sed awk make gdb ed expect tee socat tar ln dd zip",
-        "consoles": "vim emacs pager database",
-        "launchers": "daemon window cmake compiler chooser packages",
+        "wrappers": "argv env shell remote",
+        "repeaters": "xargs parallel texts find fd",
+        "embedded": "sed awk make tee ln dd",
         "little_languages": "language",
         "git": "git",
-        "guesses": "guess words",
+        "guesses": "guess words container",
         "rewrites": "patch",
         "downloads": "download",
     }.items()
@@ -207,8 +194,6 @@ _NEEDS_WORD = dict.fromkeys(("docker", "podman"), frozenset(("compose",))) | {
 @functools.cache
 def runner(kind: str) -> Runner:
     """What follows the conventions that a row's `runs` names."""
-    if kind in ("none", "jq"):
-        return _nothing
     found: Runner = importlib.import_module(f"policy.shell.{RUNNERS[kind]}").RUNNERS[kind]
     return found
 

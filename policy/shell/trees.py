@@ -10,29 +10,14 @@ if TYPE_CHECKING:
     from policy.shell.call import Call
 
 # The options that make a program descend into folders; "" where it always does.
-_DESCENDS = {
-    "grep": "r R recursive dereference-recursive",
-    "egrep": "r R recursive",
-    "fgrep": "r R recursive",
-    "rgrep": "",
-    "rg": "",
-    "ag": "",
-    "ack": "",
-    "cp": "r R a recursive archive",
-    "mv": "",
-    "rm": "r R recursive",
-    "chmod": "R recursive",
-    "chown": "R recursive",
-    "chgrp": "R recursive",
-    "rsync": "r a recursive archive",
-    "scp": "r",
-    "zip": "r recurse-paths",
-    "7z": "",
-    "tar": "c create r append u update",
-    "bsdtar": "c create r append u update",
-    "diff": "r recursive",
-    "setfacl": "R recursive",
+_ROWS = {
+    "grep egrep fgrep diff": "r R recursive dereference-recursive",
+    "rgrep rg ag ack mv 7z": "",
+    "cp rsync": "r R a recursive archive",
+    "rm chmod chown chgrp setfacl scp zip": "r R recursive recurse-paths",
+    "tar bsdtar": "c create r append u update",
 }
+_DESCENDS = {name: row for names, row in _ROWS.items() for name in names.split()}
 _EXCLUDES = ("exclude", "exclude-dir", "ignore-dir", "x")
 
 
@@ -56,12 +41,12 @@ def included(call: Call) -> tuple[str, ...]:
 _ENDINGS = {"yaml": "yaml yml", "config": "cfg conf config ini", "sh": "sh bash env", "all": "*"}
 
 # Programs that put what their other operands name into the last one.
-_INTO = word_set("cp gcp mv rsync scp")
+INTO = word_set("cp gcp mv rsync scp")
 
 
 def is_destination(call: Call, path: str, *, is_write: bool) -> bool:
     """Whether a path is where things are put, and not a tree of its own."""
     operands = call.operands()
-    if not is_write or call.name not in _INTO or len(operands) < 2:
+    if not is_write or call.name not in INTO or len(operands) < 2:
         return False
     return path == operands[-1] or path not in operands

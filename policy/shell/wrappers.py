@@ -10,9 +10,8 @@ from policy.shell.call import Call, Runner
 from policy.shell.options import parse
 from policy.shell.outputs import quoted
 from policy.shell.programs import QUERY_OPTIONS
-from policy.shell.redirections import file_text
+from policy.shell.redirections import STDIN_PATHS, file_text
 from policy.shell.script_files import run_script_file
-from policy.shell.state import State
 
 
 def _argv(call: Call) -> str | None:
@@ -30,13 +29,20 @@ def _argv(call: Call) -> str | None:
 
 def _env(call: Call) -> str | None:
     """Variables first, then a command; `env -S` splits one string into both."""
+    for folder in call.parsed.values(("chdir", "C" if call.name == "env" else "D")):
+        call = call.inside_folder(folder)
     state = call.state.copy()
     if call.parsed.has(*QUERY_OPTIONS.get(call.name, frozenset())):
         return None
     words = list(call.operands())
-    for value in call.parsed.values(("S", "split-string")):
-        call.run_text(" ".join([value, *map(quoted, words)]), "env -S")
-        return None
+    for index, word in enumerate(call.argv[1:], 1) if call.name == "env" else ():
+        if split := re.match(r"(?:-[iv0]*S|--s[a-z-]*=?)(.*)", word, re.DOTALL):
+            rest = map(quoted, call.argv[index + 1 + (not split[1]) :])
+            text = split[1] or "".join(call.argv[index + 1 : index + 2])
+            call.run_text(" ".join((text, *rest)), "env -S")
+            return None
+        if word in words:
+            break
     if call.parsed.has("i", "ignore-environment") or words[:1] == ["-"]:
         state.env = {}
     words = words[1:] if words[:1] == ["-"] else words
@@ -53,12 +59,25 @@ def _env(call: Call) -> str | None:
     return None
 
 
-def _su(call: Call) -> str | None:
-    has_command = call.parsed.has("c", "command", "session-command")
-    if not has_command and call.frame.stdin is not None:
-        call.run_text(call.frame.stdin, "su")
-    elif call.name == "runuser" and call.parsed.has("u", "user"):
-        call.run(call.words(call.argv))
+def _remote(call: Call) -> str | None:
+    """`ssh host words`: the words are joined and run by the remote shell."""
+    parsed = parse(call.argv, call.program.short, permutes=False)
+    # A key in ~/.ssh is what ssh is there to use, any other is a file that it reads.
+    call.report_files(*(key for key in parsed.values(("i",)) if ".ssh/" not in key))
+    for value in parsed.values(("o",)):
+        key, _, text = value.replace("=", " ", 1).partition(" ")
+        if key.lower() in ("proxycommand", "localcommand", "knownhostscommand", "remotecommand"):
+            call.run_text(text, "ssh -o")
+    if not call.program.skip:  # scp, sftp
+        return None
+    words = [word for _, word in parsed.operands][1:]
+    words = words[1:] if words[:1] == ["--"] else words
+    state = call.elsewhere()
+    inner = call.inside()._replace(is_visible=False, is_syntactic=False)
+    if words:
+        return call.walker.run_text(" ".join(words), state, inner)
+    if call.frame.stdin is not None and not parsed.has("N"):
+        call.walker.run_text(call.frame.stdin, state, inner._replace(stdin=None))
     return None
 
 
@@ -84,7 +103,12 @@ def _shell(call: Call) -> str | None:
         state.parameters = operands[1:]
         return call.walker.run_text(text, state, inner)
     if operands and not parsed.has("s"):
-        return _shell_script(call, operands, state)
+        path, *parameters = operands
+        if path in STDIN_PATHS or path.startswith("/dev/fd/"):
+            text = file_text(path, state, call.frame)
+            return call.walker.run_text(text, state, call.inside())
+        run_script_file(call.walker, path, tuple(parameters), state, call.inside())
+        return marks.LIST
     if call.frame.stdin is None:
         return None
     state.parameters = operands
@@ -99,18 +123,9 @@ def _without_plus(argv: tuple[str, ...]) -> tuple[str, ...]:
     return (argv[0], *(word for word in argv[1:index] if word[0] != "+"), *argv[index:])
 
 
-def _shell_script(call: Call, operands: tuple[str, ...], state: State) -> str | None:
-    path, *parameters = operands
-    text = file_text(path, state, call.frame)
-    if path in ("-", "/dev/stdin", "/dev/fd/0") or path.startswith("/dev/fd/"):
-        return call.walker.run_text(text, state, call.inside())
-    run_script_file(call.walker, path, tuple(parameters), state, call.inside())
-    return marks.LIST
-
-
 RUNNERS: dict[str, Runner] = {
     "argv": _argv,
     "env": _env,
-    "su": _su,
+    "remote": _remote,
     "shell": _shell,
 }
