@@ -62,7 +62,8 @@ class Makefile:
             elif found := _ASSIGNMENT.match(line.partition(" #")[0]):
                 self.assign(*found.groups())
             elif found := re.match(r" *[-s]?include\s+(.*)", line):
-                for path in self.filled(found[1]).split() if depth < DEPTH_MAX else ():
+                for path in self.project.paths(self.filled(found[1])) if depth < DEPTH_MAX else ():
+                    self.project.report_read(path)
                     self.load(self.project.read(path), depth + 1)
             elif ":" in line and line.lstrip()[:1] != "#":
                 targets, _, rest = line.partition(":")
