@@ -18,10 +18,7 @@ CHUNK_BYTES = 4096
 
 _PACKAGE = "tree_sitter_language_pack"
 
-_OWN_PACKAGES = {
-    "csharp": "tree_sitter_c_sharp",
-    "yaml": "tree_sitter_yaml",
-}  # grammars from elsewhere
+_OWN_PACKAGES = {"csharp": "tree_sitter_c_sharp"}  # grammars that the pack takes from elsewhere
 
 
 @functools.cache

@@ -137,11 +137,9 @@ def _tests(project: Project) -> Iterator[Step]:
         yield Step(reached(text, wanted | hooks), project.folder, "python")
 
 
-def _script(project: Project) -> Iterator[Step]:
+def _zx(project: Project) -> Iterator[Step]:
     """`zx script.mjs`."""
-    for word in project.call.argv[1:]:
-        if word.endswith(("js", "ts")):
-            yield Step(project.read(word), project.folder, "javascript")
+    yield Step(joined(["node", *project.call.argv[1:]]), project.folder)
 
 
 def _go(project: Project) -> Iterator[Step]:
@@ -174,19 +172,18 @@ def _cargo(project: Project) -> Iterator[Step]:
     from policy.shell.project_files.tasks import run_tasks  # noqa: PLC0415 - it imports this one
 
     yield from run_tasks(project)
-    parsed = parse(project.call.argv, "p", ("bin", "package", "example"), permutes=True)
+    parsed = parse(project.call.argv, "p", ("bin", "package", "example"))
     verb = next((word for _, word in parsed.operands if word[:1] != "+"), "")
-    crates = [f"{name}/" for name in parsed.values(("p", "package"))] or [""]
     names = ["build.rs"] if verb in words("run r build b test t check c bench install") else []
     if verb in ("run", "r"):
         named = [f"src/bin/{name}.rs" for name in parsed.values(("bin",))]
         named += [f"examples/{name}.rs" for name in parsed.values(("example",))]
         names += named or ["src/main.rs"]
+    crate = next((f"{name}/" for name in parsed.values(("p", "package"))), "")
     for name in names:
-        for crate in crates:
-            text = project.find(f"{crate}{name} crates/{crate}{name}", is_upwards=False)[1]
-            yield Step(text, project.folder, "rust")
+        text = project.find(f"{crate}{name} crates/{crate}{name}", is_upwards=False)[1]
+        yield Step(text, project.folder, "rust")
 
 
-READERS: dict[str, Reader] = {"-m": _module, "go": _go, "cargo": _cargo, "zx": _script}
+READERS: dict[str, Reader] = {"-m": _module, "go": _go, "cargo": _cargo, "zx": _zx}
 READERS |= dict.fromkeys(ROWS, _program) | dict.fromkeys(("pytest", "py.test"), _tests)

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from textwrap import dedent
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from typing import Any
 
 # A text of JSON, or else a comment or a comma at an end, as `.jsonc` files have them.
 _JSON_PIECE = r'("(?:[^"\\]|\\.?)*+(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)|,(?=\s*+[}\]])'
-# Where a piece of YAML may begin in a line. Each depth begins behind the one around it, and the
-# scanner of the grammar has room for 256 of them: it crashes at more.
-_STARTS = re.compile(r"^\s*|[-?:]\s+")
-YAML_DEPTH_MAX = 200
 _SETTING = re.compile(
     r"(?:(alias|set|import\??|mod\??|export)\s+)?([\w-]+|(?=['\"]))\s*(?::=)?\s*(.*)"
 )
@@ -34,11 +26,9 @@ def read_data(name: str, text: str) -> dict[str, Any]:
             plain = piece.sub(lambda found: found[1] or "", text.removeprefix("\ufeff"))
             found = json.loads(plain, parse_int=str)
         elif name.endswith((".yml", ".yaml")):
-            from policy.grammars import parse  # noqa: PLC0415
+            from policy.shell.project_files.yaml_lines import read_yaml  # noqa: PLC0415
 
-            starts = {m.end() for line in text.split("\n") for m in _STARTS.finditer(line)}
-            tree = parse("yaml", text.encode()) if len(starts) <= YAML_DEPTH_MAX else None
-            found = tree and _yaml(tree.root_node, {})
+            found = read_yaml(text)
         elif name.endswith((".ini", ".cfg")):
             found = _ini(text)
         elif name.lower().endswith("justfile") or name.endswith(".just"):
@@ -64,40 +54,6 @@ def _ini(text: str) -> dict[str, Any]:
     except (Error, AttributeError) as error:  # the latter where a value goes on that was none
         raise ValueError("no sections") from error
     return {section: dict(parser[section]) for section in parser.sections()}
-
-
-def _yaml(node: Node, anchors: dict[bytes, Any]) -> Any:  # noqa: ANN401 - YAML is anything
-    """The value of a piece of YAML; every scalar is a text."""
-    inner = [child for child in node.named_children if child.type not in ("comment", "tag")]
-    if node.type.endswith("_mapping"):
-        sides = [[pair.child_by_field_name(side) for side in ("key", "value")] for pair in inner]
-        values = [[_yaml(side, anchors) if side else "" for side in pair] for pair in sides]
-        return {str(key): value for key, value in values}
-    if node.type.endswith("_sequence"):
-        return [_yaml(child, anchors) for child in inner]
-    if node.type in _SCALARS:
-        return _SCALARS[node.type]((node.text or b"").decode())
-    if node.type == "alias":
-        return anchors.get(node.text or b"", "")
-    value = _yaml(inner[-1], anchors) if inner else ""
-    if inner and inner[0].type == "anchor":
-        anchors[(inner[0].text or b"").replace(b"&", b"*")] = value
-    return value
-
-
-def _block_text(text: str) -> str:
-    lines = dedent(text.partition("\n")[2]).strip()
-    return lines.replace("\n", " ") if text[0] == ">" else lines
-
-
-_SCALARS: dict[str, Callable[[str], str]] = {
-    "block_scalar": _block_text,
-    "plain_scalar": lambda text: " ".join(text.split()),
-    "single_quote_scalar": lambda text: text[1:-1].replace("''", "'"),
-    "double_quote_scalar": lambda text: re.sub(
-        r"\\(.)", lambda m: {"n": "\n", "t": "\t"}.get(m[1], m[1]), text[1:-1]
-    ),
-}
 
 
 def _justfile(text: str) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from policy.shell.project_files import Project, Reader, Step, joined, table, texts
 from policy.shell.project_files.data_files import read_data
-from policy.shell.project_files.tasks import ROWS, Asked, run_tasks
+from policy.shell.project_files.task_rows import ROWS
+from policy.shell.project_files.tasks import Asked, run_tasks
 from policy.shell.run import PROJECT_FILES
 from policy.wildcards import is_made_of
 from policy.wordlist import words

@@ -1,4 +1,4 @@
-"""Tasks that stand under their names in a data file: a row for each runner, one way to run them."""
+"""Tasks that stand under their names in a data file: one way to run them for all runners."""
 
 from __future__ import annotations
 
@@ -12,102 +12,10 @@ from policy.shell.options import Parsed, parse
 from policy.shell.project_files import Project, Reader, Step, joined, table, texts
 from policy.shell.project_files.code_files import reached
 from policy.shell.project_files.data_files import read_data
+from policy.shell.project_files.task_rows import PACKAGE, PYTHON, ROWS, SAME, Row
 from policy.wildcards import is_made_of
 from policy.wordlist import words
 
-
-class Row(NamedTuple):
-    """Where a runner's tasks stand, and how its command line names them.
-
-    A `place` is a path of keys, or `*` and what has to be worked out. `verbs` come before a name,
-    `-` says that none may. `takes` is what names tasks: the first operand, behind which all is
-    passed on (`one`), or the tool's options stand too (`loose`); every operand, with options
-    between them (`all`) or not (`each`); no operand (`none`). `option` names them as well.
-    `default` is the task where none is named: `*` all, `first` the first. `values` are the options
-    with a value. `before` is put before each line; `stages` are the tasks around one. `instead`
-    are the tasks that a word stands for without a verb. `scripts` are folders of tasks.
-    """
-
-    files: str
-    places: str
-    verbs: str = ""
-    takes: str = "one"
-    default: str = ""
-    values: str = "C cwd d dir directory working-dir project f file config"
-    option: str = ""
-    before: str = ""
-    stages: str = "{}"
-    instead: dict[str, str] = {}  # noqa: RUF012 - read, never written
-    scripts: str = ""
-
-
-def _instead(**tasks: str) -> dict[str, str]:
-    """The tasks of several words each: `words="tasks"`, where `_` parts the words."""
-    return {word: names for key, names in tasks.items() for word in key.split("_")}
-
-
-_PYTHON = Row(
-    "pyproject.toml Pipfile poe_tasks.toml pixi.toml hatch.toml",
-    "tool.pdm.scripts tool.rye.scripts tool.poe.tasks tool.hatch.envs.*.scripts tool.pixi.tasks "
-    "project.scripts tool.poetry.scripts scripts tasks envs.*.scripts",
-    "run",
-    values="with p python directory project extra e environment env C from spec",
-)
-_PACKAGE = Row(
-    "package.json", "scripts", "run run-script rum urn -",
-    values="C F prefix cwd dir workspace filter userconfig cache registry loglevel",
-    stages="pre{} {} post{}",
-    instead=_instead(i="install prepublish prepare", pack="prepare pack", t="test", tst="test",
-                     it="install prepare test", restart="stop start",
-                     publish="prepublishOnly prepare pack publish")
-    | dict.fromkeys(words("add bin bunx config create dlx exec init link list ls remove set upgrade"
-                          " x why info view outdated"), ""),
-)  # fmt: skip
-for _word in ("install", "ci", "clean-install", ""):
-    _PACKAGE.instead[_word] = _PACKAGE.instead["i"]
-_EACH_PACKAGE = _PACKAGE._replace(
-    files="package.json project.json", places="scripts targets", verbs="run run-many affected -",
-    takes="all", values="filter scope projects F p t target targets concurrency",
-    option="t target targets", stages="pre{} {} post{}", instead={},
-)  # fmt: skip
-ROWS: dict[str, Row] = {
-    **dict.fromkeys(words("hatch rye uv poetry pipenv pixi"), _PYTHON),
-    **dict.fromkeys(words("poe uvx pipx"), _PYTHON._replace(verbs="")),
-    "pdm": _PYTHON._replace(verbs="run -", stages="pre_{} {} post_{}"),
-    "npm": _PACKAGE._replace(takes="loose", values=f"w {_PACKAGE.values}".replace("F ", "")),
-    **dict.fromkeys(words("yarn pnpm bun"), _PACKAGE),
-    "nr": _PACKAGE._replace(verbs="", instead={}),
-    "node": _PACKAGE._replace(verbs="", takes="none", values="run", option="run", stages="{}"),
-    "run-s": _PACKAGE._replace(verbs="", takes="all", values="", instead={}),
-    **dict.fromkeys(words("turbo nx lerna"), _EACH_PACKAGE),
-    "nodemon": Row("nodemon.json package.json", "* nodemonConfig", takes="none", default="exec"),
-    "composer": Row("composer.json", "scripts", "run run-script -", instead=_instead(
-        install_i="pre-install-cmd pre-autoload-dump post-autoload-dump post-install-cmd",
-        update_u_require="pre-update-cmd pre-autoload-dump post-autoload-dump post-update-cmd")),
-    "deno": Row("deno.json deno.jsonc package.json", "tasks scripts", "task"),
-    "just": Row("justfile Justfile .justfile", "tasks", "", "each", "first",
-                "f d s justfile working-directory set shell dotenv-path color show"),
-    "task": Row("Taskfile.yml taskfile.yml Taskfile.yaml taskfile.yaml Taskfile.dist.yml "
-                "pyproject.toml", "tasks tool.taskipy.tasks", "", "all", "default",
-                "d dir t taskfile C concurrency o output"),
-    "mise": Row("mise.toml .mise.toml mise/config.toml .config/mise.toml", "tasks", "run r -",
-                scripts="mise-tasks .mise-tasks mise/tasks .mise/tasks .config/mise/tasks"),
-    "cargo": Row(".cargo/config.toml .cargo/config", "alias", before="cargo "),
-    "foreman": Row("Procfile Procfile.dev", "tasks", "start s", "all", "*",
-                   "f procfile d root e env p port m formation c"),
-    "pre-commit": Row(".pre-commit-config.yaml", "*hooks", "run", "all", "*",
-                      "c config color files hook-stage"),
-    "tox": Row("tox.ini setup.cfg pyproject.toml tox.toml", "*tox", "run r p run-parallel -",
-               "none", "*", "e f x c conf root workdir", option="e"),
-    "docker": Row("compose.yaml compose.yml docker-compose.yml docker-compose.yaml", "*compose",
-                  "run up start create restart watch", "all", "*", "f file p project-name env-file "
-                  "e env profile project-directory v volume publish u user w workdir entrypoint "
-                  "name"),
-}  # fmt: skip
-_SAME = {"go-task": "task", "prek": "pre-commit"}
-_SAME |= dict.fromkeys(words("honcho overmind hivemind goreman"), "foreman")
-_SAME |= dict.fromkeys(words("podman docker-compose podman-compose"), "docker")
-_SAME |= dict.fromkeys(words("run-p npm-run-all start-server-and-test start-test"), "run-s")
 _SHOWS = words("l list list-all show evaluate summary dry dry-run n help h")
 _COMMANDS = words(
     "cmd cmds command commands run shell composite chain sequence script defer options"
@@ -181,10 +89,9 @@ class Tasks(NamedTuple):
         elif name not in self.by_name:  # of an included file, one may be named inside it
             names += [known for known in self.by_name if known.endswith(f":{name}")][:1]
         own = {}
-        for sign, parameter, default in _PARAMETER.findall(
-            str(table(self.by_name, names[0]).get("parameters", ""))
-        ):
-            taken = given[: len(given) if "+" in sign or "*" in sign else 1]
+        parameters = table(self.by_name, names[0]).get("parameters", "") if names else ""
+        for sign, parameter, default in _PARAMETER.findall(str(parameters)):
+            taken = given[: len(given) if sign.strip("$") else 1]
             del given[: len(taken)]
             own[parameter] = " ".join(taken) if taken else f"{{{{{default}}}}}"
         arguments = arguments.strip().removeprefix("--") or self.arguments
@@ -236,7 +143,7 @@ class Tasks(NamedTuple):
         else:
             line = self.row.before + self.filled(re.sub(r"^@(php|composer)\b", r"\1", text))
             is_whole = self.row.takes in ("all", "each", "none") or _HOLDER.search(text)
-            is_passed = self.row.files == _PACKAGE.files or not is_whole
+            is_passed = self.row.files == PACKAGE.files or not is_whole
             yield Step(f"{line} {self.arguments}" if is_passed else line, self.folder)
 
     def filled(self, text: str, depth: int = 0) -> str:
@@ -273,33 +180,43 @@ def _needed(value: object) -> Iterator[list[str]]:
                 yield [name.lstrip("^").rpartition("#")[2].split()[0], *given.get("arguments", ())]
 
 
-def run_tasks(project: Project) -> Iterator[Step]:
-    """The tasks that a command line names, of one folder or of the packages of a workspace."""
-    name, argv = project.call.name, project.call.argv
-    row = ROWS[_SAME.get(name, name)]
+def _asked(row: Row, name: str, argv: tuple[str, ...]) -> Asked | None:
+    """What a command line asks for, with the tasks that its first word may stand for."""
     if name in ("docker", "podman"):
         argv = argv[argv.index("compose") :] if "compose" in argv else argv[:1]
-    elif row.files == _PACKAGE.files and argv[1:2] == ("workspace",):  # of yarn
+    elif row.files == PACKAGE.files and argv[1:2] == ("workspace",):  # of yarn
         argv = (name, "--filter", *argv[2:])
-    elif row.files == _PACKAGE.files and argv[1:2] == ("workspaces",):
+    elif row.files == PACKAGE.files and argv[1:2] == ("workspaces",):
         argv = (name, "-r", *argv[-2:])
     asked = read_command(row, argv)
+    if asked is None or asked.verb or not row.instead:
+        return asked
+    word = "".join(asked.names)
+    instead = row.instead.get(word, word)
+    is_quiet = asked.options.has("ignore-scripts", "no-scripts")
+    if word in row.instead and (is_quiet or (asked.words and instead[:7] == "install")):
+        instead = ""
+    return asked._replace(names=instead.split())
+
+
+def run_tasks(project: Project) -> Iterator[Step]:
+    """The tasks that a command line names, of one folder or of the packages of a workspace."""
+    name = project.call.name
+    row = ROWS[SAME.get(name, name)]
+    asked = _asked(row, name, project.call.argv)
     if asked is None:
         return
-    if not asked.verb and row.instead:
-        word = asked.names[0] if asked.names else ""
-        instead = row.instead.get(word, word)
-        if asked.options.has("ignore-scripts", "no-scripts") or (
-            asked.words and instead[:7] == "install"
-        ):
-            instead = word if word not in row.instead else ""
-        asked = asked._replace(names=instead.split())
     if asked.options.has("ignore-scripts"):
         row = row._replace(stages="{}")
+    for name in asked.names[:1]:
+        for place in words(row.scripts):
+            yield Step(project.find(f"{place}/{name.replace(':', '/')}")[1], project.folder)
+        if row.files == PYTHON.files and name.endswith(".py"):
+            yield Step(joined(["python", name, *asked.words]), project.folder)
     folder = next(
         asked.options.values(words("cwd C prefix d dir directory working-dir project root")), ""
     )
-    if row.files.startswith(_PACKAGE.files):
+    if row.files.startswith(PACKAGE.files):
         from policy.shell.project_files.package_json import packages  # noqa: PLC0415
 
         for where, names in packages(project, folder, asked):
@@ -312,7 +229,9 @@ def _run(project: Project, row: Row, asked: Asked, folder: str) -> Iterator[Step
     options = {*words("f file config c conf t taskfile justfile procfile")} - {*words(row.option)}
     for file in next(asked.options.values([*options]), row.files).split():
         where, text = project.find(file, folder)
-        if text and file in row.files:
+        if not text:
+            continue
+        if file in row.files:
             where = resolve(file.count("/") * "../" or ".", where)
         data = read_data(file, text)
         special = _SPECIAL.get(row.places)
@@ -321,20 +240,16 @@ def _run(project: Project, row: Row, asked: Asked, folder: str) -> Iterator[Step
             project.report_read(path, where)
         known = table(data, "vars") | table(data, "env") | asked.variables
         tasks = Tasks(project, row, where, found, known, joined(asked.words), set())
-        if found:
-            yield from tasks.worked_out(known)
-        for name in asked.names[:1]:
-            for place in words(row.scripts) if name not in found else ():
-                script = project.read(f"{place}/{name.replace(':', '/')}", where)
-                yield Step(script, project.folder)
-            if row.files == _PYTHON.files and name.endswith(".py"):
-                yield Step(joined(["python", name, *asked.words]), project.folder)
+        yield from tasks.worked_out(known)
         default = {"*": [*found], "first": [*found][:1]}.get(row.default, [row.default])
         wanted = [*asked.names] or default
         if project.call.name == "hatch":
             wanted = [name if name in found else name.rpartition(":")[2] for name in wanted]
+        is_known = not found.keys().isdisjoint(wanted)
         while wanted:
             yield from tasks.named(wanted)
+        if is_known:
+            break
 
 
 def _entries(
@@ -412,4 +327,4 @@ def _services(data: dict[str, Any], asked: Asked) -> dict[str, Any]:
 _SPECIAL: dict[str, Callable[[dict[str, Any], Asked], dict[str, Any]]] = {
     "*hooks": _hooks, "*tox": _environments, "*compose": _services
 }  # fmt: skip
-READERS: dict[str, Reader] = dict.fromkeys([*ROWS, *_SAME], run_tasks)
+READERS: dict[str, Reader] = dict.fromkeys([*ROWS, *SAME], run_tasks)
