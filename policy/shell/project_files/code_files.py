@@ -16,7 +16,8 @@ from policy.wordlist import words
 class Row(NamedTuple):
     """A runner's files and their language, its options with a value, of them those that name a
     target, and what each target is given as its first parameter. `more` are files read as well,
-    `prefix` stands before a target's name; what `commands` finds in a target is shell text, or
+    `prefix` stands before a target's name; `default` is the target where none is named, empty for
+    all; what `commands` finds in a target is shell text, or
     texts in quotes: commands each, with `are_words` the words of one."""
 
     files: str
@@ -26,20 +27,21 @@ class Row(NamedTuple):
     context: str = ""
     more: str = ""
     prefix: str = ""
+    default: str = "default"
     commands: str = ""
     are_words: bool = False
 
 
 ROWS = {
     "nox": Row("noxfile.py", "python", "s session sessions e k t p f", "s session sessions e",
-               "nox.Session()."),
+               "nox.Session().", default=""),
     "inv": Row("tasks.py", "python", "c r f collection search-root", "", "invoke.Context()."),
     "fab": Row("fabfile.py", "python", "H i c r collection", "", "fabric.Connection()."),
     "rake": Row("Rakefile rakefile Rakefile.rb rakefile.rb", "ruby", "f C rakefile",
                 more="lib/tasks/*.rake rakelib/*.rake"),
     "grunt": Row("Gruntfile.js gruntfile.js Gruntfile.cjs", "javascript", "gruntfile base"),
     "gulp": Row("gulpfile.js gulpfile.mjs gulpfile.cjs gulpfile.ts", "javascript", "f gulpfile"),
-    "doit": Row("dodo.py", "python", "f file d dir n", prefix="task_",
+    "doit": Row("dodo.py", "python", "f file d dir n", prefix="task_", default="",
                 commands=r"""['"]actions['"]\s*:\s*\[([^\]]*)"""),
     "gradle": Row("build.gradle build.gradle.kts", values="p project-dir b build-file x I",
                   commands=r"\bcommandLine\b[\s(=]*(.*)", are_words=True),
@@ -98,9 +100,7 @@ def _program(project: Project) -> Iterator[Step]:
         return
     folder, text = project.find(next(parsed.values(("f", "rakefile", "P")), row.files))
     text += "".join(f"\n{project.read(path)}" for path in project.paths(row.more, folder))
-    found = reached(
-        text, set(targets) or {"" if row.context and row.option else "default"}, row.context
-    )
+    found = reached(text, set(targets) or {row.default}, row.context)
     if passed:
         found = found.replace(f"*{row.context}posargs", json.dumps(passed)[1:-1])
     if row.language:

@@ -193,10 +193,14 @@ def _asked(row: Row, name: str, argv: tuple[str, ...]) -> Asked | None:
         return asked
     word = "".join(asked.names)
     instead = row.instead.get(word, word)
-    is_quiet = asked.options.has("ignore-scripts", "no-scripts")
-    if word in row.instead and (is_quiet or (asked.words and instead[:7] == "install")):
+    is_of_project = all(word[:1] == "-" for word in asked.words) or instead[:7] != "install"
+    if word in row.instead and (_is_quiet(argv) or not is_of_project):
         instead = ""
     return asked._replace(names=instead.split())
+
+
+def _is_quiet(argv: tuple[str, ...]) -> bool:
+    return "--ignore-scripts" in argv or "--no-scripts" in argv
 
 
 def run_tasks(project: Project) -> Iterator[Step]:
@@ -206,7 +210,7 @@ def run_tasks(project: Project) -> Iterator[Step]:
     asked = _asked(row, name, project.call.argv)
     if asked is None:
         return
-    if asked.options.has("ignore-scripts"):
+    if _is_quiet(project.call.argv):
         row = row._replace(stages="{}")
     for name in asked.names[:1]:
         for place in words(row.scripts):
