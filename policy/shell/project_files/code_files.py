@@ -14,11 +14,10 @@ from policy.wordlist import words
 
 
 class Row(NamedTuple):
-    """A runner's files and their language, its options with a value, of them those that name a
-    target, and what each target is given as its first parameter. `more` are files read as well,
-    `prefix` stands before a target's name; `default` is the target where none is named, empty for
-    all; what `commands` finds in a target is shell text, or
-    texts in quotes: commands each, with `are_words` the words of one."""
+    """A runner's files, and `more` that are read as well; its options with a value, of them those
+    that name a target, and the one where none is named (empty: all). A target is given `context`
+    as its first parameter, and has `prefix` before its name. What `commands` finds in a target is
+    shell text, or texts in quotes: commands each, or with `are_words` the words of one."""
 
     files: str
     language: str = ""

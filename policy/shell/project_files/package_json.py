@@ -38,11 +38,10 @@ def packages(project: Project, folder: str, asked: Asked) -> Iterator[tuple[str,
             needed = texts(table(tasks, name).get("dependsOn"))
             others = {other.lstrip("^").rpartition("#")[2] for other in needed}
             names += sorted(others.difference(names))
-    if of_each or not (wanted or options.has(*_OF_ALL)):
-        yield root, [*names]
-    if of_each or wanted or options.has(*_OF_ALL):
-        for member in _members(project, root, wanted):
-            yield member, [*names]
+    of_members = of_each or bool(wanted) or options.has(*_OF_ALL)
+    roots = [root] if of_each or not of_members else []
+    for place in [*roots, *(_members(project, root, wanted) if of_members else ())]:
+        yield place, [*names]
 
 
 def _members(project: Project, root: str, wanted: list[str]) -> Iterator[str]:

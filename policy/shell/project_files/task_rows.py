@@ -32,9 +32,9 @@ class Row(NamedTuple):
     scripts: str = ""
 
 
-def _instead(**tasks: str) -> dict[str, str]:
-    """The tasks of several words each: `words="tasks"`, where `_` parts the words."""
-    return {word: names for key, names in tasks.items() for word in key.split("_")}
+def _instead(tasks: dict[str, str]) -> dict[str, str]:
+    """The tasks of several words each, by all of them in one text; `-` is for no word."""
+    return {word: names for key, names in tasks.items() for word in key.split()}
 
 
 PYTHON = Row(
@@ -48,14 +48,13 @@ PACKAGE = Row(
     "package.json", "scripts", "run run-script rum urn -",
     values="C F prefix cwd dir workspace filter userconfig cache registry loglevel",
     stages="pre{} {} post{}",
-    instead=_instead(i="install prepublish prepare", pack="prepare pack", t="test", tst="test",
-                     it="install prepare test", restart="stop start",
-                     publish="prepublishOnly prepare pack publish")
-    | dict.fromkeys(words("add bin bunx config create dlx exec init link list ls remove set upgrade"
-                          " x why info view outdated"), ""),
+    instead=_instead({
+        "- i install ci clean-install": "install prepublish prepare", "t tst": "test",
+        "it install-test": "install prepare test", "restart": "stop start",
+        "pack": "prepare pack", "publish": "prepublishOnly prepare pack publish",
+        "add bin bunx config create dlx exec init link list ls remove set upgrade x why info view "
+        "outdated": ""}),
 )  # fmt: skip
-for _word in ("install", "ci", "clean-install", ""):
-    PACKAGE.instead[_word] = PACKAGE.instead["i"]
 _EACH_PACKAGE = PACKAGE._replace(
     files="package.json project.json", places="scripts targets", verbs="run run-many affected -",
     takes="all", values="filter scope projects F p t target targets concurrency",
@@ -73,8 +72,9 @@ ROWS: dict[str, Row] = {
     **dict.fromkeys(words("turbo nx lerna"), _EACH_PACKAGE),
     "nodemon": Row("nodemon.json package.json", "* nodemonConfig", takes="none", default="exec"),
     "composer": Row("composer.json", "scripts", "run run-script -", instead=_instead(
-        install_i="pre-install-cmd pre-autoload-dump post-autoload-dump post-install-cmd",
-        update_u_require="pre-update-cmd pre-autoload-dump post-autoload-dump post-update-cmd")),
+        {"install i": "pre-install-cmd pre-autoload-dump post-autoload-dump post-install-cmd",
+         "update u require": "pre-update-cmd pre-autoload-dump post-autoload-dump "
+                             "post-update-cmd"})),
     "deno": Row("deno.json deno.jsonc package.json", "tasks scripts", "task"),
     "just": Row("justfile Justfile .justfile", "tasks", "", "each", "first",
                 "f d s justfile working-directory set shell dotenv-path color show"),

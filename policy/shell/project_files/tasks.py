@@ -191,7 +191,7 @@ def _asked(row: Row, name: str, argv: tuple[str, ...]) -> Asked | None:
     asked = read_command(row, argv)
     if asked is None or asked.verb or not row.instead:
         return asked
-    word = "".join(asked.names)
+    word = "".join(asked.names) or "-"
     instead = row.instead.get(word, word)
     is_of_project = all(word[:1] == "-" for word in asked.words) or instead[:7] != "install"
     if word in row.instead and (_is_quiet(argv) or not is_of_project):
