@@ -20,8 +20,11 @@ def script_texts(project: str) -> Callable[[str], str | None]:
     what is no UTF-8. Of a folder, by its path with a slash at the end, the names in it.
     """
     root = os.path.realpath(project)
+    spellings = (f"{root.rstrip('/')}/", f"{project.rstrip('/')}/")
 
     def read(path: str) -> str | None:
+        if not f"{path}/".startswith(spellings):
+            return None
         try:
             real = os.path.realpath(path)
             if not f"{real}/".startswith(f"{root}/") or is_secret_path(real[len(root) :]):

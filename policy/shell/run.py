@@ -175,19 +175,20 @@ RUNNERS: dict[str, str] = {
 PROJECT_FILES: dict[str, str] = {
     name: module
     for module, names in {
-        "package_json": "npm yarn pnpm bun npx bunx pnpx run-s run-p npm-run-all turbo nx lerna",
-        "tasks": "composer deno task go-task pdm hatch poe rye uv poetry uvx pipx pipenv "
-        "pixi mise cargo foreman honcho overmind hivemind goreman pre-commit prek "
-        "tox docker podman docker-compose podman-compose",
-        "justfile": "just",
-        "code_files": "-m nox inv invoke fab rake grunt gulp go cmake",
+        "package_json": "npm yarn pnpm bun npx bunx pnpx node",
+        "tasks": "composer deno just task go-task pdm hatch poe rye uv poetry uvx pipx pipenv "
+        "pixi mise foreman honcho overmind hivemind goreman pre-commit prek nr nodemon "
+        "tox docker podman docker-compose podman-compose turbo nx lerna "
+        "run-s run-p npm-run-all start-server-and-test start-test",
+        "code_files": "-m nox inv invoke fab rake grunt gulp doit gradle gradlew go cmake cargo zx "
+        "pytest py.test",
     }.items()
     for name in names.split()
 }
 
 # Those that run one only where a certain word is given.
 _NEEDS_WORD = dict.fromkeys(("docker", "podman"), frozenset(("compose",))) | {
-    "go": frozenset(("run", "generate")), "cmake": frozenset(("-P",))
+    "go": frozenset(("run", "generate", "test")), "node": frozenset(("--run", "."))
 }  # fmt: skip
 
 

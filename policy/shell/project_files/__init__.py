@@ -16,6 +16,7 @@ from policy.paths import resolve
 from policy.shell.call import Call
 from policy.shell.outputs import quoted
 from policy.shell.script_files import only_what_is_certain, run_with_shebang
+from policy.wildcards import is_made_of
 
 LEVELS_MAX = 12  # folders above the current one in which a file is looked for
 
@@ -47,6 +48,18 @@ class Project:
         path = f"{path}/" if name[-1:] == "/" else path
         return (walker.scripts and walker.scripts.read(walker, path)) or ""
 
+    def paths(self, patterns: str, folder: str = "") -> Iterator[str]:
+        """The paths that patterns stand for, with names in which `*` is any text."""
+        for pattern in patterns.split():
+            found = [resolve(folder or ".", self.folder)]
+            for part in pattern.removeprefix("./").rstrip("/").split("/"):
+                if "*" not in part:
+                    found = [resolve(part or "/", at) for at in found]
+                    continue
+                names = [(at, name) for at in found for name in self.read(f"{at}/").split("\n")]
+                found = [f"{at}/{name}" for at, name in names if is_made_of(part.split("*"), name)]
+            yield from found
+
     def find(self, names: str, folder: str = "", *, is_upwards: bool = True) -> tuple[str, str]:
         """The folder and the text of the first file of these names, here or above; or empty."""
         folder = resolve(folder or ".", self.folder)
@@ -56,6 +69,10 @@ class Project:
                     return resolve(f"{name}/..", folder), text
             folder = folder.rpartition("/")[0] or "/"
         return "", ""
+
+    def report_read(self, path: str, folder: str = "") -> None:
+        """A runner reads a file that its own file names."""
+        self.call.report_files(resolve(path, folder or self.folder))
 
 
 Reader = Callable[[Project], Iterable[Step]]

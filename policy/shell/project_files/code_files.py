@@ -1,7 +1,8 @@
-"""Targets that are pieces of a program: noxfile.py, tasks.py, Rakefile, gulpfile.js, Go."""
+"""Targets that are pieces of a program: noxfile.py, tasks.py, Rakefile, gulpfile.js, Go, Rust."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,35 +14,52 @@ from policy.wordlist import words
 
 
 class Row(NamedTuple):
-    """A runner's files and their language, its options with a value, of them those that name a
-    target, and what each target is given as its first parameter."""
+    """A runner's files, and `more` that are read as well; its options with a value, of them those
+    that name a target, and the one where none is named (empty: all). A target is given `context`
+    as its first parameter, and has `prefix` before its name. What `commands` finds in a target is
+    shell text, or texts in quotes: commands each, or with `are_words` the words of one."""
 
     files: str
-    language: str
+    language: str = ""
     values: str = ""
     option: str = ""
     context: str = ""
+    more: str = ""
+    prefix: str = ""
+    default: str = "default"
+    commands: str = ""
+    are_words: bool = False
 
 
 ROWS = {
     "nox": Row("noxfile.py", "python", "s session sessions e k t p f", "s session sessions e",
-               "nox.Session()."),
+               "nox.Session().", default=""),
     "inv": Row("tasks.py", "python", "c r f collection search-root", "", "invoke.Context()."),
     "fab": Row("fabfile.py", "python", "H i c r collection", "", "fabric.Connection()."),
-    "rake": Row("Rakefile rakefile Rakefile.rb rakefile.rb", "ruby", "f C rakefile"),
+    "rake": Row("Rakefile rakefile Rakefile.rb rakefile.rb", "ruby", "f C rakefile",
+                more="lib/tasks/*.rake rakelib/*.rake"),
     "grunt": Row("Gruntfile.js gruntfile.js Gruntfile.cjs", "javascript", "gruntfile base"),
     "gulp": Row("gulpfile.js gulpfile.mjs gulpfile.cjs gulpfile.ts", "javascript", "f gulpfile"),
+    "doit": Row("dodo.py", "python", "f file d dir n", prefix="task_", default="",
+                commands=r"""['"]actions['"]\s*:\s*\[([^\]]*)"""),
+    "gradle": Row("build.gradle build.gradle.kts", values="p project-dir b build-file x I",
+                  commands=r"\bcommandLine\b[\s(=]*(.*)", are_words=True),
+    "cmake": Row("CMakeLists.txt", values="P S B G D t target build", option="t target",
+                 commands=r"\bCOMMAND\s+((?:(?!\s[A-Z]{4})[^)])+)"),
 }  # fmt: skip
-ROWS["invoke"] = ROWS["inv"]
+ROWS |= {"invoke": ROWS["inv"], "gradlew": ROWS["gradle"]}
 _DEFINES = (
-    r"""(?m)^(?:async[ ]|export[ ])*(?:(?:def|function|(?:multi)?task|file|namespace|const|let"""
-    r"""|var)\b[\s(:'"]*|exports\.|\w+\.(?:task|registerTask)\(\s*['"])([\w-]+)|\bname=["']([\w-]+)"""
+    r"""(?m)^(?:async[ ]|export[ ])*(?:(?:def|class|func|function|(?:multi)?task|file|namespace|"""
+    r"""const|let|var|val)\b[\s(:'"]*|exports\.|add_custom_target\(\s*|\w+\.(?:task|registerTask|"""
+    r"""create|register(?:<\w+>)?)\(\s*['"])([\w-]+)|\bname=["']([\w-]+)"""
 )
 # Lines that begin something new: not inside, not closing, and not behind a decorator.
 _BEGINS = r"(?m)(?<![^\n])(?=[^\s)\]}#])(?!(?:end|el|except|finally|rescue|ensure)\b)"
+_TESTS = r"^(?:async )?(?:def|class) ([tT]est\w*)"
+_HOOKS = r"^def (pytest_\w+)|autouse=True.*\n(?:async )?def (\w+)"
 
 
-def _reached(text: str, wanted: set[str], context: str) -> str:
+def reached(text: str, wanted: set[str], context: str = "") -> str:
     """The pieces of a program that the wanted targets reach, and those that are no definition."""
     pieces: list[tuple[str, set[str]]] = []
     one = re.sub(r"(?m)^(@.*|\))\n(?=@|def |async )", r"\1\r", text)  # with its decorators
@@ -65,17 +83,31 @@ def _reached(text: str, wanted: set[str], context: str) -> str:
 
 
 def _program(project: Project) -> Iterator[Step]:
-    """`nox -s x`, `inv x`, `rake x`, `gulp x`."""
-    row = ROWS[project.call.name]
+    """`nox -s x`, `inv x`, `rake x`, `gulp x`, `cmake --build out --target x`, `cmake -P file`."""
+    row, argv = ROWS[project.call.name], project.call.argv
+    passed: list[str] = []
+    if row.option and "--" in argv:
+        passed = list(argv[argv.index("--") + 1 :])
+        argv = argv[: argv.index("--")]
     values = words(row.values)
-    parsed = parse(project.call.argv, "".join(v for v in values if len(v) == 1), values)
+    parsed = parse(argv, "".join(v for v in values if len(v) == 1), values)
     targets = [*parsed.values(words(row.option)), *(word for _, word in parsed.operands)]
     for name in targets[:]:
-        targets += [name.replace("-", "_"), *re.split(r"[:.\[(]|-\d", name)]
-    if not parsed.has("l", "list", "T", "tasks"):
-        folder, text = project.find(next(parsed.values(("f", "rakefile")), row.files))
-        default = "" if row.option else "default"
-        yield Step(_reached(text, set(targets) or {default}, row.context), folder, row.language)
+        parts = re.split(r"[:.\[(]|-\d", name)
+        targets += [name.replace("-", "_"), row.prefix + name, *filter(None, parts)]
+    if parsed.has("l", "list", "T", "tasks"):
+        return
+    folder, text = project.find(next(parsed.values(("f", "rakefile", "P")), row.files))
+    text += "".join(f"\n{project.read(path)}" for path in project.paths(row.more, folder))
+    found = reached(text, set(targets) or {row.default}, row.context)
+    if passed:
+        found = found.replace(f"*{row.context}posargs", json.dumps(passed)[1:-1])
+    if row.language:
+        yield Step(found, folder, row.language)
+    for command in re.findall(row.commands, found) if row.commands else ():
+        quoted = [text for _, text in re.findall(r"""(['"])(.*?)\1""", command)]
+        lines = [joined(quoted)] if row.are_words else quoted or [command.replace("\n", " ")]
+        yield from (Step(line, folder) for line in lines)
 
 
 def _module(project: Project) -> Iterator[Step]:
@@ -91,46 +123,66 @@ def _module(project: Project) -> Iterator[Step]:
         yield Step(joined([name, *rest]), project.folder)
 
 
+def _tests(project: Project) -> Iterator[Step]:
+    """`pytest tests/test_x.py::test_y`: the tests that are named, with what `conftest.py` does."""
+    parsed = parse(project.call.argv, "kmcpnWo", ("ignore", "rootdir", "cov"))
+    for word in [word for _, word in parsed.operands] or ["."]:
+        path, *names = re.split(r"::|\[", word)
+        places = ["/".join(path.split("/")[:n]) or "." for n in range(path.count("/") + 2)]
+        text = "\n".join(project.read(f"{place}/conftest.py") for place in places)
+        hooks = {a or b for a, b in re.findall(_HOOKS, text, re.MULTILINE)}
+        text += "\n" + (project.read(path) if path.endswith(".py") else "")
+        wanted = set(names) or set(re.findall(_TESTS, text, re.MULTILINE))
+        yield Step(reached(text, wanted | hooks), project.folder, "python")
+
+
+def _zx(project: Project) -> Iterator[Step]:
+    """`zx script.mjs`."""
+    yield Step(joined(["node", *project.call.argv[1:]]), project.folder)
+
+
 def _go(project: Project) -> Iterator[Step]:
-    """`go run file.go`, `go run ./cmd/x`, `go generate ./...`."""
-    words = project.call.argv[1:]
-    verb, *operands = [word for word in words if word[:1] != "-"] or [""]
+    """`go run file.go`, `go run ./cmd/x`, `go test ./x -run TestY`, `go generate ./...`."""
+    parsed = parse(project.call.argv, long_values=("run", "tags", "count"), long_with_one_dash=True)
+    verb, *operands = [word for _, word in parsed.operands] or [""]
     module = re.search(r"(?m)^module\s+(\S+)", project.find("go.mod")[1])
-    for package in (operands or ["."]) if verb in ("run", "generate") else []:
-        folder = package.removeprefix(module[1]).lstrip("/") if module else package
-        for name in _go_files(
-            project, folder.removesuffix("...").rstrip("/") or ".", "..." in folder
-        ):
-            text = project.read(name)
-            if verb == "run":
+    tests = {name for names in parsed.values(("run",)) for name in re.findall(r"\w+", names)}
+    for package in operands or ["."]:
+        folder, dots, _ = (package.removeprefix(module[1]) if module else package).partition("...")
+        folder = folder.strip("/") or "."
+        patterns = folder if folder.endswith(".go") else f"{folder}/*.go"
+        patterns += f" {folder}/*/*.go {folder}/*/*/*.go" if dots else ""
+        for path in project.paths(patterns):
+            text = project.read(path)
+            is_test = path.endswith("_test.go")
+            if verb == "test" and is_test and not dots:
+                yield Step(reached(text, tests or {""}), project.folder, "go")
+            elif verb == "run" and not is_test:
                 yield Step(text, project.folder, "go")
-            for line in (
-                re.findall(r"(?m)^//go:generate\s+(.*)", text) if verb == "generate" else ()
-            ):
-                yield Step(line, f"{project.folder}/{name.rpartition('/')[0]}")
+            elif verb == "generate":
+                for line in re.findall(r"(?m)^//go:generate\s+(.*)", text):
+                    yield Step(line, path.rpartition("/")[0])
         if verb == "run" and not package.endswith(".go"):
             break
 
 
-def _go_files(project: Project, folder: str, is_deep: bool) -> Iterator[str]:
-    """The Go files of a package, or the one that is named."""
-    if folder.endswith(".go"):
-        yield folder
-    for name in project.read(f"{folder}/").split():
-        if name.endswith(".go") and not name.endswith("_test.go"):
-            yield f"{folder}/{name}"
-        elif is_deep and "." not in name and folder.count("/") < 4:
-            yield from _go_files(project, f"{folder}/{name}", is_deep)
+def _cargo(project: Project) -> Iterator[Step]:
+    """`cargo run --bin x`, `cargo build` with a build.rs, and what an alias stands for."""
+    from policy.shell.project_files.tasks import run_tasks  # noqa: PLC0415 - it imports this one
+
+    yield from run_tasks(project)
+    parsed = parse(project.call.argv, "p", ("bin", "package", "example"))
+    verb = next((word for _, word in parsed.operands if word[:1] != "+"), "")
+    names = ["build.rs"] if verb in words("run r build b test t check c bench install") else []
+    if verb in ("run", "r"):
+        named = [f"src/bin/{name}.rs" for name in parsed.values(("bin",))]
+        named += [f"examples/{name}.rs" for name in parsed.values(("example",))]
+        names += named or ["src/main.rs"]
+    crate = next((f"{name}/" for name in parsed.values(("p", "package"))), "")
+    for name in names:
+        text = project.find(f"{crate}{name} crates/{crate}{name}", is_upwards=False)[1]
+        yield Step(text, project.folder, "rust")
 
 
-def _cmake(project: Project) -> Iterator[Step]:
-    """`cmake -P file`: the commands of `execute_process`."""
-    argv = project.call.argv
-    text = project.read(argv[argv.index("-P") + 1]) if "-P" in argv[:-1] else ""
-    for command in re.findall(r"execute_process\s*\(\s*COMMAND\s+([^)]*)\)", text):
-        line = re.split(r"\s+[A-Z]+_[A-Z_]+\b", command)[0]
-        yield Step(" && ".join(re.split(r"\s+COMMAND\s+", line)).replace("\n", " "), project.folder)
-
-
-READERS: dict[str, Reader] = {"-m": _module, "go": _go, "cmake": _cmake}
-READERS |= dict.fromkeys(ROWS, _program)
+READERS: dict[str, Reader] = {"-m": _module, "go": _go, "cargo": _cargo, "zx": _zx}
+READERS |= dict.fromkeys(ROWS, _program) | dict.fromkeys(("pytest", "py.test"), _tests)

@@ -12,6 +12,7 @@ from policy.shell.options import parse
 from policy.shell.outputs import quoted
 from policy.shell.project_files import Project, Reader, Step
 from policy.shell.state import VALUE_MAX
+from policy.wildcards import is_made_of
 
 DEPTH_MAX = 16  # variables in variables, files in files
 PATTERNS_MAX = 4  # pattern rules that serve one another
@@ -34,6 +35,13 @@ class Rule(NamedTuple):
     needed: str
     lines: list[str]
 
+    def stems(self, target: str) -> Iterator[str]:
+        """What stands for `%` where the rule makes a target; empty where it names the target."""
+        for pattern in self.targets:
+            head, _, tail = pattern.partition("%")
+            if is_made_of(pattern.split("%", 1), target):
+                yield target[len(head) : len(target) - len(tail)]
+
 
 class Makefile:
     """What make has read, and the shell text that it runs meanwhile."""
@@ -42,8 +50,7 @@ class Makefile:
         self.project = project
         self.given = given  # on the command line, which no file overrules
         self.variables = {"MAKE": "make", "RM": "rm -f", "SHELL": "sh"} | {"CURDIR": project.folder}
-        self.by_target: dict[str, list[Rule]] = {}
-        self.patterns: list[Rule] = []
+        self.rules: list[Rule] = []
         self.shell_texts: list[str] = []
 
     def load(self, text: str, depth: int = 0) -> None:
@@ -62,7 +69,8 @@ class Makefile:
             elif found := _ASSIGNMENT.match(line.partition(" #")[0]):
                 self.assign(*found.groups())
             elif found := re.match(r" *[-s]?include\s+(.*)", line):
-                for path in self.filled(found[1]).split() if depth < DEPTH_MAX else ():
+                for path in self.project.paths(self.filled(found[1])) if depth < DEPTH_MAX else ():
+                    self.project.report_read(path)
                     self.load(self.project.read(path), depth + 1)
             elif ":" in line and line.lstrip()[:1] != "#":
                 targets, _, rest = line.partition(":")
@@ -72,16 +80,9 @@ class Makefile:
                     self.assign(*found.groups())
                 else:
                     needed = self.filled(needed).rpartition(":")[2].replace("|", " ")
-                    self.add(Rule(self.filled(targets).split(), needed, lines))
+                    self.rules.append(Rule(self.filled(targets).split(), needed, lines))
             else:
                 self.filled(line)  # `$(shell …)`, `ifeq ($(shell …),x)`
-
-    def add(self, rule: Rule) -> None:
-        """Keep a rule under the names of its targets, or as a pattern."""
-        for target in rule.targets:
-            self.by_target.setdefault(target, []).append(rule)
-        if any("%" in target for target in rule.targets):
-            self.patterns.append(rule)
 
     def assign(self, name: str, sign: str, value: str) -> None:
         """A variable gets a value: worked out now, or where it is used."""
@@ -132,11 +133,10 @@ class Makefile:
         if target in seen:
             return
         seen.add(target)
-        self.project.call.walker.budget.spend()
-        named = [(rule, "") for rule in self.by_target.get(target, ())]
-        is_made = any(rule.lines for rule, _ in named)
-        if not is_made and depth < PATTERNS_MAX:
-            named += [(rule, stem) for rule in self.patterns for stem in _stems(rule, target)]
+        self.project.call.walker.budget.spend(1 + len(self.rules) // 16)
+        named = [(rule, stem) for rule in self.rules for stem in rule.stems(target)]
+        if depth >= PATTERNS_MAX or any(rule.lines for rule, stem in named if not stem):
+            named = [(rule, stem) for rule, stem in named if not stem]
         for rule, stem in named:
             needed = rule.needed.replace("%", stem).split()
             for other in needed:
@@ -149,7 +149,7 @@ class Makefile:
         """The lines of a recipe as the shell is given them, and what was run to work them out."""
         given = "\n".join(self.filled(line, 0, own) for line in lines).split("\n")
         given = [line.lstrip(" \t@+-") for line in given]
-        if ".ONESHELL" in self.by_target:
+        if any(".ONESHELL" in rule.targets for rule in self.rules):
             given = ["\n".join(given)]
         shell = self.filled("$(SHELL)")
         if shell.rpartition("/")[2] not in _SHELLS:
@@ -157,14 +157,6 @@ class Makefile:
         given += self.shell_texts
         self.shell_texts = []
         yield from (Step(line, self.project.folder) for line in given)
-
-
-def _stems(rule: Rule, target: str) -> Iterator[str]:
-    """What stands for `%` in the targets of a rule that fit."""
-    for pattern in rule.targets:
-        head, sign, tail = pattern.partition("%")
-        if sign and target.startswith(head) and target.endswith(tail):
-            yield target[len(head) : len(target) - len(tail)]
 
 
 def _goals(project: Project) -> Iterator[Step]:
@@ -187,7 +179,8 @@ def _goals(project: Project) -> Iterator[Step]:
     yield from makefile.recipe([], {})
     if parsed.has("n", "just-print", "dry-run", "recon", "q", "question", "t", "touch"):
         return
-    first = [name for name in makefile.by_target if name[0] != "." and "%" not in name][:1]
+    targets = [target for rule in makefile.rules for target in rule.targets]
+    first = [name for name in targets if name[0] != "." and "%" not in name][:1]
     default = makefile.variables.get(".DEFAULT_GOAL", "").split() or first
     seen: set[str] = set()
     for goal in [word for word in operands if "=" not in word] or default:

@@ -1,75 +1,37 @@
-"""Tasks that stand under their names in a data file: a row for each runner, one way to run them."""
+"""Tasks that stand under their names in a data file: one way to run them for all runners."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from policy import marks
 from policy.paths import resolve
 from policy.shell.options import Parsed, parse
 from policy.shell.project_files import Project, Reader, Step, joined, table, texts
+from policy.shell.project_files.code_files import reached
 from policy.shell.project_files.data_files import read_data
+from policy.shell.project_files.task_rows import PACKAGE, PYTHON, ROWS, SAME, Row
+from policy.wildcards import is_made_of
 from policy.wordlist import words
 
-
-class Row(NamedTuple):
-    """Where a runner's tasks stand, and how its command line names one.
-
-    A `place` is a path of keys, or `*` and what has to be worked out. `verbs` come before a name.
-    `default` is the task where none is named, `*` all; with one, every operand is a task. `values`
-    are the options with a value. `before` is put before each line.
-    """
-
-    files: str
-    places: str
-    verbs: str = ""
-    default: str = ""
-    values: str = "C cwd d dir directory working-dir project f file config"
-    before: str = ""
-
-
-_PYTHON = Row(
-    "pyproject.toml Pipfile poe_tasks.toml pixi.toml hatch.toml",
-    "tool.pdm.scripts tool.rye.scripts tool.poe.tasks tool.hatch.envs.*.scripts tool.pixi.tasks "
-    "project.scripts tool.poetry.scripts scripts tasks envs.*.scripts",
-    "run",
-    values="with p python directory project extra e environment env C from spec",
+_SHOWS = words("l list list-all show evaluate summary dry dry-run n help h")
+_COMMANDS = words(
+    "cmd cmds command commands run shell composite chain sequence script defer options"
 )
-ROWS: dict[str, Row] = {
-    **dict.fromkeys(words("pdm hatch rye uv poetry pipenv pixi"), _PYTHON),
-    **dict.fromkeys(words("poe uvx pipx"), _PYTHON._replace(verbs="")),
-    "composer": Row("composer.json", "scripts", "run run-script"),
-    "deno": Row("deno.json deno.jsonc package.json", "tasks scripts", "task"),
-    "task": Row("Taskfile.yml taskfile.yml Taskfile.yaml taskfile.yaml Taskfile.dist.yml "
-                "pyproject.toml", "tasks tool.taskipy.tasks", "", "default",
-                "d dir t taskfile C concurrency o output"),
-    "mise": Row("mise.toml .mise.toml mise/config.toml .config/mise.toml", "tasks", "run r"),
-    "cargo": Row(".cargo/config.toml .cargo/config", "alias", before="cargo "),
-    "foreman": Row("Procfile Procfile.dev", "*", "start s", "*",
-                   "f procfile d root e env p port m formation c"),
-    "pre-commit": Row(".pre-commit-config.yaml", "*hooks", "run", "*",
-                      "c config color files hook-stage"),
-    "tox": Row("tox.ini setup.cfg pyproject.toml tox.toml", "*tox", "", "*",
-               "e f x c conf root workdir"),
-    "docker": Row("compose.yaml compose.yml docker-compose.yml docker-compose.yaml", "*compose",
-                  "run up start create restart watch", "*", "f file p project-name env-file e env "
-                  "profile project-directory v volume publish u user w workdir entrypoint name"),
-}  # fmt: skip
-_SAME = {"go-task": "task", "prek": "pre-commit"}
-_SAME |= dict.fromkeys(words("honcho overmind hivemind goreman"), "foreman")
-_SAME |= dict.fromkeys(words("podman docker-compose podman-compose"), "docker")
-_SHOWS = words("list l list-all a summary dry n help h")
-_COMMANDS = words("cmd cmds command commands run shell composite chain sequence script defer")
-_NEEDED = words("task ref deps depends depends-on depends_on dependencies")
-_HOLDER = re.compile(r"\{\{-?\s*\.?(\w+)[^{}]*\}\}|\{(args|posargs)(?::([^{}]*))?\}")
+_NEEDED = words("task ref deps depends depends-on depends_on dependencies dependsOn")
+_HOLDER = re.compile(r"\{\{-?(?!\{)(.*?)\}\}|\{(args|posargs)(?::([^{}]*))?\}")
+_PIECE = re.compile(r"""\s*(?:'([^']*+)'|"((?:[^"\\]|\\.)*+)"|`[^`]*+`|\.?([\w-]+)(?!\()|([+/]))""")
+_PARAMETER = re.compile(r"""([+*$]*)([\w-]+)(?:=('[^']*+'|"[^"]*+"|\S+))?""")
+FILL_DEPTH_MAX = 16  # variables in variables
 
 
 class Asked(NamedTuple):
     """What a command line asks for: tasks by name, words passed on, and variables."""
 
     options: Parsed
+    verb: str
     names: list[str]
     words: list[str]
     variables: dict[str, str]
@@ -79,21 +41,30 @@ def read_command(row: Row, argv: tuple[str, ...]) -> Asked | None:
     """What a command line asks for; None where it runs no task."""
     values = words(row.values)
     short = "".join(name for name in values if len(name) == 1)
-    options = parse(argv, short, values, permutes=bool(row.default) and not row.verbs)
-    given = [word for _, word in options.operands]
-    is_loose = bool(row.default) and (row.places, given[:1]) != ("*compose", ["run"])
-    if given and given[0] in words(row.verbs):
-        inner = parse(given, short, values, permutes=is_loose)
-        given = [word for _, word in inner.operands]
-        options = options._replace(options=options.options + inner.options)
-    elif row.verbs and row.files != "composer.json":
+    is_permuted = row.takes not in ("one", "each")
+    behind: list[str] = []
+    if is_permuted and row.takes != "loose" and "--" in argv:
+        at = argv.index("--")
+        argv, behind = argv[:at], list(argv[at + 1 :])
+    outer = parse(argv, short, values, permutes=is_permuted and not row.verbs)
+    given = [word for _, word in outer.operands]
+    verb = given[0] if given and given[0] in words(row.verbs) else ""
+    if row.verbs and not verb and "-" not in row.verbs.split():
         return None
-    if not is_loose:
-        return Asked(options, given[:1], [word for word in given[1:] if word != "--"], {})
-    behind = list(argv[argv.index("--") + 1 :]) if "--" in argv else []
+    takes = "one" if (row.places, verb) == ("*compose", "run") else row.takes
+    inner = parse(given if verb else ["", *given], short, values,
+                  permutes=takes not in ("one", "each"))  # fmt: skip
+    options = outer._replace(options=outer.options + inner.options)
+    given = [word for _, word in inner.operands]
+    chosen = ",".join(options.values(words(row.option)))
+    names = chosen.split(",") if chosen else []
+    if takes in ("one", "loose"):
+        return Asked(options, verb, given[:1], [word for word in given[1:] if word != "--"], {})
     variables = dict(word.split("=", 1) for word in given if "=" in word)
-    names = [word for word in given if "=" not in word and word not in behind]
-    return None if options.has(*_SHOWS) else Asked(options, names, behind, variables)
+    given = [word for word in given if "=" not in word]
+    if options.has(*_SHOWS) or (takes == "none" and given and not verb):
+        return None
+    return Asked(options, verb, names or given, behind, variables)
 
 
 class Tasks(NamedTuple):
@@ -103,17 +74,33 @@ class Tasks(NamedTuple):
     row: Row
     folder: str
     by_name: dict[str, Any]
-    variables: dict[str, str]
+    variables: dict[str, Any]
     arguments: str
-    seen: set[str]
+    seen: set[tuple[str, ...]]
 
-    def named(self, name: str) -> Iterator[Step]:
-        """What the task of a name runs; of an included file, one may be named inside it."""
-        if name not in self.by_name:
-            name = next((known for known in self.by_name if known.endswith(f":{name}")), name)
-        if name in self.by_name and name not in self.seen:
-            self.seen.add(name)
-            yield from self.follow(self.by_name[name])
+    def named(self, given: list[str]) -> Iterator[Step]:
+        """What the task at the head of the words runs; the words that it takes are taken away."""
+        name, _, arguments = marks.as_written(given.pop(0)).partition(" ")
+        if given and f"{name}:{given[0]}" in self.by_name:  # in a module of just
+            name = f"{name}:{given.pop(0)}"
+        names = [name.replace("::", ":")]
+        if "*" in name:
+            names = [known for known in self.by_name if is_made_of(name.split("*"), known)]
+        elif name not in self.by_name:  # of an included file, one may be named inside it
+            names += [known for known in self.by_name if known.endswith(f":{name}")][:1]
+        own = {}
+        parameters = table(self.by_name, names[0]).get("parameters", "") if names else ""
+        for sign, parameter, default in _PARAMETER.findall(str(parameters)):
+            taken = given[: len(given) if sign.strip("$") else 1]
+            del given[: len(taken)]
+            own[parameter] = " ".join(taken) if taken else f"{{{{{default}}}}}"
+        arguments = arguments.strip().removeprefix("--") or self.arguments
+        inner = self._replace(variables=self.variables | own, arguments=arguments)
+        for stage in [stage.format(one) for one in names for stage in self.row.stages.split()]:
+            key = (stage, *own.values())
+            if stage in self.by_name and key not in self.seen:
+                self.seen.add(key)
+                yield from (inner if stage in names else self).follow(self.by_name[stage])
 
     def follow(self, value: Any) -> Iterator[Step]:  # noqa: ANN401
         """What a value runs: a line, several of them, or a table with what is needed first."""
@@ -122,73 +109,151 @@ class Tasks(NamedTuple):
                 yield from self.follow(item)
         elif isinstance(value, dict):
             folder = self.filled(str(value.get("dir", value.get("cwd", ""))))
-            given = {key: str(text) for key, text in table(value, "vars").items()}
-            folder = resolve(folder or ".", self.folder)
-            inner = self._replace(variables=given | self.variables, folder=folder)
-            for name in [name for key in _NEEDED for name in _names(value.get(key))]:
-                yield from self.named(name)
+            given = table(value, "vars") | table(value, "env")
+            inner = self._replace(
+                variables=given | self.variables, folder=resolve(folder or ".", self.folder)
+            )
+            yield from inner.worked_out(given)
+            for words in [words for key in _NEEDED for words in _needed(value.get(key))]:
+                yield from inner.named([self.filled(word) for word in words])
             for key in _COMMANDS:
                 item = value.get(key)
-                yield from inner.follow(joined(texts(item)) if key == "cmd" else item)
+                is_words = key == "cmd" and isinstance(item, list)
+                yield from inner.follow(joined(texts(item)) if is_words else item)
         elif isinstance(value, str):
             yield from self.line(value)
+
+    def worked_out(self, variables: dict[str, Any]) -> Iterator[Step]:
+        """What is run to get the values of variables: `sh: command`."""
+        for value in variables.values():
+            if isinstance(value, dict) and isinstance(value.get("sh"), str):
+                yield Step(self.filled(value["sh"]), self.folder)
 
     def line(self, text: str) -> Iterator[Step]:
         """A line of a task, or another task that it names."""
         name = (*text.removeprefix("@").split(), "")[0]
         is_other = text[:1] == "@" or self.row.files[:9] == "pyproject"
-        if is_other and name in self.by_name and name not in self.seen:
-            yield from self.named(name)
-        elif module := re.fullmatch(r"([\w.]+):\w+(?:\(.*\))?", text):
+        if is_other and name in self.by_name and (name,) not in self.seen:
+            yield from self.named([name])
+        elif module := re.fullmatch(r"([\w.]+):(\w+)(?:\(.*\))?", text):
             path = module[1].replace(".", "/")
             names = f"{path}.py src/{path}.py {path}/__init__.py src/{path}/__init__.py"
             code = self.project.find(names, self.folder, is_upwards=False)[1]
-            yield Step(code, self.project.folder, "python")
+            yield Step(reached(code, {module[2]}), self.project.folder, "python")
         else:
             line = self.row.before + self.filled(re.sub(r"^@(php|composer)\b", r"\1", text))
-            is_whole = self.row.default or _HOLDER.search(text)
-            yield Step(line if is_whole else f"{line} {self.arguments}", self.folder)
+            is_whole = self.row.takes in ("all", "each", "none") or _HOLDER.search(text)
+            is_passed = self.row.files == PACKAGE.files or not is_whole
+            yield Step(f"{line} {self.arguments}" if is_passed else line, self.folder)
 
-    def filled(self, text: str) -> str:
-        """A text with the values of its variables; those that are not known stay unknown."""
-        names = ("args", "posargs", "CLI_ARGS")
-        known = dict.fromkeys(names, self.arguments) | {"toxinidir": self.folder} | self.variables
-        return _HOLDER.sub(lambda m: known.get(m[1] or m[2], marks.LIST) or m[3] or "", text)
+    def filled(self, text: str, depth: int = 0) -> str:
+        """A text with its variables and expressions worked out; what is not known stays unknown."""
+        self.project.call.walker.budget.spend()
+        known = dict.fromkeys(("args", "posargs", "CLI_ARGS"), self.arguments)
+        known |= {"toxinidir": self.folder} | self.variables
+
+        def value(name: str) -> str:
+            found = known.get(name, marks.LIST)
+            is_text = isinstance(found, str) and depth < FILL_DEPTH_MAX
+            return self.filled(found, depth + 1) if is_text else marks.LIST
+
+        def expression(found: re.Match[str]) -> str:
+            if found[2]:
+                return value(found[2]) or found[3] or ""
+            text, pieces, at = found[1].partition("|")[0].strip("- "), "", 0
+            while piece := _PIECE.match(text, at):
+                at = piece.end()
+                plain = piece[1] if piece[2] is None else piece[2]
+                unknown = "" if piece[4] == "+" else piece[4] or marks.LIST
+                pieces += value(piece[3]) if piece[3] else unknown if plain is None else plain
+            return marks.LIST if text[at:].strip(" ()") else pieces
+
+        return _HOLDER.sub(expression, text)
 
 
-def _names(value: object) -> Iterator[str]:
-    """The names of tasks in a list, in one text, or as the keys of a table."""
+def _needed(value: object) -> Iterator[list[str]]:
+    """The names of tasks in a list, in one text, or as the keys of a table, with what they take."""
     for item in value if isinstance(value, list | dict) else [value]:
-        for name in texts(item.get("task") if isinstance(item, dict) else item):
-            yield from name.split()[:1]
+        given = table(item)
+        for name in texts(given.get("task") if given else item):
+            if name.strip():
+                yield [name.lstrip("^").rpartition("#")[2].split()[0], *given.get("arguments", ())]
 
 
-def _run(project: Project) -> Iterator[Step]:
-    name, argv = project.call.name, project.call.argv
-    row = ROWS[_SAME.get(name, name)]
+def _asked(row: Row, name: str, argv: tuple[str, ...]) -> Asked | None:
+    """What a command line asks for, with the tasks that its first word may stand for."""
     if name in ("docker", "podman"):
         argv = argv[argv.index("compose") :] if "compose" in argv else argv[:1]
+    elif row.files == PACKAGE.files and argv[1:2] == ("workspace",):  # of yarn
+        argv = (name, "--filter", *argv[2:])
+    elif row.files == PACKAGE.files and argv[1:2] == ("workspaces",):
+        argv = (name, "-r", *argv[-2:])
     asked = read_command(row, argv)
+    if asked is None or asked.verb or not row.instead:
+        return asked
+    word = "".join(asked.names) or "-"
+    instead = row.instead.get(word, word)
+    is_of_project = all(word[:1] == "-" for word in asked.words) or instead[:7] != "install"
+    if word in row.instead and (_is_quiet(argv) or not is_of_project):
+        instead = ""
+    return asked._replace(names=instead.split())
+
+
+def _is_quiet(argv: tuple[str, ...]) -> bool:
+    return "--ignore-scripts" in argv or "--no-scripts" in argv
+
+
+def run_tasks(project: Project) -> Iterator[Step]:
+    """The tasks that a command line names, of one folder or of the packages of a workspace."""
+    name = project.call.name
+    row = ROWS[SAME.get(name, name)]
+    asked = _asked(row, name, project.call.argv)
     if asked is None:
         return
-    options = asked.options
-    folder = next(options.values(words("cwd C d dir directory working-dir project root")), "")
-    files = next(options.values(words("f file config c conf t taskfile procfile")), row.files)
-    for file in files.split():
+    if _is_quiet(project.call.argv):
+        row = row._replace(stages="{}")
+    for name in asked.names[:1]:
+        for place in words(row.scripts):
+            yield Step(project.find(f"{place}/{name.replace(':', '/')}")[1], project.folder)
+        if row.files == PYTHON.files and name.endswith(".py"):
+            yield Step(joined(["python", name, *asked.words]), project.folder)
+    folder = next(
+        asked.options.values(words("cwd C prefix d dir directory working-dir project root")), ""
+    )
+    if row.files.startswith(PACKAGE.files):
+        from policy.shell.project_files.package_json import packages  # noqa: PLC0415
+
+        for where, names in packages(project, folder, asked):
+            yield from _run(project, row, asked._replace(names=names), where)
+    else:
+        yield from _run(project, row, asked, folder)
+
+
+def _run(project: Project, row: Row, asked: Asked, folder: str) -> Iterator[Step]:
+    options = {*words("f file config c conf t taskfile justfile procfile")} - {*words(row.option)}
+    for file in next(asked.options.values([*options]), row.files).split():
         where, text = project.find(file, folder)
+        if not text:
+            continue
+        if file in row.files:
+            where = resolve(file.count("/") * "../" or ".", where)
         data = read_data(file, text)
         special = _SPECIAL.get(row.places)
         found = special(data, asked) if special else _entries(project, row, data, where)
-        known = {key: str(value) for key, value in table(data, "vars").items()} | asked.variables
+        for path in texts(data.get("dotenv")):
+            project.report_read(path, where)
+        known = table(data, "vars") | table(data, "env") | asked.variables
         tasks = Tasks(project, row, where, found, known, joined(asked.words), set())
-        wanted = asked.names
-        if row.places == "*tox":  # `list` and its kin run nothing
-            is_run = wanted[:1] in ([], ["run"], ["r"], ["p"], ["run-parallel"])
-            wanted = list(options.values(("e",))) if is_run else ["list"]
-        default = [*found] if row.default == "*" else [row.default]
-        for target in [one for names in wanted for one in names.split(",")] or default:
-            is_of_environment = name == "hatch" and target not in found
-            yield from tasks.named(target.rpartition(":")[2] if is_of_environment else target)
+        yield from tasks.worked_out(known)
+        default = {"*": [*found], "first": [*found][:1]}.get(row.default, [row.default])
+        wanted = [*asked.names] or default
+        if project.call.name == "hatch":
+            wanted = [name if name in found else name.rpartition(":")[2] for name in wanted]
+        is_known = not found.keys().isdisjoint(wanted)
+        while wanted:
+            yield from tasks.named(wanted)
+        if is_known:
+            break
 
 
 def _entries(
@@ -198,15 +263,18 @@ def _entries(
     found: dict[str, Any] = {}
     for place in row.places.split():
         head, star, rest = place.partition(".*.")
-        heads = table(data, *head.split("."))
+        heads = table(data, *head.split(".")) if place != "*" else data
         for inner in heads.values() if star else [heads]:
             found |= table(inner, *rest.split(".")) if star else inner
     for space, item in table(data, "includes").items() if depth < 4 else ():
         path = str(item.get("taskfile", "") if isinstance(item, dict) else item)
-        path = path if path.endswith((".yml", ".yaml")) else f"{path}/Taskfile.yml"
+        path = path if re.search(r"[.]\w+$|justfile$", path) else f"{path}/Taskfile.yml"
         where, text = project.find(path, folder, is_upwards=False)
-        included = _entries(project, row, read_data(path, text), where, depth + 1)
-        found |= {f"{space}:{name}": entry for name, entry in included.items()}
+        other = read_data(path, text)
+        before = "" if table(item).get("flatten") == "true" else f"{space}:"
+        included = _entries(project, row, other, where, depth + 1)
+        found |= {f"{before}{name}": entry for name, entry in included.items()}
+        data["vars"] = table(other, "vars") | table(data, "vars")
     return found
 
 
@@ -214,8 +282,12 @@ def _hooks(data: dict[str, Any], asked: Asked) -> dict[str, Any]:
     """The hooks of pre-commit that are the project's own."""
     repos = [repo for repo in data.get("repos", ()) if table(repo).get("repo") == "local"]
     hooks = [table(hook) for repo in repos for hook in repo.get("hooks") or ()]
-    lines = {str(h.get("id")): [h.get("entry", ""), *texts(h.get("args"))] for h in hooks}
-    return {name: f"{line[0]} {joined(line[1:])}" for name, line in lines.items()}
+    stage = next(asked.options.values(("hook-stage",)), "pre-commit")
+    return {
+        str(hook.get("id")): f"{hook.get('entry', '')} {joined(texts(hook.get('args')))}"
+        for hook in hooks
+        if any(stage.endswith(one) for one in hook.get("stages") or [stage])
+    }
 
 
 def _environments(data: dict[str, Any], asked: Asked) -> dict[str, Any]:
@@ -225,7 +297,7 @@ def _environments(data: dict[str, Any], asked: Asked) -> dict[str, Any]:
     core = table(data, "tox") or data
     listed = ",".join(texts(core.get("env_list", core.get("envlist", ""))))
     found = {}
-    for name in re.split(r"[,\s]+", ",".join((*asked.options.values(("e",)), listed))):
+    for name in re.split(r"[,\s]+", ",".join((*asked.names, listed))):
         base = table(data, "testenv") | table(data, "env_run_base")
         entry = base | table(data, f"testenv:{name}") | table(data, "env", name)
         lines = [entry.get(key, "") for key in ("commands_pre", "commands", "commands_post")]
@@ -256,7 +328,7 @@ def _services(data: dict[str, Any], asked: Asked) -> dict[str, Any]:
     return found
 
 
-_SPECIAL = {
-    "*": lambda data, asked: data, "*hooks": _hooks, "*tox": _environments, "*compose": _services
+_SPECIAL: dict[str, Callable[[dict[str, Any], Asked], dict[str, Any]]] = {
+    "*hooks": _hooks, "*tox": _environments, "*compose": _services
 }  # fmt: skip
-READERS: dict[str, Reader] = dict.fromkeys([*ROWS, *_SAME], _run)
+READERS: dict[str, Reader] = dict.fromkeys([*ROWS, *SAME], run_tasks)

@@ -324,6 +324,7 @@ rows(
     npm ci
     npm i
     yarn
+    yarn install --frozen-lockfile
     npm version patch
     npm --prefix packages/one run go
     cd packages/one && npm run go
@@ -569,8 +570,163 @@ rows(
     $HOME/bin/tool -rf x""",
 )
 
+NODE = {
+    "package.json": """{"main": "lib/cli.js", "scripts": {
+      "wipe": "rm -rf build", "prebuild": "rm -rf dist", "build": "tsc", "safe": "ls",
+      "postinstall": "rm -rf cache"}}""",
+    "lib/cli.js": "require('child_process').spawn('rm', ['-rf', 'out'])\n",
+    "nodemon.json": '{"exec": "npm run wipe"}',
+    "wipe.mjs": "await $`rm -rf build`\n",
+    "turbo.json": '{"tasks": {"all": {"dependsOn": ["go"]}, "safe": {}}}',
+    "packages/one/package.json": MEMBER,
+    "apps/two/project.json": """{"name": "two", "targets": {
+      "wipe": {"options": {"commands": ["ls", "rm -rf x"]}},
+      "safe": {"options": {"command": "ls"}}}}""",
+    "composer.json": '{"scripts": {"post-install-cmd": ["rm -rf var"], "prepare": "ls"}}',
+}
+OTHERS = {
+    "Makefile": "include mk/*.mk\n-include .env\nsafe:\n\tls\n",
+    "mk/wipe.mk": "wipe:\n\trm -rf x\n",
+    "justfile": "mod infra\nx := `sudo id`\nsafe:\n  ls\n",
+    "infra.just": "wipe:\n  rm -rf x\nsafe:\n  ls\n",
+    "Taskfile.yml": "tasks:\n  sh:\n    env: {A: {sh: rm -rf x}}\n    cmds: [ls]\n  safe: ls\n",
+    "noxfile.py": """import nox
+@nox.session(python=["3.11", "3.12"])
+def tests(session):
+    session.run("rm", *session.posargs)
+@nox.session
+def wipe(session):
+    session.run("rm", "-rf", "x")
+""",
+    "pyproject.toml": """[tool.poetry.scripts]
+safe = "pkg.cli:safe"
+wipe = "pkg.cli:wipe"
+[tool.pdm.scripts]
+all = {composite = ["ls", "gone"]}
+gone = {shell = "rm -rf x"}
+""",
+    "pkg/cli.py": "import os\ndef safe(): pass\ndef wipe(): os.system('rm -rf x')\n",
+    "dodo.py": """def task_wipe():
+    return {'actions': ['rm -rf build']}
+def task_safe():
+    return {'actions': ['ls']}
+""",
+    "conftest.py": "import os\ndef helper(): os.system('sudo id')\n",
+    "tests/conftest.py": "import os\ndef pytest_sessionstart(session): os.system('sudo id')\n",
+    "unit/test_a.py": """import os
+def test_wipe(): os.system('rm -rf x')
+def test_safe(): pass
+""",
+    "Rakefile": "task(:safe) { }\n",
+    "lib/tasks/x.rake": "task :wipe do\n  sh 'rm -rf x'\nend\n",
+    ".cargo/config.toml": '[alias]\nxtask = "run --package xtask --"\n',
+    "xtask/src/main.rs": 'fn main() { std::process::Command::new("sudo").arg("id").status(); }\n',
+    "src/main.rs": "fn main() {}\n",
+    "src/bin/wipe.rs": """use std::process::Command;
+fn main() { Command::new("rm").args(["-rf", "x"]).status(); }
+""",
+    "one/a_test.go": """package one
+import "os/exec"
+func TestWipe(t *testing.T) { exec.Command("sudo", "id").Run() }
+func TestSafe(t *testing.T) { }
+""",
+    "mise-tasks/db/reset": "#!/usr/bin/env bash\nsudo id\n",
+    "CMakeLists.txt": """add_custom_target(wipe
+  COMMAND rm -rf ${CMAKE_SOURCE_DIR}/x
+  COMMENT "Removing")
+add_custom_target(safe COMMAND ls)
+""",
+    "build.gradle": """tasks.register('wipe', Exec) {
+    commandLine 'rm', '-rf', '.cache'
+}
+task safe(type: Exec) {
+    commandLine 'ls'
+}
+""",
+    ".pre-commit-config.yaml": """repos:
+- repo: local
+  hooks:
+  - id: late
+    entry: rm -rf x
+    stages: [pre-push]
+""",
+    "script.py": "import os\nos.system('rm -rf x')\n",
+}
+rows(
+    NODE,
+    """node --run wipe
+    node .
+    nr wipe
+    npx nodemon
+    nodemon
+    npx start-server-and-test safe http://localhost:1 wipe
+    npx zx wipe.mjs
+    turbo all
+    pnpm turbo all
+    nx run-many -t wipe
+    nx wipe two
+    npm run build
+    npm install
+    composer install""",
+    """node --run safe
+    nr safe
+    npx start-server-and-test safe http://localhost:1
+    npm run build --ignore-scripts
+    npm install --ignore-scripts
+    npm run none*
+    turbo safe
+    nx safe two
+    composer install --no-scripts
+    composer validate
+    pnpm safe""",
+)
+rows(
+    OTHERS,
+    """make wipe
+    just infra wipe
+    just infra::wipe
+    just safe
+    task sh
+    nox -s tests -- -rf x
+    nox -s wipe
+    poetry run wipe
+    pdm all
+    doit wipe
+    doit
+    pytest tests
+    pytest unit/test_a.py
+    python -m pytest unit/test_a.py::test_wipe -x
+    rake wipe
+    cargo xtask x
+    cargo run --bin wipe
+    go test ./one
+    go test ./one -run TestWipe
+    mise run db:reset
+    mise r db:reset
+    cmake --build out --target wipe
+    cmake -DA=1 -S . -B out && cmake --build out -t wipe
+    gradle wipe
+    pre-commit run --hook-stage pre-push
+    uv run script.py --x""",
+    """task safe
+    nox -s tests-3.12
+    nox -s tests-3.12 -- -i x
+    poetry run safe
+    doit safe
+    pytest
+    pytest unit/test_a.py::test_safe
+    rake safe
+    cargo run
+    cargo build --release
+    go test ./one -run TestSafe
+    go test ./...
+    cmake --build out
+    cmake --build out --target safe
+    pre-commit run -a""",
+)
+
 RULES = """{"permissions": {"deny": ["Bash(rm -rf *)", "Bash(sudo *)", "Bash(git push --force *)",
-"Bash(cargo clean --force *)"]}}"""
+"Bash(cargo clean --force *)", "Read(.env)"]}}"""
 
 
 def decide(folder: Path, files: dict[str, str], command: str) -> str:
