@@ -192,7 +192,7 @@ def _may_be(pattern: Pattern, words: tuple[str, ...]) -> bool:
     of the arguments has to be the rule's. What was fetched or decoded may be anything.
     """
     base = words[0].rsplit("/", 1)[-1]
-    if marks.is_tainted(words[0]):
+    if marks.taint(words[0]):
         return True
     if pattern.program is None:
         return pattern.fits(" ".join(words))
@@ -345,4 +345,4 @@ def _is_listing(word: str) -> bool:
     """Whether an unknown word stands for files: those of a listing, or such as `$folder/name`."""
     if not marks.is_only_hole(word):
         return word[0] != "-"
-    return marks.PATHS in word and marks.LIST not in word and not marks.is_tainted(word)
+    return marks.PATHS in word and marks.LIST not in word and not marks.taint(word)

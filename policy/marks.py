@@ -85,9 +85,9 @@ def as_one_word(text: str) -> str:
     return text.translate(_AS_WORD)
 
 
-def is_tainted(text: str) -> bool:
-    """True when part of the text was fetched or decoded at run time."""
-    return FETCHED in text or DECODED in text
+def taint(text: str) -> str:
+    """The mark of what was fetched or decoded at run time, if part of the text was."""
+    return next((mark for mark in (FETCHED, DECODED) if mark in text), "")
 
 
 def as_written(text: str) -> str:

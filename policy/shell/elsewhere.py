@@ -93,7 +93,7 @@ def _container(call: Call) -> str | None:
     with only_what_is_certain(call.walker):
         for likely in list(likely_commands(words))[1:]:
             call.run(likely)
-    if not words or (marks.is_only_hole(words[0]) and not marks.is_tainted(words[0])):
+    if not words or (marks.is_only_hole(words[0]) and not marks.taint(words[0])):
         return None  # `docker run image "$@"`: whatever it is, it runs in the container
     state = call.state.copy()
     state.cwd, state.env, state.variables = marks.WORD, {}, {}

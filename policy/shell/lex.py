@@ -297,10 +297,7 @@ class _ListReader:
             following = cursor.peek()
             if following == "":
                 raise ShellSyntaxError("[[ without ]]")
-            if following in "()<>&|;" and cursor.text[cursor.pos + 1 : cursor.pos + 2] != "(":
-                cursor.pos += 1
-                continue
-            if following in "()&|;":
+            if following in "()&|;" or (following in "<>" and cursor.peek(2)[1:] != "("):
                 cursor.pos += 1
                 continue
             word = read_word(cursor, assignable=False)

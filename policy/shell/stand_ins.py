@@ -47,8 +47,8 @@ def run_behind_unknown(walker: Walker, argv: tuple[str, ...], state: State, fram
     words = enumerate(argv)
     first = next((at for at, word in words if at and word[:1] != "-" and program_name(word)), 0)
     if first:
-        inner = frame.inside("unknown", frame.span or (0, len(walker.program)), frame.text)
-        walker.command(argv[first:], state.copy(), inner._replace(is_syntactic=False))
+        inner = frame.inside("unknown")._replace(is_syntactic=False)
+        walker.command(argv[first:], state.copy(), inner)
 
 
 def run_alias(walker: Walker, argv: tuple[str, ...], state: State, frame: Frame) -> None:
@@ -59,5 +59,5 @@ def run_alias(walker: Walker, argv: tuple[str, ...], state: State, frame: Frame)
     if (len(alias) - len(alias.rstrip("\\"))) % 2:
         walker.report_opaque("an alias that joins what follows it", argv, frame)
     text = " ".join([alias, *map(outputs.quoted, argv[1:])])
-    inner = frame.inside("alias", frame.span or (0, len(walker.program)), frame.text)
+    inner = frame.inside("alias")
     walker.run_text(text, state, inner._replace(calls=(*inner.calls, f"alias {argv[0]}")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from policy.shell.cursor import Cursor
-from policy.shell.parts import WORD_END, read_enclosed, read_unquoted
+from policy.shell.parts import WORD_END, read_unquoted, read_until
 from policy.shell.syntax import Assignment, Part, ShellSyntaxError, Word
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[|\+?=)", re.ASCII)
@@ -33,7 +33,7 @@ def _read_assignment(cursor: Cursor) -> Assignment | None:
     operator = head[2]
     if operator == "[":
         try:
-            subscript = read_enclosed(cursor, "]")
+            subscript = read_until(cursor, "]")
         except ShellSyntaxError:
             return None
         after = re.compile(r"\+?=").match(cursor.text, cursor.pos)
