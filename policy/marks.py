@@ -57,12 +57,12 @@ def globbed(path: str) -> str:
 
 def is_known(text: str) -> bool:
     """True when every character is known."""
-    return _UNKNOWN.search(text) is None
+    return text.isascii() or _UNKNOWN.search(text) is None
 
 
 def has_hole(text: str) -> bool:
     """True when some of the text is unknown (an unexpanded file pattern does not count)."""
-    return _HOLE.search(text) is not None
+    return not text.isascii() and _HOLE.search(text) is not None
 
 
 def has_glob(text: str) -> bool:
@@ -77,7 +77,7 @@ def splits(text: str) -> bool:
 
 def is_only_hole(text: str) -> bool:
     """True when nothing at all is known of the text."""
-    return bool(text) and not _HOLE.sub("", text).strip()
+    return not text.isascii() and not _HOLE.sub("", text).strip()
 
 
 def as_one_word(text: str) -> str:

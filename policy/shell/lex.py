@@ -27,8 +27,8 @@ _COMMAND_MAY_FOLLOW = _RESERVED - {"select", "case", "function"}
 # Most words: nothing in them or behind them that could be anything but a word, fixed text in
 # quotes, or one variable in quotes.
 _PLAIN_WORD = re.compile(
-    r"""([ \t]*)(?:([A-Za-z_./:,%-][\w./:,%-]*)|'([^']*)'|"([^"\\$`]*)"|"\$([A-Za-z_]\w*)")"""
-    r"(?=[ \t\n;|)])",
+    r"""([ \t]*)(?:(-[\w./:,%=+-]*|[\w./:,%][\w./:,%-]*|\[\[?|\{\}|[]{}!])|'([^']*)'"""
+    r"""|"([^"\\$`]*)"|"\$([A-Za-z_]\w*)")(?=[ \t\n;|&()]|\Z)""",
     re.ASCII,
 )
 _VARIABLE = 5  # its group
@@ -110,6 +110,8 @@ class _ListReader:
         start = cursor.pos
         if following == "\n":
             self._read_newline()
+        elif following in ";|)" and (operator := _OPERATOR.match(cursor.text, start)):
+            self._read_operator(operator)
         elif following in _BEGINS_WORD:
             self._read_word()
         elif redirection := _REDIRECTION.match(cursor.text, start):
