@@ -64,7 +64,7 @@ def analyse(subject: Subject, read_text: Callable[[str], str | None] | None = No
         walker.report_unparsed(why, walker.frame._replace(text=code[:200]))
     effects = tuple(walker.effects)
     del walker.expander  # it refers back: so all that the walk made is freed here, not collected
-    return Analysis(effects, _coverage(effects), min(budget.spent, budget.limit))
+    return Analysis(effects, _coverage(walker), min(budget.spent, budget.limit))
 
 
 def _screen(walker: Walker, language: str, code: str, state: State, frame: Frame) -> None:
@@ -74,15 +74,18 @@ def _screen(walker: Walker, language: str, code: str, state: State, frame: Frame
     screen(walker, language, code, state, frame)
 
 
-def _coverage(effects: tuple[Effect, ...]) -> Coverage:
-    if any(isinstance(effect, Unparsed) for effect in effects):
+def _coverage(walker: Walker) -> Coverage:
+    """`full` where every word was understood. A program without a row is, too: what rules for
+    commands compare is its command line."""
+    if any(isinstance(effect, Unparsed) for effect in walker.effects):
         return "unparsed"
-    return "partial" if any(map(_is_partly_unknown, effects)) else "full"
+    is_partial = walker.is_partial or any(map(_is_partly_unknown, walker.effects))
+    return "partial" if is_partial else "full"
 
 
 def _is_partly_unknown(effect: Effect) -> bool:
     if isinstance(effect, OpaqueExec):
         return True
     if isinstance(effect, Command):
-        return not effect.in_file and any(map(marks.has_hole, effect.argv))
+        return any(map(marks.has_hole, effect.argv))
     return isinstance(effect, FileAccess) and marks.has_hole(effect.path)

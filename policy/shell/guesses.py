@@ -93,6 +93,7 @@ def _guess(call: Call) -> str | None:
     hidden = call._replace(frame=call.frame._replace(is_visible=False))
     commands = [words for words in _commands(call) if words and marks.is_known(words[0])]
     if commands:
+        call.walker.is_partial = True
         with only_what_is_certain(call.walker):
             for words in commands:
                 hidden.run_text(words[0]) if " " in words[0] else hidden.run(words)
@@ -137,6 +138,7 @@ def _run_likely(call: Call, argv: Sequence[str]) -> None:
     likely = [words for words in likely_commands(argv) if marks.is_known(words[0])]
     known = [words for words in likely if words[0].rsplit("/", 1)[-1] in PROGRAMS]
     unknown = [at for at, word in enumerate(argv) if marks.has_hole(word) and word[0] != "-"]
+    call.walker.is_partial |= len(likely) != 1 or not known
     for words in known or [list(argv[at:]) for at in unknown[:1]]:
         call.run(words)
     with only_what_is_certain(call.walker):

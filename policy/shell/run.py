@@ -92,11 +92,15 @@ def _run_by_path(call: Call, *, is_known: bool) -> bool:
     What its name says counts beside its text: a script `bin/docker` passes on what it is given.
     """
     word, walker, state = call.argv[0], call.walker, call.state
-    made = resolve(word, state.cwd, state.links) in state.files
-    if not made and walker.scripts is None:
+    is_known = is_known or call.name in PROGRAMS
+    was_partial = walker.is_partial
+    if walker.scripts is None and resolve(word, state.cwd, state.links) not in state.files:
+        walker.is_partial |= not is_known
         return False
     is_script = run_script_text(walker, word, call.argv[1:], state.copy(), call.inside())
-    if is_script or not (is_known or call.name in PROGRAMS):
+    if is_known and not is_script:
+        walker.is_partial = was_partial
+    else:
         walker.report_file(word, state, call.inside(), is_write=False)
     return is_script
 

@@ -63,6 +63,7 @@ class Walker:
         self.frame = Frame(program)
         self.captured: list[Download] = []  # those whose answer a variable holds
         self.scripts: Scripts | None = None  # those on the disk, where they may be read
+        self.is_partial = False  # something was guessed, or could not be read
         self.steps: set[object] = set()  # of project files, already followed
         self.built: dict[int, tuple[Statement, tuple[Token, ...]]] = {}
         # Calls already followed; the body is kept so that its identity stays its own.
