@@ -157,11 +157,14 @@ def is_stripped(command: Command) -> bool:
     return command.is_syntactic and wrapper is not None and command.argv[0] in wrapper.group()
 
 
+_NO_OUTER = (Parsed((), ()), 1)
+
+
 def _outer(words: tuple[str, ...]) -> tuple[Parsed, int]:
     """The options before the subcommand, for a program that has some, and where it stands."""
     values = outer_values(words[0])
     if values is None:
-        return Parsed((), ()), 1
+        return _NO_OUTER
     one_dash = words[0] in _LONG_WITH_ONE_DASH
     parsed = parse(words, *values, permutes=False, long_with_one_dash=one_dash)
     return parsed, parsed.operands[0][0] if parsed.operands else len(words)

@@ -72,10 +72,14 @@ class _ListReader:
                 if self.closer:
                     raise ShellSyntaxError("no closing parenthesis")
                 return tuple(self.tokens)
-            if text[cursor.pos] == ")" and self._at_closer():
+            following = text[cursor.pos]
+            if following == "\n":
+                self._read_newline()
+                continue
+            if following == ")" and self._at_closer():
                 cursor.pos += 1
                 return tuple(self.tokens)
-            self._read_token(text[cursor.pos])
+            self._read_token(following)
 
     def _read_plain_words(self) -> None:
         """Words in a row that are nothing but words: most of what programs consist of."""
@@ -108,9 +112,7 @@ class _ListReader:
     def _read_token(self, following: str) -> None:
         cursor = self.cursor
         start = cursor.pos
-        if following == "\n":
-            self._read_newline()
-        elif following in ";|)" and (operator := _OPERATOR.match(cursor.text, start)):
+        if following in ";|)" and (operator := _OPERATOR.match(cursor.text, start)):
             self._read_operator(operator)
         elif following in _BEGINS_WORD:
             self._read_word()

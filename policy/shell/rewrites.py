@@ -34,7 +34,7 @@ _REWRITES = {
 }
 _DRY = ("check", "check-only", "diff", "dry-run", "preview", "write=false")
 _LISTED = ("T", "files-from")
-_FORMATS = (("fmt",), ("format",), ("fix",))
+_FORMATS = ("fmt", "format", "fix")
 REWRITERS = {name: row.split() for names, row in _REWRITES.items() for name in names.split()}
 _COPIES = word_set("cp gcp mv install ln rsync scp")
 
@@ -52,11 +52,10 @@ _ARCHIVERS = {
 def rewrites(call: Call) -> bool:
     """Whether a program changes the files that it is given."""
     options = REWRITERS.get(call.name)
-    if call.name.endswith("awk"):
-        return "inplace" in list(call.parsed.values(("i", "include")))
-    is_format = call.operands()[:1] in _FORMATS
+    operands = call.parsed.operands
+    is_format = bool(operands) and operands[0][1] in _FORMATS
     if options is None and not is_format:
-        return False
+        return call.name.endswith("awk") and "inplace" in call.parsed.values(("i", "include"))
     given = {name for name, _ in call.parsed.options}
     given |= {word.lstrip("-") for word in call.argv[1:] if word[:1] == "-"}
     if options is None or (call.name == "ruff" and is_format):

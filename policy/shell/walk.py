@@ -252,7 +252,8 @@ class Walker:
         saved = {item.name: state.variables.get(item.name) for item in assignments}
         for assignment in assignments:
             assign(self, assignment, state, frame, is_exported=True)
-        stand_ins.report_printed(self, node.words[index], lists[0], frame)
+        if lists[0] and not lists[0][0].isascii():
+            stand_ins.report_printed(self, node.words[index], lists[0], frame)
         output = self._alternatives(lists, node, state, frame)
         for name, variable in saved.items():
             if variable is None:

@@ -49,6 +49,8 @@ class Project:
 
     def find(self, names: str, folder: str = "", *, is_upwards: bool = True) -> tuple[str, str]:
         """The folder and the text of the first file of these names, here or above; or empty."""
+        if self.call.walker.scripts is None and not self.call.state.files:
+            return "", ""
         folder = resolve(folder or ".", self.folder)
         for _ in range(LEVELS_MAX if is_upwards and folder else 1):
             for name in names.split():
