@@ -7,7 +7,6 @@ branches), so everything here returns alternatives.
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 
@@ -365,5 +364,7 @@ def _taint_of(texts: Iterable[str]) -> str:
 
 def _calculate(expression: str) -> int:
     """Sums and products of small whole numbers, left to right as precedence allows."""
+    from math import prod  # noqa: PLC0415 - few words calculate
+
     terms = re.findall(r"([-+]?)\s*(\d+(?:\s*\*\s*\d+)*)", expression)
-    return sum(int(f"{sign}1") * math.prod(map(int, term.split("*"))) for sign, term in terms)
+    return sum(int(f"{sign}1") * prod(map(int, term.split("*"))) for sign, term in terms)
