@@ -36,6 +36,8 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
     """Whatever a program other than a builtin does; returns what it would print."""
     name = _name_of(argv[0], state)
     program = PROGRAMS.get(name, UNKNOWN_PROGRAM)
+    if program is _PLAIN and "/" not in argv[0]:
+        return output_of(name, argv, frame.stdin, lambda path: file_text(path, state, frame))
     stops_early = program.runs in _STOPS_AT_OPERAND
     if name in ("tar", "gtar", "bsdtar") and len(argv) > 1 and re.fullmatch(r"[A-Za-z]+", argv[1]):
         argv = (argv[0], f"-{argv[1]}", *argv[2:])  # the old style, without the dash
@@ -218,3 +220,4 @@ def runner(kind: str) -> Runner:
 
 
 _STOPS_AT_OPERAND = frozenset(("argv", "env"))
+_PLAIN = PROGRAMS["true"]  # the row of those that use no file and run nothing
