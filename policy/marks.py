@@ -29,17 +29,9 @@ _HOLE = re.compile("[\ue000-\ue004]")
 _GLOB = re.compile("[\ue010-\ue013]")
 _SPLITTING_HOLE = re.compile("[\ue001-\ue004]")
 _SHOWN = {
-    WORD: "<?>",
-    LIST: "<?...>",
-    PATHS: "<paths>",
-    FETCHED: "<fetched>",
-    DECODED: "<decoded>",
-    GLOB_STAR: "*",
-    GLOB_ONE: "?",
-    GLOB_SET: "[...]",
-    GLOB_ANY: "@(...)",
-    DECODED_KNOWN: "",
-}
+    WORD: "<?>", LIST: "<?...>", PATHS: "<paths>", FETCHED: "<fetched>", DECODED: "<decoded>",
+    GLOB_STAR: "*", GLOB_ONE: "?", GLOB_SET: "[...]", GLOB_ANY: "@(...)", DECODED_KNOWN: "",
+}  # fmt: skip
 _AS_WORD = str.maketrans({LIST: WORD, PATHS: WORD})
 
 

@@ -93,12 +93,7 @@ class _ListReader:
             else:
                 parts = _plain_parts(plain[plain.lastindex or 0])
             word = Word(parts, start, cursor.pos)
-            if (
-                self.at_command
-                or self.cases
-                or raw in _LOOP_WORDS
-                or (tokens and tokens[-1].text == "function")
-            ):
+            if self.at_command or self.cases or raw in _LOOP_WORDS or _names_function(tokens):
                 self._add_word(raw, word)
             else:
                 tokens.append(Token("word", raw, start, cursor.pos, word))

@@ -13,13 +13,8 @@ from policy.shell.options import parse
 from policy.wordlist import word_set, words
 
 _AS_SOURCE = str.maketrans(
-    {
-        marks.GLOB_STAR: "*",
-        marks.GLOB_ONE: "?",
-        marks.GLOB_SET: marks.LIST,
-        marks.GLOB_ANY: marks.LIST,
-        marks.WORD: marks.LIST,
-    }
+    {marks.GLOB_STAR: "*", marks.GLOB_ONE: "?"}
+    | dict.fromkeys((marks.GLOB_SET, marks.GLOB_ANY, marks.WORD), marks.LIST)
 )
 _FORMAT = r"%(?:%|[-+ #0]*(\*|\d+)?(?:\.(?:\*|\d+))?(\([^)]*\)T|[a-zA-Z]))"
 
@@ -162,27 +157,30 @@ def _folders(pattern: str) -> str:
     return known if pattern.endswith("/*") and not re.search(r"[*?[]", known) else ""
 
 
+def _operands(argv: tuple[str, ...]) -> list[str]:
+    return [word for word in argv[1:] if word[:1] != "-"]
+
+
 def _listed(argv: tuple[str, ...]) -> str:
     """What `ls` prints: the files it was given, and what is in the folders among them."""
-    operands = [word for word in argv[1:] if word[:1] != "-"]
-    return "\n".join([*operands, marks.PATHS])
+    return "\n".join([*_operands(argv), marks.PATHS])
 
 
 def _path_of(argv: tuple[str, ...]) -> str:
     """`realpath path` and its kin: the path, where there is one."""
-    operands = [word for word in argv[1:] if word[:1] != "-"]
+    operands = _operands(argv)
     return operands[0] + "\n" if len(operands) == 1 else marks.PATHS
 
 
 def _folder_of(argv: tuple[str, ...]) -> str:
-    operands = [word for word in argv[1:] if word[:1] != "-"]
+    operands = _operands(argv)
     if len(operands) != 1 or not marks.is_known(operands[0]):
         return marks.PATHS
     return (operands[0].rstrip("/").rpartition("/")[0] or ".") + "\n"
 
 
 def _name_of(argv: tuple[str, ...]) -> str:
-    operands = [word for word in argv[1:] if word[:1] != "-"]
+    operands = _operands(argv)
     known = bool(operands) and len(operands) <= 2 and all(map(marks.is_known, operands))
     if not known or len(argv) > len(operands) + 1:
         return marks.PATHS
@@ -197,7 +195,7 @@ def _git(argv: tuple[str, ...]) -> str:
 
 def _which(argv: tuple[str, ...]) -> str:
     """`which name` prints a path that ends in the name; the name does for a command."""
-    return "\n".join(word for word in argv[1:] if not word.startswith("-"))
+    return "\n".join(_operands(argv))
 
 
 _PRODUCERS: dict[str, Callable[[tuple[str, ...]], str]] = {
@@ -212,10 +210,6 @@ _PRODUCERS: dict[str, Callable[[tuple[str, ...]], str]] = {
 def _cat(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     operands = [word for word in argv[1:] if not word.startswith("-") or word == "-"]
     return "".join(stdin if word == "-" else read(word) for word in operands) if operands else stdin
-
-
-def _pass(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
-    return stdin
 
 
 def _input(argv: tuple[str, ...], stdin: str, read: Reader, values: str = "") -> str:
@@ -255,8 +249,7 @@ def _rev(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     text = _input(argv, stdin, read)
     if not marks.is_known(text):
         return marks.DECODED
-    ending = "\n" if text.endswith("\n") else ""
-    return "\n".join(line[::-1] for line in text.removesuffix("\n").split("\n")) + ending
+    return "\n".join(line[::-1] for line in text.split("\n"))
 
 
 def _changed(text: str) -> str:
@@ -322,15 +315,15 @@ def _cut(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
         return marks.DECODED
     first = int(wanted[1] or 1) - 1
     last = int(wanted[3]) if wanted[3] else None if wanted[2] else first + 1
+    between = "" if columns else delimiter
     lines = stdin.removesuffix("\n").split("\n")
-    if columns:
-        return "\n".join(line[first:last] for line in lines) + "\n"
-    return "\n".join(delimiter.join(line.split(delimiter)[first:last]) for line in lines) + "\n"
+    pieces = [(line.split(between) if between else list(line))[first:last] for line in lines]
+    return "\n".join(map(between.join, pieces)) + "\n"
 
 
 _FILTERS: dict[str, Callable[[tuple[str, ...], str, Reader], str]] = {
     **dict.fromkeys(word_set("cat tac"), _cat),
-    **dict.fromkeys(word_set("tee head tail sort uniq grep"), _pass),
+    **dict.fromkeys(word_set("tee head tail sort uniq grep"), lambda argv, stdin, read: stdin),
     **dict.fromkeys(word_set("base64 base32"), _base),
     "xxd": _xxd, "rev": _rev, "tr": _tr, "sed": _sed, "cut": _cut,
 }  # fmt: skip

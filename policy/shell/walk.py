@@ -266,20 +266,15 @@ class Walker:
         self, lists: list[tuple[str, ...]], node: Simple, state: State, frame: Frame
     ) -> str:
         """Run the command once for each argument list it may have."""
-        if len(lists) == 1:
-            inner, targets = redirect(self, node.redirections, state, frame, lists[0])
-            return store(self.command(lists[0], state, inner), targets, state)
-        found: list[str] = []
-        entry = state.copy()
+        found: set[str] = set()
+        entry = state.copy() if len(lists) > 1 else state
         for number, argv in enumerate(lists):
-            branch = state if number == 0 else entry.copy()
+            branch = entry.copy() if number else state
             inner, targets = redirect(self, node.redirections, branch, frame, argv)
-            output = self.command(argv, branch, inner)
-            found.append(store(output, targets, branch))
+            found.add(store(self.command(argv, branch, inner), targets, branch))
             if number:
                 state.join(branch)
-        distinct = set(found)
-        return distinct.pop() if len(distinct) == 1 else marks.LIST
+        return found.pop() if len(found) == 1 else marks.LIST
 
     def command(self, argv: tuple[str, ...], state: State, frame: Frame) -> str:
         """One command whose arguments are expanded; returns what it would print."""
