@@ -53,43 +53,18 @@ def analyse(subject: Subject, read_text: Callable[[str], str | None] | None = No
         state.parameters = (marks.LIST,)
     try:
         if subject.language in SHELL_NAMES:
-            complete = _walk_program(walker, code, state)
+            walker.walk(parse(code), state, walker.frame)
         else:
-            complete = _screen_program(walker, subject.language, code, state)
+            walker.frame = walker.frame._replace(is_syntactic=False)
+            _screen(walker, subject.language, code, state, walker.frame)
+    except (ShellSyntaxError, BudgetExceededError) as error:
+        walker.report_unparsed(str(error), walker.frame._replace(text=code[:200]))
     except RecursionError:
-        walker.report_unparsed("it is nested too deep to follow", Frame(code, text=code[:120]))
-        complete = False
+        why = "it is nested too deep to follow"
+        walker.report_unparsed(why, walker.frame._replace(text=code[:200]))
     effects = tuple(walker.effects)
     del walker.expander  # it refers back: so all that the walk made is freed here, not collected
-    return Analysis(effects, _coverage(effects, complete), min(budget.spent, budget.limit))
-
-
-def _walk_program(walker: Walker, text: str, state: State) -> bool:
-    """Walk a whole program; False when its syntax or its size is beyond what is read here."""
-    try:
-        statement = parse(text)
-        walker.walk(statement, state, walker.frame)
-    except ShellSyntaxError as error:
-        walker.report_unparsed(str(error), walker.frame._replace(text=text[:200]))
-    except BudgetExceededError:
-        why = f"it takes more than {walker.budget.limit} steps to follow"
-        walker.report_unparsed(why, walker.frame._replace(text=text[:200]))
-    else:
-        return True
-    return False
-
-
-def _screen_program(walker: Walker, language: str, code: str, state: State) -> bool:
-    try:
-        walker.frame = walker.frame._replace(is_syntactic=False)
-        _screen(walker, language, code, state, walker.frame)
-    except BudgetExceededError:
-        walker.report_unparsed("it takes too many steps to follow", walker.frame)
-        return False
-    except ShellSyntaxError as error:
-        walker.report_unparsed(str(error), walker.frame)
-        return False
-    return True
+    return Analysis(effects, _coverage(walker), min(budget.spent, budget.limit))
 
 
 def _screen(walker: Walker, language: str, code: str, state: State, frame: Frame) -> None:
@@ -99,15 +74,18 @@ def _screen(walker: Walker, language: str, code: str, state: State, frame: Frame
     screen(walker, language, code, state, frame)
 
 
-def _coverage(effects: tuple[Effect, ...], complete: bool) -> Coverage:
-    if not complete or any(isinstance(effect, Unparsed) for effect in effects):
+def _coverage(walker: Walker) -> Coverage:
+    """`full` where every word was understood. A program without a row is, too: what rules for
+    commands compare is its command line."""
+    if any(isinstance(effect, Unparsed) for effect in walker.effects):
         return "unparsed"
-    return "partial" if any(map(_is_partly_unknown, effects)) else "full"
+    is_partial = walker.is_partial or any(map(_is_partly_unknown, walker.effects))
+    return "partial" if is_partial else "full"
 
 
 def _is_partly_unknown(effect: Effect) -> bool:
     if isinstance(effect, OpaqueExec):
         return True
     if isinstance(effect, Command):
-        return not effect.in_file and any(map(marks.has_hole, effect.argv))
+        return any(map(marks.has_hole, effect.argv))
     return isinstance(effect, FileAccess) and marks.has_hole(effect.path)

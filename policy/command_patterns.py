@@ -157,11 +157,14 @@ def is_stripped(command: Command) -> bool:
     return command.is_syntactic and wrapper is not None and command.argv[0] in wrapper.group()
 
 
+_NO_OUTER = (Parsed((), ()), 1)
+
+
 def _outer(words: tuple[str, ...]) -> tuple[Parsed, int]:
     """The options before the subcommand, for a program that has some, and where it stands."""
     values = outer_values(words[0])
     if values is None:
-        return Parsed((), ()), 1
+        return _NO_OUTER
     one_dash = words[0] in _LONG_WITH_ONE_DASH
     parsed = parse(words, *values, permutes=False, long_with_one_dash=one_dash)
     return parsed, parsed.operands[0][0] if parsed.operands else len(words)
@@ -192,7 +195,7 @@ def _may_be(pattern: Pattern, words: tuple[str, ...]) -> bool:
     of the arguments has to be the rule's. What was fetched or decoded may be anything.
     """
     base = words[0].rsplit("/", 1)[-1]
-    if marks.is_tainted(words[0]):
+    if marks.taint(words[0]):
         return True
     if pattern.program is None:
         return pattern.fits(" ".join(words))
@@ -345,4 +348,4 @@ def _is_listing(word: str) -> bool:
     """Whether an unknown word stands for files: those of a listing, or such as `$folder/name`."""
     if not marks.is_only_hole(word):
         return word[0] != "-"
-    return marks.PATHS in word and marks.LIST not in word and not marks.is_tainted(word)
+    return marks.PATHS in word and marks.LIST not in word and not marks.taint(word)

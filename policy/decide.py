@@ -197,6 +197,7 @@ def _matches(
     analysis: Analysis, subject: Subject, rules: Rules, ground: Ground
 ) -> tuple[Match, ...]:
     found: dict[Match, None] = {}
+    passed: set[object] = set()  # commands that no rule is about
     of_commands = rules.of("command")
     of_files = rules.of("edit", "read")
     work = 0
@@ -211,7 +212,13 @@ def _matches(
             found.update(dict.fromkeys(_strictest_matches(effect.place, rules, why)))
             break
         if isinstance(effect, Command):
-            found.update(dict.fromkeys(_command_matches(effect, of_commands)))
+            seen = (effect.argv, effect.place.text, effect.is_syntactic, effect.in_file)
+            if seen in passed:
+                continue
+            matches = list(_command_matches(effect, of_commands))
+            found.update(dict.fromkeys(matches))
+            if not matches:
+                passed.add(seen)
         else:
             found.update(dict.fromkeys(_effect_matches(effect, subject, rules, ground)))
     return tuple(found)

@@ -29,17 +29,9 @@ _HOLE = re.compile("[\ue000-\ue004]")
 _GLOB = re.compile("[\ue010-\ue013]")
 _SPLITTING_HOLE = re.compile("[\ue001-\ue004]")
 _SHOWN = {
-    WORD: "<?>",
-    LIST: "<?...>",
-    PATHS: "<paths>",
-    FETCHED: "<fetched>",
-    DECODED: "<decoded>",
-    GLOB_STAR: "*",
-    GLOB_ONE: "?",
-    GLOB_SET: "[...]",
-    GLOB_ANY: "@(...)",
-    DECODED_KNOWN: "",
-}
+    WORD: "<?>", LIST: "<?...>", PATHS: "<paths>", FETCHED: "<fetched>", DECODED: "<decoded>",
+    GLOB_STAR: "*", GLOB_ONE: "?", GLOB_SET: "[...]", GLOB_ANY: "@(...)", DECODED_KNOWN: "",
+}  # fmt: skip
 _AS_WORD = str.maketrans({LIST: WORD, PATHS: WORD})
 
 
@@ -57,12 +49,12 @@ def globbed(path: str) -> str:
 
 def is_known(text: str) -> bool:
     """True when every character is known."""
-    return _UNKNOWN.search(text) is None
+    return text.isascii() or _UNKNOWN.search(text) is None
 
 
 def has_hole(text: str) -> bool:
     """True when some of the text is unknown (an unexpanded file pattern does not count)."""
-    return _HOLE.search(text) is not None
+    return not text.isascii() and _HOLE.search(text) is not None
 
 
 def has_glob(text: str) -> bool:
@@ -77,7 +69,7 @@ def splits(text: str) -> bool:
 
 def is_only_hole(text: str) -> bool:
     """True when nothing at all is known of the text."""
-    return bool(text) and not _HOLE.sub("", text).strip()
+    return not text.isascii() and not _HOLE.sub("", text).strip()
 
 
 def as_one_word(text: str) -> str:
@@ -85,9 +77,9 @@ def as_one_word(text: str) -> str:
     return text.translate(_AS_WORD)
 
 
-def is_tainted(text: str) -> bool:
-    """True when part of the text was fetched or decoded at run time."""
-    return FETCHED in text or DECODED in text
+def taint(text: str) -> str:
+    """The mark of what was fetched or decoded at run time, if part of the text was."""
+    return next((mark for mark in (FETCHED, DECODED) if mark in text), "")
 
 
 def as_written(text: str) -> str:

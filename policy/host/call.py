@@ -120,7 +120,9 @@ class Call(NamedTuple):
 
     def use_file(self, path: str, *, is_write: bool = False) -> None:
         """Read or write a file; of a path of which nothing is known, nothing is said."""
-        if not marks.is_only_hole(path):
+        if marks.is_only_hole(path):
+            self.screening.walker.is_partial = True
+        else:
             frame = self.screening.inside(self.node, self.name)
             self.screening.walker.report_file(path, self.screening.state, frame, is_write=is_write)
 

@@ -65,7 +65,7 @@ def _calls(call: Call, role: Role, start: str) -> bool:
 def source(call: Call, language: str, path: Argument) -> None:
     """A file or an address whose content is run as code."""
     for text in call.texts(path):
-        if "://" in text or marks.is_tainted(text):
+        if "://" in text or marks.taint(text):
             call.run_code(language, marks.FETCHED)
     read(call, path)
 

@@ -53,11 +53,9 @@ def consider_variable(walker: Walker, name: str, state: State, frame: Frame) -> 
             walker.run_template(value, state)
         elif name == "PROMPT_COMMAND" or (name in COMMAND_VARIABLES and is_exported):
             if marks.is_known(value) and value.strip():
-                inner = frame.inside(f"{name}=", frame.span or (0, 0), frame.text)
-                walker.run_text(value.lstrip("|- "), state.copy(), inner)
+                walker.run_text(value.lstrip("|- "), state.copy(), frame.inside(f"{name}="))
         elif name in STARTUP_VARIABLES and is_exported:
-            inner = frame.inside(f"{name}=", frame.span or (0, 0), frame.text)
-            run_script_file(walker, value, (), state.copy(), inner)
+            run_script_file(walker, value, (), state.copy(), frame.inside(f"{name}="))
 
 
 def _with_item(

@@ -23,11 +23,8 @@ def expand_braces(parts: tuple[Part, ...], budget: Budget) -> list[tuple[Part, .
                     atoms.append(piece if piece in "{}," else Literal(piece, False))
         else:
             atoms.append(part)
-    return [_as_parts(word) for word in _expand(atoms, budget)]
-
-
-def _as_parts(atoms: list[Atom]) -> tuple[Part, ...]:
-    return tuple(Literal(atom, False) if isinstance(atom, str) else atom for atom in atoms)
+    words = _expand(atoms, budget)
+    return [tuple(Literal(a, False) if isinstance(a, str) else a for a in word) for word in words]
 
 
 def _expand(atoms: list[Atom], budget: Budget) -> list[list[Atom]]:

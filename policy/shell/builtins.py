@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.paths import normal
 from policy.shell.assignments import consider_variable
 from policy.shell.fields import FIELD_BREAK, field_separators
+from policy.shell.options import parse
 from policy.shell.outputs import formatted
 from policy.shell.redirections import file_text
 from policy.shell.script_files import only_what_is_certain, text_on_disk
 from policy.shell.state import State
+from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from policy.shell.frame import Frame
@@ -25,13 +28,16 @@ if TYPE_CHECKING:
 
 PATH_MAX = 4096  # characters of a folder's path before it counts as unknown
 
+_KEY = r"^\[[^]]*\]\+?="  # of an array's item
+
 Argv = tuple[str, ...]
 Handler = Callable[["Walker", Argv, State, "Frame"], str | None]
 
 
 def _cd(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    """`cd`, and `pushd` and `popd`, which without a folder go to one that is not known."""
     operands = [word for word in argv[1:] if not re.fullmatch(r"-[LPe@]+|--", word)]
-    target = operands[0] if operands else state.home
+    target = operands[0] if operands else "-" if argv[0][0] == "p" else state.home
     if target == "-" or (target and marks.is_only_hole(target)):
         state.cwd = marks.WORD
     elif target.startswith("/") or marks.has_hole(target[:1]):
@@ -51,7 +57,7 @@ def _eval(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     words = argv[2:] if argv[1:2] == ("--",) else argv[1:]
     text = " ".join(words)
     shown = text if marks.is_known(text) else frame.text
-    return walker.run_text(text, state, frame.inside("eval", frame.span or (0, 0), shown))
+    return walker.run_text(text, state, frame.inside("eval", text=shown))
 
 
 def _source(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
@@ -59,7 +65,7 @@ def _source(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | Non
         return ""
     walker.report_file(argv[1], state, frame, is_write=False, argv=argv)
     text = file_text(argv[1], state, frame)
-    inner = frame.inside("source", frame.span or (0, 0), frame.text)
+    inner = frame.inside("source")
     if text == marks.LIST and argv[1] not in ("/dev/stdin", "/dev/fd/0"):
         if (on_disk := text_on_disk(walker, argv[1], state)) is not None:
             with only_what_is_certain(walker):
@@ -69,11 +75,8 @@ def _source(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | Non
 
 
 def _exec(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
-    index = 1
-    while index < len(argv) and argv[index][:1] == "-" and argv[index] != "--":
-        index += 2 if argv[index].endswith("a") else 1
-    rest = argv[index + 1 :] if argv[index : index + 1] == ("--",) else argv[index:]
-    return walker.command(rest, state, frame.inside("exec", frame.span or (0, 0), frame.text))
+    words = tuple([word for _, word in parse(argv, "a", permutes=False).operands])
+    return walker.command(words, state, frame.inside("exec"))
 
 
 def _command(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
@@ -82,7 +85,7 @@ def _command(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | No
         if rest[0] != "--" and set(rest[0]) & set("vV"):
             return " ".join(rest[1:])
         rest = rest[1:]
-    inner = frame.inside(argv[0], frame.span or (0, 0), frame.text)
+    inner = frame.inside(argv[0])
     if rest and rest[0] in state.functions:
         functions = state.functions
         state.functions = {}
@@ -107,7 +110,8 @@ def _declare(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | No
             continue
         name, value = match[1], match[3]
         if value[:1] == "(" and value[-1:] == ")":
-            state.assign(name, ("",), tuple(map(_unkeyed, _array_items(value[1:-1]))))
+            items = value[1:-1].split(FIELD_BREAK)
+            state.assign(name, ("",), tuple(re.sub(_KEY, "", item) for item in items))
         else:
             old = state.lookup(name)
             before = old.values if old and match[2] == "+=" else ("",)
@@ -123,19 +127,10 @@ def _declare(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | No
     return ""
 
 
-def _array_items(text: str) -> list[str]:
-    return text.split(FIELD_BREAK) if FIELD_BREAK in text else [text]
-
-
-def _unkeyed(item: str) -> str:
-    """The value of `[key]=value`."""
-    return re.sub(r"^\[[^]]*\]\+?=", "", item)
-
-
 def _set(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     words = argv[1:]
     while words and words[0][:1] in ("-", "+") and words[0] not in ("-", "--"):
-        words = words[2:] if words[0][1:] == "o" else words[1:]
+        words = words[2:] if words[0][-1:] == "o" else words[1:]
     if words[:1] in (("--",), ("-",)):
         state.parameters = words[1:]
     elif words:
@@ -160,29 +155,21 @@ def _unset(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None
 
 def _read(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     """Each line of known input is a possible value."""
-    names, array, index = list[str](), "", 1
-    while index < len(argv):
-        word = argv[index]
-        if word[:1] == "-" and len(word) > 1:
-            if word[-1] == "a" and index + 1 < len(argv):
-                array = argv[index + 1]
-            index += 2 if word[-1] in "adinNptu" else 1
-            continue
-        names.append(word)
-        _subscript(walker, word, state)
-        index += 1
+    parsed = parse(argv, "adinNptu")
+    array = next(parsed.values("a"), "")
+    names = [word for _, word in parsed.operands] or ["REPLY"]
+    for name in names:
+        _subscript(walker, name, state)
     text = frame.stdin
     lines = text.removesuffix("\n").split("\n") if text and len(text) < 4096 else []
     if array:
         state.assign(array, ("",), tuple(lines[0].split()) if lines else (marks.LIST,))
-    for position, name in enumerate(names or ["REPLY"]):
-        if not name.isidentifier():
-            continue
-        is_last = position == len(names or ["REPLY"]) - 1
-        separators = field_separators(state)
+    separators = field_separators(state)
+    for position, name in enumerate(names):
+        is_last = position == len(names) - 1
         columns = (_column(line, position, is_last, separators) for line in lines)
-        values = tuple(dict.fromkeys(columns))
-        state.assign(name, values or (marks.LIST,))
+        if name.isidentifier():
+            state.assign(name, tuple(dict.fromkeys(columns)) or (marks.LIST,))
     return ""
 
 
@@ -216,8 +203,7 @@ def _trap(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     words = argv[2:] if argv[1:2] == ("--",) else argv[1:]
     if len(words) < 2 or words[0] in ("-", "") or words[0][:1] == "-" or words[0].isdigit():
         return ""
-    inner = frame.inside("trap", frame.span or (0, 0), words[0])
-    walker.run_text(words[0], state.copy(), inner)
+    walker.run_text(words[0], state.copy(), frame.inside("trap", text=words[0]))
     return ""
 
 
@@ -237,29 +223,27 @@ def _hash(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
 
 
 def _mapfile(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
-    name = "MAPFILE"
-    for index, word in enumerate(argv[1:], 1):
-        if word == "-C" and index + 1 < len(argv):
-            inner = frame.inside("mapfile -C", frame.span or (0, 0), argv[index + 1])
-            walker.run_text(argv[index + 1], state.copy(), inner)
-        elif word[:1] != "-" and argv[index - 1] not in ("-C", "-c", "-d", "-n", "-O", "-s", "-u"):
-            name = word
+    _keyed(walker, argv, state, frame)
+    operands = parse(argv, "CcdnOsu").operands
+    name = operands[0][1] if operands else "MAPFILE"
     lines = frame.stdin.removesuffix("\n").split("\n") if frame.stdin else [marks.LIST]
     state.assign(name, ("",), tuple(lines[:256]))
     return ""
 
 
-def _test(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
-    for word in argv[1:]:
-        _subscript(walker, word, state)
+def _keyed(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    """`complete -C command`, `mapfile -C command`, `bind -x '"key": command'`."""
+    for option, text in pairwise(argv):
+        if option in ("-C", "-x"):
+            command = text.partition(":")[2].strip().strip("\"'") if option == "-x" else text
+            inner = frame.inside(f"{argv[0]} {option}", text=text)
+            walker.run_text(command, state.copy(), inner)
     return None
 
 
-def _complete(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
-    for index, word in enumerate(argv[:-1]):
-        if word == "-C":
-            inner = frame.inside("complete -C", frame.span or (0, 0), argv[index + 1])
-            walker.run_text(argv[index + 1], state.copy(), inner)
+def _test(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+    for word in argv[1:]:
+        _subscript(walker, word, state)
     return None
 
 
@@ -272,25 +256,6 @@ def _let(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     return ""
 
 
-def _bind(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
-    """`bind -x '"key": command'` runs a command at a key."""
-    for index, word in enumerate(argv[:-1]):
-        if word == "-x":
-            inner = frame.inside("bind -x", frame.span or (0, 0), argv[index + 1])
-            command = argv[index + 1].partition(":")[2]
-            walker.run_text(command.strip().strip("\"'"), state.copy(), inner)
-    return None
-
-
-def _pushd(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
-    return _cd(walker, argv, state, frame) if len(argv) > 1 else ""
-
-
-def _popd(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
-    state.cwd = marks.WORD
-    return ""
-
-
 def _getopts(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     if len(argv) > 2:
         state.assign(argv[2], (marks.WORD,))
@@ -298,44 +263,16 @@ def _getopts(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | No
     return ""
 
 
-def _plain_call(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
-    """`builtin name args`: the same without functions of that name."""
-    inner = frame.inside("builtin", frame.span or (0, 0), frame.text)
-    return _command(walker, argv, state, inner._replace(is_syntactic=frame.is_syntactic))
-
-
-DECLARES = frozenset(("export", "declare", "typeset", "local", "readonly"))
+DECLARES = word_set("export declare typeset local readonly")
 BUILTINS: dict[str, Handler] = {
-    "cd": _cd,
-    "chdir": _cd,
-    "pushd": _pushd,
-    "popd": _popd,
-    "eval": _eval,
-    ".": _source,
-    "source": _source,
-    "exec": _exec,
-    "command": _command,
-    "builtin": _plain_call,
-    "export": _declare,
-    "declare": _declare,
-    "typeset": _declare,
-    "local": _declare,
-    "readonly": _declare,
-    "set": _set,
-    "shift": _shift,
-    "unset": _unset,
-    "read": _read,
-    "printf": _printf,
-    "trap": _trap,
-    "alias": _alias,
-    "hash": _hash,
-    "mapfile": _mapfile,
-    "readarray": _mapfile,
-    "test": _test,
-    "wait": _test,
-    "[": _test,
-    "complete": _complete,
-    "bind": _bind,
-    "let": _let,
+    **dict.fromkeys(word_set("cd chdir pushd popd"), _cd),
+    **dict.fromkeys(word_set(". source"), _source),
+    **dict.fromkeys(word_set("command builtin"), _command),
+    **dict.fromkeys(DECLARES, _declare),
+    **dict.fromkeys(word_set("mapfile readarray"), _mapfile),
+    **dict.fromkeys(word_set("test wait ["), _test),
+    **dict.fromkeys(word_set("complete bind"), _keyed),
+    "eval": _eval, "exec": _exec, "set": _set, "shift": _shift, "unset": _unset, "read": _read,
+    "printf": _printf, "trap": _trap, "alias": _alias, "hash": _hash, "let": _let,
     "getopts": _getopts,
-}
+}  # fmt: skip

@@ -38,6 +38,7 @@ from policy.shell.syntax import (
     Substitution,
     Word,
 )
+from policy.wordlist import word_set
 
 _ACTIVE = re.compile(r"[~{}*?\[]")  # what makes an unquoted word more than its text
 
@@ -53,15 +54,7 @@ PRODUCT_MAX = 64  # argument lists of one command; with more, what varies counts
 Substitute = Callable[[Substitution, State], str]
 RunTemplate = Callable[[str, State], str]
 
-_ALWAYS_UNKNOWN = frozenset("?$!-_") | {
-    "OLDPWD",
-    "RANDOM",
-    "SECONDS",
-    "LINENO",
-    "UID",
-    "EUID",
-    "PPID",
-}
+_ALWAYS_UNKNOWN = word_set("? $ ! - _ OLDPWD RANDOM SECONDS LINENO UID EUID PPID")
 
 
 def _braced(parts: tuple[Part, ...], budget: Budget) -> list[tuple[Part, ...]]:
@@ -98,15 +91,9 @@ class Expander:
         self.budget.spend(len(words))
         if is_one:
             return [tuple(only)]
-        count = 1
-        for index, choice in enumerate(choices):
-            count *= len(choice)
-            if count > PRODUCT_MAX:
-                choices[index] = [_merged(choice)]
-                count //= len(choice)
-        lists = list(itertools.product(*choices))
+        lists = _combined(choices)
         self.budget.spend(len(lists) * len(words))
-        return [tuple(itertools.chain.from_iterable(fields)) for fields in lists]
+        return lists
 
     def fields(self, word: Word, state: State) -> list[Fields]:
         """Every list of fields that one word may become."""
@@ -115,24 +102,17 @@ class Expander:
             return self._assignment_fields(word.assignment, state)
         if len(parts) == 1 and type(parts[0]) is Literal:
             text = parts[0].text
-            if parts[0].quoted or _is_plain(text):
+            if parts[0].quoted or not _ACTIVE.search(text):
                 self.budget.spend()
                 return [(text,)]
         lists: list[list[Fields]] = []
         for braced in _braced(tuple(parts), self.budget):
-            pieces = self._pieces(braced, state, tilde=True)
+            pieces = self._pieces(braced, state)
             separators = field_separators(state)
             lists.append([split(choice, separators) for choice in pieces])
         if len(lists) == 1:
             return lists[0] if len(lists[0]) == 1 else list(dict.fromkeys(lists[0]))
-        total = 1
-        for index, choices in enumerate(lists):
-            total *= len(choices)
-            if total > PRODUCT_MAX:
-                lists[index] = [_merged(choices)]
-        product = itertools.product(*lists)
-        joined_fields = (tuple(itertools.chain.from_iterable(fields)) for fields in product)
-        return list(dict.fromkeys(joined_fields))
+        return list(dict.fromkeys(_combined(lists)))
 
     def _assignment_fields(self, assignment: Assignment, state: State) -> list[Fields]:
         """`name=value` as an argument (of `export`, `env`, `make`): one field, never split."""
@@ -147,7 +127,7 @@ class Expander:
 
     def texts(self, parts: Sequence[Part], state: State) -> tuple[str, ...]:
         """Every text the parts may make where no splitting happens: values, bodies, targets."""
-        choices = self._pieces(parts, state, tilde=True)
+        choices = self._pieces(parts, state)
         if len(choices) == 1:
             return (joined(choices[0]),)
         return tuple(dict.fromkeys(joined(choice) for choice in choices))
@@ -157,21 +137,20 @@ class Expander:
         texts = self.texts(parts, state)
         return texts[0] if len(texts) == 1 else _taint_of(texts)
 
-    def _pieces(
-        self, parts: Sequence[Part], state: State, *, tilde: bool
-    ) -> list[tuple[Piece, ...]]:
+    def _pieces(self, parts: Sequence[Part], state: State) -> list[tuple[Piece, ...]]:
         choices: list[list[Piece]] = [[]]
         work = 0
-        if tilde and parts[:2] == _HERE:
+        is_first = True
+        if parts[:2] == _HERE:
             parts = (Literal("~+", False), *parts[2:])
         for part in parts:
             if type(part) is Literal and part.quoted:
                 options = [(part.text, QUOTED)]
             else:
-                options = self._part(part, state, is_first=tilde)
+                options = self._part(part, state, is_first=is_first)
                 if len(options) > 1 and len(choices) * len(options) > PRODUCT_MAX:
                     options = [_unknown_piece(options)]
-            tilde = False
+            is_first = False
             if len(options) == 1:
                 for choice in choices:
                     choice.append(options[0])
@@ -185,8 +164,6 @@ class Expander:
         kind = type(part)
         if kind is Literal:
             assert isinstance(part, Literal)
-            if part.quoted:
-                return [(part.text, QUOTED)]
             text = _tilde(part.text, state) if is_first and part.text[:1] == "~" else part.text
             return [(globbed(text), FIXED)]
         if isinstance(part, Parameter):
@@ -206,7 +183,8 @@ class Expander:
         output = self.substitute(part, state)
         if part.kind in ("<(", ">("):
             return (output, QUOTED)
-        output = _spent(output.rstrip("\n"), self.budget)
+        output = output.rstrip("\n")
+        self.budget.spend(1 + len(output) // 16)
         return (marks.as_one_word(output), QUOTED) if part.quoted else (output, SPLIT)
 
     def _arithmetic(self, part: Arithmetic, state: State) -> str:
@@ -346,15 +324,6 @@ def _positional(number: int, state: State) -> tuple[str, ...]:
     return (before[number - 1] if number <= len(before) else "",)
 
 
-def _spent(text: str, budget: Budget) -> str:
-    budget.spend(1 + len(text) // 16)
-    return text
-
-
-def _is_plain(text: str) -> bool:
-    return _ACTIVE.search(text) is None
-
-
 _HERE = (Literal("~", False), Literal("+", False))  # as it is read, `~+`
 
 
@@ -373,8 +342,14 @@ def _joined_literal(parts: Sequence[Part]) -> str:
     return "".join(part.text for part in parts if isinstance(part, Literal))
 
 
-def _merged(choices: Sequence[Fields]) -> Fields:
-    return (_taint_of(itertools.chain.from_iterable(choices)),)
+def _combined(choices: list[list[Fields]]) -> list[Fields]:
+    """Every way to take one of each; what makes too many of them counts as unknown."""
+    count = 1
+    for index, choice in enumerate(choices):
+        if count * len(choice) > PRODUCT_MAX:
+            choices[index] = [(_taint_of(itertools.chain.from_iterable(choice)),)]
+        count *= len(choices[index])
+    return [tuple(itertools.chain.from_iterable(fields)) for fields in itertools.product(*choices)]
 
 
 def _unknown_piece(options: Sequence[Piece]) -> Piece:
@@ -384,19 +359,12 @@ def _unknown_piece(options: Sequence[Piece]) -> Piece:
 
 def _taint_of(texts: Iterable[str]) -> str:
     """The unknown that stands for any of several texts; what was fetched or decoded stays so."""
-    joined = "".join(texts)
-    for taint in (marks.FETCHED, marks.DECODED):
-        if taint in joined:
-            return taint
-    return marks.LIST
+    return marks.taint("".join(texts)) or marks.LIST
 
 
 def _calculate(expression: str) -> int:
     """Sums and products of small whole numbers, left to right as precedence allows."""
-    total = 0
-    for sign, term in re.findall(r"([-+]?)\s*(\d+(?:\s*\*\s*\d+)*)", expression):
-        product = 1
-        for factor in re.findall(r"\d+", term):
-            product *= int(factor)
-        total += -product if sign == "-" else product
-    return total
+    from math import prod  # noqa: PLC0415 - few words calculate
+
+    terms = re.findall(r"([-+]?)\s*(\d+(?:\s*\*\s*\d+)*)", expression)
+    return sum(int(f"{sign}1") * prod(map(int, term.split("*"))) for sign, term in terms)

@@ -11,6 +11,7 @@ from policy.shell.state import State
 
 FIELD_BREAK = "\ue01e"  # between the elements of "$@" and "${array[@]}"
 NOTHING = "\ue01f"  # what "$@" is without parameters: not even an empty field
+_ELEMENTS = re.compile(f"[{FIELD_BREAK}{NOTHING}]")
 _BRACKET = r"\[(?:[!^]?\]?[^\]/]*)\]"
 FIXED, QUOTED, SPLIT = range(3)  # how a piece of a word takes part in field splitting
 Piece = tuple[str, int]
@@ -51,7 +52,7 @@ def _breaks(separators: str) -> re.Pattern[str]:
 
 def split(pieces: tuple[Piece, ...], separators: str) -> Fields:
     """Field splitting: expansions outside quotes break at separators, quotes keep fields alive."""
-    if len(pieces) == 1 and pieces[0][1] == QUOTED and not _holds_elements(pieces[0][0]):
+    if len(pieces) == 1 and pieces[0][1] == QUOTED and not _ELEMENTS.search(pieces[0][0]):
         return (pieces[0][0],)  # as nearly all words are
     fields: list[str] = []
     current: str | None = None
@@ -82,10 +83,6 @@ def split(pieces: tuple[Piece, ...], separators: str) -> Fields:
     if current is not None:
         fields.append(current)
     return tuple(fields)
-
-
-def _holds_elements(text: str) -> bool:
-    return text == NOTHING or FIELD_BREAK in text
 
 
 def joined(pieces: tuple[Piece, ...]) -> str:

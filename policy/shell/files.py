@@ -61,10 +61,10 @@ def _report_values(call: Call) -> None:
 
 
 def _report(call: Call, paths: Iterable[str], *, is_write: bool) -> None:
-    excluded = trees.excluded(call)
     for path in paths:
         if path in ("-", ""):
             continue
+        excluded = trees.excluded(call)
         access = call.walker.file_access(
             path, call.state, call.frame, is_write=is_write, argv=call.argv
         )

@@ -43,12 +43,15 @@ class Frame(NamedTuple):
             self.depth, self.calls, text, self.is_captured,
         )  # fmt: skip
 
-    def inside(self, what: str, span: Span, text: str) -> Frame:
+    def inside(self, what: str, span: Span | None = None, text: str | None = None) -> Frame:
         """The frame of a program or text that this one runs; too deep is an error."""
         if self.depth >= RUN_DEPTH_MAX:
             raise ShellSyntaxError(f"programs that run programs, {RUN_DEPTH_MAX} deep")
         return self._replace(
-            span=span, nesting=(*self.nesting, what), depth=self.depth + 1, text=text
+            span=span or self.span or (0, 0),
+            nesting=(*self.nesting, what),
+            depth=self.depth + 1,
+            text=self.text if text is None else text,
         )
 
 

@@ -215,11 +215,8 @@ class _Builder:
 
     def redirected(self, node: Node) -> Statement:
         """A compound command with redirections."""
-        body = node.child_by_field_name("body")
-        if body is None:
-            raise ShellSyntaxError("a redirection without a command")
         redirections = self._redirections(node)
-        statement = self.statement(body)
+        statement = self.statement(_field(node, "body"))
         if isinstance(statement, Function):
             return Function(statement.name, Group(statement.body, redirections, False))
         return Group(statement, redirections, False)
@@ -271,25 +268,26 @@ class _Builder:
 
     def for_(self, node: Node) -> Statement:
         """`for` and `select` over words, or over the positional parameters."""
-        variable = node.child_by_field_name("variable")
-        body = node.child_by_field_name("body")
-        if variable is None or body is None:
-            raise ShellSyntaxError("for without a variable or a body")
         has_list = any(child.type == "in" for child in node.children)
         items = tuple(self.word(value) for value in node.children_by_field_name("value"))
-        return Loop(self.token(variable).text, items if has_list else None, self.statement(body))
+        variable = self.token(_field(node, "variable")).text
+        body = self.statement(_field(node, "body"))
+        return Loop(variable, items if has_list else None, body)
 
     def function(self, node: Node) -> Statement:
         """`name() body`; the body's own redirections apply at each call."""
-        name = node.child_by_field_name("name")
-        body = node.child_by_field_name("body")
-        if name is None or body is None:
-            raise ShellSyntaxError("a function without a name or a body")
         redirections = self._redirections(node)
-        statement = self.statement(body)
+        statement = self.statement(_field(node, "body"))
         if redirections:
             statement = Group(statement, redirections, False)
-        return Function(self.word(name), statement)
+        return Function(self.word(_field(node, "name")), statement)
+
+
+def _field(node: Node, name: str) -> Node:
+    field = node.child_by_field_name(name)
+    if field is None:
+        raise ShellSyntaxError(f"{node.type} without its {name}")
+    return field
 
 
 def _split_if(nodes: list[Node]) -> tuple[list[Node], list[Node], list[Node]]:

@@ -107,6 +107,7 @@ def _guess(call: Call) -> str | None:
     """`aws-vault exec name -- cmd`, `nodemon --exec 'cmd'`, `poetry run cmd`."""
     is_known = call.name in PROGRAMS
     for words in _commands(call):
+        call.walker.is_partial |= not is_known
         _run_likely(call, words, is_command=is_known)
     return None
 
@@ -160,6 +161,7 @@ def _run_likely(call: Call, argv: Sequence[str], *, is_command: bool = True) -> 
     likely = [words for words in likely_commands(argv) if marks.is_known(words[0])]
     known = [words for words in likely if words[0].rsplit("/", 1)[-1] in PROGRAMS]
     unknown = [at for at, word in enumerate(argv) if marks.has_hole(word) and word[0] != "-"]
+    call.walker.is_partial |= len(likely) != 1 or not known
     for words in (known or [list(argv[at:]) for at in unknown[:1]]) if is_command else ():
         call.run(words)
     with only_what_is_certain(call.walker):

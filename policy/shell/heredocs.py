@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from policy.shell.cursor import Cursor, Heredoc
-from policy.shell.parts import read_special
+from policy.shell.parts import read_until
 from policy.shell.syntax import Literal, Part
 
 
@@ -43,12 +41,4 @@ def _is_continued(line: str) -> bool:
 def read_template(body: str, outer: Cursor) -> tuple[Part, ...]:
     """Parts of an unquoted here-document: expansions are live, quotes are plain text."""
     cursor = Cursor(body, outer.read_list, depth=outer.depth, in_place=False, retries=outer.retries)
-    parts: list[Part] = []
-    run = re.compile(r"[^\\$`]+")
-    while cursor.pos < len(body):
-        if match := run.match(body, cursor.pos):
-            parts.append(Literal(match.group(), True))
-            cursor.pos = match.end()
-        else:
-            parts.extend(read_special(cursor, quoted=True))
-    return tuple(parts)
+    return read_until(cursor, "", quoted=True)

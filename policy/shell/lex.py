@@ -27,8 +27,8 @@ _COMMAND_MAY_FOLLOW = _RESERVED - {"select", "case", "function"}
 # Most words: nothing in them or behind them that could be anything but a word, fixed text in
 # quotes, or one variable in quotes.
 _PLAIN_WORD = re.compile(
-    r"""([ \t]*)(?:([A-Za-z_./:,%-][\w./:,%-]*)|'([^']*)'|"([^"\\$`]*)"|"\$([A-Za-z_]\w*)")"""
-    r"(?=[ \t\n;|)])",
+    r"""([ \t]*)(?:(-[\w./:,%=+-]*|[\w./:,%][\w./:,%-]*|\[\[?|\{\}|[]{}!])|'([^']*)'"""
+    r"""|"([^"\\$`]*)"|"\$([A-Za-z_]\w*)")(?=[ \t\n;|&()]|\Z)""",
     re.ASCII,
 )
 _VARIABLE = 5  # its group
@@ -72,10 +72,14 @@ class _ListReader:
                 if self.closer:
                     raise ShellSyntaxError("no closing parenthesis")
                 return tuple(self.tokens)
-            if text[cursor.pos] == ")" and self._at_closer():
+            following = text[cursor.pos]
+            if following == "\n":
+                self._read_newline()
+                continue
+            if following == ")" and self._at_closer():
                 cursor.pos += 1
                 return tuple(self.tokens)
-            self._read_token(text[cursor.pos])
+            self._read_token(following)
 
     def _read_plain_words(self) -> None:
         """Words in a row that are nothing but words: most of what programs consist of."""
@@ -89,12 +93,7 @@ class _ListReader:
             else:
                 parts = _plain_parts(plain[plain.lastindex or 0])
             word = Word(parts, start, cursor.pos)
-            if (
-                self.at_command
-                or self.cases
-                or raw in _LOOP_WORDS
-                or (tokens and tokens[-1].text == "function")
-            ):
+            if self.at_command or self.cases or raw in _LOOP_WORDS or _names_function(tokens):
                 self._add_word(raw, word)
             else:
                 tokens.append(Token("word", raw, start, cursor.pos, word))
@@ -108,8 +107,8 @@ class _ListReader:
     def _read_token(self, following: str) -> None:
         cursor = self.cursor
         start = cursor.pos
-        if following == "\n":
-            self._read_newline()
+        if following in ";|)" and (operator := _OPERATOR.match(cursor.text, start)):
+            self._read_operator(operator)
         elif following in _BEGINS_WORD:
             self._read_word()
         elif redirection := _REDIRECTION.match(cursor.text, start):
@@ -297,10 +296,7 @@ class _ListReader:
             following = cursor.peek()
             if following == "":
                 raise ShellSyntaxError("[[ without ]]")
-            if following in "()<>&|;" and cursor.text[cursor.pos + 1 : cursor.pos + 2] != "(":
-                cursor.pos += 1
-                continue
-            if following in "()&|;":
+            if following in "()&|;" or (following in "<>" and cursor.peek(2)[1:] != "("):
                 cursor.pos += 1
                 continue
             word = read_word(cursor, assignable=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 from policy import marks
 from policy.shell.ansi import unescape
@@ -12,13 +13,8 @@ from policy.shell.options import parse
 from policy.wordlist import word_set, words
 
 _AS_SOURCE = str.maketrans(
-    {
-        marks.GLOB_STAR: "*",
-        marks.GLOB_ONE: "?",
-        marks.GLOB_SET: marks.LIST,
-        marks.GLOB_ANY: marks.LIST,
-        marks.WORD: marks.LIST,
-    }
+    {marks.GLOB_STAR: "*", marks.GLOB_ONE: "?"}
+    | dict.fromkeys((marks.GLOB_SET, marks.GLOB_ANY, marks.WORD), marks.LIST)
 )
 _FORMAT = r"%(?:%|[-+ #0]*(\*|\d+)?(?:\.(?:\*|\d+))?(\([^)]*\)T|[a-zA-Z]))"
 
@@ -45,15 +41,12 @@ def output_of(name: str, argv: tuple[str, ...], stdin: str | None, read: Reader)
     producer = _PRODUCERS.get(name)
     if producer is not None:
         return producer(argv)
-    if name in _SILENT:
-        return ""
     if name in _FETCHERS:
         return marks.FETCHED
     if filtered := _FILTERS.get(name):
         return filtered(argv, stdin or "", read)
-    taint = next((t for t in (marks.FETCHED, marks.DECODED) if stdin and t in stdin), None)
     is_made = name.endswith("awk") and "BEGIN" in "".join(argv)
-    return taint or (marks.DECODED if is_made else marks.LIST)
+    return marks.taint(stdin or "") or (marks.DECODED if is_made else marks.LIST)
 
 
 Reader = Callable[[str], str]
@@ -138,74 +131,61 @@ def _conversion(match: re.Match[str], pending: list[str]) -> str:
 
 
 _CONVERSIONS: dict[str, Callable[[str], str]] = {
-    "s": str,
-    "d": str,
-    "i": str,
-    "u": str,
-    "q": quoted,
+    **dict.fromkeys("sdiu", str), "q": quoted, "c": lambda word: word[:1],
     "b": lambda word: unescape(word, printed=True),
-    "c": lambda word: word[:1],
-}
+}  # fmt: skip
 
 
 def _find(argv: tuple[str, ...]) -> str:
-    """Paths under the first start folder, with the last name they are known to have."""
-    names = [
-        argv[i + 1]
-        for i, word in enumerate(argv[:-1])
-        if word in ("-name", "-path", "-iname") and argv[i - 1] not in ("!", "-not")
-    ]
+    """Paths under the first start folder, with the folders and the name they are known to have."""
     start = argv[1] if len(argv) > 1 and not argv[1].startswith(("-", "(", "!")) else "."
+    tests = [pair for pair, before in zip(pairwise(argv), ("", *argv), strict=False)
+             if before not in ("!", "-not")]  # fmt: skip
+    names = [text for test, text in tests if test in ("-name", "-path", "-iname")]
     base = globbed(names[-1]).rsplit("/", 1)[-1] if names else ""
-    base = "" if marks.filled(base, "") == "" else base
-    inside = _known_folders(argv)
-    if inside:
-        return f"{start.rstrip('/')}/{marks.PATHS}/{inside}/{base or marks.PATHS}\n"
-    return f"{start.rstrip('/')}/{marks.PATHS}/{base}\n" if base else f"{start}/{marks.PATHS}\n"
+    base = base if marks.filled(base, "") else ""
+    paths = (_folders(text) for test, text in tests if test in ("-path", "-wholename", "-ipath"))
+    inside = next(filter(None, paths), "")
+    known = f"/{inside}/{base or marks.PATHS}" if inside else f"/{base}" if base else ""
+    return f"{start.rstrip('/')}/{marks.PATHS}{known}\n"
 
 
-def _known_folders(argv: tuple[str, ...]) -> str:
+def _folders(pattern: str) -> str:
     """The folders that `-path '*/folder/*'` demands."""
-    patterns = [
-        argv[i + 1] for i, word in enumerate(argv[:-1]) if word in ("-path", "-wholename", "-ipath")
-    ]
-    for pattern in patterns:
-        folders = [piece for piece in pattern.strip("*/").split("/") if piece not in ("", "*", ".")]
-        if pattern.endswith("/*") and not any(char in "".join(folders) for char in "*?["):
-            return "/".join(folders)
-    return ""
+    folders = [piece for piece in pattern.strip("*/").split("/") if piece not in ("", "*", ".")]
+    known = "/".join(folders)
+    return known if pattern.endswith("/*") and not re.search(r"[*?[]", known) else ""
+
+
+def _operands(argv: tuple[str, ...]) -> list[str]:
+    return [word for word in argv[1:] if word[:1] != "-"]
 
 
 def _listed(argv: tuple[str, ...]) -> str:
     """What `ls` prints: the files it was given, and what is in the folders among them."""
-    operands = [word for word in argv[1:] if word[:1] != "-"]
-    return "\n".join([*operands, marks.PATHS])
+    return "\n".join([*_operands(argv), marks.PATHS])
 
 
 def _path_of(argv: tuple[str, ...]) -> str:
     """`realpath path` and its kin: the path, where there is one."""
-    operands = [word for word in argv[1:] if word[:1] != "-"]
+    operands = _operands(argv)
     return operands[0] + "\n" if len(operands) == 1 else marks.PATHS
 
 
 def _folder_of(argv: tuple[str, ...]) -> str:
-    operands = [word for word in argv[1:] if word[:1] != "-"]
+    operands = _operands(argv)
     if len(operands) != 1 or not marks.is_known(operands[0]):
         return marks.PATHS
     return (operands[0].rstrip("/").rpartition("/")[0] or ".") + "\n"
 
 
 def _name_of(argv: tuple[str, ...]) -> str:
-    operands = [word for word in argv[1:] if word[:1] != "-"]
+    operands = _operands(argv)
     known = bool(operands) and len(operands) <= 2 and all(map(marks.is_known, operands))
     if not known or len(argv) > len(operands) + 1:
         return marks.PATHS
     name = operands[0].rstrip("/").rpartition("/")[2]
     return (name.removesuffix(operands[1]) if len(operands) > 1 else name) + "\n"
-
-
-def _list_paths(argv: tuple[str, ...]) -> str:
-    return marks.PATHS
 
 
 def _git(argv: tuple[str, ...]) -> str:
@@ -215,42 +195,21 @@ def _git(argv: tuple[str, ...]) -> str:
 
 def _which(argv: tuple[str, ...]) -> str:
     """`which name` prints a path that ends in the name; the name does for a command."""
-    return "\n".join(word for word in argv[1:] if not word.startswith("-"))
-
-
-def _sequence(argv: tuple[str, ...]) -> str:
-    return marks.PATHS  # numbers: words, and no options
+    return "\n".join(_operands(argv))
 
 
 _PRODUCERS: dict[str, Callable[[tuple[str, ...]], str]] = {
-    "echo": _echo,
-    "printf": _printf,
-    "find": _find,
-    "fd": _list_paths,
-    "ls": _listed,
-    "git": _git,
-    "which": _which,
-    "type": _which,
-    "command": _which,
-    "seq": _sequence,
-    "nproc": _sequence,
-    "mktemp": _list_paths,
-    "pwd": _list_paths,
-    "dirname": _folder_of,
-    "basename": _name_of,
-    "realpath": _path_of,
-    "readlink": _path_of,
-    "date": _sequence,
-}
+    **dict.fromkeys(_SILENT, lambda argv: ""),
+    **dict.fromkeys(word_set("fd seq nproc mktemp pwd date"), lambda argv: marks.PATHS),
+    "echo": _echo, "printf": _printf, "find": _find, "ls": _listed, "git": _git,
+    "which": _which, "type": _which, "command": _which, "dirname": _folder_of,
+    "basename": _name_of, "realpath": _path_of, "readlink": _path_of,
+}  # fmt: skip
 
 
 def _cat(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     operands = [word for word in argv[1:] if not word.startswith("-") or word == "-"]
     return "".join(stdin if word == "-" else read(word) for word in operands) if operands else stdin
-
-
-def _pass(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
-    return stdin
 
 
 def _input(argv: tuple[str, ...], stdin: str, read: Reader, values: str = "") -> str:
@@ -267,44 +226,30 @@ def _decoded(text: str, decode: Callable[[str], bytes]) -> str:
         return marks.DECODED
 
 
-def _base64(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
+def _base(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
+    """`base64 -d`, `base32 -d`."""
     import base64  # noqa: PLC0415 - few programs decode
 
-    text = _input(argv, stdin, read, "w")
     if not parse(argv, "w").has("d", "D", "decode", "i"):
-        return (
-            base64.b64encode(text.encode()).decode() + "\n" if marks.is_known(text) else marks.LIST
-        )
-    return _decoded(text, lambda data: base64.b64decode("".join(data.split()) + "=="))
-
-
-def _base32(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
-    import base64  # noqa: PLC0415 - few programs decode
-
-    return _decoded(_input(argv, stdin, read), lambda data: base64.b32decode("".join(data.split())))
+        return marks.LIST
+    decode, padding = (base64.b32decode, "") if argv[0].endswith("32") else (base64.b64decode, "==")
+    text = _input(argv, stdin, read, "w")
+    return _decoded(text, lambda data: decode("".join(data.split()) + padding))
 
 
 def _xxd(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
-    parsed = parse(argv, "clsgo", long_with_one_dash=False)
-    text = _input(argv, stdin, read, "clsgo")
-    if not parsed.has("r"):
+    parsed = parse(argv, "clsgo")
+    if not (parsed.has("r") and parsed.has("p")):
         return marks.DECODED
-    if not parsed.has("p"):
-        return _decoded(text, lambda dump: bytes.fromhex(_dump_digits(dump)))
+    text = _input(argv, stdin, read, "clsgo")
     return _decoded(text, lambda data: bytes.fromhex("".join(data.split())))
-
-
-def _dump_digits(dump: str) -> str:
-    lines = (line.partition(":")[2].split("  ")[0] for line in dump.splitlines())
-    return "".join("".join(lines).split())
 
 
 def _rev(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     text = _input(argv, stdin, read)
     if not marks.is_known(text):
         return marks.DECODED
-    ending = "\n" if text.endswith("\n") else ""
-    return "\n".join(line[::-1] for line in text.removesuffix("\n").split("\n")) + ending
+    return "\n".join(line[::-1] for line in text.split("\n"))
 
 
 def _changed(text: str) -> str:
@@ -370,26 +315,15 @@ def _cut(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
         return marks.DECODED
     first = int(wanted[1] or 1) - 1
     last = int(wanted[3]) if wanted[3] else None if wanted[2] else first + 1
+    between = "" if columns else delimiter
     lines = stdin.removesuffix("\n").split("\n")
-    if columns:
-        return "\n".join(line[first:last] for line in lines) + "\n"
-    return "\n".join(delimiter.join(line.split(delimiter)[first:last]) for line in lines) + "\n"
+    pieces = [(line.split(between) if between else list(line))[first:last] for line in lines]
+    return "\n".join(map(between.join, pieces)) + "\n"
 
 
 _FILTERS: dict[str, Callable[[tuple[str, ...], str, Reader], str]] = {
-    "cat": _cat,
-    "tac": _cat,
-    "tee": _pass,
-    "head": _pass,
-    "tail": _pass,
-    "sort": _pass,
-    "uniq": _pass,
-    "grep": _pass,
-    "base64": _base64,
-    "base32": _base32,
-    "xxd": _xxd,
-    "rev": _rev,
-    "tr": _tr,
-    "sed": _sed,
-    "cut": _cut,
-}
+    **dict.fromkeys(word_set("cat tac"), _cat),
+    **dict.fromkeys(word_set("tee head tail sort uniq grep"), lambda argv, stdin, read: stdin),
+    **dict.fromkeys(word_set("base64 base32"), _base),
+    "xxd": _xxd, "rev": _rev, "tr": _tr, "sed": _sed, "cut": _cut,
+}  # fmt: skip

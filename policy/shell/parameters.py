@@ -24,16 +24,9 @@ def apply(value: str, operator: str, operand: str) -> str:
         or len(value) > _VALUE_MAX
         or operand.count(marks.GLOB_STAR) > _STARS_MAX
     ):
-        return _unknown_like(value, operand)
+        return marks.taint(value + operand) or (marks.PATHS if marks.PATHS in value else marks.LIST)
     transform = _TRANSFORMS.get(operator)
     return transform(value, operator, operand) if transform else marks.LIST
-
-
-def _unknown_like(value: str, operand: str) -> str:
-    for taint in (marks.FETCHED, marks.DECODED):
-        if taint in value or taint in operand:
-            return taint
-    return marks.PATHS if marks.PATHS in value else marks.LIST
 
 
 def _pattern(operand: str, *, greedy: bool) -> str:
@@ -84,27 +77,15 @@ def _substring(value: str, operator: str, operand: str) -> str:
 
 
 def _transform(value: str, operator: str, operand: str) -> str:
-    known: dict[str, Callable[[str], str]] = {
-        "U": str.upper,
-        "L": str.lower,
-        "Q": str,
-        "u": lambda text: text[:1].upper() + text[1:],
-    }
-    change = known.get(operand)
+    change = _CHANGES.get(operand)
     return change(value) if change else marks.LIST
 
 
+_CHANGES: dict[str, Callable[[str], str]] = {
+    "U": str.upper, "L": str.lower, "Q": str, "u": lambda text: text[:1].upper() + text[1:],
+}  # fmt: skip
 _TRANSFORMS = {
-    "#": _strip_prefix,
-    "##": _strip_prefix,
-    "%": _strip_suffix,
-    "%%": _strip_suffix,
-    "/": _replace,
-    "//": _replace,
-    "^": _change_case,
-    "^^": _change_case,
-    ",": _change_case,
-    ",,": _change_case,
-    ":": _substring,
-    "@": _transform,
-}
+    "#": _strip_prefix, "##": _strip_prefix, "%": _strip_suffix, "%%": _strip_suffix,
+    "/": _replace, "//": _replace, ":": _substring, "@": _transform,
+    **dict.fromkeys(("^", "^^", ",", ",,"), _change_case),
+}  # fmt: skip

@@ -22,18 +22,25 @@ from policy.shell.syntax import (
 )
 
 _PLAIN = re.compile(r"[^\s;&|<>()'\"\\$`?*+@!]+")
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_SPECIAL_NAME = re.compile(r"[0-9@*#?$!-]")
+_NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]", re.ASCII)
 _ANSI = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _PARAMETER = re.compile(r"[A-Za-z_]\w*|[0-9]+|[@*#?$!_-]", re.ASCII)
 _OPERATOR = re.compile(r":[-=?+]|[-=?+]|##?|%%?|//?|\^\^?|,,?|@|:")
 # `${{ github.ref }}`: filled in before a shell sees it, where workflows run. A shell refuses it.
 _TEMPLATE = re.compile(r"\{[^`$(){}\n]*(?:\([^`$()\n]*\)[^`$(){}\n]*)*\}\}")
-_DOUBLE_QUOTED_RUN = re.compile(r'[^"\\$`]+')
+_BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 # Most of what stands in double quotes: fixed text, or one variable.
 _FIXED_QUOTED = re.compile(r'"([^"\\$`]*)"')
 _QUOTED_PARAMETER = re.compile(r'"\$([A-Za-z_]\w*|[0-9@*#])"', re.ASCII)
-_OPERAND_RUN = re.compile(r"[^}'\"\\$`]+")
+# What needs no second look before a closing character; "" is the end of the text.
+_RUNS = {
+    "": re.compile(r"[^\\$`]+"),
+    '"': re.compile(r'[^"\\$`]+'),
+    "}": re.compile(r"[^}'\"\\$`]+"),
+    ")": re.compile(r"[^()'\"\\$`]+"),
+    "]": re.compile(r"[^\[\]'\"\\$`]+"),
+}
+_OPENERS = {")": "(", "]": "["}
 WORD_END = frozenset(" \t\n;&|<>()")
 _EXTENDED = frozenset("?*+@!")
 
@@ -51,6 +58,7 @@ def read_unquoted(cursor: Cursor, terminators: frozenset[str]) -> tuple[Part, ..
         if char == '"':
             parts.extend(_read_double_quoted(cursor))
         elif char in "<>" and text[cursor.pos + 1 : cursor.pos + 2] == "(":
+            cursor.pos += 2
             parts.append(_read_substitution(cursor, char + "(", quoted=False))
         elif char in _EXTENDED:
             parts.append(_read_extended(cursor))
@@ -70,7 +78,7 @@ def _read_extended(cursor: Cursor) -> Part:
     if cursor.peek() != "(":
         return Literal(char, False)
     cursor.pos += 1
-    return Pattern(read_enclosed(cursor, ")"))
+    return Pattern(read_until(cursor, ")"))
 
 
 def read_special(cursor: Cursor, *, quoted: bool) -> list[Part]:
@@ -104,20 +112,7 @@ def _read_double_quoted(cursor: Cursor) -> list[Part]:
         cursor.pos = single.end()
         return [Parameter(single[1], None, "", "", (), True)]
     cursor.pos += 1
-    parts: list[Part] = [Literal("", True)]
-    cursor.descend()
-    while True:
-        if run := _DOUBLE_QUOTED_RUN.match(cursor.text, cursor.pos):
-            parts.append(Literal(run.group(), True))
-            cursor.pos = run.end()
-        char = cursor.peek()
-        if char == "":
-            raise ShellSyntaxError("double quote without its end")
-        if char == '"':
-            cursor.pos += 1
-            cursor.depth -= 1
-            return parts
-        parts.extend(read_special(cursor, quoted=True))
+    return [Literal("", True), *read_until(cursor, '"', quoted=True)]
 
 
 def _read_backslash(cursor: Cursor, *, quoted: bool) -> list[Part]:
@@ -132,20 +127,12 @@ def _read_backslash(cursor: Cursor, *, quoted: bool) -> list[Part]:
 
 def _read_backticks(cursor: Cursor, *, quoted: bool) -> Part:
     start = cursor.pos
-    text, pos, body = cursor.text, start + 1, []
-    escapable = '$`\\"' if quoted else "$`\\"
-    while pos < len(text) and text[pos] != "`":
-        if text[pos] == "\\" and text[pos + 1 : pos + 2] and text[pos + 1] in escapable:
-            pos += 1
-        elif text[pos] == "\\":
-            body.append("\\")
-            pos += 1
-        body.append(text[pos : pos + 1])
-        pos += 1
-    if pos >= len(text):
+    body = _BACKTICKS.match(cursor.text, start)
+    if body is None:
         raise ShellSyntaxError("backtick without its end")
-    cursor.pos = pos + 1
-    return Substitution("`", None, "".join(body), start, cursor.pos, quoted)
+    cursor.pos = body.end()
+    text = re.sub(r'\\([$`\\"])' if quoted else r"\\([$`\\])", r"\1", body[1])
+    return Substitution("`", None, text, start, cursor.pos, quoted)
 
 
 def _read_dollar(cursor: Cursor, *, quoted: bool) -> list[Part]:
@@ -153,43 +140,20 @@ def _read_dollar(cursor: Cursor, *, quoted: bool) -> list[Part]:
     after = cursor.pos + 1
     while text.startswith("\\\n", after):
         after += 2
+    if name := _NAME.match(text, after):
+        cursor.pos = name.end()
+        return [Parameter(name.group(), None, "", "", (), quoted)]
     following = text[after : after + 1]
-    if following in _DOLLAR_FORMS:
-        cursor.pos = after
-        return [_DOLLAR_FORMS[following](cursor, quoted)]
     if following == "'" and not quoted:
         return [_read_ansi(cursor, after)]
     if following == '"' and not quoted:
         cursor.pos = after
         return _read_double_quoted(cursor)
-    name = _NAME.match(text, after) or _SPECIAL_NAME.match(text, after)
-    if name is None:
+    if following not in ("(", "{", "["):
         cursor.pos += 1
         return [Literal("$", True)]
-    cursor.pos = name.end()
-    return [Parameter(name.group(), None, "", "", (), quoted)]
-
-
-def _read_dollar_parenthesis(cursor: Cursor, quoted: bool) -> Part:
-    cursor.pos -= 1
-    return _read_arithmetic_or_substitution(cursor, quoted=quoted)
-
-
-def _read_dollar_brace(cursor: Cursor, quoted: bool) -> Part:
-    cursor.pos += 1
-    return _read_braced(cursor, quoted=quoted)
-
-
-def _read_dollar_bracket(cursor: Cursor, quoted: bool) -> Part:
-    cursor.pos += 1
-    return Arithmetic(read_enclosed(cursor, "]"), quoted)
-
-
-_DOLLAR_FORMS = {
-    "(": _read_dollar_parenthesis,
-    "{": _read_dollar_brace,
-    "[": _read_dollar_bracket,
-}
+    cursor.pos = after + 1
+    return [_read_bracketed(cursor, following, quoted=quoted)]
 
 
 def _read_ansi(cursor: Cursor, quote: int) -> Part:
@@ -200,24 +164,29 @@ def _read_ansi(cursor: Cursor, quote: int) -> Part:
     return Literal(unescape(end[1]).partition("\0")[0], True)
 
 
-def _read_arithmetic_or_substitution(cursor: Cursor, *, quoted: bool) -> Part:
-    if cursor.peek(3) == "$((":
-        cursor.pos += 3
+def _read_bracketed(cursor: Cursor, opener: str, *, quoted: bool) -> Part:
+    """`${…}`, `$[…]`, `$((…))` or `$(…)` with the cursor behind the opening character."""
+    if opener == "{":
+        return _read_braced(cursor, quoted=quoted)
+    if opener == "[":
+        return Arithmetic(read_until(cursor, "]"), quoted)
+    if cursor.peek() == "(":
+        cursor.pos += 1
         parts = read_arithmetic_command(cursor)
         if parts is not None:
             return Arithmetic(parts, quoted)
-        cursor.pos -= 3
+        cursor.pos -= 1
     return _read_substitution(cursor, "$(", quoted=quoted)
 
 
 def _read_substitution(cursor: Cursor, kind: str, *, quoted: bool) -> Part:
     start = cursor.pos
-    cursor.pos += 2
     cursor.descend()
     tokens = cursor.read_list(cursor, ")")
     cursor.depth -= 1
-    body = cursor.text[start + 2 : cursor.pos - 1]
-    return Substitution(kind, tokens if cursor.in_place else None, body, start, cursor.pos, quoted)
+    body = cursor.text[start : cursor.pos - 1]
+    in_place = tokens if cursor.in_place else None
+    return Substitution(kind, in_place, body, start - len(kind), cursor.pos, quoted)
 
 
 def _read_braced(cursor: Cursor, *, quoted: bool) -> Part:
@@ -237,74 +206,52 @@ def _read_braced(cursor: Cursor, *, quoted: bool) -> Part:
     subscript = None
     if cursor.peek() == "[":
         cursor.pos += 1
-        subscript = read_enclosed(cursor, "]")
+        subscript = read_until(cursor, "]")
     operator = _OPERATOR.match(text, cursor.pos)
     if operator:
         cursor.pos = operator.end()
-    operand = _read_operand(cursor, quoted=quoted)
+    operand = read_until(cursor, "}", quoted=quoted)
     return Parameter(
         name.group(), subscript, prefix, operator.group() if operator else "", operand, quoted
     )
 
 
-def _read_operand(cursor: Cursor, *, quoted: bool) -> tuple[Part, ...]:
-    """The text after the operator of `${...}`, up to and over its closing brace."""
-    cursor.descend()
+def read_until(cursor: Cursor, closer: str, *, quoted: bool = False) -> tuple[Part, ...]:
+    """Parts up to and over the closing character that belongs to what was opened before.
+
+    For double quotes, the operands of `${…}`, subscripts, arithmetic, patterns and whole texts.
+    """
+    run, opener = _RUNS[closer], _OPENERS.get(closer)
     parts: list[Part] = []
+    level = 0
+    cursor.descend()
     while True:
-        if run := _OPERAND_RUN.match(cursor.text, cursor.pos):
-            parts.append(Literal(run.group(), quoted))
-            cursor.pos = run.end()
+        if match := run.match(cursor.text, cursor.pos):
+            parts.append(Literal(match.group(), quoted))
+            cursor.pos = match.end()
         char = cursor.peek()
-        if char == "":
-            raise ShellSyntaxError("${ without its closing brace")
-        if char == "}":
-            cursor.pos += 1
+        if char == closer and not level:
+            cursor.pos += len(closer)
             cursor.depth -= 1
             return tuple(parts)
-        if char == "'" and quoted:
-            parts.append(Literal("'", True))
+        if char == "":
+            raise ShellSyntaxError(f"no closing {closer}")
+        if char in (opener, closer) or (quoted and char == "'"):
+            level += (char == opener) - (char == closer)
+            parts.append(Literal(char, quoted))
             cursor.pos += 1
-        elif char == "\\" and cursor.peek(2) == "\\}":
+        elif closer == "}" and cursor.peek(2) == "\\}":
             parts.append(Literal("}", True))
             cursor.pos += 2
         else:
             parts.extend(read_special(cursor, quoted=quoted))
 
 
-_OPENERS = {")": "(", "]": "["}
-
-
-def read_enclosed(cursor: Cursor, closer: str) -> tuple[Part, ...]:
-    """Parts up to and over the matching `closer`; for subscripts, arithmetic and patterns."""
-    opener = _OPENERS[closer]
-    run = re.compile(rf"[^{re.escape(opener + closer)}'\"\\$`]+")
-    cursor.descend()
-    parts: list[Part] = []
-    level = 0
-    while True:
-        if match := run.match(cursor.text, cursor.pos):
-            parts.append(Literal(match.group(), False))
-            cursor.pos = match.end()
-        char = cursor.peek()
-        if char == "":
-            raise ShellSyntaxError(f"no closing {closer}")
-        if char in (opener, closer):
-            cursor.pos += 1
-            if char == closer and level == 0:
-                cursor.depth -= 1
-                return tuple(parts)
-            level += 1 if char == opener else -1
-            parts.append(Literal(char, False))
-        else:
-            parts.extend(read_special(cursor, quoted=False))
-
-
 def read_arithmetic_command(cursor: Cursor) -> tuple[Part, ...] | None:
     """The expression of `(( ))` with the cursor behind `((`; None when it is two subshells."""
     start, depth = cursor.pos, cursor.depth
     try:
-        parts = read_enclosed(cursor, ")")
+        parts = read_until(cursor, ")")
         if cursor.peek() == ")":
             cursor.pos += 1
             return parts

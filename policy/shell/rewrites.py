@@ -31,7 +31,8 @@ _REWRITES = {
     "sd": "!p",
 }
 _DRY = ("check", "check-only", "diff", "dry-run", "preview", "write=false")
-_VERBS = tuple((verb,) for verb in ["fmt", "format", "fix", "encrypt", "decrypt", "rekey"])
+_LISTED = ("T", "files-from")
+_VERBS = ("fmt", "format", "fix", "encrypt", "decrypt", "rekey")
 REWRITERS = {name: row.split() for names, row in _REWRITES.items() for name in names.split()}
 
 
@@ -48,11 +49,10 @@ ARCHIVERS = {
 def rewrites(call: Call) -> bool:
     """Whether a program changes the files that it is given."""
     options = REWRITERS.get(call.name)
-    if call.name.endswith("awk"):
-        return "inplace" in list(call.parsed.values(("i", "include")))
-    is_format = call.operands()[:1] in _VERBS
+    operands = call.parsed.operands
+    is_format = bool(operands) and operands[0][1] in _VERBS
     if options is None and not is_format:
-        return False
+        return call.name.endswith("awk") and "inplace" in call.parsed.values(("i", "include"))
     given = {word.lstrip("-") for word in call.argv[1:] if word[:1] == "-"}
     if options and options[0][0] != "!" and not (call.name == "ruff" and is_format):
         return call.parsed.has(*options) or not given.isdisjoint(options)

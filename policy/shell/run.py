@@ -36,6 +36,8 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
     """Whatever a program other than a builtin does; returns what it would print."""
     name = _name_of(argv[0], state)
     program = PROGRAMS.get(name, UNKNOWN_PROGRAM)
+    if program is _PLAIN and "/" not in argv[0]:
+        return output_of(name, argv, frame.stdin, lambda path: file_text(path, state, frame))
     stops_early = program.runs in _STOPS_AT_OPERAND
     if name in ("tar", "gtar", "bsdtar") and len(argv) > 1 and re.fullmatch(r"[A-Za-z]+", argv[1]):
         argv = (argv[0], f"-{argv[1]}", *argv[2:])  # the old style, without the dash
@@ -88,11 +90,15 @@ def _run_by_path(call: Call, *, is_known: bool) -> bool:
     What its name says counts beside its text: a script `bin/docker` passes on what it is given.
     """
     word, walker, state = call.argv[0], call.walker, call.state
-    made = resolve(word, state.cwd, state.links) in state.files
-    if not made and walker.scripts is None:
+    is_known = is_known or call.name in PROGRAMS
+    was_partial = walker.is_partial
+    if walker.scripts is None and resolve(word, state.cwd, state.links) not in state.files:
+        walker.is_partial |= not is_known
         return False
     is_script = run_script_text(walker, word, call.argv[1:], state.copy(), call.inside())
-    if is_script or not (is_known or call.name in PROGRAMS):
+    if is_known and not is_script:
+        walker.is_partial = was_partial
+    else:
         walker.report_file(word, state, call.inside(), is_write=False)
     return is_script
 
@@ -200,3 +206,4 @@ def runner(kind: str) -> Runner:
 
 
 _STOPS_AT_OPERAND = frozenset(("argv", "env"))
+_PLAIN = PROGRAMS["true"]  # the row of those that use no file and run nothing

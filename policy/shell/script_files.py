@@ -44,6 +44,7 @@ class Scripts:
         if path in self.texts:
             return self.texts[path]
         if not marks.is_known(path) or len(self.texts) >= LOOKS_MAX or self.found >= SCRIPTS_MAX:
+            walker.is_partial = True
             return None
         text = self.read_text(path)
         if text is not None and path[-1:] != "/":
@@ -55,7 +56,11 @@ class Scripts:
 
 def text_on_disk(walker: Walker, path: str, state: State) -> str | None:
     """The text of a script file on the disk, where it may be read."""
-    return walker.scripts.text(walker, path, state) if walker.scripts is not None else None
+    scripts = walker.scripts
+    is_new = scripts is None or resolve(path, state.cwd, state.links) not in scripts.seen
+    text = scripts.text(walker, path, state) if scripts is not None else None
+    walker.is_partial |= is_new and text is None
+    return text
 
 
 @contextmanager
@@ -68,7 +73,9 @@ def only_what_is_certain(walker: Walker) -> Iterator[None]:
     before = dict(walker.effects)
     yield
     new = [_in_file(effect) for effect in walker.effects if effect not in before]
-    walker.effects = before | dict.fromkeys(filter(_is_certain, new))
+    certain = [effect for effect in new if _is_certain(effect)]
+    walker.is_partial |= len(certain) < len(new)
+    walker.effects = before | dict.fromkeys(certain)
 
 
 def _in_file(effect: Effect) -> Effect:

@@ -50,12 +50,7 @@ def awk_commands(program: str) -> Iterator[str]:
         elif piece in ("|", "|&") and (prints or following[:1] == '"'):
             started = _awk_text(_statement_after(tokens, index))
             is_shell = prints and _SHELL.fullmatch(started.strip())
-            yield _awk_printed(_statement_before(tokens, index)) if is_shell else started
-
-
-def _awk_printed(tokens: list[str]) -> str:
-    """What `print a b` or `printf "text"` prints."""
-    return _awk_text(tokens[1:])
+            yield _awk_text(_statement_before(tokens, index)[1:]) if is_shell else started
 
 
 def _awk_tokens(program: str) -> list[str]:

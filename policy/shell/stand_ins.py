@@ -16,23 +16,21 @@ if TYPE_CHECKING:
     from policy.shell.state import State
     from policy.shell.walk import Walker
 
-# Commands that show nothing of what a substitution gives them as a word.
-_RUNS_WORDS = word_set("eval source . sh bash dash zsh ksh [ test")
-_KEEPS_WORDS = builtins.DECLARES | {""}
+# Commands that show nothing of what a substitution gives them as a word: whether they keep it.
+_HIDES = dict.fromkeys(word_set("eval source . sh bash dash zsh ksh [ test"), False)
+_HIDES |= dict.fromkeys(builtins.DECLARES | {""}, True)
 
 
 def frame_of_words(words: Sequence[Word], frame: Frame) -> Frame:
     """The frame of the substitutions in a command's words: who sees what they print."""
     first = words[0].parts[:1] if words else ()
-    name = getattr(first[0], "text", None) if first else ""
-    if name in _KEEPS_WORDS or name in _RUNS_WORDS:
-        return frame._replace(is_visible=False, is_captured=name in _KEEPS_WORDS)
-    return frame
+    keeps = _HIDES.get(getattr(first[0], "text", "?") if first else "")
+    return frame if keeps is None else frame._replace(is_visible=False, is_captured=keeps)
 
 
 def report_printed(walker: Walker, word: Word, argv: tuple[str, ...], frame: Frame) -> None:
     """`$(cat f) x`: what runs is what another command prints, or is in an unknown text."""
-    is_unknown = argv and marks.is_only_hole(argv[0]) and marks.PATHS not in argv[0]
+    is_unknown = marks.is_only_hole(argv[0]) and marks.PATHS not in argv[0]
     if is_unknown and any(map(_is_printed, word.parts)):
         walker.report_opaque("a command that is not known before it is printed", argv, frame)
 
@@ -47,8 +45,8 @@ def run_behind_unknown(walker: Walker, argv: tuple[str, ...], state: State, fram
     words = enumerate(argv)
     first = next((at for at, word in words if at and word[:1] != "-" and program_name(word)), 0)
     if first:
-        inner = frame.inside("unknown", frame.span or (0, len(walker.program)), frame.text)
-        walker.command(argv[first:], state.copy(), inner._replace(is_syntactic=False))
+        inner = frame.inside("unknown")._replace(is_syntactic=False)
+        walker.command(argv[first:], state.copy(), inner)
 
 
 def run_alias(walker: Walker, argv: tuple[str, ...], state: State, frame: Frame) -> None:
@@ -59,5 +57,5 @@ def run_alias(walker: Walker, argv: tuple[str, ...], state: State, frame: Frame)
     if (len(alias) - len(alias.rstrip("\\"))) % 2:
         walker.report_opaque("an alias that joins what follows it", argv, frame)
     text = " ".join([alias, *map(outputs.quoted, argv[1:])])
-    inner = frame.inside("alias", frame.span or (0, len(walker.program)), frame.text)
+    inner = frame.inside("alias")
     walker.run_text(text, state, inner._replace(calls=(*inner.calls, f"alias {argv[0]}")))

@@ -49,14 +49,14 @@ class Budget:
         """Count; raises BudgetExceededError when the allowance is used up."""
         self.spent += amount
         if self.spent > self.limit:
-            raise BudgetExceededError
+            raise BudgetExceededError(f"it takes more than {self.limit} steps to follow")
 
 
 class State:
     """The shell's state at one point of the walk; copied where a subshell begins."""
 
     __slots__ = (
-        *("env", "home", "cwd", "variables", "functions", "aliases", "hashed"),
+        *("env", "home", "cwd", "variables", "functions", "aliases"),
         *("parameters", "name", "files", "links", "exported", "integers"),
     )
 
@@ -66,8 +66,7 @@ class State:
         self.cwd = cwd
         self.variables: dict[str, Variable] = {}
         self.functions: dict[str, tuple[Statement, str]] = {}
-        self.aliases: dict[str, str] = {}
-        self.hashed: dict[str, str] = {}  # `hash -p path name`
+        self.aliases: dict[str, str] = {}  # also of `hash -p path name`
         self.parameters: tuple[str, ...] = ()
         self.name = "bash"  # $0
         self.files: dict[str, str] = {}  # contents this program wrote
@@ -82,7 +81,6 @@ class State:
         twin.variables = dict(self.variables)
         twin.functions = dict(self.functions)
         twin.aliases = dict(self.aliases)
-        twin.hashed = dict(self.hashed)
         twin.parameters, twin.name = self.parameters, self.name
         twin.files, twin.links = self.files, self.links
         twin.exported, twin.integers = self.exported, self.integers

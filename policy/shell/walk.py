@@ -63,6 +63,7 @@ class Walker:
         self.frame = Frame(program)
         self.captured: list[Download] = []  # those whose answer a variable holds
         self.scripts: Scripts | None = None  # those on the disk, where they may be read
+        self.is_partial = False  # something was guessed, or could not be read
         self.steps: set[object] = set()  # of project files, already followed
         self.built: dict[int, tuple[Statement, tuple[Token, ...]]] = {}
         # Calls already followed; the body is kept so that its identity stays its own.
@@ -251,7 +252,8 @@ class Walker:
         saved = {item.name: state.variables.get(item.name) for item in assignments}
         for assignment in assignments:
             assign(self, assignment, state, frame, is_exported=True)
-        stand_ins.report_printed(self, node.words[index], lists[0], frame)
+        if lists[0] and not lists[0][0].isascii():
+            stand_ins.report_printed(self, node.words[index], lists[0], frame)
         output = self._alternatives(lists, node, state, frame)
         for name, variable in saved.items():
             if variable is None:
@@ -264,20 +266,15 @@ class Walker:
         self, lists: list[tuple[str, ...]], node: Simple, state: State, frame: Frame
     ) -> str:
         """Run the command once for each argument list it may have."""
-        if len(lists) == 1:
-            inner, targets = redirect(self, node.redirections, state, frame, lists[0])
-            return store(self.command(lists[0], state, inner), targets, state)
-        found: list[str] = []
-        entry = state.copy()
+        found: set[str] = set()
+        entry = state.copy() if len(lists) > 1 else state
         for number, argv in enumerate(lists):
-            branch = state if number == 0 else entry.copy()
+            branch = entry.copy() if number else state
             inner, targets = redirect(self, node.redirections, branch, frame, argv)
-            output = self.command(argv, branch, inner)
-            found.append(store(output, targets, branch))
+            found.add(store(self.command(argv, branch, inner), targets, branch))
             if number:
                 state.join(branch)
-        distinct = set(found)
-        return distinct.pop() if len(distinct) == 1 else marks.LIST
+        return found.pop() if len(found) == 1 else marks.LIST
 
     def command(self, argv: tuple[str, ...], state: State, frame: Frame) -> str:
         """One command whose arguments are expanded; returns what it would print."""

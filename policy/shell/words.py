@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from policy.shell.cursor import Cursor
-from policy.shell.parts import WORD_END, read_enclosed, read_unquoted
+from policy.shell.parts import WORD_END, read_unquoted, read_until
 from policy.shell.syntax import Assignment, Part, ShellSyntaxError, Word
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[|\+?=)", re.ASCII)
+_KEY = re.compile(r"\[[^]'\"$`]*\]=")  # of an item in an array
 _BLANKS = re.compile(r"(?:[ \t]+|\\\n|#[^\n]*)+")
 _BLANK_LINES = re.compile(r"(?:[ \t\n]+|\\\n|#[^\n]*)+")
 
@@ -33,7 +34,7 @@ def _read_assignment(cursor: Cursor) -> Assignment | None:
     operator = head[2]
     if operator == "[":
         try:
-            subscript = read_enclosed(cursor, "]")
+            subscript = read_until(cursor, "]")
         except ShellSyntaxError:
             return None
         after = re.compile(r"\+?=").match(cursor.text, cursor.pos)
@@ -58,24 +59,12 @@ def _read_array(cursor: Cursor) -> tuple[Word, ...]:
             return tuple(items)
         if following == "" or following in ";&|":
             raise ShellSyntaxError("array without its closing parenthesis")
-        if following == "[":
-            items.append(_read_array_item(cursor))
-        else:
-            items.append(read_word(cursor, assignable=False))
-        if items[-1].start == items[-1].end:
+        start = cursor.pos
+        if key := _KEY.match(cursor.text, start):
+            cursor.pos = key.end()
+        items.append(Word(read_unquoted(cursor, WORD_END), start, cursor.pos))
+        if cursor.pos == start:
             raise ShellSyntaxError(f"unexpected {following!r} in an array")
-
-
-def _read_array_item(cursor: Cursor) -> Word:
-    """`[key]=value`: the key's expansions are kept as parts of the value's word."""
-    start = cursor.pos
-    word = read_word(cursor, assignable=False)
-    text = cursor.text[start : cursor.pos]
-    if keyed := re.match(r"\[[^]'\"$`]*\]=", text):
-        cursor.pos = start + keyed.end()
-        parts = read_unquoted(cursor, WORD_END)
-        return Word(parts, start, cursor.pos)
-    return word
 
 
 def skip_blanks(cursor: Cursor, *, newlines: bool = False) -> None:

@@ -173,6 +173,56 @@ def test_spending_the_budget_makes_the_verdict_unparsed() -> None:
     assert analyse(Subject("shell", "echo {1..9999}{1..9999}")).coverage == "unparsed"
 
 
+_FILES = {
+    "/w/a.sh": "ls",
+    "/w/b.sh": "rm $X",
+    "/w/p.py": "print(1)",
+    "/w/Makefile": "test:\n\tpytest -q",
+    "/w/package.json": '{"scripts": {"build": "tsc -p ."}}',
+}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "ls -la; git status",
+        "mytool --frob x y",  # of no row, but its command line is known
+        "/usr/bin/git status",
+        "sh a.sh && ./a.sh; sh a.sh",
+        "python3 p.py",
+        "make test",
+        "npm run build; npm install; poetry run pytest; docker ps",
+    ],
+)
+def test_coverage_is_full_where_every_word_is_known(code: str) -> None:
+    subject = Subject("shell", code, cwd="/w", surface="agent_shell")
+    assert analyse(subject, _FILES.get).coverage == "full"
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        ("shell", "rm $X"),
+        ("shell", "mytool exec -- rm x"),  # a guess
+        ("shell", "./deploy.sh"),
+        ("shell", "sh deploy.sh"),
+        ("shell", "sh b.sh"),  # read, with a word that is not known
+        ("shell", ". ./lib.sh"),
+        ("shell", "python3 other.py"),
+        ("shell", "make other"),
+        ("shell", "npm run other"),
+        ("shell", "just build"),
+        ("python", "open(path).read()"),
+        ("python", "subprocess.run(args)"),
+    ],
+)
+def test_coverage_is_partial_where_something_is_guessed_or_cannot_be_read(
+    language: str, code: str
+) -> None:
+    subject = Subject(language, code, cwd="/w", surface="agent_shell")
+    assert analyse(subject, _FILES.get).coverage == "partial"
+
+
 def test_a_character_that_stands_for_the_unknown_cannot_be_smuggled_in() -> None:
     command, behind = [e for e in effects_of("\ue010\ue01e id") if isinstance(e, Command)]
     assert behind.argv == ("id",)  # the unknown may be nothing, or run what follows it

@@ -1,7 +1,7 @@
 """A second set of cases, with the files of their projects, judged as the guard is shipped.
 
-A case says whether a rule forbids what a program does (`caught`) or not (`free`), under one of the sets
-of rules beside it. `misses.txt` names the cases that are decided otherwise.
+A case says whether a rule forbids what a program does (`caught`) or not (`free`), under one of the
+sets of rules beside it. `misses.txt` names the cases that are decided otherwise.
 """
 
 from __future__ import annotations

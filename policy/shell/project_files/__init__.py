@@ -62,6 +62,8 @@ class Project:
 
     def find(self, names: str, folder: str = "", *, is_upwards: bool = True) -> tuple[str, str]:
         """The folder and the text of the first file of these names, here or above; or empty."""
+        if self.call.walker.scripts is None and not self.call.state.files:
+            return "", ""
         folder = resolve(folder or ".", self.folder)
         for _ in range(LEVELS_MAX if is_upwards and folder else 1):
             for name in names.split():
@@ -82,11 +84,15 @@ def run_targets(call: Call, where: str) -> None:
     """Run what the targets do that a command asks for; what is unknown in a file is no sign."""
     readers = importlib.import_module(f"policy.shell.project_files.{where}").READERS
     project, walker = Project(call), call.walker
-    for step in readers["-m" if call.name not in readers else call.name](project):
+    given = readers["-m" if call.name not in readers else call.name](project)
+    steps = [step for step in given if step.text.strip()]
+    names_target = where != "tasks" and (where != "package_json" or "run" in call.argv)
+    walker.is_partial |= names_target and not steps
+    for step in steps:
         state = call.state.copy()
         state.cwd, state.parameters, state.functions, state.aliases = step.folder, (), {}, {}
         key = (step, state.fingerprint(), call.frame.stdin, call.frame.is_visible)
-        if not step.text.strip() or key in walker.steps:
+        if key in walker.steps:
             continue
         walker.steps.add(key)
         frame = call.inside(f"{call.name} target")
