@@ -45,8 +45,8 @@ def run_tagged(call: Call, template: Argument) -> None:
 def run_parsed(call: Call, code: Argument) -> None:
     """R's `eval(parse(text = ...))` or `eval(parse(file))`; what is written out is code already."""
     target = call.target(code)
-    role = call.screening.tree.role(target) if target is not None else None
-    if target is None or role is None or role.name != "call":
+    role = call.screening.tree.role(target)
+    if target is None or role.name != "call":
         return
     inner = call._replace(arguments=call.screening.folder.reader.arguments(target))
     text: Argument = (0,) if _calls(call, role, "str2") else ("text",)
@@ -137,6 +137,13 @@ def open_perl(call: Call) -> None:
             call.use_file(mode.lstrip("<>+ "), is_write=mode[:1] in ">+")
 
 
+def use_argv_files(call: Call) -> None:
+    """Perl's `@ARGV = (...)`: files that `<>` reads, and edits in place where `$^I` is set."""
+    is_write = "$^I" in call.screening.names.bindings
+    for path in (p for paths in call.screening.words_of(call.arguments.positional) for p in paths):
+        call.use_file(path, is_write=is_write)
+
+
 def open_or_run(call: Call, path: Argument, mode: Argument) -> None:
     """Ruby's `open("|cmd")`; anything else is a file."""
     texts = call.texts(path)
@@ -203,6 +210,6 @@ ACTS: dict[str, Act] = {
     "eval": run_code, "eval_text": run_code_text, "eval_parsed": run_parsed, "tagged": run_tagged,
     "source": source, "read": read, "load": load, "write": write, "open": open_file,
     "dotenv": load_dotenv, "read_or_shell": read_or_run, "perl_open": open_perl,
-    "pipe_open": open_or_run, "chdir": change_folder, "apply": apply, "apply_each": apply_each,
-    "apply_elixir": apply_module,
+    "argv_files": use_argv_files, "pipe_open": open_or_run, "chdir": change_folder,
+    "apply": apply, "apply_each": apply_each, "apply_elixir": apply_module,
 }  # fmt: skip

@@ -61,7 +61,8 @@ def _text(arguments: tuple[Value, ...], index: int = 0) -> str:
     return value if isinstance(value, str) else " ".join(value)
 
 
-def _items(value: Value) -> tuple[str, ...]:
+def items(value: Value) -> tuple[str, ...]:
+    """The items of a list; a text is its only one, one that is not known may be any."""
     if isinstance(value, tuple):
         return value
     return (marks.LIST,) if marks.is_only_hole(value) else (value,)
@@ -73,17 +74,17 @@ def _identity(arguments: tuple[Value, ...]) -> Value:
 
 def _listed(arguments: tuple[Value, ...]) -> Value:
     """`list(x)`, `Arrays.asList(a, b)`, `c(a, b)`: everything in one list."""
-    return tuple(item for value in arguments for item in _items(value))
+    return tuple(item for value in arguments for item in items(value))
 
 
-def _joined(separator: str, items: Value) -> str:
-    return separator.join(_items(items))
+def _joined(separator: str, value: Value) -> str:
+    return separator.join(items(value))
 
 
 def _join_separator_first(arguments: tuple[Value, ...]) -> Value:
     if len(arguments) < 2:
         return marks.LIST
-    rest = tuple(item for value in arguments[1:] for item in _items(value))
+    rest = tuple(item for value in arguments[1:] for item in items(value))
     return _joined(_text(arguments), rest)
 
 
@@ -112,7 +113,7 @@ def _formatted(arguments: tuple[Value, ...]) -> Value:
     rest = [
         item
         for value in arguments[1:]
-        for item in (_items(value) if isinstance(value, tuple) else (value,))
+        for item in (items(value) if isinstance(value, tuple) else (value,))
     ]
     position = iter(range(len(rest)))
 
@@ -187,7 +188,7 @@ def _from_base64(text: str) -> str:
 
 
 def _path_joined(arguments: tuple[Value, ...]) -> Value:
-    pieces = [item for value in arguments for item in _items(value)]
+    pieces = [item for value in arguments for item in items(value)]
     path = ""
     for piece in pieces:
         path = piece if piece.startswith("/") or not path else f"{path.rstrip('/')}/{piece}"

@@ -26,12 +26,17 @@
 (escape_sequence) @escape
 (heredoc_content) @string
 (fileglob_expression (_) @glob.pattern) @glob
-(eval_expression (filename (_) @reads.path)) @reads
-(require_expression [(string_literal) (interpolated_string_literal)] @reads.path) @reads
+["do" "require" "eval"] @identifier
+(eval_expression "do" @call.callee (filename (_) @call.arguments)) @call
+(require_expression "require" @call.callee
+  [(string_literal) (interpolated_string_literal)] @call.arguments) @call
+(eval_expression "eval" @call.callee [(interpolated_string_literal) (string_literal) (scalar)
+  (binary_expression) (function_call_expression)] @call.arguments) @call
 (substitution_regexp (replacement) @evaluates.source (substitution_regexp_modifiers) @_flags
   (#match? @_flags "e")) @evaluates
-(assignment_expression left: (array (varname) @_array) right: (_) @reads.path
-  (#eq? @_array "ARGV")) @reads
+(assignment_expression left: [(array) @call.callee (localization_expression (array) @call.callee)
+  (localization_expression (list_expression (array) @call.callee))]
+  right: (_) @call.arguments (#eq? @call.callee "@ARGV")) @call
 (command_string) @shell
 (quoted_word_list) @words
 (anonymous_array_expression) @list
@@ -45,6 +50,4 @@
 (assignment_expression left: (_) @bind.target right: (_) @bind.value) @bind
 (for_statement variable: (_) @loop.target list: (_) @loop.value) @loop
 (subroutine_declaration_statement name: (_) @local.name) @local
-(eval_expression [(interpolated_string_literal) (string_literal) (scalar) (binary_expression)
-  (function_call_expression)] @evaluates.code) @evaluates
 (refgen_expression (_) @wrap.value) @wrap

@@ -42,9 +42,10 @@
 (anonymous_function parameters: (_) @function.parameters) @function
 (arrow_function parameters: (_) @function.parameters) @function
 (method_declaration parameters: (_) @function.parameters) @function
-(include_expression (_) @reads.path) @reads
-(include_once_expression (_) @reads.path) @reads
-(require_expression (_) @reads.path) @reads
-(require_once_expression (_) @reads.path) @reads
+["include" "include_once" "require" "require_once"] @identifier
+(include_expression _ @call.callee (_) @call.arguments) @call
+(include_once_expression _ @call.callee (_) @call.arguments) @call
+(require_expression _ @call.callee (_) @call.arguments) @call
+(require_once_expression _ @call.callee (_) @call.arguments) @call
 (return_statement (_) @returns.value) @returns
 (namespace_use_declaration (namespace_use_clause . (_) @import.module !alias) @import)
