@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from policy import marks
@@ -97,12 +98,13 @@ def open_file(call: Call, path: Argument, mode: Argument) -> None:
     node = call.target(mode)
     written = (node.text or b"") if node is not None else b""
     is_write = any(set(text) & set("wax+>") for text in texts if marks.is_known(text))
-    is_write = is_write or any(flag in written for flag in _WRITING_FLAGS)
+    is_write = is_write or _WRITES.search(written) is not None
     for file in call.paths(path):
         call.use_file(file, is_write=is_write)
 
 
-_WRITING_FLAGS = (b"WRONLY", b"RDWR", b"Write", b"Create", b"Append", b"Truncate", b"CREAT")
+# What modes are called that write; `inplace=True`, and the calls on Rust's `OpenOptions`.
+_WRITES = re.compile(rb"WRONLY|RDWR|CREAT|Write|Create|Append|Truncate|True|(write|append)\(true")
 
 
 def load_dotenv(call: Call, path: Argument) -> None:
@@ -135,13 +137,6 @@ def open_perl(call: Call) -> None:
             call.run_text(mode.strip("|"))
         else:
             call.use_file(mode.lstrip("<>+ "), is_write=mode[:1] in ">+")
-
-
-def use_argv_files(call: Call) -> None:
-    """Perl's `@ARGV = (...)`: files that `<>` reads, and edits in place where `$^I` is set."""
-    is_write = "$^I" in call.screening.names.bindings
-    for path in (p for paths in call.screening.words_of(call.arguments.positional) for p in paths):
-        call.use_file(path, is_write=is_write)
 
 
 def open_or_run(call: Call, path: Argument, mode: Argument) -> None:
@@ -210,6 +205,6 @@ ACTS: dict[str, Act] = {
     "eval": run_code, "eval_text": run_code_text, "eval_parsed": run_parsed, "tagged": run_tagged,
     "source": source, "read": read, "load": load, "write": write, "open": open_file,
     "dotenv": load_dotenv, "read_or_shell": read_or_run, "perl_open": open_perl,
-    "argv_files": use_argv_files, "pipe_open": open_or_run, "chdir": change_folder,
-    "apply": apply, "apply_each": apply_each, "apply_elixir": apply_module,
+    "pipe_open": open_or_run, "chdir": change_folder, "apply": apply, "apply_each": apply_each,
+    "apply_elixir": apply_module,
 }  # fmt: skip

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from policy import marks
 from policy.effects import encoded
 from policy.host.arguments import Arguments
 from policy.host.call import SETTERS, Call
@@ -94,6 +95,17 @@ class Screening:
         """Text that is code of the language itself: the replacement of Perl's `s///e`."""
         call = Call(self, node.type, node, Arguments([], {}))
         call.run_code(self.tree.language.name, text_of(role.part("source")))
+
+    def _argv(self, node: Node, role: Role) -> None:
+        """Perl's `@ARGV = (...)`: files that `<>` reads, and edits in place where `$^I` is set."""
+        call = Call(self, "@ARGV", node, self.folder.reader.arguments(node))
+        for path in (path for words in self.words_of(call.arguments.positional) for path in words):
+            call.use_file(path, is_write="$^I" in self.names.bindings)
+
+    def _embeds(self, node: Node, role: Role) -> None:
+        """Go's `//go:embed a.txt b/*`: files that are built into the program."""
+        for path in text_of(node).split()[1:]:
+            Call(self, "go:embed", node, Arguments([], {})).use_file(marks.globbed(path))
 
     def _call(self, node: Node, role: Role) -> None:
         language = self.tree.language
@@ -206,5 +218,6 @@ class Screening:
 
 _SCREENED = {
     "call": Screening._call, "shell": Screening._shell, "property": Screening._property,
-    "evaluates": Screening._evaluates, "loads": Screening._loads,
+    "evaluates": Screening._evaluates, "loads": Screening._loads, "argv": Screening._argv,
+    "embeds": Screening._embeds,
 }  # fmt: skip

@@ -12,6 +12,7 @@
 (composite_literal type: (implicit_length_array_type) body: (literal_value) @wrap.value) @wrap
 (composite_literal type: (qualified_type) @call.callee body: (literal_value) @call.arguments) @call
 (composite_literal type: (type_identifier) @call.callee body: (literal_value) @call.arguments) @call
+((comment) @embeds (#match? @embeds "^//go:embed "))
 (argument_list) @arguments
 (literal_value) @arguments
 (literal_element) @wrap

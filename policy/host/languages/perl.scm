@@ -25,6 +25,7 @@
 (string_content) @text
 (escape_sequence) @escape
 (heredoc_content) @string
+(autoquoted_bareword) @string
 (fileglob_expression (_) @glob.pattern) @glob
 ["do" "require" "eval"] @identifier
 (eval_expression "do" @call.callee (filename (_) @call.arguments)) @call
@@ -34,9 +35,9 @@
   (binary_expression) (function_call_expression)] @call.arguments) @call
 (substitution_regexp (replacement) @evaluates.source (substitution_regexp_modifiers) @_flags
   (#match? @_flags "e")) @evaluates
-(assignment_expression left: [(array) @call.callee (localization_expression (array) @call.callee)
-  (localization_expression (list_expression (array) @call.callee))]
-  right: (_) @call.arguments (#eq? @call.callee "@ARGV")) @call
+(assignment_expression left: [(array) @_array (localization_expression (array) @_array)
+  (localization_expression (list_expression (array) @_array))]
+  (_) @argv.arguments . (#eq? @_array "@ARGV")) @argv
 (command_string) @shell
 (quoted_word_list) @words
 (anonymous_array_expression) @list
@@ -47,7 +48,7 @@
 (binary_expression left: (_) @choice.option operator: ["||" "//"] right: (_) @choice.option) @choice
 (conditional_expression consequent: (_) @choice.option alternative: (_) @choice.option) @choice
 (assignment_expression left: (_) @append.target operator: ".=" right: (_) @append.value) @append
-(assignment_expression left: (_) @bind.target right: (_) @bind.value) @bind
+(assignment_expression left: (_) @bind.target (_) @bind.value .) @bind
 (for_statement variable: (_) @loop.target list: (_) @loop.value) @loop
 (subroutine_declaration_statement name: (_) @local.name) @local
 (refgen_expression (_) @wrap.value) @wrap
