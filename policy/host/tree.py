@@ -98,6 +98,7 @@ class Tree:
 
 
 NODES_MAX = 80_000  # a quarter of a second or so; a program of 5,000 lines has half of them
+ERRORS_MAX = 8000  # nodes in one that is no program; the cursor is slow by the square of that
 OPEN_MATCHES_MAX = 1000  # of nodes around one another; the cursor is slow by their number
 _HOLDERS = word_set("wrap spread interpolation")  # of a value, the first child if none is named
 _DECLARATIONS = word_set("import wildcard use bind append loop function local loads passed")
@@ -111,13 +112,20 @@ def _query(language: Language) -> Query:
         return Query(grammars.language(language.grammar), language.query)
 
 
+def _is_too_large(root: Node) -> bool:
+    if root.descendant_count > NODES_MAX:
+        return True
+    errors = [node for node in (root, *root.children) if node.is_error] if root.has_error else []
+    return any(error.child_count > ERRORS_MAX for error in errors)
+
+
 def read_tree(language: Language, code: str) -> Tree | None:
     """Parse a program, whatever errors it has; None when it is too large or nested too deep."""
     from tree_sitter import QueryCursor  # noqa: PLC0415 - loaded with the first program
 
     source = code.encode("utf-8", "replace")
     parsed = grammars.parse(language.grammar, source)
-    if parsed is None or parsed.root_node.descendant_count > NODES_MAX:
+    if parsed is None or _is_too_large(parsed.root_node):
         return None
     root = parsed.root_node
     found: dict[tuple[int, str], tuple[Node, dict[str, tuple[Node, ...]]]] = {}

@@ -117,11 +117,23 @@ def test_a_perl_comment_that_ends_with_the_text_ends_the_parse(code: str) -> Non
     subprocess.run([sys.executable, "-c", limited], check=True, timeout=60)
 
 
-def test_a_text_that_is_cut_off_by_the_deadline_ends_with_a_line(
+def test_a_parse_that_takes_too_long_is_stopped_and_the_next_one_starts_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(grammars, "PARSE_SECONDS_MAX", 0)
-    assert grammars.parse("perl", b"x #" + b"y" * grammars.CHUNK_BYTES * 3) is None
+    assert grammars.parse("lua", b"[" * grammars.CHUNK_BYTES * 3) is None
+    tree = grammars.parse("lua", b"x = 1")
+    assert tree is not None
+    assert not tree.root_node.has_error
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("php", "<?php " + "(" * 38_000), ("rust", "[" * 40_000)]
+)
+def test_a_text_that_is_one_wide_error_is_not_searched(name: str, code: str) -> None:
+    language = load_language(name)
+    assert language is not None
+    assert read_tree(language, code) is None
 
 
 def test_a_name_has_one_recipe_and_alternatives_only_at_its_end() -> None:
