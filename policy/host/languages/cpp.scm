@@ -1,6 +1,5 @@
 (subscript_expression argument: (_) @index.object indices: (_) @index.name) @index
-(namespace_identifier) @identifier
-(type_identifier) @identifier
+[(namespace_identifier) (type_identifier)] @identifier
 (qualified_identifier scope: (_) @member.object name: (_) @member.name) @member
 (qualified_identifier !scope name: (_) @wrap.value) @wrap
 (binary_expression left: (_) @path.left operator: "/" right: (_) @path.right) @path

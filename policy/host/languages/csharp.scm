@@ -15,30 +15,21 @@
   right: (implicit_object_creation_expression (initializer_expression) @call.arguments) @call)
 (variable_declaration type: (_) @call.callee (variable_declarator
   (implicit_object_creation_expression (argument_list) @call.arguments) @call))
-(argument_list) @arguments
-(bracketed_argument_list) @arguments
+[(argument_list) (bracketed_argument_list) (initializer_expression)] @arguments
 (assignment_expression left: (identifier) @call.callee
   right: (initializer_expression) @call.arguments (#eq? @call.callee "StartInfo")) @call
 (initializer_expression (assignment_expression left: (_) @pair.name right: (_) @pair.value) @pair)
-(initializer_expression) @arguments
 (argument name: (_) @pair.name (_) @pair.value .) @pair
 (argument (_) @wrap.value .) @wrap
 (collection_expression) @list
-(collection_element (_) @wrap.value) @wrap
-(expression_element (_) @wrap.value) @wrap
-(spread_element (_) @spread.value) @spread
-(string_literal) @string
-(verbatim_string_literal) @string
-(raw_string_literal) @string
-(raw_string_content) @text
-(interpolated_string_expression) @string
-(string_literal_content) @text
-(string_content) @text
+[(collection_element) (expression_element) (parenthesized_expression) (await_expression)] @wrap
+(spread_element) @spread
+[(string_literal) (verbatim_string_literal) (raw_string_literal) (interpolated_string_expression)]
+  @string
+[(raw_string_content) (string_literal_content) (string_content)] @text
 (escape_sequence) @escape
 (interpolation (_) @_brace . (_) @interpolation.value) @interpolation
-(parenthesized_expression (_) @wrap.value) @wrap
 (cast_expression value: (_) @wrap.value) @wrap
-(await_expression (_) @wrap.value) @wrap
 (binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
 (binary_expression left: (_) @choice.option operator: "??" right: (_) @choice.option) @choice
 (conditional_expression consequence: (_) @choice.option alternative: (_) @choice.option) @choice

@@ -1,6 +1,5 @@
-(identifier) @identifier
-(this) @identifier
-(import) @identifier
+[(identifier) (this) (import) (shorthand_property_identifier)
+  (shorthand_property_identifier_pattern)] @identifier
 (member_expression object: (_) @member.object property: (_) @member.name) @member
 (subscript_expression object: (_) @index.object index: (_) @index.name) @index
 (call_expression function: (_) @call.callee arguments: (arguments) @call.arguments) @call
@@ -10,19 +9,16 @@
 (arguments) @arguments
 (pair key: (_) @pair.name value: (_) @pair.value) @pair
 (pair_pattern key: (_) @pair.name value: (_) @pair.value) @pair
-(shorthand_property_identifier) @identifier
-(shorthand_property_identifier_pattern) @identifier
 (object) @map
 (object_pattern) @pattern
-(string) @string
-(template_string) @string
+[(string) (template_string)] @string
 (string_fragment) @text
 (escape_sequence) @escape
-(template_substitution (_) @interpolation.value) @interpolation
+(template_substitution) @interpolation
 (array) @list
-(spread_element (_) @spread.value) @spread
+(spread_element) @spread
 (parenthesized_expression (_) @wrap.value .) @wrap
-(await_expression (_) @wrap.value) @wrap
+(await_expression) @wrap
 (sequence_expression (_) @wrap.value .) @wrap
 (binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
 (binary_expression left: (_) @choice.option operator: ["||" "??"] right: (_) @choice.option) @choice

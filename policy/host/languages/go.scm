@@ -1,6 +1,4 @@
-(identifier) @identifier
-(package_identifier) @identifier
-(type_identifier) @identifier
+[(identifier) (package_identifier) (type_identifier)] @identifier
 (selector_expression operand: (_) @member.object field: (_) @member.name) @member
 (qualified_type package: (_) @member.object name: (_) @member.name) @member
 (index_expression operand: (_) @index.object index: (_) @index.name) @index
@@ -13,17 +11,13 @@
 (composite_literal type: (qualified_type) @call.callee body: (literal_value) @call.arguments) @call
 (composite_literal type: (type_identifier) @call.callee body: (literal_value) @call.arguments) @call
 ((comment) @embeds (#match? @embeds "^//go:embed "))
-(argument_list) @arguments
-(literal_value) @arguments
-(literal_element) @wrap
+[(argument_list) (literal_value)] @arguments
+[(literal_element) (parenthesized_expression)] @wrap
 (keyed_element key: (_) @pair.name value: (_) @pair.value) @pair
-(interpreted_string_literal) @string
-(raw_string_literal) @string
-(interpreted_string_literal_content) @text
-(raw_string_literal_content) @text
+[(interpreted_string_literal) (raw_string_literal)] @string
+[(interpreted_string_literal_content) (raw_string_literal_content)] @text
 (escape_sequence) @escape
-(variadic_argument (_) @spread.value) @spread
-(parenthesized_expression (_) @wrap.value) @wrap
+(variadic_argument) @spread
 (unary_expression operand: (_) @wrap.value) @wrap
 (binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
 (short_var_declaration left: (_) @bind.target right: (_) @bind.value) @bind

@@ -1,8 +1,6 @@
-(identifier) @identifier
-(type_identifier) @identifier
+[(identifier) (type_identifier) (scoped_type_identifier)] @identifier
 (field_access object: (_) @member.object field: (_) @member.name) @member
 (scoped_identifier scope: (_) @member.object name: (_) @member.name) @member
-(scoped_type_identifier) @identifier
 (array_access array: (_) @index.object index: (_) @index.name) @index
 (method_invocation object: (_) @call.object name: (_) @call.name arguments: (_) @call.arguments) @call
 (method_invocation !object name: (_) @call.callee arguments: (_) @call.arguments) @call
@@ -12,10 +10,9 @@
 (array_initializer) @list
 (argument_list) @arguments
 (string_literal) @string
-(string_fragment) @text
-(multiline_string_fragment) @text
+[(string_fragment) (multiline_string_fragment)] @text
 (escape_sequence) @escape
-(parenthesized_expression (_) @wrap.value) @wrap
+(parenthesized_expression) @wrap
 (cast_expression value: (_) @wrap.value) @wrap
 (binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
 (ternary_expression consequence: (_) @choice.option alternative: (_) @choice.option) @choice

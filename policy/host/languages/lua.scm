@@ -11,7 +11,7 @@
 (string) @string
 (string_content) @text
 (escape_sequence) @escape
-(parenthesized_expression (_) @wrap.value) @wrap
+(parenthesized_expression) @wrap
 (binary_expression left: (_) @concat.left ".." right: (_) @concat.right) @concat
 (binary_expression left: (_) @choice.option "or" right: (_) @choice.option) @choice
 (assignment_statement (variable_list) @bind.target (expression_list) @bind.value) @bind

@@ -1,6 +1,4 @@
-(variable_name) @identifier
-(name) @identifier
-(qualified_name) @identifier
+[(variable_name) (name) (qualified_name)] @identifier
 (class_constant_access_expression . (_) @member.object (_) @member.name .) @member
 (member_access_expression object: (_) @member.object name: (_) @member.name) @member
 (subscript_expression . (_) @index.object (_) @index.name .) @index
@@ -13,19 +11,13 @@
 (argument name: (_) @pair.name (_) @pair.value .) @pair
 (argument (_) @wrap.value .) @wrap
 (array_element_initializer (_) @pair.name (_) @pair.value) @pair
-(array_element_initializer (_) @wrap.value) @wrap
+[(array_element_initializer) (parenthesized_expression)] @wrap
 (array_creation_expression) @list
-(variadic_unpacking (_) @spread.value) @spread
-(string) @string
-(encapsed_string) @string
-(heredoc) @string
-(heredoc_body) @text
-(nowdoc) @string
-(nowdoc_body) @text
-(string_content) @text
+(variadic_unpacking) @spread
+[(string) (encapsed_string) (heredoc) (nowdoc)] @string
+[(heredoc_body) (nowdoc_body) (string_content)] @text
 (escape_sequence) @escape
 (shell_command_expression) @shell
-(parenthesized_expression (_) @wrap.value) @wrap
 (cast_expression value: (_) @wrap.value) @wrap
 (binary_expression left: (_) @concat.left operator: "." right: (_) @concat.right) @concat
 (binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat

@@ -10,7 +10,7 @@
 (string) @string
 (string_content) @text
 (escape_sequence) @escape
-(parenthesized_expression (_) @wrap.value) @wrap
+(parenthesized_expression) @wrap
 (binary_operator lhs: (identifier) @function.name operator: ["<-" "=" "<<-"]
   rhs: (function_definition parameters: (_) @function.parameters) @function)
 (function_definition parameters: (_) @function.parameters) @function

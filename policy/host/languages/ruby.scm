@@ -1,8 +1,4 @@
-(identifier) @identifier
-(constant) @identifier
-(instance_variable) @identifier
-(global_variable) @identifier
-(self) @identifier
+[(identifier) (constant) (instance_variable) (global_variable) (self)] @identifier
 (scope_resolution scope: (_) @member.object name: (_) @member.name) @member
 (scope_resolution !scope name: (_) @wrap.value) @wrap
 (call !receiver method: (identifier) @call.callee arguments: (_) @call.arguments) @call
@@ -14,21 +10,14 @@
 (argument_list) @arguments
 (pair key: (_) @pair.name value: (_) @pair.value) @pair
 (hash) @map
-(string) @string
-(heredoc_body) @string
-(chained_string) @string
-(string_content) @text
-(heredoc_content) @text
+[(string) (heredoc_body) (chained_string) (simple_symbol) (delimited_symbol) (bare_string)] @string
+[(string_content) (heredoc_content)] @text
 (escape_sequence) @escape
-(interpolation (_) @interpolation.value) @interpolation
-(simple_symbol) @string
-(delimited_symbol) @string
-(bare_string) @string
+(interpolation) @interpolation
 (array) @list
-(string_array) @words
-(symbol_array) @words
+[(string_array) (symbol_array)] @words
 (subshell) @shell
-(splat_argument (_) @spread.value) @spread
+(splat_argument) @spread
 (parenthesized_statements (_) @wrap.value .) @wrap
 (binary left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
 (binary left: (_) @append.target operator: "<<" right: (_) @append.value) @append

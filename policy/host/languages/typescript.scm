@@ -1,6 +1,6 @@
 (as_expression . (_) @wrap.value) @wrap
 (satisfies_expression . (_) @wrap.value) @wrap
-(non_null_expression (_) @wrap.value) @wrap
+(non_null_expression) @wrap
 (type_assertion (_) @wrap.value .) @wrap
 (import_statement (import_require_clause (identifier) @import.alias source: (_) @import.module) @import)
 (import_statement (import_require_clause source: (_) @loads.module)) @loads
