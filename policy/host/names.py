@@ -297,36 +297,21 @@ _MUTATORS = word_set(
 )
 
 
+_USE = re.compile(r"([\w:*]*)(?:\s+as\s+(\w+))?\s*([{},]|$)")
+
+
 def _use_paths(text: str) -> Iterator[tuple[str, str]]:
     """The paths of a use tree, dotted, each with the name it gets (`*` for all of it)."""
-    text = text.strip()
-    if "{" in text:
-        head, _, rest = text.partition("{")
-        for item in _split_top(rest.rstrip()[:-1]):
-            for dotted, alias in _use_paths(item):
-                base = head.strip().removesuffix("::").replace("::", ".")
-                joined = base if dotted == "self" else f"{base}.{dotted}" if base else dotted
-                yield (
-                    joined,
-                    alias if dotted != "self" or alias != "self" else base.rsplit(".", 1)[-1],
-                )
-        return
-    path, _, alias = text.partition(" as ")
-    dotted = path.strip().replace("::", ".").strip(".")
-    if dotted.endswith(".*"):
-        yield dotted[:-2], "*"
-    elif dotted:
-        yield dotted, alias.strip() or dotted.rsplit(".", 1)[-1]
-
-
-def _split_top(text: str) -> Iterator[str]:
-    level, start = 0, 0
-    for index, char in enumerate(text):
-        level += (char == "{") - (char == "}")
-        if char == "," and level == 0:
-            yield text[start:index]
-            start = index + 1
-    yield text[start:]
+    bases = [""]
+    for path, alias, mark in _USE.findall(text):
+        if mark == "{":
+            bases.append(bases[-1] + path)
+        elif path:
+            dotted = _joined(bases[-1] + path).removesuffix(".self")
+            base, _, last = dotted.rpartition(".")
+            yield (base, "*") if last == "*" else (dotted, alias or last)
+        if mark == "}":
+            bases = bases[:-1] or [""]
 
 
 _COLLECTORS = {

@@ -12,8 +12,6 @@ from policy.host.call import Act, Call
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from policy.host.tree import Role
-
 # Code
 
 
@@ -41,26 +39,6 @@ def run_tagged(call: Call, template: Argument) -> None:
     if target is not None and target.type == "template_string":
         for text in call.texts(template):
             call.run_text(text)
-
-
-def run_parsed(call: Call, code: Argument) -> None:
-    """R's `eval(parse(text = ...))` or `eval(parse(file))`; what is written out is code already."""
-    target = call.target(code)
-    role = call.screening.tree.role(target)
-    if target is None or role.name != "call":
-        return
-    inner = call._replace(arguments=call.screening.folder.reader.arguments(target))
-    text: Argument = (0,) if _calls(call, role, "str2") else ("text",)
-    if inner.target(text) is not None:
-        run_code(inner, "r", text)
-    elif _calls(call, role, "parse"):
-        source(inner, "r", (0, "file"))
-
-
-def _calls(call: Call, role: Role, start: str) -> bool:
-    """Whether a function is called whose own name begins so."""
-    names = (ref.rsplit(".", 1)[-1] for ref in call.screening.folder.callees(role))
-    return any(name.startswith(start) for name in names)
 
 
 def source(call: Call, language: str, path: Argument) -> None:
@@ -202,7 +180,7 @@ def apply_module(call: Call) -> None:
 
 
 ACTS: dict[str, Act] = {
-    "eval": run_code, "eval_text": run_code_text, "eval_parsed": run_parsed, "tagged": run_tagged,
+    "eval": run_code, "eval_text": run_code_text, "tagged": run_tagged,
     "source": source, "read": read, "load": load, "write": write, "open": open_file,
     "dotenv": load_dotenv, "read_or_shell": read_or_run, "perl_open": open_perl,
     "pipe_open": open_or_run, "chdir": change_folder, "apply": apply, "apply_each": apply_each,

@@ -68,7 +68,7 @@ class Screening:
         self.frame = frame._replace(is_syntactic=False, is_visible=False)
         self.tree = tree
         self.names = Names(tree)
-        known = Known(state.home, state.cwd, state.env)
+        known = Known(state.home, state.cwd, state.env, state.name)
         self.folder = Folder(tree, self.names, walker.budget, known)
 
     def run(self) -> None:
