@@ -186,7 +186,9 @@ def _path_joined(arguments: tuple[Value, ...]) -> Value:
     path = ""
     for piece in pieces:
         path = piece if piece.startswith("/") or not path else f"{path.rstrip('/')}/{piece}"
-    return path if not marks.is_known(path) else (normal(path) if ".." in path else path)
+    if marks.is_known(path):
+        return normal(path) if ".." in path else path
+    return re.sub(f"^{marks.WORD}(/\\.\\.)+", marks.WORD, path)  # above a folder nobody knows
 
 
 def _folder_of(arguments: tuple[Value, ...]) -> Value:

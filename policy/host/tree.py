@@ -151,6 +151,10 @@ def read_tree(language: Language, code: str) -> Tree | None:
     for (key_id, name), (node, parts) in found.items():
         if name in _HOLDERS and "value" not in parts:
             parts["value"] = tuple(node.named_children[:1])
+        for field in ("name", "parameters") if name == "function" else ():  # as the grammar has it
+            child = node.child_by_field_name(field)
+            if field not in parts and child is not None and child.is_named:
+                parts[field] = (child,)
         role = Role(name, parts)
         table = declarations if name in _DECLARATIONS else roles
         if key_id not in table:  # the first pattern that gives a role decides

@@ -42,7 +42,6 @@
 (using_directive name: (_) @import.alias (_) @import.module .) @import
 (using_directive !name (_) @wildcard.module .) @wildcard
 (class_declaration name: (_) @local.name) @local
-(method_declaration name: (_) @function.name parameters: (_) @function.parameters) @function
-(local_function_statement name: (_) @function.name parameters: (_) @function.parameters) @function
+[(method_declaration) (local_function_statement)] @function
 (parameter name: (_) @wrap.value) @wrap
 (return_statement (_) @returns.value) @returns

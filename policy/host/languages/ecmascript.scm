@@ -38,13 +38,9 @@
   source: (_) @import.module)
 (import_statement (import_clause (named_imports (import_specifier name: (_) @import.name !alias) @import))
   source: (_) @import.module)
-(function_declaration name: (_) @function.name parameters: (_) @function.parameters) @function
-(generator_function_declaration name: (_) @function.name parameters: (_) @function.parameters) @function
-(function_expression parameters: (_) @function.parameters) @function
-(variable_declarator name: (identifier) @function.name
-  value: (arrow_function parameters: (_) @function.parameters) @function)
-(arrow_function parameters: (_) @function.parameters) @function
+[(function_declaration) (generator_function_declaration) (function_expression) (arrow_function)
+  (method_definition)] @function
+(variable_declarator name: (identifier) @function.name value: (arrow_function) @function)
 (arrow_function parameter: (_) @function.parameters) @function
-(method_definition parameters: (_) @function.parameters) @function
 (class_declaration name: (_) @local.name) @local
 (return_statement (_) @returns.value) @returns

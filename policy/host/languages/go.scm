@@ -32,7 +32,5 @@
 (import_spec name: (dot) path: (_) @wildcard.module) @wildcard
 (import_spec name: (_) @import.alias path: (_) @import.module) @import
 (import_spec !name path: (_) @import.module) @import
-(function_declaration name: (_) @function.name parameters: (_) @function.parameters) @function
-(func_literal parameters: (_) @function.parameters) @function
-(method_declaration parameters: (_) @function.parameters) @function
+[(function_declaration) (func_literal) (method_declaration)] @function
 (return_statement (expression_list . (_) @returns.value)) @returns

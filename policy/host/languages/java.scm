@@ -23,7 +23,6 @@
 (enhanced_for_statement name: (_) @loop.target value: (_) @loop.value) @loop
 (import_declaration (scoped_identifier) @wildcard.module (asterisk)) @wildcard
 (import_declaration (scoped_identifier name: (_) @import.alias) @import.module .) @import
-(method_declaration name: (_) @function.name parameters: (_) @function.parameters) @function
-(lambda_expression parameters: (_) @function.parameters) @function
+[(method_declaration) (lambda_expression)] @function
 (formal_parameter name: (_) @wrap.value) @wrap
 (return_statement (_) @returns.value) @returns

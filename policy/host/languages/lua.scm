@@ -18,6 +18,5 @@
 (variable_list) @targets
 (expression_list . (_) @wrap.value .) @wrap
 (for_generic_clause (variable_list) @loop.target (expression_list) @loop.value) @loop
-(function_declaration name: (_) @function.name parameters: (_) @function.parameters) @function
-(function_definition parameters: (_) @function.parameters) @function
+[(function_declaration) (function_definition)] @function
 (return_statement (expression_list . (_) @returns.value)) @returns

@@ -30,10 +30,7 @@
 (foreach_statement . (_) @loop.value . (variable_name) @loop.target) @loop
 (foreach_statement . (_) @loop.value . (pair (_) (variable_name) @loop.target)) @loop
 (namespace_use_declaration (namespace_use_clause . (_) @import.module alias: (_) @import.alias) @import)
-(function_definition name: (_) @function.name parameters: (_) @function.parameters) @function
-(anonymous_function parameters: (_) @function.parameters) @function
-(arrow_function parameters: (_) @function.parameters) @function
-(method_declaration parameters: (_) @function.parameters) @function
+[(function_definition) (anonymous_function) (arrow_function) (method_declaration)] @function
 ["include" "include_once" "require" "require_once"] @identifier
 (include_expression _ @call.callee (_) @call.arguments) @call
 (include_once_expression _ @call.callee (_) @call.arguments) @call

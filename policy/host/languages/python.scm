@@ -32,7 +32,6 @@
 (import_from_statement module_name: (_) @import.module
   name: (aliased_import name: (_) @import.name alias: (_) @import.alias) @import)
 (import_from_statement module_name: (_) @import.module name: (dotted_name) @import.name @import)
-(function_definition name: (_) @function.name parameters: (_) @function.parameters) @function
-(lambda parameters: (_) @function.parameters) @function
+[(function_definition) (lambda)] @function
 (class_definition name: (_) @local.name) @local
 (return_statement (_) @returns.value) @returns

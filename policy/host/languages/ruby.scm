@@ -28,11 +28,8 @@
 (left_assignment_list) @targets
 (operator_assignment left: (_) @append.target right: (_) @append.value) @append
 (for pattern: (_) @loop.target value: (_) @loop.value) @loop
-(block parameters: (_) @function.parameters) @function
-(do_block parameters: (_) @function.parameters) @function
+[(block) (do_block) (method)] @function
 (call !receiver method: (identifier) @_include arguments: (argument_list . (constant) @wildcard.module)
   (#match? @_include "^(include|extend)$")) @wildcard
 (call !receiver method: (identifier) @_require arguments: (argument_list . (string) @loads.module)
   (#match? @_require "^require(_relative)?$")) @loads
-(method name: (_) @function.name parameters: (_) @function.parameters) @function
-(method name: (_) @function.name !parameters) @function

@@ -23,6 +23,5 @@
 (compound_assignment_expr left: (_) @append.target right: (_) @append.value) @append
 (for_expression pattern: (_) @loop.target value: (_) @loop.value) @loop
 (use_declaration argument: (_) @use.tree) @use
-(function_item name: (_) @function.name parameters: (_) @function.parameters) @function
-(closure_expression parameters: (_) @function.parameters) @function
+[(function_item) (closure_expression)] @function
 (mod_item name: (_) @local.name) @local
