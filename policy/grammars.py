@@ -76,7 +76,8 @@ def _extension(name: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a m
     if file is None:
         raise ImportError(f"{_PACKAGE} ships no grammar named {name}")
     module_spec = importlib.util.spec_from_file_location(qualified, os.path.join(folder, file))
-    assert module_spec is not None and module_spec.loader is not None
+    assert module_spec is not None
+    assert module_spec.loader is not None
     module = importlib.util.module_from_spec(module_spec)
     module_spec.loader.exec_module(module)
     return module

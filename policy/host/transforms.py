@@ -188,7 +188,7 @@ def _path_joined(arguments: tuple[Value, ...]) -> Value:
         path = piece if piece.startswith("/") or not path else f"{path.rstrip('/')}/{piece}"
     if marks.is_known(path):
         return normal(path) if ".." in path else path
-    return re.sub(f"^{marks.WORD}(/\\.\\.)+", marks.WORD, path)  # above a folder nobody knows
+    return re.sub(f"^[{marks.WORD}{marks.LIST}](/\\.\\.)+", marks.WORD, path)  # still unknown
 
 
 def _folder_of(arguments: tuple[Value, ...]) -> Value:
