@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
@@ -106,13 +108,9 @@ class Folder:
                 return [UNKNOWN]
         return found
 
-    def _format(self, node: Node, role: Role) -> Iterable[Value]:
-        arguments = [self.values(role.part("template")), self.values(role.part("value"))]
-        return self._applied("format", arguments)
-
-    def _path(self, node: Node, role: Role) -> Iterable[Value]:
-        arguments = [self.values(role.part("left")), self.values(role.part("right"))]
-        return self._applied("path", arguments)
+    def _operator(self, node: Node, role: Role) -> Iterable[Value]:
+        parts = [role.part(name) for name in _OPERANDS[role.name]]
+        return self._applied(role.name, [self.values(part) for part in parts])
 
     def _list(self, node: Node, role: Role) -> Iterable[Value]:
         return product([self.items(child) for child in self.reader.children(node)])
@@ -133,9 +131,6 @@ class Folder:
         text = text_of(node)
         start = next((i for i, char in enumerate(text) if char in "([{<|/!"), -1)
         yield tuple(text[start + 1 : -1].split())
-
-    def _glob(self, node: Node, role: Role) -> Iterable[Value]:
-        return self._applied("glob", [self.values(role.part("pattern"))])
 
     def _inner(self, node: Node, role: Role) -> Iterable[Value]:
         return [value for inner in role.inner() for value in self.values(inner)]
@@ -255,11 +250,9 @@ class Folder:
 
     def _applied(self, operation: str, arguments: list[list[Value]]) -> list[Value]:
         """An operation over every combination of its arguments' values."""
-        combinations: list[tuple[Value, ...]] = [()]
-        for options in arguments:
-            combinations = [(*c, option) for c in combinations for option in options]
-            if len(combinations) > ALTERNATIVES_MAX:
-                return [UNKNOWN]
+        if math.prod(map(len, arguments)) > ALTERNATIVES_MAX:
+            return [UNKNOWN]
+        combinations = itertools.product(*arguments)
         return [transforms.apply(operation, c, self.known) for c in combinations]
 
     # References
@@ -284,12 +277,14 @@ class Folder:
         return [f"{base}.{text_of(name)}" for base in bases]
 
 
+_OPERANDS = {"format": ("template", "value"), "path": ("left", "right"), "glob": ("pattern",)}
 _FOLDS = {
     "string": string_texts, "text": string_texts, "atom": string_texts, "concat": Folder._concat,
-    "format": Folder._format, "path": Folder._path, "list": Folder._list, "arguments": Folder._list,
-    "words": Folder._words, "wrap": Folder._inner, "glob": Folder._glob, "choice": Folder._inner,
-    "pipe": Folder._inner, "identifier": Folder._identifier, "member": Folder._member,
-    "index": Folder._member, "call": Folder._call,
+    "format": Folder._operator, "path": Folder._operator, "glob": Folder._operator,
+    "list": Folder._list, "arguments": Folder._list, "words": Folder._words,
+    "wrap": Folder._inner, "choice": Folder._inner, "pipe": Folder._inner,
+    "identifier": Folder._identifier, "member": Folder._member, "index": Folder._member,
+    "call": Folder._call,
 }  # fmt: skip
 
 

@@ -15,22 +15,17 @@ if TYPE_CHECKING:
 # Code
 
 
-def run_code(call: Call, language: str, code: Argument) -> None:
-    """The text is code; a block or a function is read where it stands."""
+def run_code(call: Call, language: str, code: Argument, known: bool = False) -> None:
+    """The text is code; a block or a function is read where it stands. With `known`, what is
+    not known is taken for a function, too."""
     target = call.target(code)
     if target is not None and target.type not in _BLOCKS:
         for text in call.texts(code):
-            call.run_code(language, text)
+            if not (known and marks.is_only_hole(text)):
+                call.run_code(language, text)
 
 
 _BLOCKS = frozenset(("block", "do_block", "lambda", "function", "block_argument"))
-
-
-def run_code_text(call: Call, language: str, code: Argument) -> None:
-    """A text is code. What is not known is taken for a function."""
-    for text in call.texts(code):
-        if not marks.is_only_hole(text):
-            call.run_code(language, text)
 
 
 def run_tagged(call: Call, template: Argument) -> None:
@@ -180,7 +175,7 @@ def apply_module(call: Call) -> None:
 
 
 ACTS: dict[str, Act] = {
-    "eval": run_code, "eval_text": run_code_text, "tagged": run_tagged,
+    "eval": run_code, "tagged": run_tagged,
     "source": source, "read": read, "load": load, "write": write, "open": open_file,
     "dotenv": load_dotenv, "read_or_shell": read_or_run, "perl_open": open_perl,
     "pipe_open": open_or_run, "chdir": change_folder, "apply": apply, "apply_each": apply_each,

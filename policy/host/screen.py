@@ -20,7 +20,6 @@ from policy.host.names import Names
 from policy.host.strings import product, string_texts
 from policy.host.transforms import Known
 from policy.host.tree import Role, Tree, read_tree, text_of
-from policy.shell.outputs import quoted
 from policy.shell.state import State
 from policy.wordlist import word_set
 
@@ -164,8 +163,7 @@ class Screening:
             if method in SETTERS:
                 positional = self.folder.reader.arguments(call).positional
                 found.update(zip([method], positional, strict=False))
-        set_later = self.properties.get(self._bound_name(node), {})
-        return found | {name: values[-1] for name, values in set_later.items()}
+        return found | self.properties.get(self._bound_name(node), {})
 
     def _later(self, node: Node) -> Iterator[tuple[str, Node]]:
         """The methods called on what a call gives: one on the other, or on its name later on."""
@@ -195,25 +193,22 @@ class Screening:
         return self.names.name_of(target) if target is not None else ""
 
     @functools.cached_property
-    def properties(self) -> dict[str, dict[str, list[Node]]]:
+    def properties(self) -> dict[str, dict[str, Node]]:
         """What is set on objects, by the name of the object and of what is set."""
-        found: dict[str, dict[str, list[Node]]] = {}
+        found: dict[str, dict[str, Node]] = {}
         for _, role in self.tree.of("property"):
             if value := role.part("value"):
-                of_object = found.setdefault(text_of(role.part("object")), {})
-                of_object.setdefault(text_of(role.part("name")), []).append(value)
+                set_there = found.setdefault(text_of(role.part("object")), {})
+                set_there[text_of(role.part("name"))] = value
         return found
 
     def _property(self, node: Node, role: Role) -> None:
         """`info.FileName = "rm"; info.Arguments = "-rf x"`: judged where the name is set."""
-        if text_of(role.part("name")) != "FileName":
-            return
-        call = Call(self, "ProcessStartInfo", node, Arguments([], {}))
-        rest = self.properties.get(text_of(role.part("object")), {}).get("Arguments", ())
-        arguments = [text for item in rest for text in self.folder.texts(item)] or [""]
-        for program in self.folder.texts(role.part("value")):
-            for text in dict.fromkeys(arguments):
-                call.run_text(f"{quoted(program)} {text}")
+        name, value = text_of(role.part("name")), role.part("value")
+        if name == "FileName" and value is not None:
+            set_there = self.properties.get(text_of(role.part("object")), {})
+            call = Call(self, "ProcessStartInfo", node, Arguments([], {}))
+            call.apply(call.name, [], set_there | {name: value})
 
 
 _SCREENED = {

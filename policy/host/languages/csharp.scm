@@ -8,9 +8,8 @@
 (array_creation_expression (initializer_expression) @wrap.value) @wrap
 (implicit_array_creation_expression (initializer_expression) @wrap.value) @wrap
 (object_creation_expression type: (generic_name) initializer: (_) @wrap.value) @wrap
-(object_creation_expression type: (_) @call.callee arguments: (_) @call.arguments initializer: (_) @call.arguments) @call
-(object_creation_expression type: (_) @call.callee arguments: (_) @call.arguments !initializer) @call
-(object_creation_expression type: (_) @call.callee !arguments initializer: (_) @call.arguments) @call
+(object_creation_expression type: (_) @call.callee arguments: (_)? @call.arguments
+  initializer: (_)? @call.arguments) @call
 (assignment_expression left: (_) @call.callee
   right: (implicit_object_creation_expression (initializer_expression) @call.arguments) @call)
 (variable_declaration type: (_) @call.callee (variable_declarator

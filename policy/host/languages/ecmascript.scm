@@ -34,9 +34,7 @@
 (import_statement (import_clause (namespace_import (identifier) @import.alias) @import)
   source: (_) @import.module)
 (import_statement (import_clause (named_imports
-  (import_specifier name: (_) @import.name alias: (_) @import.alias) @import))
-  source: (_) @import.module)
-(import_statement (import_clause (named_imports (import_specifier name: (_) @import.name !alias) @import))
+  (import_specifier name: (_) @import.name alias: (_)? @import.alias) @import))
   source: (_) @import.module)
 [(function_declaration) (generator_function_declaration) (function_expression) (arrow_function)
   (method_definition)] @function

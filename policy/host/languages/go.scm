@@ -5,11 +5,10 @@
 (slice_expression operand: (_) @wrap.value) @wrap
 (call_expression function: (_) @call.callee arguments: (argument_list) @call.arguments) @call
 (type_conversion_expression operand: (_) @wrap.value) @wrap
-(composite_literal type: (slice_type) body: (literal_value) @wrap.value) @wrap
-(composite_literal type: (array_type) body: (literal_value) @wrap.value) @wrap
-(composite_literal type: (implicit_length_array_type) body: (literal_value) @wrap.value) @wrap
-(composite_literal type: (qualified_type) @call.callee body: (literal_value) @call.arguments) @call
-(composite_literal type: (type_identifier) @call.callee body: (literal_value) @call.arguments) @call
+(composite_literal type: [(slice_type) (array_type) (implicit_length_array_type)]
+  body: (literal_value) @wrap.value) @wrap
+(composite_literal type: [(qualified_type) (type_identifier)] @call.callee
+  body: (literal_value) @call.arguments) @call
 ((comment) @embeds (#match? @embeds "^//go:embed "))
 [(argument_list) (literal_value)] @arguments
 [(literal_element) (parenthesized_expression)] @wrap
@@ -30,7 +29,6 @@
 (expression_list) @targets
 (range_clause left: (expression_list (_) (_) @loop.target) right: (_) @loop.value) @loop
 (import_spec name: (dot) path: (_) @wildcard.module) @wildcard
-(import_spec name: (_) @import.alias path: (_) @import.module) @import
-(import_spec !name path: (_) @import.module) @import
+(import_spec name: (_)? @import.alias path: (_) @import.module) @import
 [(function_declaration) (func_literal) (method_declaration)] @function
 (return_statement (expression_list . (_) @returns.value)) @returns

@@ -4,8 +4,8 @@
 (array_access array: (_) @index.object index: (_) @index.name) @index
 (method_invocation object: (_) @call.object name: (_) @call.name arguments: (_) @call.arguments) @call
 (method_invocation !object name: (_) @call.callee arguments: (_) @call.arguments) @call
-(object_creation_expression type: (generic_type . (_) @call.callee) arguments: (_) @call.arguments) @call
-(object_creation_expression type: (_) @call.callee arguments: (_) @call.arguments) @call
+(object_creation_expression type: [(generic_type . (_) @call.callee) (_) @call.callee]
+  arguments: (_) @call.arguments) @call
 (array_creation_expression value: (_) @wrap.value) @wrap
 (array_initializer) @list
 (argument_list) @arguments

@@ -9,8 +9,8 @@
 (hash_element_expression hash: (_) @index.object key: (_) @index.name) @index
 (function_call_expression function: (_) @call.callee arguments: (_) @call.arguments) @call
 (ambiguous_function_call_expression function: (_) @call.callee (_) @call.arguments) @call
-(method_call_expression invocant: (_) @call.object method: (_) @call.name arguments: (_) @call.arguments) @call
-(method_call_expression invocant: (_) @call.object method: (_) @call.name !arguments) @call
+(method_call_expression invocant: (_) @call.object method: (_) @call.name
+  arguments: (_)? @call.arguments) @call
 (func1op_call_expression function: _ @call.callee (_) @call.arguments) @call
 (coderef_call_expression . (_) @call.callee arguments: (_) @call.arguments) @call
 (use_statement module: (_) @wildcard.module) @wildcard

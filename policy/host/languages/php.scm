@@ -5,8 +5,8 @@
 (function_call_expression function: (_) @call.callee arguments: (_) @call.arguments) @call
 (member_call_expression object: (_) @call.object name: (_) @call.name arguments: (_) @call.arguments) @call
 (scoped_call_expression scope: (_) @call.object name: (_) @call.name arguments: (_) @call.arguments) @call
-(object_creation_expression . (name) @call.callee (arguments) @call.arguments) @call
-(object_creation_expression . (qualified_name) @call.callee (arguments) @call.arguments) @call
+(object_creation_expression . [(name) (qualified_name)] @call.callee
+  (arguments) @call.arguments) @call
 (arguments) @arguments
 (argument name: (_) @pair.name (_) @pair.value .) @pair
 (argument (_) @wrap.value .) @wrap
@@ -19,8 +19,7 @@
 (escape_sequence) @escape
 (shell_command_expression) @shell
 (cast_expression value: (_) @wrap.value) @wrap
-(binary_expression left: (_) @concat.left operator: "." right: (_) @concat.right) @concat
-(binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
+(binary_expression left: (_) @concat.left operator: ["." "+"] right: (_) @concat.right) @concat
 (binary_expression left: (_) @choice.option operator: ["??" "||"] right: (_) @choice.option) @choice
 (conditional_expression body: (_) @choice.option alternative: (_) @choice.option) @choice
 (assignment_expression left: (subscript_expression . (variable_name) @append.target .) right: (_) @append.value) @append
@@ -29,7 +28,8 @@
 (const_element . (name) @bind.target (_) @bind.value .) @bind
 (foreach_statement . (_) @loop.value . (variable_name) @loop.target) @loop
 (foreach_statement . (_) @loop.value . (pair (_) (variable_name) @loop.target)) @loop
-(namespace_use_declaration (namespace_use_clause . (_) @import.module alias: (_) @import.alias) @import)
+(namespace_use_declaration (namespace_use_clause . (_) @import.module alias: (_)? @import.alias)
+  @import)
 [(function_definition) (anonymous_function) (arrow_function) (method_declaration)] @function
 ["include" "include_once" "require" "require_once"] @identifier
 (include_expression _ @call.callee (_) @call.arguments) @call
@@ -37,4 +37,3 @@
 (require_expression _ @call.callee (_) @call.arguments) @call
 (require_once_expression _ @call.callee (_) @call.arguments) @call
 (return_statement (_) @returns.value) @returns
-(namespace_use_declaration (namespace_use_clause . (_) @import.module !alias) @import)

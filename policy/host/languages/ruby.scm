@@ -1,10 +1,8 @@
 [(identifier) (constant) (instance_variable) (global_variable) (self)] @identifier
 (scope_resolution scope: (_) @member.object name: (_) @member.name) @member
 (scope_resolution !scope name: (_) @wrap.value) @wrap
-(call !receiver method: (identifier) @call.callee arguments: (_) @call.arguments) @call
-(call !receiver method: (constant) @call.callee arguments: (_) @call.arguments) @call
-(call receiver: (_) @call.object method: (_) @call.name arguments: (_) @call.arguments) @call
-(call receiver: (_) @call.object method: (_) @call.name !arguments) @call
+(call !receiver method: [(identifier) (constant)] @call.callee arguments: (_) @call.arguments) @call
+(call receiver: (_) @call.object method: (_) @call.name arguments: (_)? @call.arguments) @call
 (call receiver: (_) @call.callee !method arguments: (_) @call.arguments) @call
 (element_reference object: (_) @index.object . (_) @index.name) @index
 (argument_list) @arguments
