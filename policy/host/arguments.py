@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from policy.host.tree import Tree, key_of, text_of
 
@@ -18,12 +18,11 @@ def argument(spec: str) -> Argument:
     return tuple(int(key) if key.lstrip("-").isdigit() else key for key in spec.split("/"))
 
 
-class Arguments:
+class Arguments(NamedTuple):
     """The arguments of one call: by position, and by name."""
 
-    def __init__(self, positional: list[Node], named: dict[str, Node]) -> None:
-        self.positional = positional
-        self.named = named
+    positional: list[Node]
+    named: dict[str, Node]
 
     def get(self, *keys: int | str) -> Node | None:
         """The argument at the first of these positions or names that is given."""

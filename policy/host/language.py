@@ -30,7 +30,6 @@ class Language:
     """
 
     name: str
-    grammar: str
     query: str
     sinks: Mapping[str, tuple[Recipe, ...]]
     folds: Mapping[str, str]
@@ -42,7 +41,6 @@ class Language:
     members: Mapping[str, str]
     calls: Mapping[str, int]
     traits: frozenset[str]
-    wildcards: tuple[str, ...]
     namespaces: tuple[str, ...]
 
     def recipes(self, dotted: str) -> tuple[Recipe, ...]:
@@ -93,12 +91,10 @@ def load_language(name: str) -> Language | None:
     queries = (*data.get("shared_queries", ()), name)
     return Language(
         name=name,
-        grammar=data.get("grammar", name),
         query="".join((_FOLDER / f"{part}.scm").read_text(encoding="utf-8") for part in queries),
         sinks={name: parse_recipes(text) for name, text in data["sinks"].items()},
         calls=data.get("calls", {}),
         traits=frozenset(data.get("traits", ())),
-        wildcards=tuple(data.get("wildcards", ())),
         namespaces=tuple(data.get("namespaces", ())),
         **{key: data[key] for key in _TABLES if key != "sinks"},
     )

@@ -58,7 +58,7 @@ class Names:
         self.bindings: dict[str, list[Binding]] = {}  # in the order of the text
         self.starts: dict[str, list[int]] = {}
         self.passed: dict[int, int] = {}  # how many arguments a Perl function has taken so far
-        self.wildcards: list[str] = list(tree.language.wildcards)
+        self.wildcards: list[str] = []
         for node, role in tree.ordered:
             if collect := _COLLECTORS.get(role.name):
                 collect(self, node, role)

@@ -31,9 +31,7 @@ class Known:
 
     def environment(self, name: str) -> str:
         """A variable of the environment; unknown when it is not listed."""
-        if name == "HOME":
-            return self.home
-        return self.env.get(name, marks.WORD)
+        return self.home if name == "HOME" else self.env.get(name, marks.WORD)
 
 
 def apply(operation: str, arguments: tuple[Value, ...], known: Known) -> Value:

@@ -109,7 +109,7 @@ def _query(language: Language) -> Query:
     from tree_sitter import Query  # noqa: PLC0415 - loaded with the first program
 
     with uncounted():  # up to 150 ms
-        return Query(grammars.language(language.grammar), language.query)
+        return Query(grammars.language(language.name), language.query)
 
 
 def _is_too_large(root: Node) -> bool:
@@ -124,7 +124,7 @@ def read_tree(language: Language, code: str) -> Tree | None:
     from tree_sitter import QueryCursor  # noqa: PLC0415 - loaded with the first program
 
     source = code.encode("utf-8", "replace")
-    parsed = grammars.parse(language.grammar, source)
+    parsed = grammars.parse(language.name, source)
     if parsed is None or _is_too_large(parsed.root_node):
         return None
     root = parsed.root_node
@@ -142,9 +142,7 @@ def read_tree(language: Language, code: str) -> Tree | None:
         for key, nodes in captures.items():
             if "." in key:
                 part = key.partition(".")[2]
-                known = parts.get(part, ())
-                new = tuple(n for n in nodes if all(n.id != k.id for k in known))
-                parts[part] = known + new
+                parts[part] = tuple({n.id: n for n in (*parts.get(part, ()), *nodes)}.values())
     roles: dict[int, Role] = {}
     declarations: dict[int, Role] = {}
     ordered: list[tuple[Node, Role]] = []
