@@ -35,12 +35,12 @@ class Role:
         return nodes[0] if nodes else None
 
     def inner(self) -> tuple[Node, ...]:
-        """The expressions that this one is only another way to write, or a choice of."""
+        """The expressions that this one is another way to write, begins with, or chooses from."""
         return self.parts.get("option") or self.parts.get(_THROUGH[self.name], ())[:1]
 
 
 NO_ROLE = Role("", {})
-_THROUGH = {"wrap": "value", "pipe": "call", "choice": "option"}
+_THROUGH = {"wrap": "value", "pipe": "call", "choice": "option", "path": "left"}
 
 
 @dataclass(frozen=True, slots=True)
