@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.machinery
 import importlib.util
 import os
 import sys
@@ -36,27 +35,23 @@ def parser(name: str) -> tree_sitter.Parser:
 def parse(name: str, data: bytes) -> tree_sitter.Tree | None:
     """Parse a text; None when that takes longer than `PARSE_SECONDS_MAX`.
 
-    The grammars recover from errors, on hostile text in quadratic time; the
-    binding has no timeout, but a text that ends early ends the parse. A short
+    The grammars recover from errors, on hostile text in quadratic time. A short
     text is handed over whole: it can't take long, and its nodes are read faster.
-    Every text ends with a line feed, wherever it is cut: for a comment that the
-    end of the text ends, Perl's scanner would look for ever.
+    Every text ends with a line feed: for a comment that the end of the text
+    ends, Perl's scanner would look for ever.
     """
     data = data if data.endswith(b"\n") else data + b"\n"
     if len(data) <= CHUNK_BYTES:
         return parser(name).parse(data)
     deadline = time.thread_time() + PARSE_SECONDS_MAX
-    is_parsing, expired = True, False
-
-    def read(offset: int, _: object) -> bytes:
-        nonlocal expired, data
-        if is_parsing and not expired and time.thread_time() > deadline:
-            expired, data = True, data[:offset] + b"\n"
-        return data[offset : offset + CHUNK_BYTES]
-
-    tree = parser(name).parse(read)
-    is_parsing = False  # the nodes read their text through the same function later on
-    return None if expired else tree
+    try:
+        return parser(name).parse(
+            lambda offset, _: data[offset : offset + CHUNK_BYTES],
+            progress_callback=lambda *_: time.thread_time() > deadline,
+        )
+    except ValueError:  # it was stopped
+        parser(name).reset()
+        return None
 
 
 @functools.cache
@@ -80,9 +75,9 @@ def _extension(name: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a m
         return importlib.import_module(_OWN_PACKAGES[name])
     if file is None:
         raise ImportError(f"{_PACKAGE} ships no grammar named {name}")
-    loader = importlib.machinery.ExtensionFileLoader(qualified, os.path.join(folder, file))
-    module_spec = importlib.util.spec_from_loader(qualified, loader)
+    module_spec = importlib.util.spec_from_file_location(qualified, os.path.join(folder, file))
     assert module_spec is not None
+    assert module_spec.loader is not None
     module = importlib.util.module_from_spec(module_spec)
-    loader.exec_module(module)
+    module_spec.loader.exec_module(module)
     return module

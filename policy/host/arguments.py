@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from policy.host.tree import Tree, text_of
+from policy.host.tree import Tree, key_of, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -18,12 +18,11 @@ def argument(spec: str) -> Argument:
     return tuple(int(key) if key.lstrip("-").isdigit() else key for key in spec.split("/"))
 
 
-class Arguments:
+class Arguments(NamedTuple):
     """The arguments of one call: by position, and by name."""
 
-    def __init__(self, positional: list[Node], named: dict[str, Node]) -> None:
-        self.positional = positional
-        self.named = named
+    positional: list[Node]
+    named: dict[str, Node]
 
     def get(self, *keys: int | str) -> Node | None:
         """The argument at the first of these positions or names that is given."""
@@ -54,38 +53,31 @@ class ArgumentReader:
 
     def arguments(self, call: Node) -> Arguments:
         """The arguments of a call; options in a map are named arguments, too."""
-        role = self.tree.role(call)
         positional: list[Node] = [self.piped[call.id]] if call.id in self.piped else []
         named: dict[str, Node] = {}
-        for group in role.parts.get("arguments", ()) if role is not None else ():
-            group_role = self.tree.role(group)
-            is_group = group_role is not None and group_role.name == "arguments"
+        for group in self.tree.role(call).parts.get("arguments", ()):
+            is_group = self.tree.role(group).name == "arguments"
             for argument in self.children(group) if is_group else [group]:
                 self._add_argument(argument, positional, named)
         return Arguments(positional, named)
 
     def _add_argument(self, node: Node, positional: list[Node], named: dict[str, Node]) -> None:
         role = self.tree.role(node)
-        if role is not None and role.name == "pair":
-            name, value = role.part("name"), role.part("value")
-            if name is not None and value is not None:
-                named[text_of(name).strip("\"': =>")] = value
-            return
-        if role is not None and role.name == "wrap":
-            inner = role.part("value") or next(iter(node.named_children), None)
-            if inner is not None:
-                self._add_argument(inner, positional, named)
-            return
-        if role is not None and role.name in ("map", "keywords", "list"):
-            for child in self.children(node):
-                self._add_argument_of_map(child, named)
-            if role.name == "keywords":
-                return
-        positional.append(node)
+        value = role.part("value")
+        if role.name == "pair" and value is not None:
+            named[key_of(role)] = value
+        elif role.name == "wrap" and value is not None:
+            self._add_argument(value, positional, named)
+        elif role.name not in ("pair", "wrap"):
+            if role.name in ("map", "keywords", "list"):
+                for child in self.children(node):
+                    self._add_argument_of_map(child, named)
+            if role.name != "keywords":
+                positional.append(node)
 
     def _add_argument_of_map(self, node: Node, named: dict[str, Node]) -> None:
         role = self.tree.role(node)
-        if role is not None and role.name in ("pair", "keywords"):
+        if role.name in ("pair", "keywords"):
             self._add_argument(node, [], named)
-        elif role is not None and role.name == "identifier":
+        elif role.name == "identifier":
             named[text_of(node)] = node  # the shorthand {args}

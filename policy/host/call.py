@@ -40,8 +40,8 @@ class Call(NamedTuple):
         """The node of an argument; `self` is what the method is called on."""
         if argument != ("self",):
             return self.arguments.get(*argument)
-        role = self.screening.tree.role(self.node)
-        return self.screening.tree.receiver(role) if role is not None else None
+        tree = self.screening.tree
+        return tree.receiver(tree.role(self.node))
 
     def values(self, argument: Argument) -> list[Value]:
         """Every value of an argument; none when it is not given."""

@@ -30,7 +30,6 @@ class Language:
     """
 
     name: str
-    grammar: str
     query: str
     sinks: Mapping[str, tuple[Recipe, ...]]
     folds: Mapping[str, str]
@@ -42,7 +41,6 @@ class Language:
     members: Mapping[str, str]
     calls: Mapping[str, int]
     traits: frozenset[str]
-    wildcards: tuple[str, ...]
     namespaces: tuple[str, ...]
 
     def recipes(self, dotted: str) -> tuple[Recipe, ...]:
@@ -87,33 +85,29 @@ _ALIASES = {"js": "javascript", "ts": "typescript", "py": "python", "c#": "cshar
 def load_language(name: str) -> Language | None:
     """The language of a name, or None when no query knows it."""
     name = _ALIASES.get(name.lower(), name.lower())
-    path = _FOLDER / f"{name}.toml"
-    if not re.fullmatch(r"\w+", name) or not path.is_file():
+    if not re.fullmatch(r"\w+", name) or not (_FOLDER / f"{name}.toml").is_file():
         return None
-    data = tomllib.loads(path.read_text(encoding="utf-8"))
-    shared = _shared(data)
+    data = _read(name)
     queries = (*data.get("shared_queries", ()), name)
-    tables = {key: shared[key] for key in _TABLES if key != "sinks"}
     return Language(
         name=name,
-        grammar=data.get("grammar", name),
         query="".join((_FOLDER / f"{part}.scm").read_text(encoding="utf-8") for part in queries),
-        sinks={name: parse_recipes(text) for name, text in shared["sinks"].items()},
+        sinks={name: parse_recipes(text) for name, text in data["sinks"].items()},
         calls=data.get("calls", {}),
         traits=frozenset(data.get("traits", ())),
-        wildcards=tuple(data.get("wildcards", ())),
         namespaces=tuple(data.get("namespaces", ())),
-        **tables,
+        **{key: data[key] for key in _TABLES if key != "sinks"},
     )
 
 
-def _shared(data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """The tables of a language, on top of those of the one it extends."""
-    tables = {key: _by_name(key, data.get(key, {})) for key in _TABLES}
-    if parent := data.get("extends"):
-        inherited = tomllib.loads((_FOLDER / f"{parent}.toml").read_text(encoding="utf-8"))
-        tables = {key: _shared(inherited)[key] | table for key, table in tables.items()}
-    return tables
+def _read(name: str) -> dict[str, Any]:
+    """What the file of a language says, on top of that of the one it extends."""
+    data = tomllib.loads((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    data |= {key: _by_name(key, data.get(key, {})) for key in _TABLES}
+    if "extends" not in data:
+        return data
+    parent = _read(data["extends"])
+    return parent | data | {key: parent[key] | data[key] for key in _TABLES}
 
 
 def _by_name(key: str, table: Mapping[str, str]) -> dict[str, str]:

@@ -58,7 +58,7 @@ class Names:
         self.bindings: dict[str, list[Binding]] = {}  # in the order of the text
         self.starts: dict[str, list[int]] = {}
         self.passed: dict[int, int] = {}  # how many arguments a Perl function has taken so far
-        self.wildcards: list[str] = list(tree.language.wildcards)
+        self.wildcards: list[str] = []
         for node, role in tree.ordered:
             if collect := _COLLECTORS.get(role.name):
                 collect(self, node, role)
@@ -107,12 +107,12 @@ class Names:
     def name_of(self, node: Node) -> str:
         """The name a target has: its own text, or that of the identifier inside a declarator."""
         role = self.tree.role(node)
-        if role is not None and role.name == "identifier":
+        if role.name == "identifier":
             return text_of(node)
-        if role is not None and role.name == "wrap":
-            value = role.part("value") or next(iter(node.named_children), None)
+        if role.name == "wrap":
+            value = role.part("value")
             return self.name_of(value) if value else ""
-        if role is not None and role.name in ("member", "index", "call"):
+        if role.name in ("member", "index", "call"):
             return ""
         for child in node.named_children:
             if name := self.name_of(child):
@@ -125,8 +125,7 @@ class Names:
             return
         base = self.module_name(module)
         name, alias = role.part("name"), role.part("alias")
-        dotted = f"{base}.{text_of(name)}" if name is not None else base
-        dotted = _joined(dotted)
+        dotted = _joined(f"{base}.{text_of(name)}")
         default = text_of(name) if name is not None else _default_name(base)
         if "last_part_is_name" in self.tree.language.traits:
             default = default.rpartition(".")[2]
@@ -140,7 +139,7 @@ class Names:
         """A module as the sink tables spell it: without quotes, `node:` or a leading separator."""
         text = text_of(node).strip("\"'`").removeprefix("node:")
         text = self.tree.language.modules.get(text, text)
-        return text.replace("::", ".").replace("\\", ".").strip(".")
+        return _joined(text)
 
     def _collect_bind(self, node: Node, role: Role) -> None:
         targets, values = role.parts.get("target", ()), role.parts.get("value", ())
@@ -154,31 +153,25 @@ class Names:
         kind: Literal["value", "append", "element"] = (
             "value" if role.name == "bind" else "append" if role.name == "append" else "element"
         )
-        for index, target in enumerate(targets):
-            value = values[index] if index < len(values) else None
+        for target, value in itertools.zip_longest(targets, values[: len(targets)]):
             if self._destructure(node, target, value):
                 continue
-            name = self.name_of(target) or self.attribute(target)
-            if not name:
-                continue
-            if value is None:
-                self.add(name, Binding(node, "local"))
-            else:
-                self.add(name, Binding(node, kind, value=value))
+            if name := self.name_of(target) or self.attribute(target):
+                self.add(name, Binding(node, kind if value else "local", value=value))
 
     def _is_group(self, target: Node) -> bool:
         """Whether a loop's target takes what it gets apart: `for a, b in pairs`."""
-        role = self.tree.role(target)
-        is_group = role is not None and role.name in ("targets", "pattern", "list")
+        is_group = self.tree.role(target).name in ("targets", "pattern", "list")
         return is_group or target.type in ("tuple_pattern", "array_pattern")
 
     def attribute(self, node: Node) -> str:
         """The name of what is kept on the object itself, as `this.command`; else none."""
         role = self.tree.role(node)
-        base, name = (role.part("object"), role.part("name")) if role is not None else (None, None)
-        if role is None or role.name != "member" or base is None or name is None:
+        base = role.part("object")
+        if role.name != "member" or base is None:
             return ""
-        return text_of(name) if text_of(base) in _OBJECTS or self._is_class(base) else ""
+        is_own = text_of(base) in _OBJECTS or self._is_class(base)
+        return text_of(role.part("name")) if is_own else ""
 
     def _is_class(self, node: Node) -> bool:
         bindings = self.bindings.get(text_of(node), ()) if node.child_count == 0 else ()
@@ -186,8 +179,7 @@ class Names:
 
     def _paired(self, target: Node, value: Node) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
         """`a, b = 1, 2`: the targets with their values, where both sides are written out."""
-        role = self.tree.role(target)
-        if role is None or role.name != "targets":
+        if self.tree.role(target).name != "targets":
             return (target,), (value,)
         targets, values = tuple(target.named_children), tuple(value.named_children)
         if "errors_are_values" in self.tree.language.traits and len(values) == 1:
@@ -196,55 +188,46 @@ class Names:
 
     def _destructure(self, node: Node, target: Node, value: Node | None) -> bool:
         """`{a, b: c} = value`: names bound to members of the value."""
-        role = self.tree.role(target)
-        if role is None or role.name != "pattern" or value is None:
+        if self.tree.role(target).name != "pattern" or value is None:
             return False
-        for child in target.named_children:
-            pair = self.tree.role(child)
-            if pair is not None and pair.name == "pair":
-                name, alias = pair.part("name"), pair.part("value")
-            else:
-                name = alias = child
-            if name is not None and alias is not None:
-                binding = Binding(node, "value", value=value, member=text_of(name))
-                self.add(self.name_of(alias), binding)
+        for name, member in self._members(target):
+            self.add(name, Binding(node, "value", value=value, member=member))
         return True
+
+    def _members(self, pattern: Node) -> Iterator[tuple[str, str]]:
+        """The names a pattern binds, each with the member it is bound to."""
+        for child in pattern.named_children:
+            pair = self.tree.role(child)
+            member, bound = child, child
+            if pair.name == "pair":
+                member, bound = pair.part("name") or child, pair.part("value") or child
+            if name := self.name_of(bound):
+                yield name, text_of(member)
 
     def _collect_function(self, node: Node, role: Role) -> None:
         name = role.part("name")
-        function = text_of(name) if name is not None else ""
+        function = text_of(name)
         if name is not None:
             self.add(function, Binding(name, "local"))
         parameters = role.part("parameters")
-        position = 0
         children = parameters.named_children if parameters is not None else []
         if parameters is not None and not children:
             children = [parameters]  # `x => ...`
-        for child in children:
-            if child.type == "comma" or text_of(child) in _OBJECTS:
-                continue
+        kept = (c for c in children if c.type != "comma" and text_of(c) not in _OBJECTS)
+        for position, child in enumerate(kept):
+            default = next(filter(None, map(child.child_by_field_name, _DEFAULTS)), None)
             for parameter, member in self._parameter_names(child):
-                default = next(filter(None, map(child.child_by_field_name, _DEFAULTS)), None)
-                binding = Binding(
-                    node, "parameter", "", default, member, function=function, position=position
+                self.add(
+                    parameter,
+                    Binding(node, "parameter", "", default, member, function, position),
                 )
-                self.add(parameter, binding)
-            position += 1
 
     def _parameter_names(self, node: Node) -> Iterator[tuple[str, str]]:
         """The names one parameter binds, each with the member it is bound to, if any."""
-        role = self.tree.role(node)
-        if role is None or role.name != "pattern":
-            if name := self.name_of(node):
-                yield name, REST if _REST.match(text_of(node)) else ""
-            return
-        for child in node.named_children:
-            pair = self.tree.role(child)
-            member = alias = child
-            if pair is not None and pair.name == "pair":
-                member, alias = pair.part("name") or child, pair.part("value") or child
-            if bound := self.name_of(alias):
-                yield bound, text_of(member)
+        if self.tree.role(node).name == "pattern":
+            yield from self._members(node)
+        elif name := self.name_of(node):
+            yield name, REST if _REST.match(text_of(node)) else ""
 
     def _collect_passed(self, node: Node, role: Role) -> None:
         """Perl's `my $x = shift` and `my ($x, $y) = @_`."""
@@ -258,7 +241,7 @@ class Names:
         for child in names.named_children:
             if text_of(child) in ("$self", "$class"):
                 continue
-            position = self.passed.setdefault(function.id, 0)
+            position = self.passed.get(function.id, 0)
             self.passed[function.id] = position + 1
             binding = Binding(function, "parameter", function=text_of(name), position=position)
             self.add(text_of(child), binding)
@@ -271,39 +254,25 @@ class Names:
     def _collect_mutation(self, node: Node, role: Role) -> None:
         """`list.append(x)`, `command.arg("x")`, `push @list, x`: the name holds more now."""
         method = self.tree.method(role)
-        callee = role.part("callee")
-        if method is not None:
-            is_mutator = text_of(method) in _MUTATORS
-            base = self.chain_root(self.tree.receiver(role)) if is_mutator else None
-            if base is not None:
-                binding = Binding(node, "append", value=node, function=text_of(method))
-                self.add(text_of(base), binding)
-        if callee is not None:
-            self._collect_filling(node, role, self.tree.language.assigns.get(text_of(callee), ""))
+        root = self.chain_root(self.tree.receiver(role)) if method in _MUTATORS else None
+        if root is not None:
+            self.add(text_of(root), Binding(node, "append", value=node, function=method))
+        if how := self.tree.language.assigns.get(text_of(role.part("callee"))):
+            self._collect_filling(node, role, how)
 
     def _collect_filling(self, node: Node, role: Role, how: str) -> None:
         """`push @list, "x"`, `sprintf(buffer, "%s", x)`: the first argument is filled."""
-        arguments = role.parts.get("arguments", ())
-        if not how or not arguments:
-            return
-        group = self.tree.role(arguments[0])
-        is_group = group is not None and group.name == "arguments"
-        first = arguments[0].named_child(0) if is_group else arguments[0]
-        target = self.name_of(first) if first is not None else ""
-        kind, position, member = how.split()
-        if target:
+        first = role.part("arguments")
+        if first is not None and self.tree.role(first).name == "arguments":
+            first = first.named_child(0)
+        if first is not None and (target := self.name_of(first)):
+            kind, position, member = how.split()
             chosen: Literal["append", "value"] = "append" if kind == "append" else "value"
-            self.add(
-                target,
-                Binding(
-                    node, chosen, value=node, member=member, function=kind, position=int(position)
-                ),
-            )
+            self.add(target, Binding(node, chosen, "", node, member, kind, int(position)))
 
     def _collect_use(self, node: Node, role: Role) -> None:
         """Rust's `use a::{b as c, d::*}`."""
-        tree = role.part("tree")
-        for dotted, alias in _use_paths(text_of(tree) if tree is not None else ""):
+        for dotted, alias in _use_paths(text_of(role.part("tree"))):
             if alias == "*":
                 self.wildcards.append(dotted)
             else:
@@ -312,9 +281,7 @@ class Names:
     def chain_root(self, node: Node | None) -> Node | None:
         """The identifier at the start of `command.arg(a).arg(b)`; None where that is too far."""
         for _ in range(CANDIDATES_MAX):
-            role = self.tree.role(node) if node is not None else None
-            if node is None or role is None:
-                return None
+            role = self.tree.role(node)
             if role.name == "identifier":
                 return node
             if role.name == "call":
@@ -330,36 +297,21 @@ _MUTATORS = word_set(
 )
 
 
+_USE = re.compile(r"([\w:*]*)(?:\s+as\s+(\w+))?\s*([{},]|$)")
+
+
 def _use_paths(text: str) -> Iterator[tuple[str, str]]:
     """The paths of a use tree, dotted, each with the name it gets (`*` for all of it)."""
-    text = text.strip()
-    if "{" in text:
-        head, _, rest = text.partition("{")
-        for item in _split_top(rest.rstrip()[:-1]):
-            for dotted, alias in _use_paths(item):
-                base = head.strip().removesuffix("::").replace("::", ".")
-                joined = base if dotted == "self" else f"{base}.{dotted}" if base else dotted
-                yield (
-                    joined,
-                    alias if dotted != "self" or alias != "self" else base.rsplit(".", 1)[-1],
-                )
-        return
-    path, _, alias = text.partition(" as ")
-    dotted = path.strip().replace("::", ".").strip(".")
-    if dotted.endswith(".*"):
-        yield dotted[:-2], "*"
-    elif dotted:
-        yield dotted, alias.strip() or dotted.rsplit(".", 1)[-1]
-
-
-def _split_top(text: str) -> Iterator[str]:
-    level, start = 0, 0
-    for index, char in enumerate(text):
-        level += (char == "{") - (char == "}")
-        if char == "," and level == 0:
-            yield text[start:index]
-            start = index + 1
-    yield text[start:]
+    bases = [""]
+    for path, alias, mark in _USE.findall(text):
+        if mark == "{":
+            bases.append(bases[-1] + path)
+        elif path:
+            dotted = _joined(bases[-1] + path).removesuffix(".self")
+            base, _, last = dotted.rpartition(".")
+            yield (base, "*") if last == "*" else (dotted, alias or last)
+        if mark == "}":
+            bases = bases[:-1] or [""]
 
 
 _COLLECTORS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from policy import marks
@@ -11,27 +12,20 @@ from policy.host.call import Act, Call
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from policy.host.tree import Role
-
 # Code
 
 
-def run_code(call: Call, language: str, code: Argument) -> None:
-    """The text is code; a block or a function is read where it stands."""
+def run_code(call: Call, language: str, code: Argument, known: bool = False) -> None:
+    """The text is code; a block or a function is read where it stands. With `known`, what is
+    not known is taken for a function, too."""
     target = call.target(code)
     if target is not None and target.type not in _BLOCKS:
         for text in call.texts(code):
-            call.run_code(language, text)
+            if not (known and marks.is_only_hole(text)):
+                call.run_code(language, text)
 
 
 _BLOCKS = frozenset(("block", "do_block", "lambda", "function", "block_argument"))
-
-
-def run_code_text(call: Call, language: str, code: Argument) -> None:
-    """A text is code. What is not known is taken for a function."""
-    for text in call.texts(code):
-        if not marks.is_only_hole(text):
-            call.run_code(language, text)
 
 
 def run_tagged(call: Call, template: Argument) -> None:
@@ -40,26 +34,6 @@ def run_tagged(call: Call, template: Argument) -> None:
     if target is not None and target.type == "template_string":
         for text in call.texts(template):
             call.run_text(text)
-
-
-def run_parsed(call: Call, code: Argument) -> None:
-    """R's `eval(parse(text = ...))` or `eval(parse(file))`; what is written out is code already."""
-    target = call.target(code)
-    role = call.screening.tree.role(target) if target is not None else None
-    if target is None or role is None or role.name != "call":
-        return
-    inner = call._replace(arguments=call.screening.folder.reader.arguments(target))
-    text: Argument = (0,) if _calls(call, role, "str2") else ("text",)
-    if inner.target(text) is not None:
-        run_code(inner, "r", text)
-    elif _calls(call, role, "parse"):
-        source(inner, "r", (0, "file"))
-
-
-def _calls(call: Call, role: Role, start: str) -> bool:
-    """Whether a function is called whose own name begins so."""
-    names = (ref.rsplit(".", 1)[-1] for ref in call.screening.folder.callees(role))
-    return any(name.startswith(start) for name in names)
 
 
 def source(call: Call, language: str, path: Argument) -> None:
@@ -97,12 +71,13 @@ def open_file(call: Call, path: Argument, mode: Argument) -> None:
     node = call.target(mode)
     written = (node.text or b"") if node is not None else b""
     is_write = any(set(text) & set("wax+>") for text in texts if marks.is_known(text))
-    is_write = is_write or any(flag in written for flag in _WRITING_FLAGS)
+    is_write = is_write or _WRITES.search(written) is not None
     for file in call.paths(path):
         call.use_file(file, is_write=is_write)
 
 
-_WRITING_FLAGS = (b"WRONLY", b"RDWR", b"Write", b"Create", b"Append", b"Truncate", b"CREAT")
+# What modes are called that write; `inplace=True`, and the calls on Rust's `OpenOptions`.
+_WRITES = re.compile(rb"WRONLY|RDWR|CREAT|Write|Create|Append|Truncate|True|(write|append)\(true")
 
 
 def load_dotenv(call: Call, path: Argument) -> None:
@@ -200,7 +175,7 @@ def apply_module(call: Call) -> None:
 
 
 ACTS: dict[str, Act] = {
-    "eval": run_code, "eval_text": run_code_text, "eval_parsed": run_parsed, "tagged": run_tagged,
+    "eval": run_code, "tagged": run_tagged,
     "source": source, "read": read, "load": load, "write": write, "open": open_file,
     "dotenv": load_dotenv, "read_or_shell": read_or_run, "perl_open": open_perl,
     "pipe_open": open_or_run, "chdir": change_folder, "apply": apply, "apply_each": apply_each,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from policy import marks
 from policy.host.tree import Role, text_of
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from policy.host.fold import Folder
 
 ALTERNATIVES_MAX = 32
+Joined = TypeVar("Joined", str, tuple[str, ...])
 
 
 def string_texts(folder: Folder, node: Node, role: Role) -> list[str]:
@@ -37,12 +38,19 @@ def string_texts(folder: Folder, node: Node, role: Role) -> list[str]:
 
 def combined(pieces: Sequence[list[str]]) -> list[str]:
     """Every text that one alternative of each piece makes."""
-    found = [""]
+    return _combined(pieces, "", marks.WORD)
+
+
+def product(items: Sequence[list[tuple[str, ...]]]) -> list[tuple[str, ...]]:
+    """Every list that one alternative of each piece makes."""
+    return _combined(items, (), (marks.WORD,))
+
+
+def _combined(pieces: Sequence[list[Joined]], empty: Joined, unknown: Joined) -> list[Joined]:
+    found = [empty]
     for options in pieces:
-        if len(found) * len(options) > ALTERNATIVES_MAX:
-            found = [head + marks.WORD for head in found]
-        else:
-            found = [head + option for head in found for option in options]
+        is_many = len(found) * len(options) > ALTERNATIVES_MAX
+        found = [head + option for head in found for option in ([unknown] if is_many else options)]
     return found
 
 
@@ -62,7 +70,7 @@ def _piece(folder: Folder, node: Node) -> list[str]:
     if role.name == "text":
         return _text_pieces(folder, node)
     if role.name == "interpolation":
-        return folder.texts(role.part("value") or next(iter(node.named_children), None))
+        return folder.texts(role.part("value"))
     if role.name in ("string", "identifier", "member", "index", "call", "wrap"):
         return folder.texts(node)
     return [""]
@@ -74,7 +82,7 @@ def _text_pieces(folder: Folder, node: Node) -> list[str]:
     pieces: list[list[str]] = []
     position = 0
     for child in node.children:
-        if folder.tree.role(child) is None:
+        if not folder.tree.role(child).name:
             continue
         pieces.append([data[position : child.start_byte - start].decode("utf-8", "replace")])
         pieces.append(_piece(folder, child))
@@ -96,14 +104,3 @@ def _unquoted(text: str) -> str:
             inner = text[first + len(quote) : -len(quote)]
             return inner.strip("()") if text[:1] in "rR" else inner
     return text.lstrip(":")
-
-
-def product(items: Sequence[list[tuple[str, ...]]]) -> list[tuple[str, ...]]:
-    """Every list that one alternative of each piece makes."""
-    found: list[tuple[str, ...]] = [()]
-    for options in items:
-        if len(found) * len(options) > ALTERNATIVES_MAX:
-            found = [(*head, marks.WORD) for head in found]
-        else:
-            found = [head + option for head in found for option in options]
-    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import codecs
+import posixpath
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,16 +23,15 @@ class Known:
     home: str
     cwd: str
     env: Mapping[str, str]
+    script: str = marks.WORD
 
     def constant(self, value: str) -> str:
-        """A constant from a language's table; `<home>` and `<cwd>` are filled in."""
-        return value.replace("<home>", self.home).replace("<cwd>", self.cwd)
+        """A constant from a language's table; `<folder>` is where the script lies."""
+        return value.replace("<folder>", posixpath.dirname(self.script) or marks.WORD)
 
     def environment(self, name: str) -> str:
         """A variable of the environment; unknown when it is not listed."""
-        if name == "HOME":
-            return self.home
-        return self.env.get(name, marks.WORD)
+        return self.home if name == "HOME" else self.env.get(name, marks.WORD)
 
 
 def apply(operation: str, arguments: tuple[Value, ...], known: Known) -> Value:
@@ -44,7 +44,8 @@ def apply(operation: str, arguments: tuple[Value, ...], known: Known) -> Value:
     if operation == "glob" and arguments and str(arguments[0]).startswith("~/"):
         arguments = (_text(arguments).replace("~", known.home, 1), *arguments[1:])
     if operation == "expanduser":
-        return _text(arguments).replace("~", known.home, 1) if arguments else marks.WORD
+        path = _text(arguments).replace("~", known.home, 1)
+        return _path_joined((*arguments[1:2], path)) if arguments else marks.WORD
     if not arguments and operation not in ("list", "identity", "concat"):
         return marks.WORD
     transform = _TRANSFORMS.get(operation)
@@ -61,7 +62,8 @@ def _text(arguments: tuple[Value, ...], index: int = 0) -> str:
     return value if isinstance(value, str) else " ".join(value)
 
 
-def _items(value: Value) -> tuple[str, ...]:
+def items(value: Value) -> tuple[str, ...]:
+    """The items of a list; a text is its only one, one that is not known may be any."""
     if isinstance(value, tuple):
         return value
     return (marks.LIST,) if marks.is_only_hole(value) else (value,)
@@ -73,27 +75,19 @@ def _identity(arguments: tuple[Value, ...]) -> Value:
 
 def _listed(arguments: tuple[Value, ...]) -> Value:
     """`list(x)`, `Arrays.asList(a, b)`, `c(a, b)`: everything in one list."""
-    return tuple(item for value in arguments for item in _items(value))
-
-
-def _joined(separator: str, items: Value) -> str:
-    return separator.join(_items(items))
+    return tuple(item for value in arguments for item in items(value))
 
 
 def _join_separator_first(arguments: tuple[Value, ...]) -> Value:
-    if len(arguments) < 2:
-        return marks.LIST
-    rest = tuple(item for value in arguments[1:] for item in _items(value))
-    return _joined(_text(arguments), rest)
+    return _text(arguments).join(items(_listed(arguments[1:]))) if arguments[1:] else marks.LIST
 
 
 def _join_list_first(arguments: tuple[Value, ...]) -> Value:
-    separator = _text(arguments, 1) if len(arguments) > 1 else ","
-    return _joined(separator, arguments[0])
+    return (_text(arguments, 1) if len(arguments) > 1 else ",").join(items(arguments[0]))
 
 
 def _join_ruby(arguments: tuple[Value, ...]) -> Value:
-    return _joined(_text(arguments, 1), arguments[0])
+    return _text(arguments, 1).join(items(arguments[0]))
 
 
 def _concatenated(arguments: tuple[Value, ...]) -> Value:
@@ -108,27 +102,27 @@ def _pasted(arguments: tuple[Value, ...]) -> Value:
 
 def _formatted(arguments: tuple[Value, ...]) -> Value:
     """`%s`, `{}`, `{0}` with the arguments put in; other fields stay unknown."""
-    template = _text(arguments)
     rest = [
         item
         for value in arguments[1:]
-        for item in (_items(value) if isinstance(value, tuple) else (value,))
+        for item in (items(value) if isinstance(value, tuple) else (value,))
     ]
     position = iter(range(len(rest)))
 
     def fill(match: re.Match[str]) -> str:
         if match.group() == "%%":
             return "%"
-        index = int(match[1]) if match[1] else next(position, -1)
+        if match["name"]:
+            return marks.WORD
+        index = int(match["place"]) if match["place"] else next(position, -1)
         return rest[index] if 0 <= index < len(rest) else marks.WORD
 
-    return re.sub(r"%%|%[-+0-9.]*[sdvqxr]|\{(\d*)(?:[:!][^}]*)?\}|\{\w+\}", _guard(fill), template)
+    return _FIELD.sub(fill, _text(arguments))
 
 
-def _guard(fill: Callable[[re.Match[str]], str]) -> Callable[[re.Match[str]], str]:
-    return lambda match: (
-        marks.WORD if re.fullmatch(r"\{[A-Za-z_]\w*\}", match.group()) else fill(match)
-    )
+_FIELD = re.compile(
+    r"%%|%[-+0-9.]*[sdvqxr]|\{(?P<place>\d*)(?:[:!][^}]*)?\}|\{(?P<name>[A-Za-z_]\w*)\}"
+)
 
 
 def _replaced(arguments: tuple[Value, ...]) -> Value:
@@ -139,9 +133,8 @@ def _replaced(arguments: tuple[Value, ...]) -> Value:
 
 
 def _replaced_php(arguments: tuple[Value, ...]) -> Value:
-    return (
-        _replaced((arguments[2], arguments[0], arguments[1])) if len(arguments) > 2 else marks.WORD
-    )
+    old, new, text = (*arguments, "", "", "")[:3]
+    return _replaced((text, old, new))
 
 
 def _split(arguments: tuple[Value, ...]) -> Value:
@@ -187,11 +180,13 @@ def _from_base64(text: str) -> str:
 
 
 def _path_joined(arguments: tuple[Value, ...]) -> Value:
-    pieces = [item for value in arguments for item in _items(value)]
+    pieces = [item for value in arguments for item in items(value)]
     path = ""
     for piece in pieces:
         path = piece if piece.startswith("/") or not path else f"{path.rstrip('/')}/{piece}"
-    return path if not marks.is_known(path) else (normal(path) if ".." in path else path)
+    if marks.is_known(path):
+        return normal(path) if ".." in path else path
+    return re.sub(f"^[{marks.WORD}{marks.LIST}](/\\.\\.)+", marks.WORD, path)  # still unknown
 
 
 def _folder_of(arguments: tuple[Value, ...]) -> Value:

@@ -34,6 +34,14 @@ class Role:
         nodes = self.parts.get(name)
         return nodes[0] if nodes else None
 
+    def inner(self) -> tuple[Node, ...]:
+        """The expressions that this one is another way to write, begins with, or chooses from."""
+        return self.parts.get("option") or self.parts.get(_THROUGH[self.name], ())[:1]
+
+
+NO_ROLE = Role("", {})
+_THROUGH = {"wrap": "value", "pipe": "call", "choice": "option", "path": "left"}
+
 
 @dataclass(frozen=True, slots=True)
 class Tree:
@@ -57,36 +65,32 @@ class Tree:
                 found += children
         return self.parents.get(node.id)
 
-    def role(self, node: Node) -> Role | None:
-        """The role of a node."""
-        return self.roles.get(node.id)
+    def role(self, node: Node | None) -> Role:
+        """The role of a node; one without a name where it has none."""
+        return self.roles.get(node.id, NO_ROLE) if node is not None else NO_ROLE
 
     def function(self, node: Node) -> str | None:
         """The name of the function that a node is; empty where it has none."""
-        role = self.roles.get(node.id)
-        role = (
-            role if role is not None and role.name == "function" else self.declarations.get(node.id)
-        )
-        if role is None or role.name != "function":
-            return None
-        name = role.part("name")
-        return text_of(name) if name is not None else ""
+        role = self.declarations.get(node.id, NO_ROLE)
+        return text_of(role.part("name")) if role.name == "function" else None
 
     def receiver(self, call: Role) -> Node | None:
-        """What a method is called on: a part of the call itself, or of the member it calls."""
-        callee = call.part("callee")
-        if callee is None:
-            return call.part("object")
-        member = self.role(callee)
-        return member.part("object") if member is not None and member.name == "member" else None
+        """What a method is called on."""
+        return self._method(call).part("object")
 
-    def method(self, call: Role) -> Node | None:
-        """The name of the method a call calls; None for a plain function."""
+    def method(self, call: Role) -> str:
+        """The name of the method a call calls; empty for a plain function."""
+        return text_of(self._method(call).part("name"))
+
+    def called(self, call: Role) -> Node | None:
+        """What stands for the function in a call: the name of a method, or an expression."""
+        return self._method(call).part("name") or call.part("callee")
+
+    def _method(self, call: Role) -> Role:
+        """Where object and name of a method stand: in the call, or in the member it calls."""
         callee = call.part("callee")
-        if callee is None:
-            return call.part("name")
         member = self.role(callee)
-        return member.part("name") if member is not None and member.name == "member" else None
+        return call if callee is None else member if member.name == "member" else NO_ROLE
 
     def of(self, *names: str) -> Iterator[tuple[Node, Role]]:
         """Every node of some roles, in the order of the text."""
@@ -94,7 +98,9 @@ class Tree:
 
 
 NODES_MAX = 80_000  # a quarter of a second or so; a program of 5,000 lines has half of them
+ERRORS_MAX = 8000  # nodes in one that is no program; the cursor is slow by the square of that
 OPEN_MATCHES_MAX = 1000  # of nodes around one another; the cursor is slow by their number
+_HOLDERS = word_set("wrap spread interpolation")  # of a value, the first child if none is named
 _DECLARATIONS = word_set("import wildcard use bind append loop function local loads passed")
 
 
@@ -103,7 +109,14 @@ def _query(language: Language) -> Query:
     from tree_sitter import Query  # noqa: PLC0415 - loaded with the first program
 
     with uncounted():  # up to 150 ms
-        return Query(grammars.language(language.grammar), language.query)
+        return Query(grammars.language(language.name), language.query)
+
+
+def _is_too_large(root: Node) -> bool:
+    if root.descendant_count > NODES_MAX:
+        return True
+    errors = [node for node in (root, *root.children) if node.is_error] if root.has_error else []
+    return any(error.child_count > ERRORS_MAX for error in errors)
 
 
 def read_tree(language: Language, code: str) -> Tree | None:
@@ -111,8 +124,8 @@ def read_tree(language: Language, code: str) -> Tree | None:
     from tree_sitter import QueryCursor  # noqa: PLC0415 - loaded with the first program
 
     source = code.encode("utf-8", "replace")
-    parsed = grammars.parse(language.grammar, source)
-    if parsed is None or parsed.root_node.descendant_count > NODES_MAX:
+    parsed = grammars.parse(language.name, source)
+    if parsed is None or _is_too_large(parsed.root_node):
         return None
     root = parsed.root_node
     found: dict[tuple[int, str], tuple[Node, dict[str, tuple[Node, ...]]]] = {}
@@ -129,13 +142,17 @@ def read_tree(language: Language, code: str) -> Tree | None:
         for key, nodes in captures.items():
             if "." in key:
                 part = key.partition(".")[2]
-                known = parts.get(part, ())
-                new = tuple(n for n in nodes if all(n.id != k.id for k in known))
-                parts[part] = known + new
+                parts[part] = tuple({n.id: n for n in (*parts.get(part, ()), *nodes)}.values())
     roles: dict[int, Role] = {}
     declarations: dict[int, Role] = {}
     ordered: list[tuple[Node, Role]] = []
     for (key_id, name), (node, parts) in found.items():
+        if name in _HOLDERS and "value" not in parts:
+            parts["value"] = tuple(node.named_children[:1])
+        for field in ("name", "parameters") if name == "function" else ():  # as the grammar has it
+            child = node.child_by_field_name(field)
+            if field not in parts and child is not None and child.is_named:
+                parts[field] = (child,)
         role = Role(name, parts)
         table = declarations if name in _DECLARATIONS else roles
         if key_id not in table:  # the first pattern that gives a role decides
@@ -145,6 +162,11 @@ def read_tree(language: Language, code: str) -> Tree | None:
     return Tree(language, source, root, roles, declarations, tuple(ordered), {})
 
 
-def text_of(node: Node) -> str:
-    """The source of a node."""
-    return (node.text or b"").decode("utf-8", "replace")
+def text_of(node: Node | None) -> str:
+    """The source of a node; empty for none."""
+    return (node.text or b"").decode("utf-8", "replace") if node is not None else ""
+
+
+def key_of(pair: Role) -> str:
+    """The name in a pair, without its quotes and separators."""
+    return text_of(pair.part("name")).strip("\"': =>")

@@ -10,7 +10,7 @@ import pytest
 
 from policy import grammars
 from policy.analysis import analyse
-from policy.effects import Command
+from policy.effects import Command, FileAccess
 from policy.host.language import _by_name, load_language
 from policy.host.recipe import parse_recipes
 from policy.host.transforms import _TRANSFORMS, Known, apply
@@ -34,6 +34,22 @@ STARTED_BY = {
     "cpp": 'int main() { std::system("tool x"); }',
     "lua": "os.execute('tool x')",
 }
+USED_FILES = [
+    ("python", "import fileinput\nfor x in fileinput.input('a/b', inplace=True): print(x)", True),
+    ("python", "import fileinput\nfor x in fileinput.input('a/b'): print(x)", False),
+    ("perl", "local ($^I, @ARGV) = ('.bak', 'a/b'); while (<>) { print }", True),
+    ("perl", "local @ARGV = ('a/b'); while (<>) { print }", False),
+    ("perl", 'open(my $f, ">>", "$ENV{ROOT}/a/b");', True),
+    (
+        "rust",
+        'fn main() { std::fs::OpenOptions::new().create(true).append(true).open("a/b"); }',
+        True,
+    ),
+    ("rust", 'fn main() { std::fs::OpenOptions::new().read(true).open("a/b"); }', False),
+    ("go", "package main\n//go:embed a/b\nvar x []byte", False),
+    ("typescript", "import x = require('./a/b');", False),
+    ("php", "<?php include_once 'a/b';", False),
+]
 NOT_TRANSFORMS = {"module", "getattr", "function", "env", "home", "cwd", "expanduser"}
 NOT_TRANSFORMS |= {"walk", "enumerate", "zip", "items", "item", "each", "map"}  # of loops and maps
 
@@ -42,6 +58,14 @@ NOT_TRANSFORMS |= {"walk", "enumerate", "zip", "items", "item", "each", "map"}  
 def test_a_started_program_is_seen_with_its_arguments(name: str) -> None:
     effects = analyse(Subject(name, STARTED_BY[name])).effects
     assert ("tool", "x") in [e.argv[:2] for e in effects if isinstance(e, Command)]
+
+
+@pytest.mark.parametrize(("name", "code", "is_write"), USED_FILES)
+def test_a_file_is_seen_to_be_read_or_written(name: str, code: str, is_write: bool) -> None:
+    effects = analyse(Subject(name, code, env={"ROOT": "/"})).effects
+    assert ("/a/b", is_write) in [
+        (e.path, e.is_write) for e in effects if isinstance(e, FileAccess)
+    ]
 
 
 @pytest.mark.parametrize("name", STARTED_BY)
@@ -117,11 +141,23 @@ def test_a_perl_comment_that_ends_with_the_text_ends_the_parse(code: str) -> Non
     subprocess.run([sys.executable, "-c", limited], check=True, timeout=60)
 
 
-def test_a_text_that_is_cut_off_by_the_deadline_ends_with_a_line(
+def test_a_parse_that_takes_too_long_is_stopped_and_the_next_one_starts_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(grammars, "PARSE_SECONDS_MAX", 0)
-    assert grammars.parse("perl", b"x #" + b"y" * grammars.CHUNK_BYTES * 3) is None
+    assert grammars.parse("lua", b"[" * grammars.CHUNK_BYTES * 3) is None
+    tree = grammars.parse("lua", b"x = 1")
+    assert tree is not None
+    assert not tree.root_node.has_error
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("php", "<?php " + "(" * 38_000), ("rust", "[" * 40_000)]
+)
+def test_a_text_that_is_one_wide_error_is_not_searched(name: str, code: str) -> None:
+    language = load_language(name)
+    assert language is not None
+    assert read_tree(language, code) is None
 
 
 def test_a_name_has_one_recipe_and_alternatives_only_at_its_end() -> None:

@@ -1,17 +1,14 @@
-(identifier) @identifier
-(field_identifier) @identifier
+[(identifier) (field_identifier)] @identifier
 (field_expression argument: (_) @member.object field: (_) @member.name) @member
 (call_expression function: (_) @call.callee arguments: (_) @call.arguments) @call
 (argument_list) @arguments
 (null) @null
-(string_literal) @string
-(concatenated_string) @string
+[(string_literal) (concatenated_string) (preproc_arg)] @string
 (string_content) @text
 (escape_sequence) @escape
-(preproc_arg) @string
 (initializer_list) @list
 (compound_literal_expression value: (_) @wrap.value) @wrap
-(parenthesized_expression (_) @wrap.value) @wrap
+(parenthesized_expression) @wrap
 (pointer_expression argument: (_) @wrap.value) @wrap
 (cast_expression value: (_) @wrap.value) @wrap
 (conditional_expression consequence: (_) @choice.option alternative: (_) @choice.option) @choice

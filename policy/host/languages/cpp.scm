@@ -1,6 +1,5 @@
 (subscript_expression argument: (_) @index.object indices: (_) @index.name) @index
-(namespace_identifier) @identifier
-(type_identifier) @identifier
+[(namespace_identifier) (type_identifier)] @identifier
 (qualified_identifier scope: (_) @member.object name: (_) @member.name) @member
 (qualified_identifier !scope name: (_) @wrap.value) @wrap
 (binary_expression left: (_) @path.left operator: "/" right: (_) @path.right) @path
@@ -9,8 +8,8 @@
 (user_defined_literal . (_) @wrap.value) @wrap
 (binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
 (assignment_expression left: (_) @append.target operator: "+=" right: (_) @append.value) @append
-(declaration type: (_) @call.callee declarator: (init_declarator value: (argument_list) @call.arguments)) @call
-(declaration type: (_) @call.callee declarator: (init_declarator value: (initializer_list) @call.arguments)) @call
+(declaration type: (_) @call.callee declarator: (init_declarator
+  value: [(argument_list) (initializer_list)] @call.arguments)) @call
 (declaration type: (_) @bind.value declarator: (identifier) @bind.target
   (#match? @bind.value "(fstream|QProcess)$")) @bind
 (declaration type: (_) @call.callee declarator: (function_declarator parameters: (parameter_list

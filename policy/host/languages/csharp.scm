@@ -8,37 +8,27 @@
 (array_creation_expression (initializer_expression) @wrap.value) @wrap
 (implicit_array_creation_expression (initializer_expression) @wrap.value) @wrap
 (object_creation_expression type: (generic_name) initializer: (_) @wrap.value) @wrap
-(object_creation_expression type: (_) @call.callee arguments: (_) @call.arguments initializer: (_) @call.arguments) @call
-(object_creation_expression type: (_) @call.callee arguments: (_) @call.arguments !initializer) @call
-(object_creation_expression type: (_) @call.callee !arguments initializer: (_) @call.arguments) @call
+(object_creation_expression type: (_) @call.callee arguments: (_)? @call.arguments
+  initializer: (_)? @call.arguments) @call
 (assignment_expression left: (_) @call.callee
   right: (implicit_object_creation_expression (initializer_expression) @call.arguments) @call)
 (variable_declaration type: (_) @call.callee (variable_declarator
   (implicit_object_creation_expression (argument_list) @call.arguments) @call))
-(argument_list) @arguments
-(bracketed_argument_list) @arguments
+[(argument_list) (bracketed_argument_list) (initializer_expression)] @arguments
 (assignment_expression left: (identifier) @call.callee
   right: (initializer_expression) @call.arguments (#eq? @call.callee "StartInfo")) @call
 (initializer_expression (assignment_expression left: (_) @pair.name right: (_) @pair.value) @pair)
-(initializer_expression) @arguments
 (argument name: (_) @pair.name (_) @pair.value .) @pair
 (argument (_) @wrap.value .) @wrap
 (collection_expression) @list
-(collection_element (_) @wrap.value) @wrap
-(expression_element (_) @wrap.value) @wrap
-(spread_element (_) @spread.value) @spread
-(string_literal) @string
-(verbatim_string_literal) @string
-(raw_string_literal) @string
-(raw_string_content) @text
-(interpolated_string_expression) @string
-(string_literal_content) @text
-(string_content) @text
+[(collection_element) (expression_element) (parenthesized_expression) (await_expression)] @wrap
+(spread_element) @spread
+[(string_literal) (verbatim_string_literal) (raw_string_literal) (interpolated_string_expression)]
+  @string
+[(raw_string_content) (string_literal_content) (string_content)] @text
 (escape_sequence) @escape
 (interpolation (_) @_brace . (_) @interpolation.value) @interpolation
-(parenthesized_expression (_) @wrap.value) @wrap
 (cast_expression value: (_) @wrap.value) @wrap
-(await_expression (_) @wrap.value) @wrap
 (binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
 (binary_expression left: (_) @choice.option operator: "??" right: (_) @choice.option) @choice
 (conditional_expression consequence: (_) @choice.option alternative: (_) @choice.option) @choice
@@ -51,7 +41,6 @@
 (using_directive name: (_) @import.alias (_) @import.module .) @import
 (using_directive !name (_) @wildcard.module .) @wildcard
 (class_declaration name: (_) @local.name) @local
-(method_declaration name: (_) @function.name parameters: (_) @function.parameters) @function
-(local_function_statement name: (_) @function.name parameters: (_) @function.parameters) @function
+[(method_declaration) (local_function_statement)] @function
 (parameter name: (_) @wrap.value) @wrap
 (return_statement (_) @returns.value) @returns

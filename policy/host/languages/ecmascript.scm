@@ -1,6 +1,5 @@
-(identifier) @identifier
-(this) @identifier
-(import) @identifier
+[(identifier) (this) (import) (shorthand_property_identifier)
+  (shorthand_property_identifier_pattern)] @identifier
 (member_expression object: (_) @member.object property: (_) @member.name) @member
 (subscript_expression object: (_) @index.object index: (_) @index.name) @index
 (call_expression function: (_) @call.callee arguments: (arguments) @call.arguments) @call
@@ -10,19 +9,16 @@
 (arguments) @arguments
 (pair key: (_) @pair.name value: (_) @pair.value) @pair
 (pair_pattern key: (_) @pair.name value: (_) @pair.value) @pair
-(shorthand_property_identifier) @identifier
-(shorthand_property_identifier_pattern) @identifier
 (object) @map
 (object_pattern) @pattern
-(string) @string
-(template_string) @string
+[(string) (template_string)] @string
 (string_fragment) @text
 (escape_sequence) @escape
-(template_substitution (_) @interpolation.value) @interpolation
+(template_substitution) @interpolation
 (array) @list
-(spread_element (_) @spread.value) @spread
+(spread_element) @spread
 (parenthesized_expression (_) @wrap.value .) @wrap
-(await_expression (_) @wrap.value) @wrap
+(await_expression) @wrap
 (sequence_expression (_) @wrap.value .) @wrap
 (binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
 (binary_expression left: (_) @choice.option operator: ["||" "??"] right: (_) @choice.option) @choice
@@ -38,17 +34,11 @@
 (import_statement (import_clause (namespace_import (identifier) @import.alias) @import)
   source: (_) @import.module)
 (import_statement (import_clause (named_imports
-  (import_specifier name: (_) @import.name alias: (_) @import.alias) @import))
+  (import_specifier name: (_) @import.name alias: (_)? @import.alias) @import))
   source: (_) @import.module)
-(import_statement (import_clause (named_imports (import_specifier name: (_) @import.name !alias) @import))
-  source: (_) @import.module)
-(function_declaration name: (_) @function.name parameters: (_) @function.parameters) @function
-(generator_function_declaration name: (_) @function.name parameters: (_) @function.parameters) @function
-(function_expression parameters: (_) @function.parameters) @function
-(variable_declarator name: (identifier) @function.name
-  value: (arrow_function parameters: (_) @function.parameters) @function)
-(arrow_function parameters: (_) @function.parameters) @function
+[(function_declaration) (generator_function_declaration) (function_expression) (arrow_function)
+  (method_definition)] @function
+(variable_declarator name: (identifier) @function.name value: (arrow_function) @function)
 (arrow_function parameter: (_) @function.parameters) @function
-(method_definition parameters: (_) @function.parameters) @function
 (class_declaration name: (_) @local.name) @local
 (return_statement (_) @returns.value) @returns

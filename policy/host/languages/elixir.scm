@@ -1,5 +1,5 @@
-(identifier) @identifier
-(alias) @identifier
+(sigil (sigil_name) @_name (#match? @_name "^[wW]$")) @words
+[(identifier) (alias)] @identifier
 (atom) @atom
 (call target: (identifier) @_alias (arguments (alias) @import.module
   (keywords (pair value: (alias) @import.alias))) @import (#eq? @_alias "alias"))
@@ -13,15 +13,11 @@
 (keywords) @keywords
 (pair key: (_) @pair.name value: (_) @pair.value) @pair
 (map) @map
-(string) @string
-(charlist) @string
-(sigil (sigil_name) @_name (#match? @_name "^[wW]$")) @words
-(sigil) @string
+[(string) (charlist) (sigil)] @string
 (quoted_content) @text
 (escape_sequence) @escape
-(interpolation (_) @interpolation.value) @interpolation
-(list) @list
-(tuple) @list
+(interpolation) @interpolation
+[(list) (tuple)] @list
 (binary_operator left: (_) @cons.left operator: "|" right: (_) @cons.right) @cons
 (binary_operator left: (_) @wrap.value operator: "/" right: (integer)) @wrap
 (call target: (dot left: (_) @member.object right: (_) @member.name) .) @member
@@ -34,5 +30,5 @@
   right: (call target: (dot left: (_) @call.object right: (identifier) @call.name) .)) @call
 (binary_operator left: (_) @pipe.value operator: "|>" right: (call) @pipe.call) @pipe
 (unary_operator operator: "&" operand: (integer)) @placeholder
-(unary_operator (_) @wrap.value) @wrap
+(unary_operator) @wrap
 (anonymous_function (stab_clause left: (arguments) @function.parameters)) @function

@@ -1,28 +1,22 @@
-(identifier) @identifier
-(package_identifier) @identifier
-(type_identifier) @identifier
+[(identifier) (package_identifier) (type_identifier)] @identifier
 (selector_expression operand: (_) @member.object field: (_) @member.name) @member
 (qualified_type package: (_) @member.object name: (_) @member.name) @member
 (index_expression operand: (_) @index.object index: (_) @index.name) @index
 (slice_expression operand: (_) @wrap.value) @wrap
 (call_expression function: (_) @call.callee arguments: (argument_list) @call.arguments) @call
 (type_conversion_expression operand: (_) @wrap.value) @wrap
-(composite_literal type: (slice_type) body: (literal_value) @wrap.value) @wrap
-(composite_literal type: (array_type) body: (literal_value) @wrap.value) @wrap
-(composite_literal type: (implicit_length_array_type) body: (literal_value) @wrap.value) @wrap
-(composite_literal type: (qualified_type) @call.callee body: (literal_value) @call.arguments) @call
-(composite_literal type: (type_identifier) @call.callee body: (literal_value) @call.arguments) @call
-(argument_list) @arguments
-(literal_value) @arguments
-(literal_element) @wrap
+(composite_literal type: [(slice_type) (array_type) (implicit_length_array_type)]
+  body: (literal_value) @wrap.value) @wrap
+(composite_literal type: [(qualified_type) (type_identifier)] @call.callee
+  body: (literal_value) @call.arguments) @call
+((comment) @embeds (#match? @embeds "^//go:embed "))
+[(argument_list) (literal_value)] @arguments
+[(literal_element) (parenthesized_expression)] @wrap
 (keyed_element key: (_) @pair.name value: (_) @pair.value) @pair
-(interpreted_string_literal) @string
-(raw_string_literal) @string
-(interpreted_string_literal_content) @text
-(raw_string_literal_content) @text
+[(interpreted_string_literal) (raw_string_literal)] @string
+[(interpreted_string_literal_content) (raw_string_literal_content)] @text
 (escape_sequence) @escape
-(variadic_argument (_) @spread.value) @spread
-(parenthesized_expression (_) @wrap.value) @wrap
+(variadic_argument) @spread
 (unary_expression operand: (_) @wrap.value) @wrap
 (binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
 (short_var_declaration left: (_) @bind.target right: (_) @bind.value) @bind
@@ -35,9 +29,6 @@
 (expression_list) @targets
 (range_clause left: (expression_list (_) (_) @loop.target) right: (_) @loop.value) @loop
 (import_spec name: (dot) path: (_) @wildcard.module) @wildcard
-(import_spec name: (_) @import.alias path: (_) @import.module) @import
-(import_spec !name path: (_) @import.module) @import
-(function_declaration name: (_) @function.name parameters: (_) @function.parameters) @function
-(func_literal parameters: (_) @function.parameters) @function
-(method_declaration parameters: (_) @function.parameters) @function
+(import_spec name: (_)? @import.alias path: (_) @import.module) @import
+[(function_declaration) (func_literal) (method_declaration)] @function
 (return_statement (expression_list . (_) @returns.value)) @returns

@@ -11,13 +11,12 @@
 (string) @string
 (string_content) @text
 (escape_sequence) @escape
-(parenthesized_expression (_) @wrap.value) @wrap
+(parenthesized_expression) @wrap
 (binary_expression left: (_) @concat.left ".." right: (_) @concat.right) @concat
 (binary_expression left: (_) @choice.option "or" right: (_) @choice.option) @choice
 (assignment_statement (variable_list) @bind.target (expression_list) @bind.value) @bind
 (variable_list) @targets
 (expression_list . (_) @wrap.value .) @wrap
 (for_generic_clause (variable_list) @loop.target (expression_list) @loop.value) @loop
-(function_declaration name: (_) @function.name parameters: (_) @function.parameters) @function
-(function_definition parameters: (_) @function.parameters) @function
+[(function_declaration) (function_definition)] @function
 (return_statement (expression_list . (_) @returns.value)) @returns

@@ -3,48 +3,43 @@
 (assignment_expression left: (variable_declaration) @passed.names
   right: (array) @_all (#eq? @_all "@_")) @passed
 (function (varname (scalar) @wrap.value)) @wrap
-(function) @identifier
+[(function) (scalar) (array) (container_variable) (bareword) (package)] @identifier
 (func1op_call_expression function: _ @identifier)
-(scalar) @identifier
-(array) @identifier
-(container_variable) @identifier
-(bareword) @identifier
-(package) @identifier
 (array_element_expression array: (_) @index.object index: (_) @index.name) @index
 (hash_element_expression hash: (_) @index.object key: (_) @index.name) @index
 (function_call_expression function: (_) @call.callee arguments: (_) @call.arguments) @call
 (ambiguous_function_call_expression function: (_) @call.callee (_) @call.arguments) @call
-(method_call_expression invocant: (_) @call.object method: (_) @call.name arguments: (_) @call.arguments) @call
-(method_call_expression invocant: (_) @call.object method: (_) @call.name !arguments) @call
+(method_call_expression invocant: (_) @call.object method: (_) @call.name
+  arguments: (_)? @call.arguments) @call
 (func1op_call_expression function: _ @call.callee (_) @call.arguments) @call
 (coderef_call_expression . (_) @call.callee arguments: (_) @call.arguments) @call
 (use_statement module: (_) @wildcard.module) @wildcard
 (list_expression) @arguments
-(string_literal) @string
-(interpolated_string_literal) @string
+[(string_literal) (interpolated_string_literal) (heredoc_content) (autoquoted_bareword)] @string
 (string_content) @text
 (escape_sequence) @escape
-(heredoc_content) @string
 (fileglob_expression (_) @glob.pattern) @glob
-(eval_expression (filename (_) @reads.path)) @reads
-(require_expression [(string_literal) (interpolated_string_literal)] @reads.path) @reads
+["do" "require" "eval"] @identifier
+(eval_expression "do" @call.callee (filename (_) @call.arguments)) @call
+(require_expression "require" @call.callee
+  [(string_literal) (interpolated_string_literal)] @call.arguments) @call
+(eval_expression "eval" @call.callee [(interpolated_string_literal) (string_literal) (scalar)
+  (binary_expression) (function_call_expression)] @call.arguments) @call
 (substitution_regexp (replacement) @evaluates.source (substitution_regexp_modifiers) @_flags
   (#match? @_flags "e")) @evaluates
-(assignment_expression left: (array (varname) @_array) right: (_) @reads.path
-  (#eq? @_array "ARGV")) @reads
+(assignment_expression left: [(array) @_array (localization_expression (array) @_array)
+  (localization_expression (list_expression (array) @_array))]
+  (_) @argv.arguments . (#eq? @_array "@ARGV")) @argv
 (command_string) @shell
 (quoted_word_list) @words
-(anonymous_array_expression) @list
+[(anonymous_array_expression) (stub_expression)] @list
 (variable_declaration variable: (_) @wrap.value) @wrap
 (variable_declaration variables: (_)) @targets
-(stub_expression) @list
 (binary_expression left: (_) @concat.left operator: "." right: (_) @concat.right) @concat
 (binary_expression left: (_) @choice.option operator: ["||" "//"] right: (_) @choice.option) @choice
 (conditional_expression consequent: (_) @choice.option alternative: (_) @choice.option) @choice
 (assignment_expression left: (_) @append.target operator: ".=" right: (_) @append.value) @append
-(assignment_expression left: (_) @bind.target right: (_) @bind.value) @bind
+(assignment_expression left: (_) @bind.target (_) @bind.value .) @bind
 (for_statement variable: (_) @loop.target list: (_) @loop.value) @loop
 (subroutine_declaration_statement name: (_) @local.name) @local
-(eval_expression [(interpolated_string_literal) (string_literal) (scalar) (binary_expression)
-  (function_call_expression)] @evaluates.code) @evaluates
-(refgen_expression (_) @wrap.value) @wrap
+(refgen_expression) @wrap

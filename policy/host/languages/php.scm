@@ -1,34 +1,25 @@
-(variable_name) @identifier
-(name) @identifier
-(qualified_name) @identifier
+[(variable_name) (name) (qualified_name)] @identifier
 (class_constant_access_expression . (_) @member.object (_) @member.name .) @member
 (member_access_expression object: (_) @member.object name: (_) @member.name) @member
 (subscript_expression . (_) @index.object (_) @index.name .) @index
 (function_call_expression function: (_) @call.callee arguments: (_) @call.arguments) @call
 (member_call_expression object: (_) @call.object name: (_) @call.name arguments: (_) @call.arguments) @call
 (scoped_call_expression scope: (_) @call.object name: (_) @call.name arguments: (_) @call.arguments) @call
-(object_creation_expression . (name) @call.callee (arguments) @call.arguments) @call
-(object_creation_expression . (qualified_name) @call.callee (arguments) @call.arguments) @call
+(object_creation_expression . [(name) (qualified_name)] @call.callee
+  (arguments) @call.arguments) @call
 (arguments) @arguments
 (argument name: (_) @pair.name (_) @pair.value .) @pair
 (argument (_) @wrap.value .) @wrap
 (array_element_initializer (_) @pair.name (_) @pair.value) @pair
-(array_element_initializer (_) @wrap.value) @wrap
+[(array_element_initializer) (parenthesized_expression)] @wrap
 (array_creation_expression) @list
-(variadic_unpacking (_) @spread.value) @spread
-(string) @string
-(encapsed_string) @string
-(heredoc) @string
-(heredoc_body) @text
-(nowdoc) @string
-(nowdoc_body) @text
-(string_content) @text
+(variadic_unpacking) @spread
+[(string) (encapsed_string) (heredoc) (nowdoc)] @string
+[(heredoc_body) (nowdoc_body) (string_content)] @text
 (escape_sequence) @escape
 (shell_command_expression) @shell
-(parenthesized_expression (_) @wrap.value) @wrap
 (cast_expression value: (_) @wrap.value) @wrap
-(binary_expression left: (_) @concat.left operator: "." right: (_) @concat.right) @concat
-(binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
+(binary_expression left: (_) @concat.left operator: ["." "+"] right: (_) @concat.right) @concat
 (binary_expression left: (_) @choice.option operator: ["??" "||"] right: (_) @choice.option) @choice
 (conditional_expression body: (_) @choice.option alternative: (_) @choice.option) @choice
 (assignment_expression left: (subscript_expression . (variable_name) @append.target .) right: (_) @append.value) @append
@@ -37,14 +28,12 @@
 (const_element . (name) @bind.target (_) @bind.value .) @bind
 (foreach_statement . (_) @loop.value . (variable_name) @loop.target) @loop
 (foreach_statement . (_) @loop.value . (pair (_) (variable_name) @loop.target)) @loop
-(namespace_use_declaration (namespace_use_clause . (_) @import.module alias: (_) @import.alias) @import)
-(function_definition name: (_) @function.name parameters: (_) @function.parameters) @function
-(anonymous_function parameters: (_) @function.parameters) @function
-(arrow_function parameters: (_) @function.parameters) @function
-(method_declaration parameters: (_) @function.parameters) @function
-(include_expression (_) @reads.path) @reads
-(include_once_expression (_) @reads.path) @reads
-(require_expression (_) @reads.path) @reads
-(require_once_expression (_) @reads.path) @reads
+(namespace_use_declaration (namespace_use_clause . (_) @import.module alias: (_)? @import.alias)
+  @import)
+[(function_definition) (anonymous_function) (arrow_function) (method_declaration)] @function
+["include" "include_once" "require" "require_once"] @identifier
+(include_expression _ @call.callee (_) @call.arguments) @call
+(include_once_expression _ @call.callee (_) @call.arguments) @call
+(require_expression _ @call.callee (_) @call.arguments) @call
+(require_once_expression _ @call.callee (_) @call.arguments) @call
 (return_statement (_) @returns.value) @returns
-(namespace_use_declaration (namespace_use_clause . (_) @import.module !alias) @import)

@@ -7,17 +7,13 @@
 (keyword_argument name: (_) @pair.name value: (_) @pair.value) @pair
 (pair key: (_) @pair.name value: (_) @pair.value) @pair
 (dictionary) @map
-(string) @string
-(concatenated_string) @string
+[(string) (concatenated_string)] @string
 (string_content) @text
 (escape_sequence) @escape
 (interpolation expression: (_) @interpolation.value) @interpolation
-(list) @list
-(tuple) @list
-(set) @list
-(list_splat (_) @spread.value) @spread
-(parenthesized_expression (_) @wrap.value) @wrap
-(await (_) @wrap.value) @wrap
+[(list) (tuple) (set)] @list
+(list_splat) @spread
+[(parenthesized_expression) (await)] @wrap
 (binary_operator left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
 (binary_operator left: (_) @path.left operator: "/" right: (_) @path.right) @path
 (binary_operator left: (_) @format.template operator: "%" right: (_) @format.value) @format
@@ -36,7 +32,6 @@
 (import_from_statement module_name: (_) @import.module
   name: (aliased_import name: (_) @import.name alias: (_) @import.alias) @import)
 (import_from_statement module_name: (_) @import.module name: (dotted_name) @import.name @import)
-(function_definition name: (_) @function.name parameters: (_) @function.parameters) @function
-(lambda parameters: (_) @function.parameters) @function
+[(function_definition) (lambda)] @function
 (class_definition name: (_) @local.name) @local
 (return_statement (_) @returns.value) @returns

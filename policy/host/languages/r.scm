@@ -10,10 +10,10 @@
 (string) @string
 (string_content) @text
 (escape_sequence) @escape
-(parenthesized_expression (_) @wrap.value) @wrap
+(parenthesized_expression) @wrap
 (binary_operator lhs: (identifier) @function.name operator: ["<-" "=" "<<-"]
-  rhs: (function_definition parameters: (_) @function.parameters) @function)
-(function_definition parameters: (_) @function.parameters) @function
+  rhs: (function_definition) @function)
+(function_definition) @function
 (binary_operator lhs: (_) @bind.target operator: ["<-" "=" "<<-" ":="] rhs: (_) @bind.value) @bind
 (binary_operator lhs: (_) @bind.value operator: ["->" "->>"] rhs: (_) @bind.target) @bind
 (binary_operator lhs: (_) @pipe.value operator: "|>" rhs: (call) @pipe.call) @pipe

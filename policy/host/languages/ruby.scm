@@ -1,34 +1,21 @@
-(identifier) @identifier
-(constant) @identifier
-(instance_variable) @identifier
-(global_variable) @identifier
-(self) @identifier
+[(identifier) (constant) (instance_variable) (global_variable) (self)] @identifier
 (scope_resolution scope: (_) @member.object name: (_) @member.name) @member
 (scope_resolution !scope name: (_) @wrap.value) @wrap
-(call !receiver method: (identifier) @call.callee arguments: (_) @call.arguments) @call
-(call !receiver method: (constant) @call.callee arguments: (_) @call.arguments) @call
-(call receiver: (_) @call.object method: (_) @call.name arguments: (_) @call.arguments) @call
-(call receiver: (_) @call.object method: (_) @call.name !arguments) @call
+(call !receiver method: [(identifier) (constant)] @call.callee arguments: (_) @call.arguments) @call
+(call receiver: (_) @call.object method: (_) @call.name arguments: (_)? @call.arguments) @call
 (call receiver: (_) @call.callee !method arguments: (_) @call.arguments) @call
 (element_reference object: (_) @index.object . (_) @index.name) @index
 (argument_list) @arguments
 (pair key: (_) @pair.name value: (_) @pair.value) @pair
 (hash) @map
-(string) @string
-(heredoc_body) @string
-(chained_string) @string
-(string_content) @text
-(heredoc_content) @text
+[(string) (heredoc_body) (chained_string) (simple_symbol) (delimited_symbol) (bare_string)] @string
+[(string_content) (heredoc_content)] @text
 (escape_sequence) @escape
-(interpolation (_) @interpolation.value) @interpolation
-(simple_symbol) @string
-(delimited_symbol) @string
-(bare_string) @string
+(interpolation) @interpolation
 (array) @list
-(string_array) @words
-(symbol_array) @words
+[(string_array) (symbol_array)] @words
 (subshell) @shell
-(splat_argument (_) @spread.value) @spread
+(splat_argument) @spread
 (parenthesized_statements (_) @wrap.value .) @wrap
 (binary left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
 (binary left: (_) @append.target operator: "<<" right: (_) @append.value) @append
@@ -39,11 +26,8 @@
 (left_assignment_list) @targets
 (operator_assignment left: (_) @append.target right: (_) @append.value) @append
 (for pattern: (_) @loop.target value: (_) @loop.value) @loop
-(block parameters: (_) @function.parameters) @function
-(do_block parameters: (_) @function.parameters) @function
+[(block) (do_block) (method)] @function
 (call !receiver method: (identifier) @_include arguments: (argument_list . (constant) @wildcard.module)
   (#match? @_include "^(include|extend)$")) @wildcard
 (call !receiver method: (identifier) @_require arguments: (argument_list . (string) @loads.module)
   (#match? @_require "^require(_relative)?$")) @loads
-(method name: (_) @function.name parameters: (_) @function.parameters) @function
-(method name: (_) @function.name !parameters) @function

@@ -1,27 +1,19 @@
-(identifier) @identifier
-(type_identifier) @identifier
-(self) @identifier
+[(identifier) (type_identifier) (self)] @identifier
 (scoped_identifier path: (_) @member.object name: (_) @member.name) @member
 (scoped_type_identifier path: (_) @member.object name: (_) @member.name) @member
 (field_expression value: (_) @member.object field: (_) @member.name) @member
 (generic_function function: (_) @wrap.value) @wrap
 (index_expression . (_) @index.object (_) @index.name .) @index
 (call_expression function: (_) @call.callee arguments: (_) @call.arguments) @call
-(arguments) @arguments
+[(arguments) (token_tree)] @arguments
 (macro_invocation macro: (identifier) @_m (token_tree) @wrap.value (#eq? @_m "vec")) @wrap
 (macro_invocation macro: (_) @call.callee (token_tree) @call.arguments) @call
-(token_tree) @arguments
-(string_literal) @string
-(raw_string_literal) @string
+[(string_literal) (raw_string_literal)] @string
 (string_content) @text
 (escape_sequence) @escape
-(array_expression) @list
-(tuple_expression) @list
+[(array_expression) (tuple_expression)] @list
 (reference_expression value: (_) @wrap.value) @wrap
-(parenthesized_expression (_) @wrap.value) @wrap
-(try_expression (_) @wrap.value) @wrap
-(await_expression (_) @wrap.value) @wrap
-(unary_expression (_) @wrap.value) @wrap
+[(parenthesized_expression) (try_expression) (await_expression) (unary_expression)] @wrap
 (type_cast_expression value: (_) @wrap.value) @wrap
 (binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
 (let_declaration pattern: (_) @bind.target value: (_) @bind.value) @bind
@@ -31,6 +23,5 @@
 (compound_assignment_expr left: (_) @append.target right: (_) @append.value) @append
 (for_expression pattern: (_) @loop.target value: (_) @loop.value) @loop
 (use_declaration argument: (_) @use.tree) @use
-(function_item name: (_) @function.name parameters: (_) @function.parameters) @function
-(closure_expression parameters: (_) @function.parameters) @function
+[(function_item) (closure_expression)] @function
 (mod_item name: (_) @local.name) @local
