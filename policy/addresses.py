@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_network
 from urllib.parse import SplitResult, urlsplit
 
+from policy.wordlist import word_set
+
 SCHEMES = {"http": 80, "https": 443}
 
 # What lies inside a machine, a house or a company: allowed by a switch. From the registries of
@@ -31,34 +33,18 @@ PRIVATE_RANGES = tuple(
         ("fec0::/10", "a private network (RFC 3879)"),
     )
 )
-# Never: nothing that may be asked for answers there, or it gives away a machine's identity.
+# Never. What else is not of the internet, every version of the standard library knows.
 REFUSED_RANGES = tuple(
     (ip_network(network), what)
     for network, what in (
-        ("169.254.169.254/32", "a cloud's metadata service"),
-        ("169.254.170.2/32", "a cloud's metadata service (containers' credentials)"),
-        ("100.100.100.200/32", "a cloud's metadata service"),
-        ("192.0.0.192/32", "a cloud's metadata service"),
-        ("168.63.129.16/32", "a cloud's metadata service"),
-        ("fd00:ec2::254/128", "a cloud's metadata service"),
-        ("fd20:ce::254/128", "a cloud's metadata service"),
-        ("169.254.0.0/16", "link-local (RFC 3927)"),
         ("0.0.0.0/8", "no address of another machine (RFC 1122)"),
-        ("192.0.0.0/24", "reserved (RFC 6890)"),
-        ("192.0.2.0/24", "documentation (RFC 5737)"),
-        ("198.51.100.0/24", "documentation (RFC 5737)"),
-        ("203.0.113.0/24", "documentation (RFC 5737)"),
-        ("192.88.99.0/24", "reserved (RFC 7526)"),
-        ("198.18.0.0/15", "measurement (RFC 2544)"),
-        ("224.0.0.0/4", "multicast (RFC 5771)"),
-        ("240.0.0.0/4", "reserved (RFC 1112)"),
-        ("fe80::/10", "link-local (RFC 4291)"),
-        ("ff00::/8", "multicast (RFC 4291)"),
         ("::/128", "no address (RFC 4291)"),
-        ("100::/64", "discarded (RFC 6666)"),
+        ("169.254.0.0/16", "link-local (RFC 3927)"),
+        ("fe80::/10", "link-local (RFC 4291)"),
+        ("192.0.0.0/24", "reserved (RFC 6890)"),
+        ("192.88.99.0/24", "reserved (RFC 7526)"),
         ("64:ff9b:1::/48", "a translator's local use (RFC 8215)"),
         ("2001::/23", "of protocols, Teredo among them (RFC 2928, RFC 4380)"),
-        ("2001:db8::/32", "documentation (RFC 3849)"),
         ("3fff::/20", "documentation (RFC 9637)"),
         ("5f00::/16", "segment routing (RFC 9602)"),
     )
@@ -77,8 +63,9 @@ CARRIERS = tuple(
 ISATAP = (0x00005EFE, 0x02005EFE)
 """The left half of an interface identifier that ends in an IPv4 address (RFC 5214)."""
 
-METADATA_NAMES = frozenset(
-    ("metadata", "metadata.google.internal", "metadata.goog", "instance-data")
+METADATA_HOSTS = word_set(
+    """metadata metadata.google.internal metadata.goog instance-data 169.254.169.254 169.254.170.2
+    100.100.100.200 192.0.0.192 168.63.129.16 fd00:ec2::254 fd20:ce::254"""
 )
 PRIVATE_SUFFIXES = ("localhost", "local", "internal", "localdomain", "lan", "intranet", "home.arpa")
 """RFC 6761, RFC 6762, RFC 8375, and what networks call themselves."""
@@ -94,6 +81,7 @@ BAD_PORTS = frozenset(
 
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
+_NUMBERS = re.compile(rf"(?:{_NUMBER.pattern})(?:\.(?:{_NUMBER.pattern})){{0,3}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +141,14 @@ def check_address(address: str, *, allow_private: bool = False) -> str:
             return "it names an interface of this machine"
         if (carried := _carried(parsed)) is not None:
             return check_address(str(carried), allow_private=allow_private)
-    ranges = REFUSED_RANGES if allow_private else REFUSED_RANGES + PRIVATE_RANGES
-    return next((f"{parsed} is {what}" for network, what in ranges if parsed in network), "")
+    if str(parsed) in METADATA_HOSTS:
+        return f"{parsed} is a cloud's metadata service"
+    for rows, is_refused in ((REFUSED_RANGES, True), (PRIVATE_RANGES, not allow_private)):
+        for network, what in rows:
+            if parsed in network:
+                return f"{parsed} is {what}" if is_refused else ""
+    is_special = parsed.is_multicast or not parsed.is_global
+    return f"{parsed} is for special purposes (RFC 6890)" if is_special else ""
 
 
 def is_public_address(address: str) -> bool:
@@ -193,7 +187,7 @@ def _host_of(parts: SplitResult) -> str:
 def _why_not_host(host: str, *, allow_private: bool) -> str:
     if ":" in host or host.rpartition(".")[2].isdigit():
         return check_address(host, allow_private=allow_private)
-    if host in METADATA_NAMES:
+    if host in METADATA_HOSTS:
         return f"{host} is a cloud's metadata service"
     if allow_private:
         return ""
@@ -204,26 +198,12 @@ def _why_not_host(host: str, *, allow_private: bool) -> str:
 
 def _ipv4(host: str) -> str:
     """An IPv4 address in any of the notations that inet_aton(3) and browsers take."""
-    parts = host.split(".")
-    if len(parts) > 4 or not all(map(_NUMBER.fullmatch, parts)):
-        return ""
+    from socket import inet_aton  # noqa: PLC0415 - most hosts are names
+
     try:
-        numbers = [_number(part) for part in parts]
-    except ValueError:
+        return str(IPv4Address(inet_aton(host))) if _NUMBERS.fullmatch(host) else ""
+    except OSError:
         return ""
-    *leading, last = numbers
-    if any(number > 255 for number in leading) or last >= 256 ** (5 - len(numbers)):
-        return ""
-    value = last + sum(number << (24 - 8 * place) for place, number in enumerate(leading))
-    return str(IPv4Address(value))
-
-
-def _number(part: str) -> int:
-    if len(part) > 24:
-        raise ValueError(part)
-    if part.startswith("0x"):
-        return int(part[2:] or "0", 16)
-    return int(part, 8) if part.startswith("0") else int(part)
 
 
 def _is_ipv6(host: str) -> bool:

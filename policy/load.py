@@ -157,16 +157,16 @@ class _Loader:
         anchors = self._anchors(own or self.project or self.home)
         from policy import toml_rules  # noqa: PLC0415 - few have such a file
 
-        rules, default, groups, tables = toml_rules.parse_toml(text, path, anchors)
-        self.trusted += toml_rules.trusted_projects(text, path, is_trusted=is_trusted)
-        for group, table in zip(groups, tables, strict=True):
-            for example, expected in toml_rules.examples(table, group[0].source):
-                _try_example(example, expected, group, anchors)
-        if default is Decision.ASK or (default is not None and is_trusted):
-            self.default = default
-        for rule in rules:
-            source = Source(self._shown(path), rule.source.line)
-            self._add(rule._replace(source=source), is_trusted)
+        file = toml_rules.parse_toml(text, path, anchors, is_trusted=is_trusted)
+        self.trusted += file.trusted_projects
+        if file.default is Decision.ASK or (file.default is not None and is_trusted):
+            self.default = file.default
+        for group in file.groups:
+            for example, expected in group.examples:
+                _try_example(example, expected, group.rules, anchors)
+            for rule in group.rules:
+                source = Source(self._shown(path), rule.source.line)
+                self._add(rule._replace(source=source), is_trusted)
 
     def _add(self, rule: Rule, is_trusted: bool) -> None:
         if rule.decision is Decision.ALLOW and not is_trusted:
