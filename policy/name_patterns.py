@@ -43,6 +43,11 @@ def name_pattern(text: str) -> Wildcard:
     return Wildcard(_parts(text))
 
 
+def literal_name(name: str) -> str:
+    """The pattern of this one name."""
+    return "".join(f"\\{char}" if char in SPECIAL else char for char in name)
+
+
 def _parts(text: str) -> Iterator[Part]:
     at = 0
     while at < len(text):

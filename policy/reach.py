@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from policy import marks
 from policy.effects import FileAccess
 from policy.folders import Folders
-from policy.name_patterns import name_pattern
+from policy.name_patterns import literal_name, name_pattern
 from policy.path_patterns import last_name, literal_path, literal_pieces, match_path, segment_meets
 from policy.paths import is_below, known_folder
 from policy.rules import Rule
@@ -94,11 +94,8 @@ def _covers(pattern: Iterable[str], names: list[str], *, is_tree: bool) -> bool:
         if segment in _ANY_FOLDERS or marks.is_only_hole(segment):
             met = set(range(min(met), len(names) + 1))
         else:
-            met = {i + 1 for i in met if i < len(names) and _is_name(names[i], segment)}
+            rest = ((i, literal_name(names[i])) for i in met if i < len(names))
+            met = {i + 1 for i, name in rest if segment_meets(name, segment)}
         if not met:
             return False
     return is_tree or len(names) in met
-
-
-def _is_name(name: str, segment: str) -> bool:
-    return segment_meets("".join(f"\\{c}" if c in "*?[\\" else c for c in name), segment)
