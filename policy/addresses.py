@@ -12,7 +12,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_network
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from policy.wordlist import word_set
 
@@ -117,8 +117,8 @@ def check_url(url: str, *, allow_private: bool = False) -> CheckedUrl:
     if "@" in parts.netloc:
         return CheckedUrl(scheme, refused="it holds credentials")
     port = SCHEMES[scheme] if port is None else port
-    host = _host_of(parts)
-    if not host:
+    host = plain_host(parts.hostname or "")
+    if not host or ("[" in parts.netloc) != (":" in host):
         return CheckedUrl(scheme, port=port, refused="its host is no name and no address")
     refused = _why_not_host(host, allow_private=allow_private)
     if not refused and port in BAD_PORTS:
@@ -163,25 +163,17 @@ def plain_host(host: str) -> str:
     ASCII form (RFC 3490), and IPv4 addresses in decimal, octal or hexadecimal the dotted one.
     """
     host = unicodedata.normalize("NFKC", host).lower().removesuffix(".")
-    if ":" in host:
-        return str(IPv6Address(host)) if _is_ipv6(host) else ""
-    if not host.isascii():
-        try:
-            host = host.encode("idna").decode("ascii").lower()
-        except UnicodeError:
-            return ""
+    try:
+        if ":" in host:
+            address = IPv6Address(host)
+            return "" if address.scope_id else str(address)
+        host = host if host.isascii() else host.encode("idna").decode("ascii").lower()
+    except ValueError:
+        return ""
     if _NUMBER.fullmatch(host.rpartition(".")[2]):
         return _ipv4(host)
     is_name = len(host) <= 253 and all(map(_LABEL.fullmatch, host.split(".")))
     return host if is_name else ""
-
-
-def _host_of(parts: SplitResult) -> str:
-    """The host, but for one in brackets that is no IPv6 address."""
-    host = parts.hostname or ""
-    if "[" in parts.netloc and ":" not in host:
-        return ""
-    return plain_host(host)
 
 
 def _why_not_host(host: str, *, allow_private: bool) -> str:
@@ -204,13 +196,6 @@ def _ipv4(host: str) -> str:
         return str(IPv4Address(inet_aton(host))) if _NUMBERS.fullmatch(host) else ""
     except OSError:
         return ""
-
-
-def _is_ipv6(host: str) -> bool:
-    try:
-        return IPv6Address(host).scope_id is None
-    except ValueError:
-        return False
 
 
 def _carried(address: IPv6Address) -> IPv4Address | None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from policy.judging import Report, in_time, judge
 from policy.load import load_file
 from policy.model import RuleFileError, Subject, Verdict
-from policy.rules import Rules
 
 _ESCAPES = {"\\": "\\", "n": "\n", "t": "\t", "r": "\r"}
 _TAG = re.compile(r"\[([^\]]+)\]")
@@ -46,6 +45,17 @@ class CaseResult:
         """Whether the decision is the expected one."""
         return self.verdict.decision.word == self.case.expected
 
+    def to_json(self) -> dict[str, object]:
+        """The row as plain JSON values."""
+        decision, matches = self.verdict.decision, self.verdict.matches
+        return {
+            "language": self.case.language,
+            "expected": self.case.expected,
+            "got": decision.word,
+            "rule": next((m.rule for m in matches if m.decision is decision), None),
+            "reason": self.case.reason,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class CaseReport:
@@ -67,19 +77,7 @@ class CaseReport:
 
     def to_json(self) -> dict[str, object]:
         """The rows as plain JSON values, in file order."""
-        rows = []
-        for result in self.results:
-            deciding = [m for m in result.verdict.matches if m.decision is result.verdict.decision]
-            rows.append(
-                {
-                    "language": result.case.language,
-                    "expected": result.case.expected,
-                    "got": result.verdict.decision.word,
-                    "rule": deciding[0].rule if deciding else None,
-                    "reason": result.case.reason,
-                }
-            )
-        return {"rows": rows}
+        return {"rows": [result.to_json() for result in self.results]}
 
 
 def decode(text: str) -> str:
@@ -136,6 +134,3 @@ def subject_of(case: Case, home: Path, project: Path) -> Subject:
         env={"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin"},
         surface="agent_shell" if is_shell else "sandbox",
     )
-
-
-__all__ = ["Case", "CaseReport", "CaseResult", "Rules", "decode", "read_cases", "run_cases"]

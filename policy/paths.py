@@ -53,6 +53,11 @@ def is_below(path: str, folder: str) -> bool:
     return path.startswith(folder.rstrip("/") + "/")
 
 
+def lies_in(path: str, folder: str) -> bool:
+    """True for the folder itself, too."""
+    return path == folder or is_below(path, folder)
+
+
 def normal(path: str) -> str:
     """Without empty, `.` and `..` segments; `..` behind an unknown segment is kept."""
     if path[:1] == "/" and not _HAS_EMPTY_OR_DOTS.search(path):

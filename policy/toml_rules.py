@@ -163,15 +163,14 @@ def _rules_of(table: Mapping[str, Any], source: Source, anchors: Anchors) -> Ite
 
 def _redirect(table: Mapping[str, Any], decision: Decision, source: Source) -> RedirectTo | None:
     given = table.get("redirect")
-    if (given is not None) != (decision is Decision.REDIRECT):
-        remedy = 'Write decision = "redirect" and a [rule.redirect] table with tool'
-        raise _error(source, "redirect and its decision go together", remedy)
-    if given is None:
+    if given is None and decision is not Decision.REDIRECT:
         return None
     tool = given.get("tool") if isinstance(given, dict) else None
     arguments = given.get("arguments", {}) if isinstance(given, dict) else {}
-    if not isinstance(tool, str) or not isinstance(arguments, dict):
-        raise _error(source, "redirect without a tool", "Name the tool")
+    is_redirect = decision is Decision.REDIRECT
+    if not is_redirect or not isinstance(tool, str) or not isinstance(arguments, dict):
+        remedy = 'Write decision = "redirect" and a [rule.redirect] table with tool'
+        raise _error(source, "redirect and its decision go together", remedy)
     return RedirectTo(tool, {str(key): str(value) for key, value in arguments.items()})
 
 
