@@ -10,8 +10,8 @@ from __future__ import annotations
 import ipaddress
 import re
 import unicodedata
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_network
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from policy.wordlist import word_set
@@ -84,8 +84,7 @@ _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
 _NUMBERS = re.compile(rf"(?:{_NUMBER.pattern})(?:\.(?:{_NUMBER.pattern})){{0,3}}")
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedUrl:
+class CheckedUrl(NamedTuple):
     """A URL's parts as they are connected to, and why it is refused, if it is.
 
     `host` is in lower case and ASCII, without a trailing dot; an address in any notation is

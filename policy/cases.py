@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from policy.judging import Report, in_time, judge
 from policy.load import load_file
@@ -16,8 +16,7 @@ _TAG = re.compile(r"\[([^\]]+)\]")
 _HEADER = ("language", "code", "expected", "reason")
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(NamedTuple):
     """One row; `line` is its line in the table."""
 
     language: str
@@ -33,8 +32,7 @@ class Case:
         return match[1] if match else ""
 
 
-@dataclass(frozen=True, slots=True)
-class CaseResult:
+class CaseResult(NamedTuple):
     """A case and what the policy said."""
 
     case: Case
@@ -57,8 +55,7 @@ class CaseResult:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class CaseReport:
+class CaseReport(NamedTuple):
     """All results, in the order of the file."""
 
     results: tuple[CaseResult, ...]

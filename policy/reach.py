@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable
 
 from policy import marks
@@ -68,7 +69,7 @@ def _files(rule: Rule, root: str, folders: Folders) -> Iterable[str]:
     if literal is not None:
         if not is_below(literal, root):
             return ()
-        return folders.files_below(literal) or ((literal,) if folders.holds(literal) else ())
+        return folders.files_below(literal) or ((literal,) if os.path.lexists(literal) else ())
     start = rule.anchor if rule.anchor and is_below(rule.anchor, root) else root
     pieces = literal_pieces(rule.spec)
     return folders.matching(

@@ -113,10 +113,10 @@ def kind_of(name: bytes) -> str:
     words = [word.decode().lower() for word in re.findall(_WORDS, last)]
     while words and (words[-1].isdigit() or words[-1] in _SUFFIXES):
         words.pop()
-    if not words:
+    # What everybody may have: `PublicKeyToken` of a .NET assembly, a public key.
+    if not words or words[-3:] == ["public", "key", "token"] or words[-2:] == ["public", "key"]:
         return ""
-    before = words[-2] if len(words) > 1 else ""
-    return _kind_of_last(words[-1], before) if not _is_public(words) else ""
+    return _kind_of_last(words[-1], before=words[-2] if len(words) > 1 else "")
 
 
 def _kind_of_last(tail: str, before: str) -> str:
@@ -130,8 +130,3 @@ def _kind_of_last(tail: str, before: str) -> str:
     if tail in _SECRETS and not (tail == "token" and before in _OTHER_TOKENS):
         return {"apikey": "key", "token": "token"}.get(tail, "secret")
     return ""
-
-
-def _is_public(words: list[str]) -> bool:
-    """Whether it is what everybody may have: `PublicKeyToken` of a .NET assembly, a public key."""
-    return words[-3:] == ["public", "key", "token"] or words[-2:] == ["public", "key"]
