@@ -10,7 +10,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import unicodedata
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -18,36 +18,35 @@ from policy.wordlist import word_set
 
 SCHEMES = {"http": 80, "https": 443}
 
+
+def _ranges(*rows: tuple[str, str]) -> tuple[tuple[IPv4Network | IPv6Network, str], ...]:
+    return tuple((ip_network(network), what) for network, what in rows)
+
+
 # What lies inside a machine, a house or a company: allowed by a switch. From the registries of
 # special-purpose addresses of IANA (RFC 6890), whose RFC each row names.
-PRIVATE_RANGES = tuple(
-    (ip_network(network), what)
-    for network, what in (
-        ("127.0.0.0/8", "this machine (RFC 1122)"),
-        ("10.0.0.0/8", "a private network (RFC 1918)"),
-        ("172.16.0.0/12", "a private network (RFC 1918)"),
-        ("192.168.0.0/16", "a private network (RFC 1918)"),
-        ("100.64.0.0/10", "a provider's shared network (RFC 6598)"),
-        ("::1/128", "this machine (RFC 4291)"),
-        ("fc00::/7", "a private network (RFC 4193)"),
-        ("fec0::/10", "a private network (RFC 3879)"),
-    )
+PRIVATE_RANGES = _ranges(
+    ("127.0.0.0/8", "this machine (RFC 1122)"),
+    ("10.0.0.0/8", "a private network (RFC 1918)"),
+    ("172.16.0.0/12", "a private network (RFC 1918)"),
+    ("192.168.0.0/16", "a private network (RFC 1918)"),
+    ("100.64.0.0/10", "a provider's shared network (RFC 6598)"),
+    ("::1/128", "this machine (RFC 4291)"),
+    ("fc00::/7", "a private network (RFC 4193)"),
+    ("fec0::/10", "a private network (RFC 3879)"),
 )
 # Never. What else is not of the internet, every version of the standard library knows.
-REFUSED_RANGES = tuple(
-    (ip_network(network), what)
-    for network, what in (
-        ("0.0.0.0/8", "no address of another machine (RFC 1122)"),
-        ("::/128", "no address (RFC 4291)"),
-        ("169.254.0.0/16", "link-local (RFC 3927)"),
-        ("fe80::/10", "link-local (RFC 4291)"),
-        ("192.0.0.0/24", "reserved (RFC 6890)"),
-        ("192.88.99.0/24", "reserved (RFC 7526)"),
-        ("64:ff9b:1::/48", "a translator's local use (RFC 8215)"),
-        ("2001::/23", "of protocols, Teredo among them (RFC 2928, RFC 4380)"),
-        ("3fff::/20", "documentation (RFC 9637)"),
-        ("5f00::/16", "segment routing (RFC 9602)"),
-    )
+REFUSED_RANGES = _ranges(
+    ("0.0.0.0/8", "no address of another machine (RFC 1122)"),
+    ("::/128", "no address (RFC 4291)"),
+    ("169.254.0.0/16", "link-local (RFC 3927)"),
+    ("fe80::/10", "link-local (RFC 4291)"),
+    ("192.0.0.0/24", "reserved (RFC 6890)"),
+    ("192.88.99.0/24", "reserved (RFC 7526)"),
+    ("64:ff9b:1::/48", "a translator's local use (RFC 8215)"),
+    ("2001::/23", "of protocols, Teredo among them (RFC 2928, RFC 4380)"),
+    ("3fff::/20", "documentation (RFC 9637)"),
+    ("5f00::/16", "segment routing (RFC 9602)"),
 )
 # IPv6 addresses that carry an IPv4 one and count as that: network, and the bits to its right.
 CARRIERS = tuple(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from policy.judging import Report, in_time, judge
 from policy.load import load_file
-from policy.model import RuleFileError, Subject, Verdict
+from policy.model import RuleFileError, Subject, Surface, Verdict
 
 _ESCAPES = {"\\": "\\", "n": "\n", "t": "\t", "r": "\r"}
 _TAG = re.compile(r"\[([^\]]+)\]")
@@ -121,13 +121,7 @@ def run_cases(
 
 def subject_of(case: Case, home: Path, project: Path) -> Subject:
     """The program of a row, typed or run in the project's folder."""
-    is_shell = case.language in ("bash", "sh", "shell")
-    return Subject(
-        language=case.language,
-        code=case.code,
-        cwd=str(project),
-        project=str(project),
-        home=str(home),
-        env={"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin"},
-        surface="agent_shell" if is_shell else "sandbox",
-    )
+    surface: Surface = "agent_shell" if case.language in ("bash", "sh", "shell") else "sandbox"
+    env = {"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin"}
+    folder = str(project)
+    return Subject(case.language, case.code, folder, folder, str(home), env, surface)

@@ -22,7 +22,8 @@ def is_trusted(project: str, folders: Iterable[str], home: str) -> bool:
         written = os.path.normpath(os.path.join(home, folder.removeprefix("~/")))
         real = os.path.realpath(written)
         is_inner = any(lies_in(one, real) for one in outer)
-        if lies_in(project, real) and not is_inner and not _leads_through(written, project):
+        way = map(os.path.realpath, _above(written))
+        if lies_in(project, real) and not is_inner and not any(lies_in(w, project) for w in way):
             return True
     return False
 
@@ -58,11 +59,6 @@ def _owner(path: str) -> int | None:
         return os.stat(path).st_uid
     except OSError:
         return None
-
-
-def _leads_through(written: str, project: str) -> bool:
-    """Whether a folder on the way to a path lies in the project."""
-    return any(lies_in(os.path.realpath(folder), project) for folder in _above(written))
 
 
 def _above(path: str) -> Iterator[str]:
