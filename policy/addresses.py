@@ -10,58 +10,43 @@ from __future__ import annotations
 import ipaddress
 import re
 import unicodedata
-from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_network
-from urllib.parse import SplitResult, urlsplit
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from policy.wordlist import word_set
 
 SCHEMES = {"http": 80, "https": 443}
 
+
+def _ranges(*rows: tuple[str, str]) -> tuple[tuple[IPv4Network | IPv6Network, str], ...]:
+    return tuple((ip_network(network), what) for network, what in rows)
+
+
 # What lies inside a machine, a house or a company: allowed by a switch. From the registries of
 # special-purpose addresses of IANA (RFC 6890), whose RFC each row names.
-PRIVATE_RANGES = tuple(
-    (ip_network(network), what)
-    for network, what in (
-        ("127.0.0.0/8", "this machine (RFC 1122)"),
-        ("10.0.0.0/8", "a private network (RFC 1918)"),
-        ("172.16.0.0/12", "a private network (RFC 1918)"),
-        ("192.168.0.0/16", "a private network (RFC 1918)"),
-        ("100.64.0.0/10", "a provider's shared network (RFC 6598)"),
-        ("::1/128", "this machine (RFC 4291)"),
-        ("fc00::/7", "a private network (RFC 4193)"),
-        ("fec0::/10", "a private network (RFC 3879)"),
-    )
+PRIVATE_RANGES = _ranges(
+    ("127.0.0.0/8", "this machine (RFC 1122)"),
+    ("10.0.0.0/8", "a private network (RFC 1918)"),
+    ("172.16.0.0/12", "a private network (RFC 1918)"),
+    ("192.168.0.0/16", "a private network (RFC 1918)"),
+    ("100.64.0.0/10", "a provider's shared network (RFC 6598)"),
+    ("::1/128", "this machine (RFC 4291)"),
+    ("fc00::/7", "a private network (RFC 4193)"),
+    ("fec0::/10", "a private network (RFC 3879)"),
 )
-# Never: nothing that may be asked for answers there, or it gives away a machine's identity.
-REFUSED_RANGES = tuple(
-    (ip_network(network), what)
-    for network, what in (
-        ("169.254.169.254/32", "a cloud's metadata service"),
-        ("169.254.170.2/32", "a cloud's metadata service (containers' credentials)"),
-        ("100.100.100.200/32", "a cloud's metadata service"),
-        ("192.0.0.192/32", "a cloud's metadata service"),
-        ("168.63.129.16/32", "a cloud's metadata service"),
-        ("fd00:ec2::254/128", "a cloud's metadata service"),
-        ("fd20:ce::254/128", "a cloud's metadata service"),
-        ("169.254.0.0/16", "link-local (RFC 3927)"),
-        ("0.0.0.0/8", "no address of another machine (RFC 1122)"),
-        ("192.0.0.0/24", "reserved (RFC 6890)"),
-        ("192.0.2.0/24", "documentation (RFC 5737)"),
-        ("198.51.100.0/24", "documentation (RFC 5737)"),
-        ("203.0.113.0/24", "documentation (RFC 5737)"),
-        ("192.88.99.0/24", "reserved (RFC 7526)"),
-        ("198.18.0.0/15", "measurement (RFC 2544)"),
-        ("224.0.0.0/4", "multicast (RFC 5771)"),
-        ("240.0.0.0/4", "reserved (RFC 1112)"),
-        ("fe80::/10", "link-local (RFC 4291)"),
-        ("ff00::/8", "multicast (RFC 4291)"),
-        ("::/128", "no address (RFC 4291)"),
-        ("100::/64", "discarded (RFC 6666)"),
-        ("64:ff9b:1::/48", "a translator's local use (RFC 8215)"),
-        ("2001::/23", "of protocols, Teredo among them (RFC 2928, RFC 4380)"),
-        ("2001:db8::/32", "documentation (RFC 3849)"),
-        ("3fff::/20", "documentation (RFC 9637)"),
-        ("5f00::/16", "segment routing (RFC 9602)"),
-    )
+# Never. What else is not of the internet, every version of the standard library knows.
+REFUSED_RANGES = _ranges(
+    ("0.0.0.0/8", "no address of another machine (RFC 1122)"),
+    ("::/128", "no address (RFC 4291)"),
+    ("169.254.0.0/16", "link-local (RFC 3927)"),
+    ("fe80::/10", "link-local (RFC 4291)"),
+    ("192.0.0.0/24", "reserved (RFC 6890)"),
+    ("192.88.99.0/24", "reserved (RFC 7526)"),
+    ("64:ff9b:1::/48", "a translator's local use (RFC 8215)"),
+    ("2001::/23", "of protocols, Teredo among them (RFC 2928, RFC 4380)"),
+    ("3fff::/20", "documentation (RFC 9637)"),
+    ("5f00::/16", "segment routing (RFC 9602)"),
 )
 # IPv6 addresses that carry an IPv4 one and count as that: network, and the bits to its right.
 CARRIERS = tuple(
@@ -77,8 +62,9 @@ CARRIERS = tuple(
 ISATAP = (0x00005EFE, 0x02005EFE)
 """The left half of an interface identifier that ends in an IPv4 address (RFC 5214)."""
 
-METADATA_NAMES = frozenset(
-    ("metadata", "metadata.google.internal", "metadata.goog", "instance-data")
+METADATA_HOSTS = word_set(
+    """metadata metadata.google.internal metadata.goog instance-data 169.254.169.254 169.254.170.2
+    100.100.100.200 192.0.0.192 168.63.129.16 fd00:ec2::254 fd20:ce::254"""
 )
 PRIVATE_SUFFIXES = ("localhost", "local", "internal", "localdomain", "lan", "intranet", "home.arpa")
 """RFC 6761, RFC 6762, RFC 8375, and what networks call themselves."""
@@ -94,10 +80,10 @@ BAD_PORTS = frozenset(
 
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
+_NUMBERS = re.compile(rf"(?:{_NUMBER.pattern})(?:\.(?:{_NUMBER.pattern})){{0,3}}")
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedUrl:
+class CheckedUrl(NamedTuple):
     """A URL's parts as they are connected to, and why it is refused, if it is.
 
     `host` is in lower case and ASCII, without a trailing dot; an address in any notation is
@@ -129,8 +115,8 @@ def check_url(url: str, *, allow_private: bool = False) -> CheckedUrl:
     if "@" in parts.netloc:
         return CheckedUrl(scheme, refused="it holds credentials")
     port = SCHEMES[scheme] if port is None else port
-    host = _host_of(parts)
-    if not host:
+    host = plain_host(parts.hostname or "")
+    if not host or ("[" in parts.netloc) != (":" in host):
         return CheckedUrl(scheme, port=port, refused="its host is no name and no address")
     refused = _why_not_host(host, allow_private=allow_private)
     if not refused and port in BAD_PORTS:
@@ -153,8 +139,14 @@ def check_address(address: str, *, allow_private: bool = False) -> str:
             return "it names an interface of this machine"
         if (carried := _carried(parsed)) is not None:
             return check_address(str(carried), allow_private=allow_private)
-    ranges = REFUSED_RANGES if allow_private else REFUSED_RANGES + PRIVATE_RANGES
-    return next((f"{parsed} is {what}" for network, what in ranges if parsed in network), "")
+    if str(parsed) in METADATA_HOSTS:
+        return f"{parsed} is a cloud's metadata service"
+    for rows, is_refused in ((REFUSED_RANGES, True), (PRIVATE_RANGES, not allow_private)):
+        for network, what in rows:
+            if parsed in network:
+                return f"{parsed} is {what}" if is_refused else ""
+    is_special = parsed.is_multicast or not parsed.is_global
+    return f"{parsed} is for special purposes (RFC 6890)" if is_special else ""
 
 
 def is_public_address(address: str) -> bool:
@@ -169,31 +161,23 @@ def plain_host(host: str) -> str:
     ASCII form (RFC 3490), and IPv4 addresses in decimal, octal or hexadecimal the dotted one.
     """
     host = unicodedata.normalize("NFKC", host).lower().removesuffix(".")
-    if ":" in host:
-        return str(IPv6Address(host)) if _is_ipv6(host) else ""
-    if not host.isascii():
-        try:
-            host = host.encode("idna").decode("ascii").lower()
-        except UnicodeError:
-            return ""
+    try:
+        if ":" in host:
+            address = IPv6Address(host)
+            return "" if address.scope_id else str(address)
+        host = host if host.isascii() else host.encode("idna").decode("ascii").lower()
+    except ValueError:
+        return ""
     if _NUMBER.fullmatch(host.rpartition(".")[2]):
         return _ipv4(host)
     is_name = len(host) <= 253 and all(map(_LABEL.fullmatch, host.split(".")))
     return host if is_name else ""
 
 
-def _host_of(parts: SplitResult) -> str:
-    """The host, but for one in brackets that is no IPv6 address."""
-    host = parts.hostname or ""
-    if "[" in parts.netloc and ":" not in host:
-        return ""
-    return plain_host(host)
-
-
 def _why_not_host(host: str, *, allow_private: bool) -> str:
     if ":" in host or host.rpartition(".")[2].isdigit():
         return check_address(host, allow_private=allow_private)
-    if host in METADATA_NAMES:
+    if host in METADATA_HOSTS:
         return f"{host} is a cloud's metadata service"
     if allow_private:
         return ""
@@ -204,33 +188,12 @@ def _why_not_host(host: str, *, allow_private: bool) -> str:
 
 def _ipv4(host: str) -> str:
     """An IPv4 address in any of the notations that inet_aton(3) and browsers take."""
-    parts = host.split(".")
-    if len(parts) > 4 or not all(map(_NUMBER.fullmatch, parts)):
-        return ""
+    from socket import inet_aton  # noqa: PLC0415 - most hosts are names
+
     try:
-        numbers = [_number(part) for part in parts]
-    except ValueError:
+        return str(IPv4Address(inet_aton(host))) if _NUMBERS.fullmatch(host) else ""
+    except OSError:
         return ""
-    *leading, last = numbers
-    if any(number > 255 for number in leading) or last >= 256 ** (5 - len(numbers)):
-        return ""
-    value = last + sum(number << (24 - 8 * place) for place, number in enumerate(leading))
-    return str(IPv4Address(value))
-
-
-def _number(part: str) -> int:
-    if len(part) > 24:
-        raise ValueError(part)
-    if part.startswith("0x"):
-        return int(part[2:] or "0", 16)
-    return int(part, 8) if part.startswith("0") else int(part)
-
-
-def _is_ipv6(host: str) -> bool:
-    try:
-        return IPv6Address(host).scope_id is None
-    except ValueError:
-        return False
 
 
 def _carried(address: IPv6Address) -> IPv4Address | None:

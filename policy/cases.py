@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from policy.judging import Report, in_time, judge
 from policy.load import load_file
-from policy.model import RuleFileError, Subject, Verdict
-from policy.rules import Rules
+from policy.model import RuleFileError, Subject, Surface, Verdict
 
 _ESCAPES = {"\\": "\\", "n": "\n", "t": "\t", "r": "\r"}
 _TAG = re.compile(r"\[([^\]]+)\]")
 _HEADER = ("language", "code", "expected", "reason")
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(NamedTuple):
     """One row; `line` is its line in the table."""
 
     language: str
@@ -34,8 +32,7 @@ class Case:
         return match[1] if match else ""
 
 
-@dataclass(frozen=True, slots=True)
-class CaseResult:
+class CaseResult(NamedTuple):
     """A case and what the policy said."""
 
     case: Case
@@ -46,9 +43,19 @@ class CaseResult:
         """Whether the decision is the expected one."""
         return self.verdict.decision.word == self.case.expected
 
+    def to_json(self) -> dict[str, object]:
+        """The row as plain JSON values."""
+        decision, matches = self.verdict.decision, self.verdict.matches
+        return {
+            "language": self.case.language,
+            "expected": self.case.expected,
+            "got": decision.word,
+            "rule": next((m.rule for m in matches if m.decision is decision), None),
+            "reason": self.case.reason,
+        }
 
-@dataclass(frozen=True, slots=True)
-class CaseReport:
+
+class CaseReport(NamedTuple):
     """All results, in the order of the file."""
 
     results: tuple[CaseResult, ...]
@@ -67,19 +74,7 @@ class CaseReport:
 
     def to_json(self) -> dict[str, object]:
         """The rows as plain JSON values, in file order."""
-        rows = []
-        for result in self.results:
-            deciding = [m for m in result.verdict.matches if m.decision is result.verdict.decision]
-            rows.append(
-                {
-                    "language": result.case.language,
-                    "expected": result.case.expected,
-                    "got": result.verdict.decision.word,
-                    "rule": deciding[0].rule if deciding else None,
-                    "reason": result.case.reason,
-                }
-            )
-        return {"rows": rows}
+        return {"rows": [result.to_json() for result in self.results]}
 
 
 def decode(text: str) -> str:
@@ -126,16 +121,7 @@ def run_cases(
 
 def subject_of(case: Case, home: Path, project: Path) -> Subject:
     """The program of a row, typed or run in the project's folder."""
-    is_shell = case.language in ("bash", "sh", "shell")
-    return Subject(
-        language=case.language,
-        code=case.code,
-        cwd=str(project),
-        project=str(project),
-        home=str(home),
-        env={"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin"},
-        surface="agent_shell" if is_shell else "sandbox",
-    )
-
-
-__all__ = ["Case", "CaseReport", "CaseResult", "Rules", "decode", "read_cases", "run_cases"]
+    surface: Surface = "agent_shell" if case.language in ("bash", "sh", "shell") else "sandbox"
+    env = {"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin"}
+    folder = str(project)
+    return Subject(case.language, case.code, folder, folder, str(home), env, surface)

@@ -52,17 +52,6 @@ class Anchors(NamedTuple):
     current: str
 
 
-class _Written(NamedTuple):
-    """A rule as it stands in its file."""
-
-    text: str
-    decision: Decision
-    source: Source
-
-    def rule(self, kind: RuleKind, spec: str, anchor: str | None = None) -> Rule:
-        return Rule(self.text, kind, self.text, spec, self.decision, self.source, anchor)
-
-
 def parse_rule(
     text: str, decision: Decision, source: Source, anchors: Anchors
 ) -> tuple[Rule | None, str]:
@@ -82,7 +71,7 @@ def parse_rule(
     if not name or any(char in "()" or char.isspace() for char in name):
         return None, f"{text!r} is not a rule: write Tool or Tool(spec)"
     kind = _KINDS.get(name)
-    written = _Written(text, decision, source)
+    written = Rule(text, "tool", text, "", decision, source)
     parameter = (spec or "").partition(":")[0].strip()
     if kind is None or parameter in (_PRIMARY[name], *_PARAMETERS[name]):
         return _tool_rule(written, name, spec)
@@ -90,7 +79,7 @@ def parse_rule(
         return _path_rule(written, kind, spec, anchors)
     if kind == "fetch":
         return _fetch_rule(written, spec)
-    rule = written.rule(kind, (spec or "*").strip() or "*")
+    rule = written._replace(kind=kind, spec=(spec or "*").strip() or "*")
     is_literal = ":*" in rule.spec[:-2]
     return rule, f"{text}: :* stands for a prefix only at the end" if is_literal else ""
 
@@ -112,7 +101,7 @@ def _excess(name: str, text: str) -> str:
     return ""
 
 
-def _tool_rule(written: _Written, name: str, spec: str | None) -> tuple[Rule | None, str]:
+def _tool_rule(written: Rule, name: str, spec: str | None) -> tuple[Rule | None, str]:
     """Rules for other tools: known by name alone, globs allowed where they restrict."""
     text = written.text
     if spec is not None and name in _NEVER_CONSULTED:
@@ -131,15 +120,15 @@ def _tool_rule(written: _Written, name: str, spec: str | None) -> tuple[Rule | N
                 "this one is left to Claude Code itself"
             )
     known = name in _TOOLS or "_" in name or "*" in name
-    rule = written.rule("tool", name if spec is None else f"{name}({spec})")
+    rule = written._replace(spec=name if spec is None else f"{name}({spec})")
     return rule, "" if known else f"{text}: there is no tool named {name}"
 
 
 def _path_rule(
-    written: _Written, kind: RuleKind, spec: str | None, anchors: Anchors
+    written: Rule, kind: RuleKind, spec: str | None, anchors: Anchors
 ) -> tuple[Rule | None, str]:
     if spec is None or not spec.strip():
-        return written.rule(kind, "**"), ""
+        return written._replace(kind=kind, spec="**"), ""
     spec = spec.strip()
     if spec.startswith("!"):
         return None, f"{written.text}: a rule cannot carve out of others with !"
@@ -159,7 +148,7 @@ def _path_rule(
         pattern = "/" + pattern.removeprefix("./").lstrip("/")
     is_absolute = spec.startswith(f"{anchors.home}/")
     warning = f"{written.text}: begin with // what is meant from the root" if is_absolute else ""
-    return written.rule(kind, pattern, anchor), warning
+    return written._replace(kind=kind, spec=pattern, anchor=anchor), warning
 
 
 def _anchored(spec: str, anchors: Anchors) -> tuple[str, str]:
@@ -182,10 +171,8 @@ def _at_any_depth(pattern: str) -> bool:
     return "/" not in pattern.rstrip("/").removesuffix("/**")
 
 
-def _fetch_rule(written: _Written, spec: str | None) -> tuple[Rule | None, str]:
-    if spec is None:
-        return written.rule("fetch", "*"), ""
-    field, colon, domain = spec.partition(":")
-    if not colon or field.strip() != "domain" or not domain.strip():
+def _fetch_rule(written: Rule, spec: str | None) -> tuple[Rule | None, str]:
+    field, _, domain = map(str.strip, ("domain:*" if spec is None else spec).partition(":"))
+    if field != "domain" or not domain:
         return None, f"{written.text}: write WebFetch(domain:example.com)"
-    return written.rule("fetch", domain.strip()), ""
+    return written._replace(kind="fetch", spec=domain), ""

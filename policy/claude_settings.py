@@ -27,7 +27,13 @@ def read_settings(text: str, path: str) -> tuple[dict[str, Any], dict[str, Any]]
     Raises:
         RuleFileError: it is not JSON, or these are no objects.
     """
-    document = _document(text, path)
+    try:
+        document = strict_json(text)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", 1)
+        raise RuleFileError(path, line, f"not valid JSON: {error}", "Correct the syntax") from None
+    if not isinstance(document, dict):
+        raise RuleFileError(path, 1, "not a JSON object", 'Write {"permissions": {...}}')
     permissions = document.get("permissions", {})
     if not isinstance(permissions, dict):
         line = text.count("\n", 0, max(text.find('"permissions"'), 0)) + 1
@@ -66,17 +72,6 @@ def warnings_of(permissions: dict[str, Any]) -> Iterator[str]:
             yield f"defaultMode {value!r:.40} is Claude Code's own and changes nothing here"
         elif key not in {*_LISTS, *_FOLDERS, *_OTHERS}:
             yield f"permissions has no key {key!r:.40}; what it holds is not in force"
-
-
-def _document(text: str, path: str) -> dict[str, Any]:
-    try:
-        document = strict_json(text)
-    except (ValueError, RecursionError) as error:
-        line = getattr(error, "lineno", 1)
-        raise RuleFileError(path, line, f"not valid JSON: {error}", "Correct the syntax") from None
-    if not isinstance(document, dict):
-        raise RuleFileError(path, 1, "not a JSON object", 'Write {"permissions": {...}}')
-    return document
 
 
 class _Place:

@@ -16,6 +16,7 @@ from policy.wildcards import is_made_of
 
 ReadText = Callable[[str], str | None]
 Tools = Collection[str] | None
+Words = tuple[str, ...]
 WORK_MAX = 500_000
 """How often a command of a program is compared with a rule, over all its commands."""
 FILE_WORK = 10  # what comparing a file costs beside that
@@ -66,7 +67,7 @@ def undecided(text: str, rules: Rules, why: str) -> Verdict:
 
     `why` goes into the message. Without a rule that restricts, it is allowed.
     """
-    place = Place((0, len(encoded(text))), text[:120])
+    place = _place(text)._replace(text=text[:120])
     matches = tuple(_strictest_matches(place, rules, why))
     verdict = _verdict(matches, Analysis((Unparsed(why, place),), "unparsed", 0), rules)
     return verdict if matches else verdict._replace(message=f"{verdict.message} ({why})")
@@ -116,8 +117,7 @@ def evaluate_search(  # noqa: PLR0913 - as above
     effect = FileAccess(marks.globbed(path), False, (), _place(path), is_tree)
     code = "grep -rn PATTERN '" + path.replace("'", "'\\''") + "'"
     ground = Ground(real_path, folders, _usable_code(code, tools))
-    matches = file_matches(effect, rules, ground)
-    return _verdict(_usable(matches, tools), Analysis((effect,), "full", 0), rules)
+    return _verdict_on(effect, _usable(file_matches(effect, rules, ground), tools), rules)
 
 
 def evaluate_write(path: str, rules: Rules, *, real_path: RealPath | None = None) -> Verdict:
@@ -135,10 +135,8 @@ def evaluate_fetch(url: str, rules: Rules, *, allow_private: bool = False) -> Ve
 
     effect = Download(marks.shown(url), False, (), _place(url))  # nothing of it is unknown
     if refused := check_url(url, allow_private=allow_private).refused:
-        match = match_of(ADDRESS_RULE, "domain", effect, refused)
-        return _verdict((match,), Analysis((effect,), "full", 0), rules)
-    matches = tuple(download_matches(effect, rules, "sandbox"))
-    return _verdict(matches, Analysis((effect,), "full", 0), rules)
+        return _verdict_on(effect, [match_of(ADDRESS_RULE, "domain", effect, refused)], rules)
+    return _verdict_on(effect, download_matches(effect, rules, "sandbox"), rules)
 
 
 def evaluate_tool(name: str, rules: Rules, inputs: Mapping[str, object] | None = None) -> Verdict:
@@ -146,12 +144,9 @@ def evaluate_tool(name: str, rules: Rules, inputs: Mapping[str, object] | None =
 
     `inputs` are the call's top-level inputs, for rules like `Tool(parameter:value)`.
     """
-    place = Place((0, len(name)), name)
-    matches = tuple(
-        match_of(rule, "tool", OpaqueExec("", (), place))
-        for rule in rules.of("tool")
-        if _tool_matches(rule.spec, name, inputs or {})
-    )
+    call = OpaqueExec("", (), _place(name))
+    matching = (r for r in rules.of("tool") if _tool_matches(r.spec, name, inputs or {}))
+    matches = tuple(match_of(rule, "tool", call) for rule in matching)
     return _verdict(matches, Analysis((), "full", 0), rules)
 
 
@@ -175,15 +170,10 @@ def _has_input(spec: str, inputs: Mapping[str, object]) -> bool:
 
 
 def _evaluate_file(
-    path: str,
-    rules: Rules,
-    real_path: RealPath | None,
-    *,
-    is_write: bool,
+    path: str, rules: Rules, real_path: RealPath | None, *, is_write: bool
 ) -> Verdict:
     effect = FileAccess(path, is_write, (), _place(path))
-    matches = tuple(file_matches(effect, rules, Ground(real_path)))
-    return _verdict(matches, Analysis((effect,), "full", 0), rules)
+    return _verdict_on(effect, file_matches(effect, rules, Ground(real_path)), rules)
 
 
 def _place(text: str) -> Place:
@@ -215,40 +205,17 @@ def _matches(
             seen = (effect.argv, effect.place.text, effect.is_syntactic, effect.in_file)
             if seen in passed:
                 continue
-            matches = list(_command_matches(effect, of_commands))
-            found.update(dict.fromkeys(matches))
+            matches = tuple(_command_matches(effect, of_commands))
             if not matches:
                 passed.add(seen)
+        elif isinstance(effect, FileAccess):
+            matches = tuple(file_matches(effect, rules, ground))
+        elif isinstance(effect, Download):
+            matches = tuple(download_matches(effect, rules, subject.surface))
         else:
-            found.update(dict.fromkeys(_effect_matches(effect, subject, rules, ground)))
+            matches = tuple(_unknown_matches(effect, rules, subject))
+        found.update(dict.fromkeys(matches))
     return tuple(found)
-
-
-def _strictest_matches(place: Place, rules: Rules, why: str) -> Iterator[Match]:
-    """The strictest rule that restricts, for what cannot be compared with all of them."""
-    of_programs = rules.of("command", "edit", "read", "fetch")
-    restricting = [rule for rule in of_programs if rule.decision in (Decision.DENY, Decision.ASK)]
-    if not restricting:
-        return
-    rule = max(restricting, key=lambda rule: rule.decision)
-    yield Match(
-        "unparsed", rule.text, rule.source, rule.decision, "unparsed", (), place.span,
-        marks.shown(place.text), why,
-    )  # fmt: skip
-
-
-def _effect_matches(
-    effect: FileAccess | Download | OpaqueExec | Unparsed,
-    subject: Subject,
-    rules: Rules,
-    ground: Ground,
-) -> Iterator[Match]:
-    if isinstance(effect, FileAccess):
-        yield from file_matches(effect, rules, ground)
-    elif isinstance(effect, Download):
-        yield from download_matches(effect, rules, subject.surface)
-    else:
-        yield from _unknown_matches(effect, rules, subject)
 
 
 def _command_matches(command: Command, rules: Iterable[Rule]) -> Iterator[Match]:
@@ -267,28 +234,38 @@ def _command_matches(command: Command, rules: Iterable[Rule]) -> Iterator[Match]
         yield match_of(rule, kind, command, why, redirect)
 
 
-def _is_written(rule: Rule, code: str) -> bool:
-    """Whether each word of a rule stands in a program."""
-    return all(word.strip("-*") in code for word in rule.spec.split())
+def _strictest_matches(place: Place, rules: Rules, why: str) -> Iterator[Match]:
+    """The strictest rule on programs, for what cannot be compared with all of them."""
+    restricting = rules.restricting("command", "edit", "read", "fetch")
+    return _by_strictest(restricting, "unparsed", place, why)
 
 
 def _unknown_matches(
     effect: OpaqueExec | Unparsed, rules: Rules, subject: Subject
 ) -> Iterator[Match]:
     """Unknown code takes the strictest of the rules that restrict commands."""
-    restricting = rules.restricting_commands()
-    if isinstance(effect, OpaqueExec) and effect.argv and subject.language not in SHELL_NAMES:
+    restricting = rules.restricting("command")
+    if isinstance(effect, Unparsed):
+        return _by_strictest(restricting, "unparsed", effect.place, effect.why)
+    if effect.argv and subject.language not in SHELL_NAMES:
         # Its words are somewhere in the program, or it is not chased.
         restricting = tuple(rule for rule in restricting if _is_written(rule, subject.code))
-    if not restricting:
-        return
-    strictest = max(restricting, key=lambda rule: rule.decision)
-    kind: MatchKind = "unparsed" if isinstance(effect, Unparsed) else "opaque-exec"
-    argv = tuple(map(marks.shown, effect.argv)) if isinstance(effect, OpaqueExec) else ()
-    yield Match(
-        kind, strictest.text, strictest.source, strictest.decision, kind, argv,
-        effect.place.span, marks.shown(effect.place.text), effect.why,
-    )  # fmt: skip
+    argv = tuple(map(marks.shown, effect.argv))
+    return _by_strictest(restricting, "opaque-exec", effect.place, effect.why, argv)
+
+
+def _is_written(rule: Rule, code: str) -> bool:
+    """Whether each word of a rule stands in a program."""
+    return all(word.strip("-*") in code for word in rule.spec.split())
+
+
+def _by_strictest(
+    restricting: Iterable[Rule], kind: MatchKind, place: Place, why: str, argv: Words = ()
+) -> Iterator[Match]:
+    rule = max(restricting, key=lambda rule: rule.decision, default=None)
+    if rule is not None:
+        text = marks.shown(place.text)
+        yield Match(kind, rule.text, rule.source, rule.decision, kind, argv, place.span, text, why)
 
 
 # Deciding
@@ -305,20 +282,22 @@ def _usable(matches: Iterable[Match], tools: Tools) -> tuple[Match, ...]:
     return tuple(m for m in matches if m.redirect is None or m.redirect.tool in tools)
 
 
-def _verdict(matches: tuple[Match, ...], analysis: Analysis, rules: Rules) -> Verdict:
-    strict = [match for match in matches if match.decision is not Decision.ALLOW]
-    decision = max((match.decision for match in strict), default=Decision.ALLOW)
-    asks = rules.default is Decision.ASK and not strict and not _is_all_allowed(matches, analysis)
-    if not strict and not asks:
-        return Verdict(decision, matches, analysis.coverage, None, "allowed", analysis.work)
-    from policy import messages  # noqa: PLC0415 - what is allowed needs no words
+def _verdict_on(effect: FileAccess | Download, matches: Iterable[Match], rules: Rules) -> Verdict:
+    return _verdict(tuple(matches), Analysis((effect,), "full", 0), rules)
 
-    if asks:
-        message = messages.ASKED_BY_DEFAULT
-        return Verdict(Decision.ASK, matches, analysis.coverage, None, message, analysis.work)
-    deciding = next(match for match in strict if match.decision is decision)
-    redirect = deciding.redirect if decision is Decision.REDIRECT else None
-    message = messages.message(deciding, matches, rules)
+
+def _verdict(matches: tuple[Match, ...], analysis: Analysis, rules: Rules) -> Verdict:
+    decision = max((match.decision for match in matches), default=Decision.ALLOW)
+    redirect, message = None, "allowed"
+    if decision is not Decision.ALLOW:
+        from policy import messages  # noqa: PLC0415 - what is allowed needs no words
+
+        deciding = next(match for match in matches if match.decision is decision)
+        redirect = deciding.redirect if decision is Decision.REDIRECT else None
+        message = messages.message(deciding, matches, rules)
+    elif rules.default is Decision.ASK and not _is_all_allowed(matches, analysis):
+        decision = Decision.ASK
+        message = "asked: no rule allows all of it, and the default is to ask a person."
     return Verdict(decision, matches, analysis.coverage, redirect, message, analysis.work)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from policy import marks
 from policy.effects import Command, Download, Effect, FileAccess, OpaqueExec, encoded
@@ -11,8 +11,7 @@ from policy.model import Match, Subject, Verdict
 from policy.rules import Rules
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One effect of the program, in normal form, and the rules that spoke about its place."""
 
     what: str
@@ -23,8 +22,7 @@ class Step:
     matches: tuple[Match, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """Every step, and the verdict they lead to."""
 
     steps: tuple[Step, ...]

@@ -22,13 +22,6 @@ class Folders:
         self._fitting: dict[tuple[str, str, str | None], tuple[str, ...]] = {}
         self._seconds = 0.0
 
-    def holds(self, path: str) -> bool:
-        """Whether something lies at a path."""
-        try:
-            return os.path.lexists(path)
-        except ValueError:
-            return False
-
     def files_below(self, folder: str) -> tuple[str, ...]:
         """The files in a folder and in those below it, the nearest first."""
         if folder not in self._seen:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from policy.model import Decision
 from policy.path_patterns import literal_path, match_path
-from policy.paths import is_below
+from policy.paths import lies_in
 from policy.rules import Rule, Rules
 
 
@@ -30,7 +30,7 @@ class HiddenPaths(NamedTuple):
 
     def covers(self, path: str) -> bool:
         """Whether a rule denies to read this absolute path."""
-        if any(path == hidden or is_below(path, hidden) for hidden in self.literal):
+        if any(lies_in(path, hidden) for hidden in self.literal):
             return True
         return any(match_path(spec, anchor, path) for spec, anchor in self.patterns)
 
@@ -63,4 +63,4 @@ def _named_outright(rule: Rule) -> str | None:
 
 
 def _overlap(first: str, second: str) -> bool:
-    return first == second or is_below(first, second) or is_below(second, first)
+    return lies_in(first, second) or lies_in(second, first)

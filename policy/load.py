@@ -14,7 +14,7 @@ from policy.claude_settings import entries_of, read_settings, warnings_of
 from policy.decide import matches_of
 from policy.model import Decision, RuleFileError, Source, Subject
 from policy.name_patterns import SPECIAL
-from policy.paths import is_below
+from policy.paths import is_below, lies_in
 from policy.plain_text import read_text
 from policy.rules import DEFAULT_RULES, Rule, Rules
 
@@ -125,7 +125,7 @@ class _Loader:
 
     def add_settings(self, path: str, *, own: str, is_trusted: bool) -> None:
         """Add a Claude Code settings file."""
-        is_managed = trust.lies_in(path, os.path.dirname(MANAGED))
+        is_managed = lies_in(path, os.path.dirname(MANAGED))
         if self.managed_only and not is_managed:
             return
         root = os.path.dirname(os.path.dirname(path))
@@ -157,16 +157,16 @@ class _Loader:
         anchors = self._anchors(own or self.project or self.home)
         from policy import toml_rules  # noqa: PLC0415 - few have such a file
 
-        rules, default, groups, tables = toml_rules.parse_toml(text, path, anchors)
-        self.trusted += toml_rules.trusted_projects(text, path, is_trusted=is_trusted)
-        for group, table in zip(groups, tables, strict=True):
-            for example, expected in toml_rules.examples(table, group[0].source):
-                _try_example(example, expected, group, anchors)
-        if default is Decision.ASK or (default is not None and is_trusted):
-            self.default = default
-        for rule in rules:
-            source = Source(self._shown(path), rule.source.line)
-            self._add(rule._replace(source=source), is_trusted)
+        file = toml_rules.parse_toml(text, path, anchors, is_trusted=is_trusted)
+        self.trusted += file.trusted_projects
+        if file.default is Decision.ASK or (file.default is not None and is_trusted):
+            self.default = file.default
+        for group in file.groups:
+            for example, expected in group.examples:
+                _try_example(example, expected, group.rules, anchors)
+            for rule in group.rules:
+                source = Source(self._shown(path), rule.source.line)
+                self._add(rule._replace(source=source), is_trusted)
 
     def _add(self, rule: Rule, is_trusted: bool) -> None:
         if rule.decision is Decision.ALLOW and not is_trusted:
@@ -244,31 +244,12 @@ def _try_example(example: str, expected: bool, group: tuple[Rule, ...], anchors:
         )  # fmt: skip
 
 
-HOPS_MAX = 40  # as the kernel's own
-
-
 def real_path(path: str) -> str:
     """The path behind symbolic links, for rules that must hold at both ends of one.
 
-    A path through more links than the kernel ever follows stays as it is.
+    One that no disk can hold, as with a NUL character, or behind very many links stays as it is.
     """
-    path = path.replace("\0", "")
-    path = path if path.startswith("/") else f"{os.getcwd()}/{path}"
-    at, ahead, hops = "/", path.split("/")[::-1], 0
-    while ahead:
-        name = ahead.pop()
-        if name in ("", ".", ".."):
-            at = os.path.dirname(at) if name == ".." else at
-            continue
-        place = f"{at.rstrip('/')}/{name}"
-        try:
-            target = os.readlink(place)
-        except (OSError, ValueError):  # no link, nothing that can be looked at, or no name
-            at = place
-            continue
-        hops += 1
-        if hops > HOPS_MAX:
-            return path
-        at = "/" if target.startswith("/") else at
-        ahead += target.split("/")[::-1]
-    return at
+    try:
+        return os.path.realpath(path)
+    except (ValueError, RecursionError):
+        return path if path.startswith("/") else f"{os.getcwd()}/{path}"

@@ -23,8 +23,6 @@ _INSTEAD = {
 }
 _UNKNOWN_WORD = re.compile(r"<(?:\?(?:\.\.\.)?|paths|fetched|decoded)>")
 
-ASKED_BY_DEFAULT = "asked: no rule allows all of it, and the default is to ask a person."
-
 
 def message(deciding: Match, matches: Iterable[Match], rules: Rules) -> str:
     """What is said of a verdict that a rule decided."""
@@ -56,11 +54,6 @@ def call_text(redirect: Redirect) -> str:
             shown[name] = "<all of it, as it was>"
     arguments = ", ".join(f"{name}={value}" for name, value in shown.items())
     return cut(f"{redirect.tool}({arguments})", _CALL)
-
-
-def too_large(seconds: float) -> str:
-    """Why a program is not understood that takes longer than may be spent on it."""
-    return f"it is too large to be understood in {seconds:g} s"
 
 
 def to_sandbox(command: str, path: str) -> Redirect:
@@ -114,7 +107,7 @@ def _deed(match: Match) -> str:
 
 def _unknown_code(match: Match, matches: Iterable[Match], rules: Rules) -> str:
     """A piece of a program, why it is not known, and how many rules it might break."""
-    why, count = match.reason, len(rules.restricting_commands())
+    why, count = match.reason, len(rules.restricting("command"))
     if match.rule_id != match.kind:  # a rule that unknown words could make match
         alike = [m for m in matches if (m.argv, m.reason) == (match.argv, match.reason)]
         count = len({(m.rule_id, m.source) for m in alike})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import string
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -27,6 +28,16 @@ _CLASSES = {
 }
 
 
+# Compiled where there is a bracket; its first `]` closes nothing.
+_CHAR = r"(?:\\.|[^\]\\])"
+_CLASS = rf"\[:(?:{'|'.join(_CLASSES)}):\]"
+_MEMBER = rf"(?s)({_CLASS})|({_CHAR})(?:-({_CHAR}))?"
+_BRACKET = (
+    rf"(?s)\[((?>[!^]?))(?:(\])(?>(?:-({_CHAR}))?)|(?!\]))"
+    rf"((?:{_CLASS}|{_CHAR}(?:-{_CHAR})?)*+)\]"
+)
+
+
 class _Set(NamedTuple):
     """The characters that a bracket means, as ranges."""
 
@@ -43,6 +54,11 @@ def name_pattern(text: str) -> Wildcard:
     return Wildcard(_parts(text))
 
 
+def literal_name(name: str) -> str:
+    """The pattern of this one name."""
+    return "".join(f"\\{char}" if char in SPECIAL else char for char in name)
+
+
 def _parts(text: str) -> Iterator[Part]:
     at = 0
     while at < len(text):
@@ -55,35 +71,17 @@ def _parts(text: str) -> Iterator[Part]:
         elif char == "\\" and at < len(text):
             yield text[at]
             at += 1
-        elif char == "[" and (found := _set(text, at)):
-            members, at = found
-            yield members
+        elif char == "[" and (found := re.compile(_BRACKET).match(text, at - 1)):
+            at = found.end()
+            yield _set(found)
         else:
             yield char
 
 
-def _set(text: str, at: int) -> tuple[_Set, int] | None:
-    """The set that begins behind a bracket and where it ends; None if it never does."""
-    is_negated = text[at : at + 1] in ("!", "^")
-    at += is_negated
-    ranges: list[tuple[str, str]] = []
-    start = at
-    while at < len(text) and (text[at] != "]" or at == start):
-        end = text.find(":]", at + 2) if text.startswith("[:", at) else -1
-        if end > 0 and text[at + 2 : end] in _CLASSES:
-            ranges += [(char, char) for char in _CLASSES[text[at + 2 : end]]]
-            at = end + 2
-            continue
-        first, at = _member(text, at)
-        last = first
-        if text[at : at + 1] == "-" and text[at + 1 : at + 2] not in ("", "]"):
-            last, at = _member(text, at + 1)
-        ranges.append((first, last))
-    return (_Set(tuple(ranges), is_negated), at + 1) if at < len(text) else None
-
-
-def _member(text: str, at: int) -> tuple[str, int]:
-    """One character of a set, and where the next begins."""
-    if text[at] == "\\" and at + 1 < len(text):
-        at += 1
-    return text[at], at + 1
+def _set(bracket: re.Match[str]) -> _Set:
+    negation, first, last, members = bracket.group(1, 2, 3, 4)
+    ranges = [(first, (last or first)[-1])] if first else []
+    for name, first, last in re.findall(_MEMBER, members):
+        ranges += [(char, char) for char in _CLASSES[name[2:-2]]] if name else []
+        ranges += [(first[-1], (last or first)[-1])] if first else []
+    return _Set(tuple(ranges), bool(negation))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from policy import marks
-from policy.name_patterns import SPECIAL, name_pattern
+from policy.name_patterns import SPECIAL, literal_name, name_pattern
 from policy.paths import is_below
 from policy.unknown_text import may_be, parts
 from policy.wildcards import ANY, ONE
@@ -21,17 +20,25 @@ def match_path(spec: str, anchor: str | None, path: str) -> bool:
     piece beside known text stands for at least one character, and a segment
     of which nothing is known is no reason to match.
     """
+    names, only_below = _compiled(spec)
     if not marks.is_known(path):
-        return _may_match(spec, anchor, path)
+        above = tuple(map(literal_name, _segments(anchor or "")))
+        return _meets((*above, *names), _segments(path), only_below=False)
     anchor = (anchor or "").rstrip("/")
     if path == anchor and spec.strip("/") == "**":
         return True
     if anchor and not is_below(path, anchor):
         return False
-    relative = path[len(anchor) :].lstrip("/")
+    relative = path[len(anchor) :]
+    for piece in literal_pieces(spec):
+        if piece not in relative:
+            return False
     # With all below a folder the folder itself is meant: who moves it whole has everything in it.
-    is_tree = spec.endswith("/**") and spec != "**"
-    return _matches(spec, relative) or (is_tree and _matches(spec[:-3], relative))
+    return _meets(names, _segments(relative), only_below=only_below and not spec.endswith("/**"))
+
+
+def _segments(path: str) -> list[str]:
+    return [segment for segment in path.split("/") if segment]
 
 
 def literal_path(spec: str, anchor: str | None) -> str | None:
@@ -49,28 +56,19 @@ def last_name(spec: str) -> str:
     return next((name for name in reversed(_names(spec)) if name.strip("*")), "")
 
 
-class _PathPattern(NamedTuple):
-    """A gitignore pattern by its names, from the top on.
-
-    `is_below`: not what they lead to is meant, but all that lies below it.
-    """
-
-    names: tuple[str, ...]
-    is_below: bool
-
-
 @functools.lru_cache(maxsize=1024)
-def _compiled(spec: str) -> _PathPattern:
+def _compiled(spec: str) -> tuple[tuple[str, ...], bool]:
+    """The pattern of each name from the top on, and whether only what lies below them is meant."""
     names = _names(spec)
     if "/" not in spec.rstrip("/"):
         names.insert(0, "**")
-    is_below = spec.endswith("/")
-    if is_below and names[-1] == "**":
+    only_below = spec.endswith("/")
+    if only_below and names[-1] == "**":
         names[-1] = "*"
     while names and names[-1] == "**":
         names.pop()
-        is_below = True
-    return _PathPattern(tuple(names), is_below)
+        only_below = True
+    return tuple(names), only_below
 
 
 def _names(spec: str) -> list[str]:
@@ -86,25 +84,21 @@ def literal_pieces(spec: str) -> tuple[str, ...]:
     return tuple(filter(None, re.split(r"[/*?]+", spec)))
 
 
-def _matches(spec: str, relative: str) -> bool:
-    for piece in literal_pieces(spec):
-        if piece not in relative:
-            return False
-    pattern = _compiled(spec)
-    path = [name for name in relative.split("/") if name]
-    ends = _ends(pattern.names, path)
-    return any(end < len(path) or not pattern.is_below for end in ends)
-
-
-def _ends(rule: tuple[str, ...], path: list[str]) -> Iterator[int]:
-    """How many names of a path the whole of a pattern can have met."""
+def _meets(rule: tuple[str, ...], path: list[str], *, only_below: bool) -> bool:
+    """Whether a path, perhaps with unknown names, may be one of the pattern's, or lie below one."""
     met = {0}
-    for at in range(len(path) + 1):
+    for at, name in enumerate(path):
         met = _with_skipped(rule, met)
+        # What lies below a match matches too.
         if len(rule) in met:
-            yield at
-        if at < len(path):
-            met = set(_led_on(rule, met, path[at]))
+            return True
+        if marks.is_known(name) or not marks.is_only_hole(name):
+            met = set(_led_on(rule, met, name))
+        elif at == len(path) - 1:
+            met = {index for index in met if rule[index] == "**"}
+        else:
+            met = set(_led_anywhere(rule, met))
+    return not only_below and len(rule) in _with_skipped(rule, met)
 
 
 def _with_skipped(rule: tuple[str, ...], met: set[int]) -> set[int]:
@@ -123,35 +117,6 @@ def _led_on(rule: tuple[str, ...], met: Iterable[int], name: str) -> Iterator[in
             yield index
         elif index < len(rule) and segment_meets(rule[index], name):
             yield index + 1
-
-
-def _may_match(spec: str, anchor: str | None, path: str) -> bool:
-    rule = _names(spec)
-    if anchor is not None and anchor != "/":
-        rule = [segment for segment in anchor.split("/") if segment] + (
-            rule if spec.startswith("/") or "/" in spec.rstrip("/") else ["**", *rule]
-        )
-    elif "/" not in spec.strip("/"):
-        rule = ["**", *rule]
-    segments = [segment for segment in path.split("/") if segment]
-    return _segments_meet(tuple(rule), segments)
-
-
-def _segments_meet(rule: tuple[str, ...], path: list[str]) -> bool:
-    """Whether a path with unknown names may be one of the pattern's, or lie below one."""
-    met = {0}
-    for at, name in enumerate(path):
-        met = _with_skipped(rule, met)
-        # What lies below a match matches too.
-        if len(rule) in met:
-            return True
-        if not marks.is_only_hole(name):
-            met = set(_led_on(rule, met, name))
-        elif at == len(path) - 1:
-            met = {index for index in met if rule[index] == "**"}
-        else:
-            met = set(_led_anywhere(rule, met))
-    return any(set(rule[index:]) <= {"**"} for index in met)
 
 
 def _led_anywhere(rule: tuple[str, ...], met: set[int]) -> Iterator[int]:

@@ -15,16 +15,12 @@ def resolve(path: str, cwd: str, links: Mapping[str, str] | None = None) -> str:
 
     A path that begins with something unknown stays as it is: it may be absolute.
     """
-    if path.startswith("/") or (path[:1] and marks.has_hole(path[0])):
-        whole = path
-    else:
-        whole = f"{cwd}/{path}"
-    whole = normal(whole)
+    is_whole = path.startswith("/") or (path[:1] and marks.has_hole(path[0]))
+    whole = normal(path if is_whole else f"{cwd}/{path}")
     for _ in range(8):  # links to links; a loop ends here too
         link = _link_in(whole, links) if links else None
-        if link is None:
+        if not links or link is None:
             break
-        assert links is not None
         whole = normal(links[link] + whole[len(link) :])
     return whole
 
@@ -51,6 +47,11 @@ def known_folder(path: str) -> str:
 def is_below(path: str, folder: str) -> bool:
     """True for a path inside the folder."""
     return path.startswith(folder.rstrip("/") + "/")
+
+
+def lies_in(path: str, folder: str) -> bool:
+    """True for the folder itself, too."""
+    return path == folder or is_below(path, folder)
 
 
 def normal(path: str) -> str:

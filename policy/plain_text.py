@@ -34,7 +34,10 @@ def read_bytes(path: str, bytes_max: int, root: str | None = None) -> bytes:
     with open(descriptor, "rb") as file:
         _refuse_unless_plain(os.fstat(descriptor), path)
         if root is not None:
-            _refuse_unless_below(descriptor, root, path)
+            # What is open, since a folder on the way may be exchanged at any moment.
+            real = os.readlink(f"/proc/self/fd/{descriptor}")
+            if not is_below(real, os.path.realpath(root)):
+                raise OSError(errno.EXDEV, f"a link leads out of {root}, to {real}", path)
         data = file.read(bytes_max + 1)
     if len(data) > bytes_max:
         raise OSError(errno.EFBIG, f"it is larger than {bytes_max >> 10} KiB", path)
@@ -44,10 +47,3 @@ def read_bytes(path: str, bytes_max: int, root: str | None = None) -> bytes:
 def _refuse_unless_plain(found: os.stat_result, path: str) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise OSError(errno.EINVAL, "it is not a regular file", path)
-
-
-def _refuse_unless_below(descriptor: int, root: str, path: str) -> None:
-    """By what is open, since a folder on the way may be exchanged at any moment."""
-    real = os.readlink(f"/proc/self/fd/{descriptor}")
-    if not is_below(real, os.path.realpath(root)):
-        raise OSError(errno.EXDEV, f"a link leads out of {root}, to {real}", path)

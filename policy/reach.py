@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable
 
 from policy import marks
 from policy.effects import FileAccess
 from policy.folders import Folders
-from policy.name_patterns import name_pattern
+from policy.name_patterns import literal_name, name_pattern
 from policy.path_patterns import last_name, literal_path, literal_pieces, match_path, segment_meets
 from policy.paths import is_below, known_folder
 from policy.rules import Rule
@@ -68,7 +69,7 @@ def _files(rule: Rule, root: str, folders: Folders) -> Iterable[str]:
     if literal is not None:
         if not is_below(literal, root):
             return ()
-        return folders.files_below(literal) or ((literal,) if folders.holds(literal) else ())
+        return folders.files_below(literal) or ((literal,) if os.path.lexists(literal) else ())
     start = rule.anchor if rule.anchor and is_below(rule.anchor, root) else root
     pieces = literal_pieces(rule.spec)
     return folders.matching(
@@ -94,11 +95,8 @@ def _covers(pattern: Iterable[str], names: list[str], *, is_tree: bool) -> bool:
         if segment in _ANY_FOLDERS or marks.is_only_hole(segment):
             met = set(range(min(met), len(names) + 1))
         else:
-            met = {i + 1 for i in met if i < len(names) and _is_name(names[i], segment)}
+            rest = ((i, literal_name(names[i])) for i in met if i < len(names))
+            met = {i + 1 for i, name in rest if segment_meets(name, segment)}
         if not met:
             return False
     return is_tree or len(names) in met
-
-
-def _is_name(name: str, segment: str) -> bool:
-    return segment_meets("".join(f"\\{c}" if c in "*?[\\" else c for c in name), segment)

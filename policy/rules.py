@@ -52,10 +52,11 @@ class Rules(NamedTuple):
         """The rules of some kinds, in order of their sources."""
         return tuple(rule for rule in self.rules if rule.kind in kinds)
 
-    def restricting_commands(self) -> tuple[Rule, ...]:
-        """Command rules that deny or ask: those that make unknown code a matter of concern."""
+    def restricting(self, *kinds: RuleKind) -> tuple[Rule, ...]:
+        """The rules of some kinds that deny or ask: for commands, those that make unknown code a
+        matter of concern."""
         strict = (Decision.DENY, Decision.ASK)
-        return tuple(rule for rule in self.of("command") if rule.decision in strict)
+        return tuple(rule for rule in self.of(*kinds) if rule.decision in strict)
 
 
 # Shipped: a download that would land in the context has a better tool.

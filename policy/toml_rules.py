@@ -20,8 +20,8 @@ arguments = { path = "{path}" }
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from policy.claude import Anchors, parse_rule
 from policy.model import Decision, RuleFileError, Source
@@ -29,81 +29,99 @@ from policy.rules import RedirectTo, Rule
 from policy.toml_text import load_toml
 
 TABLES_MAX = 500
-_TOP_KEYS = frozenset(("default", "rule", "trusted_projects"))
+_TOP_KEYS = ("default", "rule", "trusted_projects")
 _PATTERN_KEYS = {"commands": "Bash", "read": "Read", "write": "Edit", "fetch": "WebFetch"}
-_RULE_KEYS = frozenset(
-    ("id", "decision", "reason", "advice", "redirect", "match", "not_match", *_PATTERN_KEYS)
+_RULE_KEYS = (
+    "id",
+    "decision",
+    "reason",
+    "advice",
+    "redirect",
+    "match",
+    "not_match",
+    *_PATTERN_KEYS,
 )
 _DECISIONS = {decision.word: decision for decision in Decision}
 
 
-def parse_toml(
-    text: str, path: str, anchors: Anchors
-) -> tuple[
-    tuple[Rule, ...], Decision | None, tuple[tuple[Rule, ...], ...], list[Mapping[str, Any]]
-]:
-    """The rules of a file, its default, and per `[[rule]]` its rules and its table.
+class Group(NamedTuple):
+    """The rules of one `[[rule]]`, and its examples: each with whether a rule must match it."""
+
+    rules: tuple[Rule, ...]
+    examples: tuple[tuple[str, bool], ...]
+
+
+class RuleFile(NamedTuple):
+    """What a file says; `trusted_projects` are the folders whose projects a person trusts."""
+
+    groups: tuple[Group, ...]
+    default: Decision | None
+    trusted_projects: tuple[str, ...]
+
+
+def parse_toml(text: str, path: str, anchors: Anchors, *, is_trusted: bool) -> RuleFile:
+    """What a file says; one that is not trusted cannot trust projects.
 
     Raises RuleFileError for anything that is not exactly understood.
     """
+    top = Source(path, 1)
     try:
         document = load_toml(text)
     except (ValueError, RecursionError) as error:
         line = re.search(r"line (\d+)", str(error))
-        number = int(line[1]) if line else text.count("\n") + 1
-        raise RuleFileError(
-            path, number, f"not valid TOML: {error}", "Correct the syntax"
-        ) from None
-    _refuse_unknown_keys(document, _TOP_KEYS, path, 1)
-    default = _default(document, path)
+        place = Source(path, int(line[1]) if line else text.count("\n") + 1)
+        raise _error(place, f"not valid TOML: {error}", "Correct the syntax") from None
+    _refuse_unknown_keys(document, _TOP_KEYS, top)
+    default = document.get("default")
+    if default not in (None, "allow", "ask"):
+        raise _error(top, f"default = {default!r}", 'Write default = "allow" or "ask"')
     tables = document.get("rule", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise RuleFileError(path, 1, "rule is not an array of tables", "Write each as [[rule]]")
+        raise _error(top, "rule is not an array of tables", "Write each as [[rule]]")
     if len(tables) > TABLES_MAX:
-        raise RuleFileError(path, 1, f"it has over {TABLES_MAX:,} rules", "Leave some out")
-    lines = [
-        text.count("\n", 0, m.start()) + 1
-        for m in re.finditer(r"(?m)^[ \t]*\[\[\s*rule\s*\]\]", text)
-    ]
+        raise _error(top, f"it has over {TABLES_MAX:,} rules", "Leave some out")
+    lines = _lines_of(text, r"[ \t]*\[\[\s*rule\s*\]\]") + [1] * len(tables)
     groups = tuple(
-        tuple(_rules_of(table, Source(path, lines[index] if index < len(lines) else 1), anchors))
-        for index, table in enumerate(tables)
+        _group(table, Source(path, line), anchors)
+        for table, line in zip(tables, lines, strict=False)
     )
-    return tuple(rule for group in groups for rule in group), default, groups, tables
+    trusted = _trusted_projects(document, text, path, is_trusted=is_trusted)
+    return RuleFile(groups, default and _DECISIONS[default], trusted)
 
 
-def trusted_projects(text: str, path: str, *, is_trusted: bool) -> tuple[str, ...]:
-    """The folders whose projects a person trusts; a file that is valid TOML is taken for granted.
+def _lines_of(text: str, expression: str) -> list[int]:
+    """The numbers of the lines that begin with what matches."""
+    return [text.count("\n", 0, m.start()) + 1 for m in re.finditer(f"(?m)^{expression}", text)]
 
-    Raises RuleFileError where they are not a list of paths, or a project names itself.
-    """
-    document = load_toml(text)
+
+def _trusted_projects(
+    document: Mapping[str, Any], text: str, path: str, *, is_trusted: bool
+) -> tuple[str, ...]:
     if "trusted_projects" not in document:
         return ()
-    line = next((n for n, row in enumerate(text.split("\n"), 1) if "trusted_projects" in row), 1)
+    source = Source(path, next(iter(_lines_of(text, ".*trusted_projects")), 1))
     if not is_trusted:
-        raise RuleFileError(
-            path, line, "a project cannot trust itself",
-            "Write trusted_projects into policy.toml of your own configuration",
-        )  # fmt: skip
-    folders = _strings(document, "trusted_projects", Source(path, line))
+        remedy = "Write trusted_projects into policy.toml of your own configuration"
+        raise _error(source, "a project cannot trust itself", remedy)
+    folders = _strings(document, "trusted_projects", source)
     for folder in folders:
         if not folder.startswith(("/", "~/")):
-            raise RuleFileError(
-                path, line, f"trusted_projects: {folder!r} is relative", "Begin it with / or ~/"
-            )
+            problem = f"trusted_projects: {folder!r} is relative"
+            raise _error(source, problem, "Begin it with / or ~/")
     return tuple(folders)
 
 
-def _refuse_unknown_keys(
-    table: Mapping[str, Any], known: frozenset[str], path: str, line: int
-) -> None:
+def _error(source: Source, problem: str, remedy: str) -> RuleFileError:
+    return RuleFileError(source.path, source.line, problem, remedy)
+
+
+def _refuse_unknown_keys(table: Mapping[str, Any], known: Collection[str], source: Source) -> None:
     for key in table:
         if key not in known:
-            raise RuleFileError(path, line, f"unknown key {key!r}", _one_of(key, sorted(known)))
+            raise _error(source, f"unknown key {key!r}", _one_of(key, sorted(known)))
 
 
-def _one_of(word: str, known: Sequence[str]) -> str:
+def _one_of(word: str, known: Collection[str]) -> str:
     """A hint: what was probably meant, and all that there is."""
     import difflib  # noqa: PLC0415 - only a mistake pays for it
 
@@ -112,57 +130,47 @@ def _one_of(word: str, known: Sequence[str]) -> str:
     return f"{meant}Use one of {', '.join(known)}"
 
 
-def _default(document: Mapping[str, Any], path: str) -> Decision | None:
-    word = document.get("default")
-    if word is None:
-        return None
-    if word not in ("allow", "ask"):
-        raise RuleFileError(path, 1, f"default = {word!r}", 'Write default = "allow" or "ask"')
-    return _DECISIONS[word]
+def _group(table: Mapping[str, Any], source: Source, anchors: Anchors) -> Group:
+    rules = tuple(_rules_of(table, source, anchors))
+    if not rules:
+        remedy = f"Give it one of {', '.join(_PATTERN_KEYS)}"
+        raise _error(source, "a rule without a pattern", remedy)
+    examples = ((key, _strings(table, key, source)) for key in ("match", "not_match"))
+    return Group(rules, tuple((text, key == "match") for key, texts in examples for text in texts))
 
 
 def _rules_of(table: Mapping[str, Any], source: Source, anchors: Anchors) -> Iterator[Rule]:
-    _refuse_unknown_keys(table, _RULE_KEYS, source.path, source.line)
-    decision = _DECISIONS.get(table.get("decision", ""))
+    _refuse_unknown_keys(table, _RULE_KEYS, source)
+    word = table.get("decision", "")
+    decision = _DECISIONS.get(word) if isinstance(word, str) else None
     if decision is None:
-        raise RuleFileError(
-            source.path, source.line, f"decision = {table.get('decision')!r}",
-            _one_of(str(table.get("decision", "")), tuple(_DECISIONS)),
-        )  # fmt: skip
+        problem = f"decision = {table.get('decision')!r}"
+        raise _error(source, problem, _one_of(str(word), _DECISIONS))
     redirect = _redirect(table, decision, source)
-    found = False
     for key, tool in _PATTERN_KEYS.items():
         for pattern in _strings(table, key, source):
             spec = f"domain:{pattern}" if tool == "WebFetch" else pattern
             rule, problem = parse_rule(f"{tool}({spec})", decision, source, anchors)
             if rule is None:
-                raise RuleFileError(source.path, source.line, problem, "Correct the pattern")
-            found = True
-            yield Rule(
-                str(table.get("id") or rule.text), rule.kind, rule.text, rule.spec, decision,
-                source, rule.anchor, _text(table, "reason", source),
-                _text(table, "advice", source), redirect,
-            )  # fmt: skip
-    if not found:
-        raise RuleFileError(
-            source.path, source.line, "a rule without a pattern",
-            f"Give it one of {', '.join(_PATTERN_KEYS)}",
-        )  # fmt: skip
+                raise _error(source, problem, "Correct the pattern")
+            yield rule._replace(
+                id=str(table.get("id") or rule.text),
+                reason=_text(table, "reason", source),
+                advice=_text(table, "advice", source),
+                redirect=redirect,
+            )
 
 
 def _redirect(table: Mapping[str, Any], decision: Decision, source: Source) -> RedirectTo | None:
     given = table.get("redirect")
-    if (given is not None) != (decision is Decision.REDIRECT):
-        raise RuleFileError(
-            source.path, source.line, "redirect and its decision go together",
-            'Write decision = "redirect" and a [rule.redirect] table with tool',
-        )  # fmt: skip
-    if given is None:
+    if given is None and decision is not Decision.REDIRECT:
         return None
     tool = given.get("tool") if isinstance(given, dict) else None
     arguments = given.get("arguments", {}) if isinstance(given, dict) else {}
-    if not isinstance(tool, str) or not isinstance(arguments, dict):
-        raise RuleFileError(source.path, source.line, "redirect without a tool", "Name the tool")
+    is_redirect = decision is Decision.REDIRECT
+    if not is_redirect or not isinstance(tool, str) or not isinstance(arguments, dict):
+        remedy = 'Write decision = "redirect" and a [rule.redirect] table with tool'
+        raise _error(source, "redirect and its decision go together", remedy)
     return RedirectTo(tool, {str(key): str(value) for key, value in arguments.items()})
 
 
@@ -171,22 +179,12 @@ def _strings(table: Mapping[str, Any], key: str, source: Source) -> list[str]:
     if isinstance(value, str):
         value = [value]
     if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
-        raise RuleFileError(
-            source.path, source.line, f"{key} is not a list of texts", "Write a list"
-        )
+        raise _error(source, f"{key} is not a list of texts", "Write a list")
     return value
 
 
 def _text(table: Mapping[str, Any], key: str, source: Source) -> str:
     value = table.get(key, "")
     if not isinstance(value, str):
-        raise RuleFileError(source.path, source.line, f"{key} is not a text", "Write it in quotes")
+        raise _error(source, f"{key} is not a text", "Write it in quotes")
     return value
-
-
-def examples(table: Mapping[str, Any], source: Source) -> Iterator[tuple[str, bool]]:
-    """A rule's examples, each with whether the rule must match it."""
-    for text in _strings(table, "match", source):
-        yield text, True
-    for text in _strings(table, "not_match", source):
-        yield text, False

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from policy.paths import is_below
+from policy.paths import lies_in
 from policy.plain_text import read_text
 
 PROJECT_MARKS = (".git", ".ctxmode")
@@ -22,7 +22,8 @@ def is_trusted(project: str, folders: Iterable[str], home: str) -> bool:
         written = os.path.normpath(os.path.join(home, folder.removeprefix("~/")))
         real = os.path.realpath(written)
         is_inner = any(lies_in(one, real) for one in outer)
-        if lies_in(project, real) and not is_inner and not _leads_through(written, project):
+        way = map(os.path.realpath, _above(written))
+        if lies_in(project, real) and not is_inner and not any(lies_in(w, project) for w in way):
             return True
     return False
 
@@ -35,11 +36,11 @@ def around(project: str, home: str) -> list[str]:
     """
     found = []
     owners = {os.geteuid(), _owner(project)} - {None}
-    folder = os.path.dirname(project)
-    while folder != home and not is_below(home, folder) and folder != os.path.dirname(folder):
+    for folder in _above(project):
+        if lies_in(home, folder):
+            break
         if any(_owner(os.path.join(folder, mark)) in owners for mark in PROJECT_MARKS):
             found.append(folder)
-        folder = os.path.dirname(folder)
     return found
 
 
@@ -53,10 +54,6 @@ def main_checkout(project: str) -> str | None:
     return folder if found and folder.startswith("/") else None
 
 
-def lies_in(path: str, folder: str) -> bool:
-    return path == folder or is_below(path, folder)
-
-
 def _owner(path: str) -> int | None:
     try:
         return os.stat(path).st_uid
@@ -64,11 +61,8 @@ def _owner(path: str) -> int | None:
         return None
 
 
-def _leads_through(written: str, project: str) -> bool:
-    """Whether a folder on the way to a path lies in the project."""
-    way = written
-    while way != os.path.dirname(way):
-        way = os.path.dirname(way)
-        if lies_in(os.path.realpath(way), project):
-            return True
-    return False
+def _above(path: str) -> Iterator[str]:
+    """The folders that a path lies in, the nearest first."""
+    while path != os.path.dirname(path):
+        path = os.path.dirname(path)
+        yield path

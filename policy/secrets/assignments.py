@@ -76,13 +76,10 @@ def find_assignments(data: bytes) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of each value that a telling name is given."""
     for kind, start, end in names(data):
         value = _value_behind(data, start, end, kind)
-        if value and not _is_folder(data[start:end], data[slice(*value)]):
+        # Where a shell is, and was: `PWD=/…`, `OLDPWD=/…`.
+        may_be_folder = data[start:end].lower().endswith((b"pwd", b"cwd"))
+        if value and not (may_be_folder and _PATH.match(data[slice(*value)])):
             yield kind, *value
-
-
-def _is_folder(name: bytes, value: bytes) -> bool:
-    """Whether it is where a shell is, and was: `PWD=/…`, `OLDPWD=/…`."""
-    return name.lower().endswith((b"pwd", b"cwd")) and _PATH.match(value) is not None
 
 
 def _value_behind(data: bytes, start: int, end: int, kind: str) -> tuple[int, int] | None:
@@ -201,7 +198,8 @@ def _word(data: bytes, at: int, kind: str, *, may_be_plain: bool) -> tuple[int, 
     value = match[0].partition(b"&")[0].rstrip(b")]}>.")
     if _CODE.search(value.rstrip(b"=")) or not may_be_value(value, kind):
         return None
-    if not may_be_plain and not (_is_random(value, kind) and not _is_dotted(value)):
+    is_dotted = b"." in value and _IDENTIFIER.match(value)
+    if not may_be_plain and (is_dotted or not _is_random(value, kind)):
         return None
     return at, at + len(value)
 
@@ -249,10 +247,6 @@ def _is_odd(value: bytes) -> bool:
 
 def _has_digit(value: bytes) -> bool:
     return any(0x30 <= byte <= 0x39 for byte in value)
-
-
-def _is_dotted(value: bytes) -> bool:
-    return b"." in value and _IDENTIFIER.match(value) is not None
 
 
 def _is_mixed(value: bytes) -> bool:

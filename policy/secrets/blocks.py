@@ -10,11 +10,11 @@ from policy.secrets.tokens import is_filler
 
 # RFC 7468 (PKCS #8, PKCS #1, SEC 1), RFC 9580 (PGP), PROTOCOL.key of OpenSSH. What stands between
 # two lines of the body may be written out (`\n` in JSON), quoted, commented or indented.
-_ARMOUR = re.compile(rb"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
+_ARMOUR = rb"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 _BETWEEN = rb"""(?:[\s"'+,>#*|\\/;]|(?<=\\)[nrt]){1,80}"""
 _HEADERS = rb"(?:" + _BETWEEN + rb"[A-Z][A-Za-z-]{1,30}:[^\r\n\\]{0,200}){0,8}"
-_BODY = re.compile(
-    _HEADERS + rb"(?P<body>" + _BETWEEN + rb"[A-Za-z0-9+/=]{32,}+"
+_KEY = re.compile(
+    _ARMOUR + _HEADERS + rb"(?P<body>" + _BETWEEN + rb"[A-Za-z0-9+/=]{32,}+"
     rb"(?:" + _BETWEEN + rb"[A-Za-z0-9+/=]{24,}+)*+"
     rb"(?:" + _BETWEEN + rb"[A-Za-z0-9+/=]{1,200}+(?=" + _BETWEEN + rb"-----END |"
     + _BETWEEN + rb"=[A-Za-z0-9+/]{4}))?"
@@ -42,24 +42,14 @@ _BEARER = re.compile(rb"\bbearer[ \t]{1,8}(?P<value>[A-Za-z0-9._~+/-]{16,4096}+=
 
 def find_private_keys(data: bytes) -> Iterator[tuple[str, int, int]]:
     """The body of each private key, armour left standing; also of one that is cut off."""
-    at = 0
-    while (at := data.find(b"-----BEGIN ", at)) >= 0:
-        armour = _ARMOUR.match(data, at)
-        at += len(b"-----BEGIN ")
-        if armour and (key := _BODY.match(data, armour.end())):
-            begin = key.end("body") - len(key["body"].lstrip(b"\r\n\t \"'+,>#*|;/"))
-            yield "private-key", begin, key.end("body")
-            at = key.end("body")
+    for key in _KEY.finditer(data):
+        begin = key.end("body") - len(key["body"].lstrip(b"\r\n\t \"'+,>#*|;/"))
+        yield "private-key", begin, key.end("body")
 
 
 def find_url_passwords(data: bytes) -> Iterator[tuple[str, int, int]]:
     """The password of every `scheme://user:password@host`."""
-    at = 0
-    while (at := data.find(b"://", at)) >= 0:
-        match = _AUTHORITY.match(data, at)
-        at += len(b"://")
-        if match is None:
-            continue
+    for match in _AUTHORITY.finditer(data):
         password, sign, host = match[2].rpartition(b"@")
         if (
             sign

@@ -26,18 +26,17 @@ class Form(NamedTuple):
     """A way to write a password. `marks`, in lower case, tell where to look; `expression` is
     matched from a mark on, and its `value`, `single` or `double` is the password."""
 
-    kind: str
     marks: tuple[bytes, ...]
     expression: bytes
+    kind: str = "password"  # empty: as its `name` says
     is_word_allowed: bool = True  # whether a plain word can be one, and not only an odd text
     needs: bytes = b""  # what else the text must hold, in lower case
 
 
-def _option(commands: str, option: str, *, is_word_allowed: bool = True) -> Form:
+def _option(commands: str, option: bytes) -> Form:
     """A command's option, with its value behind it on the same line."""
     marks = tuple(f"{command} ".encode() for command in commands.split())
-    expression = rb" ?[\w-]{5,10} [^\r\n]{0,120}?(?<=\s)" + option.encode() + _VALUE
-    return Form("password", marks, expression, is_word_allowed)
+    return Form(marks, rb" ?[\w-]{5,10} [^\r\n]{0,120}?(?<=\s)" + option + _VALUE)
 
 
 _HASH = (
@@ -53,73 +52,59 @@ _PIPED = rb"(?P<value>[^\s\"'`|]{4,200}+)[\"']? ?\| ?"
 
 FORMS = (
     Form(
-        "password",
         (b"curl ", b"wget "),
         rb"\w{4} [^\r\n]{0,120}?(?<=\s)(?:-u|-U|--user|--proxy-user)[ =]?"
-        + rb"""["']?[^\s:"'`$]{1,100}:(?P<value>[^\s"'`$]{2,200}+)""",
+        rb"""["']?[^\s:"'`$]{1,100}:(?P<value>[^\s"'`$]{2,200}+)""",
     ),
-    Form("password", (b"sshpass ",), rb"\w{7} {1,4}-p ?" + _VALUE),
-    _option("mysql mysqldump mysqladmin mariadb", "-p"),
+    Form((b"sshpass ",), rb"\w{7} {1,4}-p ?" + _VALUE),
+    _option("mysql mysqldump mysqladmin mariadb", rb"-p"),
+    _option("redis-cli", rb"-a "),
+    _option("ldapsearch ldapadd ldapmodify ldapwhoami", rb"-w "),
+    _option("smbclient", rb"-U ?[^\s%]{1,100}%"),
     Form(
-        "password",
         (b" login ",),
         rb" \w{5} [^\r\n]{0,120}?(?<=\s)-p[ =]" + _VALUE,
         is_word_allowed=False,
     ),
-    _option("redis-cli", "-a "),
-    _option("ldapsearch ldapadd ldapmodify ldapwhoami", "-w "),
-    _option("smbclient", "-U ?[^\\s%]{1,100}%"),
+    Form((b"-passin pass:", b"-passout pass:", b"-pass pass:"), rb"-\w{4,7} pass:" + _VALUE),
     Form(
-        "password",
-        (b"-passin pass:", b"-passout pass:", b"-pass pass:"),
-        rb"-\w{4,7} pass:" + _VALUE,
-    ),
-    Form(
-        "password",
         (b"-storepass ", b"-keypass ", b"-srcstorepass ", b"-deststorepass "),
         rb"-\w{7,13} " + _VALUE,
     ),
+    Form((b"requirepass ", b"masterauth "), rb"\w{10,11} {1,8}" + _VALUE, is_word_allowed=False),
     Form(
-        "password",
-        (b"requirepass ", b"masterauth "),
-        rb"\w{10,11} {1,8}" + _VALUE,
-        is_word_allowed=False,
-    ),
-    Form(
-        "password",
         (b"identified by ", b" with password ", b" password '"),
         rb"[ \w]{7,14}[ ]'(?P<single>[^'\r\n]{2,200})'",
     ),
     Form(
-        "password",
         (b"machine ", b"default\n", b"default "),
         rb"(?:machine\s{1,4}\S{1,200}|default)\s{1,8}login\s{1,4}\S{1,200}\s{1,8}"
         rb"password\s{1,4}" + _VALUE,
     ),
-    Form("password", (b"echo ",), _ECHO + _PIPED + rb"sudo (?:-\w{1,8} ){0,4}?-\w{0,8}S"),
-    Form("password", (b"echo ",), _ECHO + rb"[\w-]{1,40}:" + _PIPED + rb"(?:sudo )?chpasswd"),
+    Form((b"echo ",), _ECHO + _PIPED + rb"sudo (?:-\w{1,8} ){0,4}?-\w{0,8}S"),
+    Form((b"echo ",), _ECHO + rb"[\w-]{1,40}:" + _PIPED + rb"(?:sudo )?chpasswd"),
     Form(
-        "",  # as the name says
         (b"name", b"key"),
         _NAMES + rb"""[\s,]{1,40}["']?value["']?\s{0,2}[:=]\s{0,2}"""
         rb"""(?:"(?P<double>[^"\r\n<>]{4,400})"|'(?P<single>[^'\r\n<>]{4,400})'"""
         rb"""|(?P<value>[^\s"'<>{}]{4,400}+)(?=\s|\Z))""",
+        kind="",
         needs=b"value",
     ),
     Form(
-        "password-hash",
         (*(b"$1$", b"$5$", b"$6$", b"$y$", b"$2a$", b"$2b$", b"$2y$"), b"$apr1$", b"$argon2"),
         rb"(?P<value>" + _HASH + rb")",
+        "password-hash",
     ),
     Form(
-        "http-credential",
         (b"cookie: ",),
         rb"cookie: (?:[^\r\n]{0,400}?[ ;])??" + _COOKIE + rb"(?P<value>[^\s;,\"']{16,4096}+)",
+        "http-credential",
     ),
     Form(
-        "basic-credential",
         (b'"auth"', b":_auth", b"\n_auth"),
         rb"""["\s:]?_?auth"?\s{0,4}[:=]\s{0,4}"?(?P<value>[A-Za-z0-9+/]{6,1000}+={0,2})""",
+        "basic-credential",
     ),
 )
 
@@ -148,8 +133,7 @@ def _match_at(form: Form, mark: bytes, data: bytes, at: int) -> tuple[str, int, 
         return None
     group = next(g for g in ("value", "single", "double") if match.groupdict().get(g) is not None)
     kind = form.kind or kind_of(match["name"])
-    value = match[group]
-    if not kind or not _is_secret(form, kind, value):
+    if not kind or not _is_secret(form, kind, match[group]):
         return None
     return kind if kind != "basic-credential" else "http-credential", *match.span(group)
 

@@ -12,7 +12,8 @@ from policy.secrets.telling_names import any_keyword
 Finder = Callable[[bytes], Iterator[tuple[str, int, int]]]
 
 
-def _any_of(*marks: bytes) -> Callable[[bytes], bool]:
+def _any_of(text: bytes) -> Callable[[bytes], bool]:
+    marks = text.split(b"|")
     return lambda lowered: any(mark in lowered for mark in marks)
 
 
@@ -23,21 +24,15 @@ FINDERS: tuple[tuple[str, str, Callable[[bytes], bool]], ...] = (
     ("blocks", "find_private_keys", _any_of(b"-----begin ")),
     ("tokens", "find_tokens", _any_of(b"")),
     ("blocks", "find_url_passwords", _any_of(b"://")),
-    (
-        "blocks",
-        "find_header_credentials",
-        _any_of(b"bearer", b"authorization", b"x-a", b"private-token"),
-    ),
+    ("blocks", "find_header_credentials", _any_of(b"bearer|authorization|x-a|private-token")),
     ("assignments", "find_assignments", any_keyword),
     (
         "command_lines",
         "find_in_command_lines",
         _any_of(
-            *(b"curl ", b"wget ", b"sshpass ", b"mysql", b"mariadb ", b" login ", b"redis-cli "),
-            *(b"ldap", b"pass ", b"pass:", b"masterauth ", b"identified by ", b"password '"),
-            *(b"with password ", b"machine ", b"default\n", b"default ", b"smbclient ", b"echo "),
-            *(b"value", b"$1$", b"$5$", b"$6$", b"$y$", b"$2a$", b"$2b$", b"$2y$", b"$apr1$"),
-            *(b"$argon2", b"cookie: ", b'"auth"', b"_auth"),
+            b"curl |wget |sshpass |mysql|mariadb | login |redis-cli |ldap|smbclient |pass |pass:"
+            b"|masterauth |identified by |password '|with password |machine |default\n|default "
+            b'|echo |value|$1$|$5$|$6$|$y$|$2a$|$2b$|$2y$|$apr1$|$argon2|cookie: |"auth"|_auth'
         ),
     ),
 )

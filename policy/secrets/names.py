@@ -5,47 +5,15 @@ from __future__ import annotations
 import fnmatch
 import re
 
+from policy.wordlist import words
+
 # Matched against the last part of a path, in lower case: on some disks `.ENV` is `.env`.
-SECRET_NAMES = (
-    ".env",
-    ".env.*",
-    ".env[-_]*",
-    "*.env",
-    ".npmrc",
-    ".pypirc",
-    ".netrc",
-    "_netrc",
-    ".git-credentials",
-    ".pgpass",
-    ".htpasswd",
-    ".dockercfg",
-    ".vault-token",
-    ".s3cfg",
-    ".my.cnf",
-    ".mylogin.cnf",
-    ".terraformrc",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "*.jks",
-    "*.keystore",
-    "*.kdbx",
-    "*.ppk",
-    "id_rsa",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ed25519",
-    "id_ecdsa_sk",
-    "id_ed25519_sk",
-    "kubeconfig",
-    "service-account*.json",
-    "client_secret*.json",
-    "gha-creds-*.json",
-    "*.tfstate",
-    "*.tfstate.backup",
-    "*.tfvars",
-    "*.tfvars.json",
+SECRET_NAMES = words(
+    """.env .env.* .env[-_]* *.env .npmrc .pypirc .netrc _netrc .git-credentials .pgpass
+    .htpasswd .dockercfg .vault-token .s3cfg .my.cnf .mylogin.cnf .terraformrc *.pem *.key
+    *.p12 *.pfx *.jks *.keystore *.kdbx *.ppk id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk
+    id_ed25519_sk kubeconfig service-account*.json client_secret*.json gha-creds-*.json
+    *.tfstate *.tfstate.backup *.tfvars *.tfvars.json"""
 )
 _ANY = re.compile("|".join(map(fnmatch.translate, SECRET_NAMES)))
 # With an ending of data, or none: `credentials.py` is code that handles them.
@@ -58,28 +26,14 @@ NOT_SECRET_NAMES = tuple(
     f".env{sign}{what}" for sign in ".-_" for what in ("example", "sample", "template", "dist")
 )
 # Endings of a path whose last part alone would say nothing; `/**` is all below a folder.
-SECRET_PATHS = (
-    ".envs/**",
-    ".aws/sso/cache/**",
-    ".aws/cli/cache/**",
-    ".docker/config.json",
-    ".kube/config",
-    ".config/gh/hosts.yml",
-    ".config/hub",
-    ".config/glab-cli/config.yml",
-    ".config/doctl/config.yaml",
-    ".config/gcloud/application_default_credentials.json",
-    ".config/gcloud/credentials.db",
-    ".config/gcloud/access_tokens.db",
-    ".azure/accesstokens.json",
-    ".azure/msal_token_cache.json",
-    ".composer/auth.json",
-    ".m2/settings.xml",
-    ".m2/settings-security.xml",
-    ".terraform.d/credentials.tfrc.json",
-    ".gnupg/private-keys-v1.d/**",
-    ".gnupg/secring.gpg",
-    ".password-store/**",
+SECRET_PATHS = words(
+    """.envs/** .aws/sso/cache/** .aws/cli/cache/** .docker/config.json .kube/config
+    .config/gh/hosts.yml .config/hub .config/glab-cli/config.yml .config/doctl/config.yaml
+    .config/gcloud/application_default_credentials.json .config/gcloud/credentials.db
+    .config/gcloud/access_tokens.db .azure/accesstokens.json .azure/msal_token_cache.json
+    .composer/auth.json .m2/settings.xml .m2/settings-security.xml
+    .terraform.d/credentials.tfrc.json .gnupg/private-keys-v1.d/** .gnupg/secring.gpg
+    .password-store/**"""
 )
 _FILES = tuple(f"/{path}" for path in SECRET_PATHS if not path.endswith("/**"))
 _FOLDERS = tuple(f"/{path[:-2]}" for path in SECRET_PATHS if path.endswith("/**"))

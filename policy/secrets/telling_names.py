@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from policy.wordlist import word_set
+from policy.wordlist import word_set, words
 
 # What is searched for, in lower case; the whole name is then taken apart.
 KEYWORDS = tuple(
     word.encode()
-    for stem in (
-        *("passw", "passphrase", "pwd", "secret", "token", "credential"),
-        *("api_key", "access_key", "private_key", "auth_key", "signing_key", "encryption_key"),
-        *("master_key", "account_key", "license_key", "session_key", "webhook_key", "jwt_key"),
-        *("shared_key", "storage_key", "app_key", "application_key", "subscription_key"),
-        *("admin_key", "crypt_key", "hmac_key", "deploy_key", "key_data"),
+    for stem in words(
+        """passw passphrase pwd secret token credential api_key access_key private_key auth_key
+        signing_key encryption_key master_key account_key license_key session_key webhook_key
+        jwt_key shared_key storage_key app_key application_key subscription_key admin_key crypt_key
+        hmac_key deploy_key key_data"""
     )
     for word in dict.fromkeys((stem, stem.replace("_", "-"), stem.replace("_", "")))
 )
@@ -110,13 +109,13 @@ def has_keyword(value: bytes) -> bool:
 def kind_of(name: bytes) -> str:
     """What a name says it holds: `password`, `secret`, `token`, `key`; empty if nothing secret."""
     last = name.rstrip(b".-").rpartition(b".")[2]
-    words = [word.decode().lower() for word in re.findall(_WORDS, last)]
-    while words and (words[-1].isdigit() or words[-1] in _SUFFIXES):
-        words.pop()
-    if not words:
+    parts = [word.decode().lower() for word in re.findall(_WORDS, last)]
+    while parts and (parts[-1].isdigit() or parts[-1] in _SUFFIXES):
+        parts.pop()
+    # What everybody may have: `PublicKeyToken` of a .NET assembly, a public key.
+    if not parts or parts[-3:] == ["public", "key", "token"] or parts[-2:] == ["public", "key"]:
         return ""
-    before = words[-2] if len(words) > 1 else ""
-    return _kind_of_last(words[-1], before) if not _is_public(words) else ""
+    return _kind_of_last(parts[-1], before=parts[-2] if len(parts) > 1 else "")
 
 
 def _kind_of_last(tail: str, before: str) -> str:
@@ -130,8 +129,3 @@ def _kind_of_last(tail: str, before: str) -> str:
     if tail in _SECRETS and not (tail == "token" and before in _OTHER_TOKENS):
         return {"apikey": "key", "token": "token"}.get(tail, "secret")
     return ""
-
-
-def _is_public(words: list[str]) -> bool:
-    """Whether it is what everybody may have: `PublicKeyToken` of a .NET assembly, a public key."""
-    return words[-3:] == ["public", "key", "token"] or words[-2:] == ["public", "key"]

@@ -17,6 +17,7 @@ from policy.addresses import (
     check_url,
     plain_host,
 )
+from policy.wordlist import words
 
 ALLOWED_URLS = (
     ("https://example.org/a?b#c", "example.org", 443),
@@ -157,7 +158,19 @@ def test_metadata_and_link_local_addresses_are_never_allowed(url):
     assert check_url(url, allow_private=True).refused
 
 
-@pytest.mark.parametrize("network", [n for n, _ in PRIVATE_RANGES + REFUSED_RANGES], ids=str)
+# Those that the standard library alone knows.
+SPECIAL_RANGES = map(
+    ipaddress.ip_network,
+    words(
+        """0.0.0.0/8 192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 198.18.0.0/15
+        224.0.0.0/4 240.0.0.0/4 ff00::/8 ::/128 100::/64 2001:db8::/32"""
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    "network", [*SPECIAL_RANGES, *(n for n, _ in PRIVATE_RANGES + REFUSED_RANGES)], ids=str
+)
 def test_a_range_is_refused_from_its_first_to_its_last_address(network):
     for address in (network[0], network[-1]):
         assert check_address(str(address))

@@ -45,4 +45,3 @@ def test_no_more_than_some_time_is_spent(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("path", ["/nowhere/at/all", "a\0b", "/etc/passwd"])
 def test_what_is_no_folder_holds_no_files(path: str) -> None:
     assert Folders().files_below(path) == ()
-    assert Folders().holds(path) is (path == "/etc/passwd")

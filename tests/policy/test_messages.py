@@ -23,6 +23,7 @@ from policy import (
     messages,
 )
 from policy.claude import Anchors, parse_rule
+from policy.judging import TOO_LARGE
 from policy.model import Match, Redirect
 from policy.rules import DEFAULT_RULES, RedirectTo, Rule
 
@@ -169,13 +170,13 @@ def test_a_call_that_is_too_long_to_paste_says_what_goes_in() -> None:
 
 
 def test_what_is_too_large_takes_the_words_of_unknown_code() -> None:
-    why = messages.too_large(0.2)
+    why = TOO_LARGE
     match = Match(
         *("unparsed", "Bash(sudo *)", Source(FILE, 1), Decision.DENY, "unparsed", (), (0, 9)),
         *("x" * 5000, why),
     )
     text = messages.message(match, (match,), rules("deny Bash(sudo *)"))
-    assert "(it is too large to be understood in 0.2 s). It could break your rule" in text
+    assert f"({TOO_LARGE}). It could break your rule" in text
 
 
 @pytest.mark.parametrize(
