@@ -144,7 +144,7 @@ def likely_commands(words: Sequence[str]) -> Iterator[list[str]]:
         is_known = name in PROGRAMS or interpreter(name) is not None
         if word[:1] != "-" and (is_known or is_first or " " in name):
             yield [other for other in words[index:] if other != "--"]
-            is_first = False
+            is_first = is_first and before[:1] == "-"  # it may be that option's value
             if is_known and before[:1] != "-":
                 return  # what follows are its arguments
         before = word
@@ -158,10 +158,12 @@ def _words(call: Call) -> str | None:
 
 def _run_likely(call: Call, argv: Sequence[str], *, is_command: bool = True) -> None:
     """Run what may be the command; of one that there is, what is not known at all if need be."""
-    likely = [words for words in likely_commands(argv) if marks.is_known(words[0])]
+    likely = [
+        words for words in likely_commands(argv) if marks.is_known(words[0].partition(" ")[0])
+    ]
     known = [words for words in likely if words[0].rsplit("/", 1)[-1] in PROGRAMS]
     unknown = [at for at, word in enumerate(argv) if marks.has_hole(word) and word[0] != "-"]
-    call.walker.is_partial |= len(likely) != 1 or not known
+    call.walker.is_partial |= len(likely) != 1
     for words in (known or [list(argv[at:]) for at in unknown[:1]]) if is_command else ():
         call.run(words)
     with only_what_is_certain(call.walker):

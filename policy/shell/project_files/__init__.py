@@ -17,7 +17,10 @@ from policy.shell.call import Call
 from policy.shell.outputs import quoted
 from policy.shell.script_files import only_what_is_certain, run_with_shebang
 from policy.wildcards import is_made_of
+from policy.wordlist import word_set
 
+_NAME_TARGETS = word_set("make gmake just task go-task nox inv invoke fab rake grunt gulp doit")
+_NAME_SCRIPTS = word_set("npm pnpm yarn bun composer")
 LEVELS_MAX = 12  # folders above the current one in which a file is looked for
 
 
@@ -86,7 +89,8 @@ def run_targets(call: Call, where: str) -> None:
     project, walker = Project(call), call.walker
     given = readers["-m" if call.name not in readers else call.name](project)
     steps = [step for step in given if step.text.strip()]
-    names_target = where != "tasks" and (where != "package_json" or "run" in call.argv)
+    is_script = call.name in _NAME_SCRIPTS and "run" in call.argv
+    names_target = is_script or call.name in _NAME_TARGETS
     walker.is_partial |= names_target and not steps
     for step in steps:
         state = call.state.copy()
