@@ -203,7 +203,7 @@ def test_what_others_wrote_is_no_order_to_the_terminal(name, tmp_path, environme
     if before:
         assert command(tmp_path, environment, *before).returncode == 0
     with terminal(project, environment, *shown, columns=200) as (screen, _):
-        assert EVIL not in screen.wait_for("\\x1b]0;evil")
+        assert EVIL not in screen.wait_for("1b]0;evil")
 
 
 @pytest.mark.parametrize("columns", [20, 80])
