@@ -103,6 +103,8 @@ def _is_for_curl(download: Download) -> bool:
     if re.search(_SENDS, " ".join(("", *download.argv, ""))):
         return True
     url = download.url if "://" in download.url else f"http://{download.url}"
+    host = re.match(r"https?://([^/:@]+)", url)  # a port may be unknown
+    url = host.group() if host and not marks.is_known(url) else url
     return marks.is_known(url) and bool(check_url(url).refused)
 
 

@@ -59,8 +59,8 @@ def likely_reads(call: Call) -> Iterator[str]:
     for option, value in _values(call):
         if re.fullmatch(_TEXT_OPTION, option) or re.fullmatch(_OUTPUT_OPTION, option):
             continue
-        is_named = re.fullmatch(_FILE_OPTION, option) or interpreter(call.name)
-        if is_named or not re.fullmatch(_BARE_WORD, value):
+        is_script = interpreter(call.name) and value == next(iter(call.operands()), "")
+        if is_script or re.fullmatch(_FILE_OPTION, option) or not re.fullmatch(_BARE_WORD, value):
             yield value
         yield from parts(value)
 

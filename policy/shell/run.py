@@ -133,7 +133,7 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
     path = operands[0] if operands else "-" if call.frame.stdin is not None else None
     if path is None or parsed.has("version", "help", "h", "V") or call.name == "R":
         return None
-    text = file_text(path, state, call.frame)
+    text, state.name = file_text(path, state, call.frame), path
     if path in ("-", "/dev/stdin") or path.startswith("/dev/fd/") or text != marks.LIST:
         walker.run_code(known.language, text, state, frame)
     elif (on_disk := text_on_disk(walker, path, state)) is not None:
