@@ -282,6 +282,6 @@ ATTACKS = (
            Stopped("all of a session stands still while its call is committed, and until the next"),
            scenario=_nothing_is_written_between_calls),
     Attack("X64", "overwrite what the host changed meanwhile by the next call of a session",
-           Stopped("a conflict is told; the view is renewed to what the host has"),
+           Stopped("a conflict is reported; the view is renewed to what the host has"),
            scenario=_a_conflict_stays_one),
 )  # fmt: skip

@@ -50,7 +50,6 @@ HARMS = tuple(
 )  # fmt: skip
 
 ODD = python("""
-import shutil
 import stat
 for name, mode in {"suid": 0o4755, "sgid": 0o2755, "sticky": 0o1777, "all": 0o7777, "main.txt": 0o6755}.items():
     open(name, "a").close(); attempt("mode", os.chmod, name, mode)
@@ -175,7 +174,7 @@ ATTACKS = (
     ),
     Attack(
         "X52",
-        "set-uid bits, labels, device nodes, odd names, deep trees, farms of hard links",
+        "set-uid bits, labels, device nodes, odd names, deep trees, many hard links to one file",
         Stopped(
             "regular files, folders and links alone are committed, without bits that lend rights",
             ("^odd$", "^mode done$"),

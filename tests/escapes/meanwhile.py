@@ -131,7 +131,7 @@ ATTACKS = (
     Attack(
         "X65",
         "overwrite, delete, replace, move what the host changes while the run goes on",
-        Stopped("held against what it was at the start; the host's stands, and is told"),
+        Stopped("compared with what it was at the start; the host's version stays and is reported"),
         scenario=_the_hosts_changes_stand,
     ),
     Attack(
