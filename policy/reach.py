@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from policy import marks
 from policy.effects import FileAccess
@@ -47,7 +47,7 @@ def feared(access: FileAccess, path: str, rule: Rule, folders: Folders | None) -
     pattern = [segment for segment in path[at:].split("/") if segment]
     for file in _files(rule, known, folders):
         names = file[at:].split("/")
-        if _is_left(access, names) and _covers(pattern, names, is_tree=is_tree):
+        if _is_left(access, known, file) and _covers(pattern, names, is_tree=is_tree):
             return file
     return None
 
@@ -79,13 +79,15 @@ def _files(rule: Rule, root: str, folders: Folders) -> Iterable[str]:
     )
 
 
-def _is_left(access: FileAccess, names: Collection[str]) -> bool:
+def _is_left(access: FileAccess, root: str, file: str) -> bool:
     """Whether a file is among those that are neither left out nor of another name."""
-    *_, last = names
-    patterns = access.included
-    return set(access.excluded).isdisjoint(names) and (
-        not patterns or any(name_pattern(pattern).meets(last) for pattern in patterns)
-    )
+    if any(match_path(p, "" if p[0] == "/" else root, file) for p in access.excluded):
+        return False
+    name = file.rpartition("/")[2]
+    out = [p[1:] for p in access.included if p[:1] == "!"]
+    wanted = [p for p in access.included if p[:1] != "!"]
+    is_wanted = not wanted or any(name_pattern(p).meets(name) for p in wanted)
+    return is_wanted and not any(name_pattern(p).meets(name) for p in out)
 
 
 def _covers(pattern: Iterable[str], names: list[str], *, is_tree: bool) -> bool:

@@ -138,7 +138,7 @@ def _language(call: Call) -> str | None:
         long_with_one_dash=call.program.long_with_one_dash or known.code[:1] == "-",
     )
     sources = list(_sources(call, known, parsed, names))
-    files = [word for _, word in parsed.operands if word[0] != "+"]
+    files = [word for _, word in parsed.operands if word[:1] != "+"]
     opened = [name for source in sources for name in _found(known.reads[:1], source)]
     for source in sources:
         call.report_files(*_found(known.reads, source))

@@ -148,7 +148,8 @@ _SEARCHERS = _rows(
         reads="after-pattern", pattern_options="e f regexp file", reads_options="f file")),
     ("rg ag ack", Program("efmABCgtTjMrEd", "regexp file glob iglob type type-not max-count "
         "after-context before-context context pre pre-glob pager hostname-bin replace ignore-file "
-        "max-depth sort color encoding", reads="after-pattern", reads_options="f file",
+        "max-depth sort color encoding ignore ignore-dir", reads="after-pattern",
+        reads_options="f file",
         pattern_options="e f regexp file files", runs_options="pre pager hostname-bin")),
     ("sed gsed", Program("efl", "expression file line-length", "sed", reads="after-pattern",
         pattern_options="e f expression file", reads_options="f file")),

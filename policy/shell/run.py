@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from policy import marks
 from policy.effects import program_name
 from policy.paths import resolve
-from policy.shell import files
+from policy.shell import files, trees
 from policy.shell.call import Call, Runner
 from policy.shell.interpreters import Interpreter, interpreter
 from policy.shell.options import parse
@@ -41,6 +41,8 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
     stops_early = program.runs in _STOPS_AT_OPERAND
     if name in ("tar", "gtar", "bsdtar") and len(argv) > 1 and re.fullmatch(r"[A-Za-z]+", argv[1]):
         argv = (argv[0], f"-{argv[1]}", *argv[2:])  # the old style, without the dash
+    elif name == "zip":
+        argv = trees.spread(argv)
     parsed = parse(
         argv,
         program.short,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from policy import marks
+from policy.name_patterns import literal_name
 from policy.wordlist import word_set, words
 
 if TYPE_CHECKING:
@@ -18,23 +20,63 @@ _ROWS = {
     "tar bsdtar": "c create r append u update",
 }
 _DESCENDS = {name: row for names, row in _ROWS.items() for name in names.split()}
-_EXCLUDES = ("exclude", "exclude-dir", "ignore-dir", "x")
+_EXCLUDES = ("exclude", "exclude-dir", "ignore", "ignore-dir", "x")
+_GLOBS = ("glob", "iglob", "g")
+_SEARCHES = word_set("grep egrep fgrep rgrep")
 
 
 def excluded(call: Call) -> tuple[str, ...] | None:
-    """The names left out of a tree; None when the program does not descend."""
+    """Patterns, as gitignore's, of what is left out of a tree, a path's from the root on; None when
+    the program does not descend."""
     options = _DESCENDS.get(call.name)
     if options is None or (options and not call.parsed.has(*words(options))):
         return None
-    return tuple(value.strip("/*") for value in call.parsed.values(_EXCLUDES))
+    found: list[str] = []
+    for name, value in call.parsed.options:
+        if call.name == "rsync" and name in ("include", "include-from", "filter", "f"):
+            return ()  # what is included first stays
+        if name in _GLOBS and value and call.name == "rg":
+            found = [*found, value[1:]] if value[0] == "!" else []  # the last that fits holds
+        elif name in _EXCLUDES and value and (name != "exclude" or call.name not in _SEARCHES):
+            before = "./" if call.name == "zip" and value[0] != "*" else ""
+            found.append(f"{before}{value}" + "/" * name.endswith("-dir"))
+    return tuple(filter(None, (_ignored(call, pattern) for pattern in found)))
+
+
+def _ignored(call: Call, pattern: str) -> str:
+    pattern = pattern.replace(marks.GLOB_STAR, "*").replace(marks.GLOB_ONE, "?")
+    if not marks.is_known(pattern):
+        return ""
+    if "/" not in pattern.rstrip("/"):
+        return pattern
+    if call.name in (*_SEARCHES, "diff") or any(word[:1] == "/" for word in call.operands()):
+        return ""
+    return f"{literal_name(call.state.cwd)}/{pattern.removeprefix('./').lstrip('/')}"
+
+
+def spread(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """zip's command line with `-x` and `-i` before each of the words that they are for."""
+    option, found = "", list[str]()
+    for word in argv:
+        if word[:1] == "-":
+            option = word if word in ("-x", "-i") else ""
+        elif option and found[-1] != option:
+            found.append(option)
+        found.append(word)
+    return tuple(found)
 
 
 def included(call: Call) -> tuple[str, ...]:
-    """The patterns of names that a search is restricted to: `--include=x`, `-g x`, `-t py`."""
-    names = [*call.parsed.values(("include", "glob", "iglob", "g"))]
+    """The patterns of names that a search is restricted to: `--include=x`, `-g x`, `-t py`; with a
+    `!` before them, those of files that it leaves out."""
+    names = [*call.parsed.values(("include", *_GLOBS))]
     for kind in call.parsed.values(("type", "t")) if call.name == "rg" else ():
         names += [f"*.{ending}" for ending in words(_ENDINGS.get(kind, kind))]
-    return tuple(name.rpartition("/")[2] for name in names if name[:1] != "!")
+    found = [name.rpartition("/")[2] for name in names if name[:1] != "!"]
+    if call.name in _SEARCHES and not found:
+        patterns = (_ignored(call, value) for value in call.parsed.values(("exclude",)))
+        found += [f"!{pattern}" for pattern in patterns if pattern]
+    return tuple(found)
 
 
 # rg's types that have more endings than their name.

@@ -120,7 +120,7 @@ def _without_plus(argv: tuple[str, ...]) -> tuple[str, ...]:
     index = 1
     while index < len(argv) and argv[index][:1] in ("-", "+") and argv[index] not in ("-", "--"):
         index += 1
-    return (argv[0], *(word for word in argv[1:index] if word[0] != "+"), *argv[index:])
+    return (argv[0], *(word for word in argv[1:index] if word[:1] != "+"), *argv[index:])
 
 
 RUNNERS: dict[str, Runner] = {
