@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from policy import marks
@@ -11,6 +12,7 @@ from policy.effects import Command, Download, FileAccess, OpaqueExec, Place, Unp
 from policy.folders import Folders
 from policy.matching import Ground, RealPath, download_matches, file_matches, filled, match_of
 from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
+from policy.paths import is_below
 from policy.rules import ADDRESS_RULE, Rule, Rules
 from policy.wildcards import is_made_of
 
@@ -56,7 +58,9 @@ def decide(  # noqa: PLR0913 - as above
 ) -> Verdict:
     """The verdict on what a program does; the rest is as `evaluate` takes it."""
     on_host = subject.surface == "agent_shell"
-    instead = _usable_code(subject.code, tools) if on_host else None
+    root = subject.project or "/"
+    where = subject.cwd[len(root) + 1 :] if is_below(subject.cwd, root) else ""
+    instead = _sandbox_call(subject.code, tools, where) if on_host else None
     ground = Ground(real_path, folders, instead)
     matches = _usable(_matches(analysis, subject, rules, ground), tools)
     return _verdict(matches, analysis, rules)
@@ -106,17 +110,19 @@ def evaluate_search(  # noqa: PLR0913 - as above
     path: str,
     rules: Rules,
     *,
+    pattern: str = "",
     real_path: RealPath | None = None,
     is_tree: bool = False,
     folders: Folders | None = None,
     tools: Collection[str] | None = None,
 ) -> Verdict:
     """May this be searched? `path` is absolute and may hold a search's own `*`, `?` and `[…]`;
-    with `is_tree` the search shows what is in the files of that folder. `folders` and `tools` are
-    as in `evaluate`."""
+    `pattern` is the text that it looks for, if any; with `is_tree` it shows what is in the files of
+    that folder. `folders` and `tools` are as in `evaluate`."""
     effect = FileAccess(marks.globbed(path), False, (), _place(path), is_tree)
-    code = "grep -rn PATTERN '" + path.replace("'", "'\\''") + "'"
-    ground = Ground(real_path, folders, _usable_code(code, tools))
+    looks = "grep -rnE -e '" + pattern.replace("'", "'\\''") + "'" if pattern else "ls -d"
+    where = re.sub(r"[^\w./*?\[\]-]", r"\\\g<0>", path)
+    ground = Ground(real_path, folders, _sandbox_call(f"{looks} {where}", tools))
     return _verdict_on(effect, _usable(file_matches(effect, rules, ground), tools), rules)
 
 
@@ -271,8 +277,11 @@ def _by_strictest(
 # Deciding
 
 
-def _usable_code(code: str, tools: Tools) -> str:
-    return code if tools is None or "ctx_execute" in tools else ""
+def _sandbox_call(code: str, tools: Tools, cwd: str = "") -> dict[str, str]:
+    """The arguments that run it in the sandbox; none where there is no tool for that."""
+    if tools is not None and "ctx_execute" not in tools:
+        return {}
+    return {"language": "shell", "code": code} | ({"cwd": cwd} if cwd else {})
 
 
 def _usable(matches: Iterable[Match], tools: Tools) -> tuple[Match, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from policy import marks
@@ -19,12 +19,12 @@ RealPath = Callable[[str], str]
 
 
 class Ground(NamedTuple):
-    """What tells of files, and what may be run in the sandbox instead, where denied ones are
-    covered: nothing if no tool would; None if it is run there."""
+    """What tells of files, and the arguments of what may be run in the sandbox instead, where
+    denied ones are covered: none if no tool would; None if it is run there."""
 
     real_path: RealPath | None = None
     folders: Folders | None = None
-    instead: str | None = None
+    instead: Mapping[str, str] | None = None
 
 
 _SENDS = (
@@ -60,11 +60,13 @@ def file_matches(access: FileAccess, rules: Rules, ground: Ground) -> Iterator[M
                 yield match
 
 
-def _possible_match(rule: Rule, access: FileAccess, file: str, instead: str | None) -> Match | None:
+def _possible_match(
+    rule: Rule, access: FileAccess, file: str, instead: Mapping[str, str] | None
+) -> Match | None:
     """A denial becomes a redirect to the sandbox, and stays one only for a pattern that is about
     the file where there is none; other rules stay as they are."""
     match = match_of(rule, "path", access, "", filled(rule, path=file))._replace(path=file)
-    if rule.decision is not Decision.DENY or (instead == "" and is_about(rule, access.path)):
+    if rule.decision is not Decision.DENY or (instead == {} and is_about(rule, access.path)):
         return match
     if not instead:
         return None

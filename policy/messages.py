@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from policy.model import Decision, Match, Redirect
 from policy.rules import Rules
@@ -56,10 +56,12 @@ def call_text(redirect: Redirect) -> str:
     return cut(f"{redirect.tool}({arguments})", _CALL)
 
 
-def to_sandbox(command: str, path: str) -> Redirect:
+def to_sandbox(arguments: Mapping[str, str], path: str) -> Redirect:
     """The call that runs a command of the shell where a path that it might read is covered."""
-    advice = f"In the sandbox {cut(path, _NAME, from_end=True)} is covered, and the rest is there."
-    return Redirect("ctx_execute", {"language": "shell", "code": command}, advice)
+    advice = (
+        f"In the sandbox {cut(path, _WHY - 70, from_end=True)} is covered, and the rest is there."
+    )
+    return Redirect("ctx_execute", arguments, f"{advice} To change files, leave it out.")
 
 
 def limited(head: str, tail: str = "") -> str:

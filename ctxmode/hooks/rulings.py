@@ -134,11 +134,22 @@ def _value_verdict(
         is_tree = call.whole and len(call.values) == 1
         folders = Folders()
         return policy.evaluate_search(
-            path, rules, real_path=real_path, is_tree=is_tree, folders=folders, tools=tools
+            path,
+            rules,
+            pattern=_text_searched(call) if call.whole else "",
+            real_path=real_path,
+            is_tree=is_tree,
+            folders=folders,
+            tools=tools,
         )
     if call.kind == "edit":
         return policy.evaluate_write(path, rules, real_path=real_path)
     return _read(path, call, rules, tools, real_path)
+
+
+def _text_searched(call: ToolCall) -> str:
+    given = (call.inputs.get(name) for name in ("pattern", "query", "regex"))
+    return next((value for value in given if isinstance(value, str)), "")
 
 
 def _read(

@@ -318,7 +318,8 @@ def _services(data: dict[str, Any], asked: Asked) -> dict[str, Any]:
     for name in table(data, "services"):
         service = table(data, "services", name)
         options = [f"-v{volume}" for volume in texts(service.get("volumes")) if "/" in volume]
-        options += [f"--env-file={path}" for path in texts(service.get("env_file"))]
+        if asked.verb == "run":  # else nobody sees its environment
+            options += [f"--env-file={path}" for path in texts(service.get("env_file"))]
         parts = [service.get("entrypoint"), service.get("command")]
         lines = [part if isinstance(part, str) else joined(texts(part)) for part in parts]
         if asked.words and name in asked.names:
