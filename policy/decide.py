@@ -35,13 +35,12 @@ def evaluate(  # noqa: PLR0913 - what each tells of is named
 ) -> Verdict:
     """May this program run? Never raises for anything the program holds.
 
-    `real_path` resolves symbolic links, so that path rules hold at both ends
-    of one; without it links on the disk are not followed. `tools` are those a
-    redirect may name; None means all are there. `read_text` gives the text of
-    a script file by its absolute path, None where it may not be looked at;
-    what such a file is certain to do counts like what the program itself does. `folders` tell
-    whether a pattern or a recursion meets a file that a rule denies; without them, only a pattern
-    that is about such a file counts.
+    `real_path` resolves symbolic links, so that path rules hold at both ends of one; without it
+    links on the disk are not followed. `tools` are those a redirect may name; None means all are
+    there. `read_text` gives the text of a script file by its absolute path, None where it may not
+    be looked at; what such a file is certain to do counts like what the program itself does.
+    `folders` tell whether a pattern or a recursion meets a file that a rule denies; without them,
+    only a pattern that is about such a file counts.
     """
     analysis = analyse(subject, read_text)
     return decide(analysis, subject, rules, real_path=real_path, tools=tools, folders=folders)
@@ -186,9 +185,6 @@ def _place(text: str) -> Place:
     return Place((0, len(encoded(text))), text)
 
 
-# Matching
-
-
 def _matches(
     analysis: Analysis, subject: Subject, rules: Rules, ground: Ground
 ) -> tuple[Match, ...]:
@@ -272,9 +268,6 @@ def _by_strictest(
     if rule is not None:
         text = marks.shown(place.text)
         yield Match(kind, rule.text, rule.source, rule.decision, kind, argv, place.span, text, why)
-
-
-# Deciding
 
 
 def _sandbox_call(code: str, tools: Tools, cwd: str = "") -> dict[str, str]:

@@ -38,8 +38,8 @@ class FileAccess(NamedTuple):
     """A file is read or written; `path` is absolute, or relative to a folder that is unknown.
 
     `is_tree` says that a folder is meant with all below it, save what falls
-    under one of the `excluded` patterns, seen from the root or else from that folder, and where
-    there are `included` ones, with files of such names alone; those after a `!` are left out.
+    under one of gitignore's patterns in `excluded` (after a `:`, files of that name), and where
+    there are `included` ones, with files of such names alone.
     """
 
     path: str

@@ -35,10 +35,9 @@ def parser(name: str) -> tree_sitter.Parser:
 def parse(name: str, data: bytes) -> tree_sitter.Tree | None:
     """Parse a text; None when that takes longer than `PARSE_SECONDS_MAX`.
 
-    The grammars recover from errors, on hostile text in quadratic time. A short
-    text is handed over whole: it can't take long, and its nodes are read faster.
-    Every text ends with a line feed: for a comment that the end of the text
-    ends, Perl's scanner would look for ever.
+    The grammars recover from errors, on hostile text in quadratic time. A short text is handed over
+    whole: it can't take long, and its nodes are read faster. Every text ends with a line feed: for
+    a comment that the end of the text ends, Perl's scanner would look for ever.
     """
     data = data if data.endswith(b"\n") else data + b"\n"
     if len(data) <= CHUNK_BYTES:

@@ -81,13 +81,13 @@ def _files(rule: Rule, root: str, folders: Folders) -> Iterable[str]:
 
 def _is_left(access: FileAccess, root: str, file: str) -> bool:
     """Whether a file is among those that are neither left out nor of another name."""
-    if any(match_path(p, "" if p[0] == "/" else root, file) for p in access.excluded):
-        return False
     name = file.rpartition("/")[2]
-    out = [p[1:] for p in access.included if p[:1] == "!"]
-    wanted = [p for p in access.included if p[:1] != "!"]
-    is_wanted = not wanted or any(name_pattern(p).meets(name) for p in wanted)
-    return is_wanted and not any(name_pattern(p).meets(name) for p in out)
+    for pattern in access.excluded:
+        if pattern[0] == ":" and name_pattern(pattern[1:]).meets(name):
+            return False
+        if match_path(pattern, "" if pattern[0] == "/" else root, file):
+            return False
+    return not access.included or any(name_pattern(p).meets(name) for p in access.included)
 
 
 def _covers(pattern: Iterable[str], names: list[str], *, is_tree: bool) -> bool:

@@ -20,13 +20,12 @@ _FOLDER = Path(__file__).with_name("languages")
 class Language:
     """What is known of one language; read from its two files.
 
-    `sinks` maps a dotted name to what calling it does, `folds` and `methods`
-    functions and methods to how a constant comes out of them, `constants`
-    dotted names to their values, `modules` other names of modules, `assigns`
-    functions that fill their first argument from the others, `returns` what
-    object a function gives, `members` what object a member is (`*.name`: of any
-    module), `calls` methods of functions that call them, with how many
-    arguments come before the function's own.
+    `sinks` maps a dotted name to what calling it does, `folds` and `methods` functions and methods
+    to how a constant comes out of them, `constants` dotted names to their values, `modules` other
+    names of modules, `assigns` functions that fill their first argument from the others, `returns`
+    what object a function gives, `members` what object a member is (`*.name`: of any module),
+    `calls` methods of functions that call them, with how many arguments come before the function's
+    own.
     """
 
     name: str

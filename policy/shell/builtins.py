@@ -1,7 +1,6 @@
 """Builtins that change what later commands mean, or run text themselves.
 
-A handler returns what the builtin prints, or None to have the command treated
-as any other program.
+A handler returns what the builtin prints, or None to have the command treated as any other program.
 """
 
 from __future__ import annotations

@@ -49,8 +49,7 @@ def _report_values(call: Call) -> None:
     """Report the files that options name."""
     program, parsed = call.program, call.parsed
     if program.reads == "after-pattern":
-        names = (name for name in trees.included(call) if name[:1] != "!")
-        _report(call, map(globbed, names), is_write=False)
+        _report(call, map(globbed, trees.included(call)), is_write=False)
     _report(call, parsed.values(words(program.reads_options)), is_write=False)
     _report(call, parsed.values(words(program.writes_options)), is_write=True)
     for path in parsed.values(words(program.lists)):

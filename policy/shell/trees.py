@@ -26,8 +26,8 @@ _SEARCHES = word_set("grep egrep fgrep rgrep")
 
 
 def excluded(call: Call) -> tuple[str, ...] | None:
-    """Patterns, as gitignore's, of what is left out of a tree, a path's from the root on; None when
-    the program does not descend."""
+    """Patterns of what is left out of a tree, as `FileAccess` has them; None when the program does
+    not descend."""
     options = _DESCENDS.get(call.name)
     if options is None or (options and not call.parsed.has(*words(options))):
         return None
@@ -37,7 +37,9 @@ def excluded(call: Call) -> tuple[str, ...] | None:
             return ()  # what is included first stays
         if name in _GLOBS and value and call.name == "rg":
             found = [*found, value[1:]] if value[0] == "!" else []  # the last that fits holds
-        elif name in _EXCLUDES and value and (name != "exclude" or call.name not in _SEARCHES):
+        elif name == "exclude" and value and call.name in _SEARCHES:
+            found += [] if call.parsed.has("include") else [f":{value}"]
+        elif name in _EXCLUDES and value:
             before = "./" if call.name == "zip" and value[0] != "*" else ""
             found.append(f"{before}{value}" + "/" * name.endswith("-dir"))
     return tuple(filter(None, (_ignored(call, pattern) for pattern in found)))
@@ -45,11 +47,10 @@ def excluded(call: Call) -> tuple[str, ...] | None:
 
 def _ignored(call: Call, pattern: str) -> str:
     pattern = pattern.replace(marks.GLOB_STAR, "*").replace(marks.GLOB_ONE, "?")
-    if not marks.is_known(pattern):
-        return ""
-    if "/" not in pattern.rstrip("/"):
-        return pattern
-    if call.name in (*_SEARCHES, "diff") or any(word[:1] == "/" for word in call.operands()):
+    if "/" not in pattern.rstrip("/") or not marks.is_known(pattern):
+        return pattern if marks.is_known(pattern) else ""
+    is_by_name = call.name in (*_SEARCHES, "diff")
+    if is_by_name or any(word[:1] == "/" for word in call.operands()):
         return ""
     return f"{literal_name(call.state.cwd)}/{pattern.removeprefix('./').lstrip('/')}"
 
@@ -67,16 +68,11 @@ def spread(argv: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def included(call: Call) -> tuple[str, ...]:
-    """The patterns of names that a search is restricted to: `--include=x`, `-g x`, `-t py`; with a
-    `!` before them, those of files that it leaves out."""
+    """The patterns of names that a search is restricted to: `--include=x`, `-g x`, `-t py`."""
     names = [*call.parsed.values(("include", *_GLOBS))]
     for kind in call.parsed.values(("type", "t")) if call.name == "rg" else ():
         names += [f"*.{ending}" for ending in words(_ENDINGS.get(kind, kind))]
-    found = [name.rpartition("/")[2] for name in names if name[:1] != "!"]
-    if call.name in _SEARCHES and not found:
-        patterns = (_ignored(call, value) for value in call.parsed.values(("exclude",)))
-        found += [f"!{pattern}" for pattern in patterns if pattern]
-    return tuple(found)
+    return tuple(name.rpartition("/")[2] for name in names if name[:1] != "!")
 
 
 # rg's types that have more endings than their name.
