@@ -21,7 +21,7 @@ _KINDS: dict[str, RuleKind] = {
     "Edit": "edit",
     "WebFetch": "fetch",
 }
-_NEVER_CONSULTED = word_set("Write NotebookEdit Glob MultiEdit NotebookRead LS")
+_NEVER_CONSULTED = word_set("Write NotebookEdit Glob Grep MultiEdit NotebookRead LS")
 _TOOLS = word_set(
     """Agent Artifact AskUserQuestion Bash BashOutput Cd CronCreate CronDelete CronList Edit
     EndConversation EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree Glob Grep KillShell LS
@@ -104,7 +104,7 @@ def _excess(name: str, text: str) -> str:
 def _tool_rule(written: Rule, name: str, spec: str | None) -> tuple[Rule | None, str]:
     """Rules for other tools: known by name alone, globs allowed where they restrict."""
     text = written.text
-    if spec is not None and name in _NEVER_CONSULTED:
+    if name in _NEVER_CONSULTED and spec is not None and not re.match(r"[a-z_]+ *:", spec):
         return None, f"{text}: path rules for {name} are never consulted; use Read or Edit"
     if spec is not None and name.startswith("mcp__"):
         return None, f"{text}: rules for MCP tools take no parentheses"

@@ -56,10 +56,11 @@ def decide(  # noqa: PLR0913 - as above
     folders: Folders | None = None,
 ) -> Verdict:
     """The verdict on what a program does; the rest is as `evaluate` takes it."""
-    on_host = subject.surface == "agent_shell"
     root = subject.project or "/"
     where = subject.cwd[len(root) + 1 :] if is_below(subject.cwd, root) else ""
-    instead = _sandbox_call(subject.code, tools, where) if on_host else None
+    instead = (
+        _sandbox_call(subject.code, tools, where) if subject.surface == "agent_shell" else None
+    )
     ground = Ground(real_path, folders, instead)
     matches = _usable(_matches(analysis, subject, rules, ground), tools)
     return _verdict(matches, analysis, rules)

@@ -56,23 +56,21 @@ def file_matches(access: FileAccess, rules: Rules, ground: Ground) -> Iterator[M
         elif rule.decision is not Decision.ALLOW:
             found = (feared(access, path, rule, ground.folders) for path in paths)
             file = next(filter(None, found), None)
-            if file and (match := _possible_match(rule, access, file, ground.instead)):
+            if file and (match := _possible_match(rule, access, file, ground)):
                 yield match
 
 
-def _possible_match(
-    rule: Rule, access: FileAccess, file: str, instead: Mapping[str, str] | None
-) -> Match | None:
+def _possible_match(rule: Rule, access: FileAccess, file: str, ground: Ground) -> Match | None:
     """A denial becomes a redirect to the sandbox, and stays one only for a pattern that is about
     the file where there is none; other rules stay as they are."""
     match = match_of(rule, "path", access, "", filled(rule, path=file))._replace(path=file)
-    if rule.decision is not Decision.DENY or (instead == {} and is_about(rule, access.path)):
+    if rule.decision is not Decision.DENY or (ground.instead == {} and is_about(rule, access.path)):
         return match
-    if not instead:
+    if not ground.instead:
         return None
     from policy import messages  # noqa: PLC0415 - what is allowed needs no words
 
-    redirect = messages.to_sandbox(instead, file)
+    redirect = messages.to_sandbox(ground.instead, file)
     return match._replace(decision=Decision.REDIRECT, redirect=redirect, advice=redirect.advice)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.name_patterns import literal_name
+from policy.paths import lies_in
 from policy.wordlist import word_set, words
 
 if TYPE_CHECKING:
@@ -49,10 +50,11 @@ def _ignored(call: Call, pattern: str) -> str:
     pattern = pattern.replace(marks.GLOB_STAR, "*").replace(marks.GLOB_ONE, "?")
     if "/" not in pattern.rstrip("/") or not marks.is_known(pattern):
         return pattern if marks.is_known(pattern) else ""
-    is_by_name = call.name in (*_SEARCHES, "diff")
-    if is_by_name or any(word[:1] == "/" for word in call.operands()):
+    cwd = call.state.cwd
+    is_absolute = any(lies_in(word, cwd) or lies_in(cwd, word) for word in call.operands())
+    if is_absolute or call.name in (*_SEARCHES, "diff"):
         return ""
-    return f"{literal_name(call.state.cwd)}/{pattern.removeprefix('./').lstrip('/')}"
+    return f"{literal_name(cwd)}/{pattern.removeprefix('./').lstrip('/')}"
 
 
 def spread(argv: tuple[str, ...]) -> tuple[str, ...]:
