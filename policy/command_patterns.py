@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from policy import marks
 from policy.effects import Command, program_name
+from policy.shell.call import COMPAT_WRAPPERS
 from policy.shell.interpreters import interpreter
 from policy.shell.options import Parsed, parse
 from policy.shell.programs import PROGRAMS
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
 Found = Literal["compat", "normalised", "possible"]
 
 _ASSIGNMENT = r"""(?:[A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|[^\s"'])*\s+)+"""
-_BEGINS_WRAPPER = ("timeout", "nice", "stdbuf", "time", "nohup", "builtin", "noglob", "command",
-                   "xargs")  # fmt: skip
+_BEGINS_WRAPPER = tuple(COMPAT_WRAPPERS)
 _COMPAT_WRAPPER = (
     r"(?:timeout(?:\s+-\S+)*\s+\S+|nice(?:\s+-n\s*\S+|\s+-\S+)*|stdbuf(?:\s+-\S+)+"
     r"|(?:time|nohup|builtin|noglob)(?:\s+-\S+)*|command(?!\s+-)|xargs(?!\s+-))\s+"

@@ -26,9 +26,6 @@ class Command(NamedTuple):
     """
 
     argv: tuple[str, ...]
-    cwd: str
-    env: tuple[str, ...]
-    stdin: str | None
     place: Place
     is_syntactic: bool  # reached through shell syntax alone, so that the text itself is the command
     in_file: bool = False

@@ -1,7 +1,7 @@
 """Builtins that change what later commands mean, or run text themselves.
 
 A handler returns what the builtin prints, or None to have the command treated
-as any other program.
+as any other program. Names given to one are evaluated: `read 'x[$(cmd)]'` runs cmd.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _declare(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | No
     flags = "".join(word[1:] for word in argv[1:] if re.fullmatch(r"[-+][A-Za-z]+", word))
     exports = argv[0] == "export" or "x" in flags
     for word in argv[1:]:
-        _subscript(walker, word.partition("=")[0], state)
+        walker.expander.run_subscripts(word.partition("=")[0], state)
         match = re.fullmatch(r"([A-Za-z_]\w*)(?:\[[^]]*\])?(\+?=)(.*)", word, re.DOTALL)
         if match is None:
             state.integers |= {word} if "i" in flags else frozenset()
@@ -148,7 +148,7 @@ def _shift(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None
 
 def _unset(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     for name in argv[1:]:
-        _subscript(walker, name, state)
+        walker.expander.run_subscripts(name, state)
         state.functions.pop(name, None) if "-f" in argv else state.variables.pop(name, None)
     return ""
 
@@ -159,7 +159,7 @@ def _read(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     array = next(parsed.values("a"), "")
     names = [word for _, word in parsed.operands] or ["REPLY"]
     for name in names:
-        _subscript(walker, name, state)
+        walker.expander.run_subscripts(name, state)
     text = frame.stdin
     lines = text.removesuffix("\n").split("\n") if text and len(text) < 4096 else []
     if array:
@@ -187,16 +187,10 @@ def _column(line: str, position: int, is_last: bool, separators: str) -> str:
 def _printf(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     if len(argv) < 4 or argv[1] != "-v":
         return None
-    _subscript(walker, argv[2], state)
+    walker.expander.run_subscripts(argv[2], state)
     name = argv[2].partition("[")[0]
     state.assign(name, (formatted(argv[3], list(argv[4:])),))
     return ""
-
-
-def _subscript(walker: Walker, word: str, state: State) -> None:
-    """Names given to builtins are evaluated: `read 'x[$(cmd)]'` runs cmd."""
-    if "[" in word and ("$(" in word or "`" in word):
-        walker.run_text(word.partition("[")[2].removesuffix("]"), state.copy(), walker.frame)
 
 
 def _trap(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
@@ -243,13 +237,13 @@ def _keyed(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None
 
 def _test(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     for word in argv[1:]:
-        _subscript(walker, word, state)
+        walker.expander.run_subscripts(word, state)
     return None
 
 
 def _let(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     for word in argv[1:]:
-        _subscript(walker, word, state)
+        walker.expander.run_subscripts(word, state)
         name = re.match(r"([A-Za-z_]\w*)\s*[-+*/%]?=", word)
         if name:
             state.assign(name[1], (marks.WORD,))

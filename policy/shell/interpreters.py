@@ -3,6 +3,10 @@
 import functools
 from typing import NamedTuple
 
+from policy.wordlist import word_set
+
+SHELLS = word_set("sh bash zsh dash ksh")
+
 
 class Interpreter(NamedTuple):
     """`code` options carry program text in `language`; `values` are other options with a value.

@@ -7,7 +7,7 @@ import shlex
 
 from policy import marks
 from policy.shell.ansi import unescape
-from policy.shell.call import Call, Runner, index_of
+from policy.shell.call import Call, index_of
 from policy.shell.options import parse
 from policy.shell.outputs import output_of
 
@@ -42,7 +42,8 @@ def _split_words(text: str, call: Call) -> tuple[str, ...]:
         return tuple(text.split())
 
 
-def _xargs(call: Call) -> str | None:
+def run_xargs(call: Call) -> str | None:
+    """`xargs cmd`: the words of the input stand behind the command."""
     parsed = parse(call.argv, call.program.short, call.program.long.split(), permutes=False)
     inner = [word for _, word in parsed.operands]
     words = _stdin_words(call)
@@ -69,7 +70,8 @@ def _lines(text: str | None) -> list[str]:
     return text.removesuffix("\n").split("\n")[:64]
 
 
-def _parallel(call: Call) -> str | None:
+def run_parallel(call: Call) -> str | None:
+    """`parallel cmd ::: a b`: the command with each word."""
     argv = list(call.argv[1:])
     separator = index_of(argv, ":::", "::::", ":::+")
     groups = [list[str]()]
@@ -86,13 +88,14 @@ def _parallel(call: Call) -> str | None:
     return None
 
 
-def _texts(call: Call) -> str | None:
+def run_texts(call: Call) -> str | None:
+    """`concurrently "cmd" "cmd"`: every operand is shell text."""
     for text in call.operands():  # `npm:x` of concurrently is a script
         call.run_text(re.sub(r"^(npm|yarn|pnpm|bun|deno):", r"\1 run ", text))
     return None
 
 
-def _find(call: Call) -> str | None:
+def run_find(call: Call) -> str | None:
     """`-exec cmd ;` and its kin; `{}` becomes what is known of the paths found."""
     argv = call.argv
     found = output_of("find", argv, None, lambda path: marks.LIST).removesuffix("\n")
@@ -112,7 +115,8 @@ def _find(call: Call) -> str | None:
     return None
 
 
-def _fd(call: Call) -> str | None:
+def run_fd(call: Call) -> str | None:
+    """`fd pattern -x cmd`: the command with what is found."""
     index = index_of(call.argv, "-x", "--exec", "-X", "--exec-batch")
     if index is not None:
         found = _found_by_fd(call.argv[1:index])
@@ -127,12 +131,3 @@ def _found_by_fd(words: tuple[str, ...]) -> str:
     name = re.sub(r"\\(.)", r"\1", pattern.removeprefix("^").removesuffix("$"))
     is_plain = re.fullmatch(r"\^?(?:[\w-]|\\.)+\$", pattern) is not None
     return f"./{marks.PATHS}/{name}" if is_plain else marks.PATHS
-
-
-RUNNERS: dict[str, Runner] = {
-    "xargs": _xargs,
-    "parallel": _parallel,
-    "texts": _texts,
-    "find": _find,
-    "fd": _fd,
-}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from policy.shell.options import parse
-from policy.shell.project_files import Project, Reader, Step, joined
+from policy.shell.project_files import Project, Step, joined
 from policy.shell.run import PROJECT_FILES
 from policy.wordlist import words
 
@@ -168,9 +168,9 @@ def _go(project: Project) -> Iterator[Step]:
 
 def _cargo(project: Project) -> Iterator[Step]:
     """`cargo run --bin x`, `cargo build` with a build.rs, and what an alias stands for."""
-    from policy.shell.project_files.tasks import run_tasks  # noqa: PLC0415 - it imports this one
+    from policy.shell.project_files import tasks  # noqa: PLC0415 - it imports this one
 
-    yield from run_tasks(project)
+    yield from tasks.steps_of(project)
     parsed = parse(project.call.argv, "p", ("bin", "package", "example"))
     verb = next((word for _, word in parsed.operands if word[:1] != "+"), "")
     names = ["build.rs"] if verb in words("run r build b test t check c bench install") else []
@@ -184,5 +184,10 @@ def _cargo(project: Project) -> Iterator[Step]:
         yield Step(text, project.folder, "rust")
 
 
-READERS: dict[str, Reader] = {"-m": _module, "go": _go, "cargo": _cargo, "zx": _zx}
-READERS |= dict.fromkeys(ROWS, _program) | dict.fromkeys(("pytest", "py.test"), _tests)
+_OTHERS = {"go": _go, "cargo": _cargo, "zx": _zx, "pytest": _tests, "py.test": _tests}
+
+
+def steps_of(project: Project) -> Iterator[Step]:
+    """The steps that a runner takes; any other program was given a module with `-m`."""
+    name = project.call.name
+    return _OTHERS.get(name, _program if name in ROWS else _module)(project)

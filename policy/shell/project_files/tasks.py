@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from policy import marks
 from policy.paths import resolve
 from policy.shell.options import Parsed, parse
-from policy.shell.project_files import Project, Reader, Step, joined, table, texts
+from policy.shell.project_files import Project, Step, joined, table, texts
 from policy.shell.project_files.code_files import reached
 from policy.shell.project_files.data_files import read_data
 from policy.shell.project_files.task_rows import PACKAGE, PYTHON, ROWS, SAME, Row
@@ -203,7 +203,7 @@ def _is_quiet(argv: tuple[str, ...]) -> bool:
     return "--ignore-scripts" in argv or "--no-scripts" in argv
 
 
-def run_tasks(project: Project) -> Iterator[Step]:
+def steps_of(project: Project) -> Iterator[Step]:
     """The tasks that a command line names, of one folder or of the packages of a workspace."""
     name = project.call.name
     row = ROWS[SAME.get(name, name)]
@@ -331,4 +331,3 @@ def _services(data: dict[str, Any], asked: Asked) -> dict[str, Any]:
 _SPECIAL: dict[str, Callable[[dict[str, Any], Asked], dict[str, Any]]] = {
     "*hooks": _hooks, "*tox": _environments, "*compose": _services
 }  # fmt: skip
-READERS: dict[str, Reader] = dict.fromkeys([*ROWS, *SAME], run_tasks)
