@@ -32,12 +32,9 @@ if TYPE_CHECKING:
 
 # What no verdict needs is loaded when it is asked for: a hook imports this at every tool call.
 _LATER = {
-    "CaseReport": "policy.cases",
-    "run_cases": "policy.cases",
-    "Explanation": "policy.explanation",
-    "explain": "policy.explanation",
-    "HiddenPaths": "policy.hiding",
-    "hidden_paths": "policy.hiding",
+    **dict.fromkeys(("CaseReport", "run_cases"), "policy.cases"),
+    **dict.fromkeys(("Explanation", "explain"), "policy.explanation"),
+    **dict.fromkeys(("HiddenPaths", "hidden_paths"), "policy.hiding"),
 }
 
 

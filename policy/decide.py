@@ -42,22 +42,15 @@ def evaluate(  # noqa: PLR0913 - what each tells of is named
     that is about such a file counts.
     """
     analysis = analyse(subject, read_text)
-    return decide(analysis, subject, rules, real_path=real_path, tools=tools, folders=folders)
+    return decide(analysis, subject, rules, Ground(real_path, folders), tools)
 
 
-def decide(  # noqa: PLR0913 - as above
-    analysis: Analysis,
-    subject: Subject,
-    rules: Rules,
-    *,
-    real_path: RealPath | None = None,
-    tools: Tools = None,
-    folders: Folders | None = None,
+def decide(
+    analysis: Analysis, subject: Subject, rules: Rules, ground: Ground, tools: Tools
 ) -> Verdict:
-    """The verdict on what a program does; the rest is as `evaluate` takes it."""
-    on_host = subject.surface == "agent_shell"
-    instead = _usable_code(subject.code, tools) if on_host else None
-    ground = Ground(real_path, folders, instead)
+    """The verdict on what a program does; `tools` are as `evaluate` takes them."""
+    if subject.surface == "agent_shell":
+        ground = ground._replace(instead=_usable_code(subject.code, tools))
     matches = _usable(_matches(analysis, subject, rules, ground), tools)
     return _verdict(matches, analysis, rules)
 

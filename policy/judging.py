@@ -10,6 +10,7 @@ from policy.deadline import SECONDS, results_of
 from policy.decide import decide, undecided
 from policy.folders import Folders
 from policy.load import real_path
+from policy.matching import Ground
 from policy.model import Subject, Verdict
 from policy.rules import Rules
 from policy.script_texts import script_texts
@@ -37,10 +38,8 @@ def analysed(
     """What a program does, and the verdict on that."""
     texts = script_texts(subject.project) if on_disk and subject.project else lambda path: None
     analysis = analyse(subject, texts)
-    if not on_disk:
-        return analysis, decide(analysis, subject, rules, tools=tools)
-    verdict = decide(analysis, subject, rules, real_path=real_path, tools=tools, folders=Folders())
-    return analysis, verdict
+    ground = Ground(real_path, Folders()) if on_disk else Ground()
+    return analysis, decide(analysis, subject, rules, ground, tools)
 
 
 def in_time(

@@ -20,7 +20,6 @@ from policy.shell.state import VALUE_MAX, Budget
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-
 DEPTH_MAX = 24
 UNKNOWN: Value = marks.WORD
 Found = TypeVar("Found", Value, str)

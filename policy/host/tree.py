@@ -92,9 +92,9 @@ class Tree:
         member = self.role(callee)
         return call if callee is None else member if member.name == "member" else NO_ROLE
 
-    def of(self, *names: str) -> Iterator[tuple[Node, Role]]:
-        """Every node of some roles, in the order of the text."""
-        return ((node, role) for node, role in self.ordered if role.name in names)
+    def of(self, name: str) -> Iterator[tuple[Node, Role]]:
+        """Every node of a role, in the order of the text."""
+        return ((node, role) for node, role in self.ordered if role.name == name)
 
 
 NODES_MAX = 80_000  # a quarter of a second or so; a program of 5,000 lines has half of them

@@ -45,9 +45,7 @@ def _cd(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     else:
         state.cwd = normal(f"{state.cwd}/{target}")
     walker.budget.spend(len(state.cwd) // 64)  # it may grow with each call
-    for link, real in state.links.items():
-        if state.cwd == link:
-            state.cwd = real
+    state.cwd = state.links.get(state.cwd, state.cwd)
     if len(state.cwd) > PATH_MAX:
         state.cwd = marks.WORD
     return ""

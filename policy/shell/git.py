@@ -27,7 +27,6 @@ _COMMAND_SETTING = (
     r"|trailer\..+\.(command|cmd)|submodule\..+\.update|difftool\..+|instaweb\.httpd)"
 )
 
-
 # Long options of subcommands whose value is a command.
 _RUNS = words(
     "exec upload-pack receive-pack extcmd open-files-in-pager setup env-filter tree-filter "

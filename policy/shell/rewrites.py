@@ -34,7 +34,6 @@ _DRY = ("check", "check-only", "diff", "dry-run", "preview", "write=false")
 _VERBS = ("fmt", "format", "fix", "encrypt", "decrypt", "rekey")
 REWRITERS = {name: row.split() for names, row in _REWRITES.items() for name in names.split()}
 
-
 # Options of archivers that extract ("" for one that always does), that only list, and that name
 # the folder; how many operands come before the members.
 _TAR = ("x extract get", "t list", "C directory", 0)

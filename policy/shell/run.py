@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from policy.shell.frame import Frame
     from policy.shell.walk import Walker
 
-
 # The dynamic loader runs the program it is given.
 _LOADER = r"ld-(linux|musl)[\w.-]*\.so[.\d]*|ld\.so[.\d]*"
 
@@ -174,7 +173,6 @@ RUNNERS: dict[str, str] = {
     }.items()
     for kind in kinds.split()
 }
-
 
 # Programs that run targets of a project's file, by the module of `project_files` that reads it.
 PROJECT_FILES: dict[str, str] = {
