@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from policy import marks
-from policy.deadline import uncounted
+from policy.deadline import pause_limit
 from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed, encoded
 from policy.model import Coverage, Subject
 from policy.shell.frame import Frame
@@ -68,7 +68,7 @@ def analyse(subject: Subject, read_text: Callable[[str], str | None] | None = No
 
 
 def _screen(walker: Walker, language: str, code: str, state: State, frame: Frame) -> None:
-    with uncounted():
+    with pause_limit():
         from policy.host.screen import screen  # noqa: PLC0415 - programs in other languages pay
 
     screen(walker, language, code, state, frame)

@@ -90,7 +90,7 @@ def evaluate_read(
         from policy import messages  # noqa: PLC0415 - as in _verdict
 
         redirect = Redirect("ctx_execute_file", {"path": path}, advice)
-        message = messages.redirected(f"This file has {size_bytes:,} bytes.", redirect)
+        message = messages.redirect_message(f"This file has {size_bytes:,} bytes.", redirect)
         return Verdict(Decision.REDIRECT, verdict.matches, "full", redirect, message)
     return verdict
 

@@ -34,9 +34,8 @@ class Command(NamedTuple):
 class FileAccess(NamedTuple):
     """A file is read or written; `path` is absolute, or relative to a folder that is unknown.
 
-    `is_tree` says that a folder is meant with all below it, save what has one
-    of the `excluded` names, and where there are `included` patterns, with files of such names
-    alone.
+    `is_tree` says that a folder is meant with all below it. What has one of the `excluded` names is
+    left out; where there are `included` patterns, only files of such names are meant.
     """
 
     path: str

@@ -29,10 +29,10 @@ def judge(
     Links are followed, and the project's scripts are read; not so without `on_disk`, where the
     folders are made up. What the text holds may make it take very long: see `in_time`.
     """
-    return analysed(subject, rules, tools, on_disk=on_disk)[1]
+    return judge_with_analysis(subject, rules, tools, on_disk=on_disk)[1]
 
 
-def analysed(
+def judge_with_analysis(
     subject: Subject, rules: Rules, tools: Collection[str] | None = None, *, on_disk: bool = True
 ) -> tuple[Analysis, Verdict]:
     """What a program does, and the verdict on that."""

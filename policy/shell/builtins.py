@@ -215,7 +215,7 @@ def _hash(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
 
 
 def _mapfile(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
-    _keyed(walker, argv, state, frame)
+    _bind(walker, argv, state, frame)
     operands = parse(argv, "CcdnOsu").operands
     name = operands[0][1] if operands else "MAPFILE"
     lines = frame.stdin.removesuffix("\n").split("\n") if frame.stdin else [marks.LIST]
@@ -223,7 +223,7 @@ def _mapfile(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | No
     return ""
 
 
-def _keyed(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _bind(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     """`complete -C command`, `mapfile -C command`, `bind -x '"key": command'`."""
     for option, text in pairwise(argv):
         if option in ("-C", "-x"):
@@ -263,7 +263,7 @@ BUILTINS: dict[str, Handler] = {
     **dict.fromkeys(DECLARES, _declare),
     **dict.fromkeys(word_set("mapfile readarray"), _mapfile),
     **dict.fromkeys(word_set("test wait ["), _test),
-    **dict.fromkeys(word_set("complete bind"), _keyed),
+    **dict.fromkeys(word_set("complete bind"), _bind),
     "eval": _eval, "exec": _exec, "set": _set, "shift": _shift, "unset": _unset, "read": _read,
     "printf": _printf, "trap": _trap, "alias": _alias, "hash": _hash, "let": _let,
     "getopts": _getopts,

@@ -45,7 +45,7 @@ class Call(NamedTuple):
         state.cwd = state.resolve(folder)
         return self._replace(state=state)
 
-    def elsewhere(self) -> State:
+    def state_elsewhere(self) -> State:
         """The state of what runs on another machine, or in a container."""
         state = self.state.copy()
         state.cwd, state.env, state.variables = marks.WORD, {}, {}
@@ -63,7 +63,7 @@ class Call(NamedTuple):
             text = self.walker.scripts.read(self.walker, resolved) or text
         return text
 
-    def listed(self, path: str) -> list[str]:
+    def names_in(self, path: str) -> list[str]:
         """The files that a file or stdin names, one on a line or before a NUL."""
         return [name for name in re.split(r"[\n\0]", self.text_of(path)) if name]
 

@@ -48,7 +48,7 @@ def _report_values(call: Call) -> None:
     _report(call, parsed.values(words(program.reads_options)), is_write=False)
     _report(call, parsed.values(words(program.writes_options)), is_write=True)
     for path in parsed.values(words(program.lists)):
-        names = call.listed(path) if call.name not in rewrites.ARCHIVERS else []
+        names = call.names_in(path) if call.name not in rewrites.ARCHIVERS else []
         _report(call, [path, *names], is_write=False)
     for value in parsed.values(words(program.at_options)):
         if re.search("[@<]", value):

@@ -115,7 +115,7 @@ def run_guess(call: Call) -> str | None:
 def run_container(call: Call) -> str | None:
     """`docker run image cmd`, `kubectl exec pod -- cmd`: where they run, nothing is known."""
     hidden = call._replace(frame=call.frame._replace(is_visible=False))
-    return run_guess(hidden._replace(state=call.elsewhere()))
+    return run_guess(hidden._replace(state=call.state_elsewhere()))
 
 
 def _commands(call: Call) -> Iterator[Sequence[str]]:

@@ -1,4 +1,4 @@
-"""Interpreters as data: how each is told its program on the command line."""
+"""Interpreters as data: how each takes its program on the command line."""
 
 import functools
 from typing import NamedTuple

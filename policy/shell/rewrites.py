@@ -68,9 +68,9 @@ def members(call: Call) -> tuple[list[str], bool]:
         return [], False
     names = list(operands[skip:])
     if call.name == "cpio" or call.parsed.has("@"):
-        names += call.listed("-")
+        names += call.names_in("-")
     for path in call.parsed.values(words(call.program.lists)):
-        names += call.listed(path)
+        names += call.names_in(path)
     folders = list(call.parsed.values(folder.split())) or ["."]
     unpacks = not extracts or call.parsed.has(*extracts.split())
     return [*_under(folders, names), *(folders if unpacks else names)], unpacks

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from policy.shell.script_files import Scripts
 
 RECURSION_MAX = 3  # calls of one function inside itself before its arguments count as unknown
-ARGV_MAX = 64  # words of a command that are told with each of the files it touches
+ARGV_MAX = 64  # words of a command that each of the files it touches is reported with
 _LOOP_PASSES = 2  # what still changes then may be anything
 
 

@@ -73,7 +73,7 @@ def run_remote(call: Call) -> str | None:
         return None
     words = [word for _, word in parsed.operands][1:]
     words = words[1:] if words[:1] == ["--"] else words
-    state = call.elsewhere()
+    state = call.state_elsewhere()
     inner = call.inside()._replace(is_visible=False, is_syntactic=False)
     if words:
         return call.walker.run_text(" ".join(words), state, inner)
