@@ -33,13 +33,11 @@ def evaluate(  # noqa: PLR0913 - what each tells of is named
 ) -> Verdict:
     """May this program run? Never raises for anything the program holds.
 
-    `real_path` resolves symbolic links, so that path rules hold at both ends
-    of one; without it links on the disk are not followed. `tools` are those a
-    redirect may name; None means all are there. `read_text` gives the text of
-    a script file by its absolute path, None where it may not be looked at;
-    what such a file is certain to do counts like what the program itself does. `folders` tell
-    whether a pattern or a recursion meets a file that a rule denies; without them, only a pattern
-    that is about such a file counts.
+    `real_path` resolves symbolic links, so that path rules hold at both ends of one; without it
+    they are not followed. `tools` are those a redirect may name; None means all are there.
+    `read_text` gives the text of a script file by its absolute path, None where it may not be
+    looked at; what such a file is certain to do counts, too. `folders` tell whether a pattern or a
+    recursion meets a file that a rule denies; without, only a pattern about such a file counts.
     """
     analysis = analyse(subject, read_text)
     return decide(analysis, subject, rules, Ground(real_path, folders), tools)

@@ -25,8 +25,7 @@ def run_download(call: Call) -> str | None:
         if url.startswith("file://"):
             path = url.removeprefix("file://").removeprefix("localhost")
             call.report_files(path)
-        reaches = prints and call.frame.is_visible
-        download = Download(url, reaches, call.argv, place)
+        download = Download(url, prints and call.frame.is_visible, call.argv, place)
         call.walker.report(download)
         if prints and call.frame.is_captured:
             call.walker.captured.append(download)

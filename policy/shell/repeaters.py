@@ -14,13 +14,9 @@ from policy.shell.outputs import output_of
 
 def _stdin_words(call: Call) -> tuple[str, ...]:
     text = _input(call)
-    if text is None:
+    if text is None or not (marks.is_known(text) or marks.PATHS in text):
         return (marks.LIST,)
-    if marks.is_known(text):
-        return _split_words(text, call)
-    if marks.PATHS in text:
-        return tuple(text.split())
-    return (marks.LIST,)
+    return _split_words(text, call) if marks.is_known(text) else tuple(text.split())
 
 
 def _input(call: Call) -> str | None:
@@ -65,7 +61,7 @@ def run_xargs(call: Call) -> str | None:
 
 def _lines(text: str | None) -> list[str]:
     """Lines of known input, each one word to replace a placeholder."""
-    if text is None or (not marks.is_known(text) and marks.PATHS not in text):
+    if text is None or not (marks.is_known(text) or marks.PATHS in text):
         return [marks.LIST]
     return text.removesuffix("\n").split("\n")[:64]
 

@@ -32,9 +32,8 @@ class Variable(NamedTuple):
         if self.items is not None or other.items is not None:
             return Variable((marks.LIST,), (marks.LIST,), exported)
         values = tuple(dict.fromkeys(self.values + other.values))
-        return Variable(
-            values if len(values) <= ALTERNATIVES_MAX else (marks.LIST,), None, exported
-        )
+        is_known = len(values) <= ALTERNATIVES_MAX
+        return Variable(values if is_known else (marks.LIST,), None, exported)
 
 
 class Budget:
