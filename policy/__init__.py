@@ -1,9 +1,10 @@
-"""May this run? Parse, match, decide: pure functions; the verdict is always explained.
+"""May this run? Parse, match, decide; the verdict is always explained.
 
     rules = load_rules(project, home=Path.home())
     verdict = judge(Subject("shell", "rm -rf build", cwd=..., home=...), rules)
 
-A guard in front of the sandbox, not the boundary.
+A guard in front of the sandbox, not the boundary. `judge` follows links and reads the project's
+scripts; `evaluate` looks at nothing but what it is given.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads rule files. The only part of the policy that touches the disk."""
+"""Reads rule files, and names where each rule stands."""
 
 from __future__ import annotations
 
