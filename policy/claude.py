@@ -60,7 +60,7 @@ def parse_rule(
     Raises:
         RuleFileError: it restricts, and is longer or has more stars than what is matched.
     """
-    name, spec = _taken_apart(text)
+    name, spec = _split_rule(text)
     if excess := _excess(name, text):
         shown = f"{text[:80]}…" if len(text) > 80 else text
         if decision is Decision.ALLOW:
@@ -84,7 +84,7 @@ def parse_rule(
     return rule, f"{text}: :* stands for a prefix only at the end" if is_literal else ""
 
 
-def _taken_apart(text: str) -> tuple[str, str | None]:
+def _split_rule(text: str) -> tuple[str, str | None]:
     """The tool's name, and what stands in parentheses behind it."""
     text = text.strip()
     name, opened, rest = text.partition("(")

@@ -36,32 +36,23 @@ def evaluate(  # noqa: PLR0913 - what each tells of is named
     """May this program run? Never raises for anything the program holds.
 
     `real_path` resolves symbolic links, so that path rules hold at both ends of one; without it
-    links on the disk are not followed. `tools` are those a redirect may name; None means all are
-    there. `read_text` gives the text of a script file by its absolute path, None where it may not
-    be looked at; what such a file is certain to do counts like what the program itself does.
-    `folders` tell whether a pattern or a recursion meets a file that a rule denies; without them,
-    only a pattern that is about such a file counts.
+    they are not followed. `tools` are those a redirect may name; None means all are there.
+    `read_text` gives the text of a script file by its absolute path, None where it may not be
+    looked at; what such a file is certain to do counts, too. `folders` tell whether a pattern or a
+    recursion meets a file that a rule denies; without, only a pattern about such a file counts.
     """
     analysis = analyse(subject, read_text)
-    return decide(analysis, subject, rules, real_path=real_path, tools=tools, folders=folders)
+    return decide(analysis, subject, rules, Ground(real_path, folders), tools)
 
 
-def decide(  # noqa: PLR0913 - as above
-    analysis: Analysis,
-    subject: Subject,
-    rules: Rules,
-    *,
-    real_path: RealPath | None = None,
-    tools: Tools = None,
-    folders: Folders | None = None,
+def decide(
+    analysis: Analysis, subject: Subject, rules: Rules, ground: Ground, tools: Tools
 ) -> Verdict:
-    """The verdict on what a program does; the rest is as `evaluate` takes it."""
-    root = subject.project or "/"
-    where = subject.cwd[len(root) + 1 :] if is_below(subject.cwd, root) else ""
-    instead = (
-        _sandbox_call(subject.code, tools, where) if subject.surface == "agent_shell" else None
-    )
-    ground = Ground(real_path, folders, instead)
+    """The verdict on what a program does; `tools` are as `evaluate` takes them."""
+    if subject.surface == "agent_shell":
+        root = subject.project or "/"
+        where = subject.cwd[len(root) + 1 :] if is_below(subject.cwd, root) else ""
+        ground = ground._replace(instead=_sandbox_call(subject.code, tools, where))
     matches = _usable(_matches(analysis, subject, rules, ground), tools)
     return _verdict(matches, analysis, rules)
 
@@ -101,7 +92,7 @@ def evaluate_read(
         from policy import messages  # noqa: PLC0415 - as in _verdict
 
         redirect = Redirect("ctx_execute_file", {"path": path}, advice)
-        message = messages.redirected(f"This file has {size_bytes:,} bytes.", redirect)
+        message = messages.redirect_message(f"This file has {size_bytes:,} bytes.", redirect)
         return Verdict(Decision.REDIRECT, verdict.matches, "full", redirect, message)
     return verdict
 

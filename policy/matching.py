@@ -12,7 +12,7 @@ from policy.folders import Folders
 from policy.model import Decision, Match, MatchKind, Redirect
 from policy.path_patterns import match_path
 from policy.paths import known_folder
-from policy.reach import feared, is_about, is_meant
+from policy.reach import feared_path, is_about, is_meant
 from policy.rules import Rule, Rules
 
 RealPath = Callable[[str], str]
@@ -54,7 +54,7 @@ def file_matches(access: FileAccess, rules: Rules, ground: Ground) -> Iterator[M
             named = access._replace(path=hits[0])  # what a link leads to, perhaps
             yield match_of(rule, "path", named, rule.reason, redirect)
         elif rule.decision is not Decision.ALLOW:
-            found = (feared(access, path, rule, ground.folders) for path in paths)
+            found = (feared_path(access, path, rule, ground.folders) for path in paths)
             file = next(filter(None, found), None)
             if file and (match := _possible_match(rule, access, file, ground)):
                 yield match

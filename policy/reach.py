@@ -31,7 +31,7 @@ def _is_named(segment: str) -> bool:
     return bool(segment) and not marks.has_glob(segment) and marks.is_known(segment[0])
 
 
-def feared(access: FileAccess, path: str, rule: Rule, folders: Folders | None) -> str | None:
+def feared_path(access: FileAccess, path: str, rule: Rule, folders: Folders | None) -> str | None:
     """The path under a rule that a pattern or a recursion may touch; None when there is none.
 
     Where no folder can be looked at, only a pattern that is about such a path counts.

@@ -10,20 +10,12 @@ from policy.claude import Anchors, parse_rule
 from policy.model import Decision, RuleFileError, Source
 from policy.rules import RedirectTo, Rule
 from policy.toml_text import load_toml
+from policy.wordlist import word_set
 
 TABLES_MAX = 500
 _TOP_KEYS = ("default", "rule", "trusted_projects")
 _PATTERN_KEYS = {"commands": "Bash", "read": "Read", "write": "Edit", "fetch": "WebFetch"}
-_RULE_KEYS = (
-    "id",
-    "decision",
-    "reason",
-    "advice",
-    "redirect",
-    "match",
-    "not_match",
-    *_PATTERN_KEYS,
-)
+_RULE_KEYS = word_set("id decision reason advice redirect match not_match") | _PATTERN_KEYS.keys()
 _DECISIONS = {decision.word: decision for decision in Decision}
 
 

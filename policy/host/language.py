@@ -87,7 +87,7 @@ def load_language(name: str) -> Language | None:
     if not re.fullmatch(r"\w+", name) or not (_FOLDER / f"{name}.toml").is_file():
         return None
     data = _read(name)
-    queries = (*data.get("shared_queries", ()), name)
+    queries = ("common", *data.get("shared_queries", ()), name)
     return Language(
         name=name,
         query="".join((_FOLDER / f"{part}.scm").read_text(encoding="utf-8") for part in queries),

@@ -76,7 +76,7 @@ _WRITES = re.compile(rb"WRONLY|RDWR|CREAT|Write|Create|Append|Truncate|True|(wri
 
 
 def load_dotenv(call: Call, path: Argument) -> None:
-    """Loaders that read `.env` when they are not told otherwise."""
+    """Loaders that read `.env` where no path is given."""
     if call.target(path) is None:
         call.use_file(".env")
     read(call, path)

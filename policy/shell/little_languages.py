@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from policy.shell.call import Call, Runner, index_of
+from policy.shell.call import Call, index_of
 from policy.shell.options import Parsed, parse
 from policy.shell.redirections import file_text
 from policy.wordlist import words
@@ -127,7 +127,8 @@ LANGUAGES = {name: language for names, language in _ROWS.items() for name in nam
 _EMBEDDED = r"(?m)^[ \t:]*(lua|py|python|ruby|perl|script)\d?\s+(.*)"
 
 
-def _language(call: Call) -> str | None:
+def run_language(call: Call) -> str | None:
+    """Run and report what the program text starts and opens."""
     known = LANGUAGES[call.name]
     names = tuple(name.lstrip("-") for name in words(known.code))
     long = [name for name in names if len(name) > 1]
@@ -174,6 +175,3 @@ def _found(patterns: tuple[str, ...], source: str) -> Iterator[str]:
     for pattern in patterns:
         for match in re.finditer(pattern, source):
             yield next((group for group in match.groups() if group), "")
-
-
-RUNNERS: dict[str, Runner] = {"language": _language}
