@@ -18,7 +18,7 @@ from policy.shell.call import COMPAT_WRAPPERS
 from policy.shell.interpreters import interpreter
 from policy.shell.options import Parsed, parse
 from policy.shell.programs import PROGRAMS
-from policy.shell.subcommands import SHORTENS, outer_values
+from policy.shell.subcommands import SHORTENS, outer_values, same_command
 from policy.unknown_text import may_be, parts
 from policy.wildcards import ANY, Wildcard, is_made_of
 from policy.wordlist import word_set
@@ -79,7 +79,7 @@ class Spellings(NamedTuple):
     """A command in the ways that rules compare it, worked out once for all of them.
 
     `texts` are what Claude Code reads: as written, and without each wrapper in turn. `words` begin
-    with the program's name; `line` is those words as one text, `before_operands` the part of it
+    with the program's name, `same` with another one of it; `line` is those words as one text, `before_operands` the part of it
     before `--`, out of whose reach a rule's options are.
     """
 
@@ -88,6 +88,7 @@ class Spellings(NamedTuple):
     words: tuple[str, ...]
     line: str
     before_operands: str
+    same: tuple[str, ...] = ()
 
 
 def spellings(command: Command) -> Spellings:
@@ -101,7 +102,7 @@ def spellings(command: Command) -> Spellings:
     line = " ".join((name, *from_subcommand))
     before = " ".join((name, *from_subcommand[: from_subcommand.index("--")])) if (
         "--" in from_subcommand) else line  # fmt: skip
-    return Spellings(texts, name, words, line, before)
+    return Spellings(texts, name, words, line, before, same_command(words))
 
 
 def match_command(spec: str, seen: Spellings) -> Found | None:
@@ -115,8 +116,9 @@ def match_command(spec: str, seen: Spellings) -> Found | None:
     line = seen.before_operands if pattern.has_options else seen.line
     if line not in seen.texts and pattern.fits(line):
         return "normalised"
-    if pattern.program == seen.name:
-        return _match_structure(pattern, seen.words)
+    for words in (seen.words, seen.same):
+        if words and pattern.program == words[0] and (found := _match_structure(pattern, words)):
+            return found
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from policy import marks
@@ -101,7 +102,8 @@ def run_ln(call: Call) -> str | None:
 
 
 def run_jq(call: Call) -> str | None:
-    """`--rawfile name path`, `--slurpfile name path`."""
+    """`--rawfile name path`, `--slurpfile name path`; `load("path")` of yq."""
+    call.report_files(*re.findall(r"\bload\w*\(\s*\"([^\"]+)", " ".join(call.argv)))
     for index, word in enumerate(call.argv[:-2]):
         if word in ("--rawfile", "--slurpfile"):
             call.report_files(call.argv[index + 2])

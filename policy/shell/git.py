@@ -145,6 +145,8 @@ def _run_subcommand(call: Call, subcommand: Subcommand, rest: tuple[str, ...]) -
             report_diffs(call, diffs, next(parsed.values(("directory",)), ""))
     if parsed.has("dry-run") or (parsed.has("cached", "n") and rest[0] in _HAVE_DRY_RUNS):
         return
+    if rest[0] == "restore" and parsed.has("staged", "S") and not parsed.has("worktree", "W"):
+        return
     if subcommand.shows and not parsed.has(*subcommand.shows.split()):
         return
     call.report_files(*(value.partition(":")[2] for value in parsed.values(("L",))))

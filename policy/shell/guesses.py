@@ -20,7 +20,7 @@ _FILE_OPTION = (
 # Options whose value is text, whatever it looks like.
 _TEXT_OPTION = (
     r"--?([\w-]*(exclude|ignore|skip|without|message|title|subject|grep|pattern|match|label"
-    r"|filter)[\w-]*|[mnx])"
+    r"|filter|literal)[\w-]*|[mnx])"
 )
 _OUTPUT_OPTION = r"(?i)--?(o|out|[\w-]*(output|out-?file|out-?dir|destination|log-?file)[\w-]*)"
 _COMMAND_OPTION = (
@@ -142,10 +142,10 @@ def likely_commands(words: Sequence[str]) -> Iterator[list[str]]:
     for index, word in enumerate(words[:_LOOKED_AT]):
         name = word.rsplit("/", 1)[-1]
         is_known = name in PROGRAMS or interpreter(name) is not None
-        if word[:1] != "-" and (is_known or is_first or " " in name):
+        if word[:1] != "-" and (is_known or is_first or " " in word):
             yield [other for other in words[index:] if other != "--"]
             is_first = is_first and before[:1] == "-"  # it may be that option's value
-            if is_known and before[:1] != "-":
+            if is_known and (before[:1] != "-" or name in ("echo", "printf")):
                 return  # what follows are its arguments
         before = word
 

@@ -101,11 +101,13 @@ _ROWS: dict[str, Language] = {
     ),
     "less more most pg zless zmore": Language("", (r"^\+?!(.*)",), operands="files"),
     # Databases: `.shell cmd` of sqlite3, `\\! cmd` of psql and mysql, `system cmd` of mysql
-    "sqlite3 sqlite psql mysql mariadb": Language(
+    "ansible": Language("a args", (), (r"\bsrc=(\S+)",), (r"\b(?:path|dest)=(\S+)",), "files"),
+    "terraform tofu": Language("", (), (r"\b(?:file|templatefile)\w*\(\s*\"([^\"]+)",), (), "open"),
+    "sqlite3 sqlite duckdb psql mysql mariadb": Language(
         "c e cmd command execute",
         (r"(?m)(?:^|;)[ \t]*(?:\.(?:shell|system)|\\!|system)\s+(.*)",
          r"(?i)\b(?:to|from)\s+program\s+'([^']*)'"),
-        (r"(?im)^[ \t]*\\copy\s.*[ \t]from\s+'([^']*)'", r"(?i)\b(?:infile\s+|readfile\()'([^']*)'",
+        (r"(?im)^[ \t]*\\copy\s.*[ \t]from\s+'([^']*)'", r"(?i)\b(?:infile\s+|(?:pg_)?read_?\w*\(\s*\[?)'([^']*)'",
          r"(?m)^[ \t]*(?:\.(?:read|import|open)|\\ir?|source)\s+['\"]?([^\s'\"]+)"),
         (r"(?im)^[ \t]*(?:\.(?:output|once|backup|save)|\\[ogw])\s+(\S+)"
          r"|^[ \t]*\\copy\s.*[ \t]to\s+'([^']*)'",), operands="text",

@@ -45,7 +45,7 @@ def output_of(name: str, argv: tuple[str, ...], stdin: str | None, read: Reader)
     if name in _FETCHERS:
         return marks.FETCHED
     if filtered := _FILTERS.get(name):
-        return filtered(argv, stdin or "", read)
+        return filtered(argv, marks.LIST if stdin is None else stdin, read)
     is_made = name.endswith("awk") and "BEGIN" in "".join(argv)
     return marks.taint(stdin or "") or (marks.DECODED if is_made else marks.LIST)
 
@@ -189,6 +189,14 @@ def _name_of(argv: tuple[str, ...]) -> str:
     return (name.removesuffix(operands[1]) if len(operands) > 1 else name) + "\n"
 
 
+def _grep(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
+    """`grep -rl pattern folder`: names of files in the folder; else lines of what it is given."""
+    folders = [word.rstrip("/") for word in _operands(argv)[1:]]
+    if folders and parse(argv, "efmABCdD").has("l", "L", "files-with-matches"):
+        return "".join(f"{folder}/{marks.PATHS}\n" for folder in folders)
+    return stdin
+
+
 def _git(argv: tuple[str, ...]) -> str:
     lists = {"ls-files", "diff", "status", "ls-tree", "grep", "branch", "tag", "rev-parse", "stash"}
     return marks.PATHS if lists.intersection(argv[1:3]) else marks.LIST
@@ -322,7 +330,8 @@ def _cut(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
 
 _FILTERS: dict[str, Callable[[tuple[str, ...], str, Reader], str]] = {
     **dict.fromkeys(word_set("cat tac"), _cat),
-    **dict.fromkeys(word_set("tee head tail sort uniq grep"), lambda argv, stdin, read: stdin),
+    **dict.fromkeys(word_set("tee head tail sort uniq"), lambda argv, stdin, read: stdin),
+    **dict.fromkeys(word_set("grep egrep fgrep rg"), _grep),
     **dict.fromkeys(word_set("base64 base32"), _base),
     "xxd": _xxd, "rev": _rev, "tr": _tr, "sed": _sed, "cut": _cut,
 }  # fmt: skip

@@ -94,8 +94,9 @@ PROGRAMS = _rows(
                                   "restart-tries restart-after kill-others-on timings", "texts")),
     # Remote machines and containers
     ("ssh autossh", Program("BbcDEeFIiJLlmMOopQRSWw", runs="remote", skip=1, reads_options="F")),
-    ("ansible", Program("miaufeTlCMt", "module-name args inventory user forks limit",
-                        runs_options="a args")),
+    ("ansible", Program("miaufeTlCMt", "module-name args inventory user forks limit private-key "
+                        "key-file", "language", runs_options="a args",
+                        reads_options="i inventory private-key key-file")),
     ("docker podman nerdctl kubectl oc lxc incus machinectl distrobox crictl docker-compose "
      "podman-compose", Program(runs="container", files_known=False)),
     # Repeaters
@@ -156,24 +157,27 @@ PROGRAMS = _rows(
                            reads="all", runs_options="pager")),
     ("cat tac nl rev od xxd hexdump hd strings base64 base32 basenc md5sum sha1sum "
      "sha224sum sha256sum sha512sum b2sum cksum sum zcat bzcat xzcat "
-     "expand unexpand fmt fold pr comm join paste diff sdiff vimdiff colordiff cmp file "
+     "expand unexpand fmt fold pr comm join paste sdiff vimdiff cmp file "
      "wc column view bzip2 xz gzip gunzip bunzip2 open xdg-open code subl "
      "nano micro pico joe kate gedit mousepad glow csvlook ",
      # An option's value taken for a file does no harm, the reverse does.
      Program(long="files0-from", reads="all", lists="files0-from")),
     ("uniq xxd json.tool", Program("fswclgoR", reads="first", writes="rest")),
+    ("diff colordiff", Program("IFx", "from-file to-file exclude label", reads="all",
+                               reads_options="from-file to-file")),
     ("du", Program("dtBX", "files0-from exclude", reads_options="X", lists="files0-from")),
     ("ffmpeg convert magick sass qpdf", Program(writes="last", files_known=False,
                                                 long_with_one_dash=True)),
     ("pg_dump pg_dumpall", Program("fhpUdntNTEFjZ", "file", writes_options="f file")),
     ("rename prename sd", Program("f", writes="rest")),
-    ("clang-format terraform tofu", Program(files_known=False, long_with_one_dash=True)),
+    ("clang-format", Program(files_known=False, long_with_one_dash=True)),
+    ("terraform tofu", Program(runs="language", files_known=False, long_with_one_dash=True)),
     ("perl ruby", Program("eEIMmFrCKTW", files_known=False)),
     ("ed", Program(runs="language", reads="all")),
     ("less more most pg zless zmore", Program(runs="language", reads="all")),
     ("emacs emacsclient", Program("lf", "eval execute load funcall", "language", reads="all",
                                   reads_options="l load", long_with_one_dash=True)),
-    ("sqlite3 sqlite", Program(long="cmd init separator", runs="language", reads="first",
+    ("sqlite3 sqlite duckdb", Program(long="cmd init separator", runs="language", reads="first",
                                reads_options="init", long_with_one_dash=True)),
     ("psql mysql mariadb", Program("cefhUdPDuSvoL", "command execute file host port user dbname "
                                    "defaults-file defaults-extra-file output log-file", "language",
@@ -221,7 +225,7 @@ PROGRAMS = _rows(
         reads_options="password-file exclude-from include-from", lists="files-from")),
     ("gpg gpg2", Program("oru", "output recipient local-user homedir passphrase-file",
                          reads="all", writes_options="o output", reads_options="passphrase-file")),
-    ("patch", Program("dipoDrV", "input directory strip output", "patch", reads="rest",
+    ("patch apply_patch applypatch", Program("dipoDrV", "input directory strip output", "patch", reads="rest",
                       reads_options="i input", writes_options="o output")),
     ("curl", Program("AbcCdDeEFHKmoPQrTtuUwxXyYz", "user-agent cookie cookie-jar data data-raw "
         "data-binary data-ascii data-urlencode dump-header referer cert form header config "

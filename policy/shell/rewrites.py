@@ -98,7 +98,10 @@ def report_diffs(call: Call, diffs: list[str], folder: str) -> None:
 
     No diffs stand for that on stdin.
     """
-    heads = r"(?m)^(?:---|\+\+\+|rename (?:from|to)|Index:)[ \t]+([^\t\n]+)"
+    heads = (
+        r"(?m)^(?:---|\+\+\+|rename (?:from|to)|Index:|\*\*\* (?:(?:Add|Update|Delete) File|"
+        r"Move to):)[ \t]+([^\t\n]+)"
+    )
     for diff in diffs or ["-"]:
         text = call.text_of(diff)
         for path in dict.fromkeys(re.findall(heads, text)):

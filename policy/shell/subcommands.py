@@ -6,6 +6,7 @@ word as its value and as the subcommand; a row settles which.
 
 import functools
 
+from policy.shell.options import parse
 from policy.wordlist import word_set
 
 # Long options that take a value wherever they are known.
@@ -44,6 +45,35 @@ _ROWS = {
 
 # Those of them that take shortened long options.
 SHORTENS = word_set("git aws gcloud gsutil npm pip pip3 conda ansible ansible-playbook hg make")
+
+
+# Commands that have another name, by which rules may speak of them.
+_SAME = {
+    "docker container": "docker", "podman container": "podman", "docker-compose": "docker compose",
+    **dict.fromkeys(("docker buildx build", "docker image build"), "docker build"),
+    "docker image push": "docker push", "docker image pull": "docker pull",
+    "docker image rm": "docker rmi", "git stage": "git add", "git subtree push": "git push",
+    **dict.fromkeys(("helm del", "helm delete", "helm un"), "helm uninstall"),
+    **dict.fromkeys(("npm i", "npm in", "npm add"), "npm install"),
+    **dict.fromkeys(("npm un", "npm rm", "npm remove", "npm r"), "npm uninstall"),
+    **dict.fromkeys(("terragrunt", "terragrunt run-all", "terragrunt run"), "terraform"),
+    "terraform apply -destroy": "terraform destroy", "brew rm": "brew uninstall",
+}  # fmt: skip
+_RENAMED = frozenset(name.partition(" ")[0] for name in _SAME)
+
+
+def same_command(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The command line by the name that rules use; empty where it has no other."""
+    if words[0] not in _RENAMED:
+        return ()
+    parsed = parse(words, *(outer_values(words[0]) or ("", ())), permutes=False)
+    start = parsed.operands[0][0] if parsed.operands else len(words)
+    option = " -destroy" if "-destroy" in words else ""
+    for taken in (2, 1, 0):
+        name = " ".join((words[0], *words[start : start + taken]))
+        if same := _SAME.get(name + option) or _SAME.get(name):
+            return (*same.split(), *words[start + taken :])
+    return ()
 
 
 @functools.cache
