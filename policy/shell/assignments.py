@@ -10,9 +10,16 @@ from policy.shell.programs import COMMAND_VARIABLES, PROMPT_VARIABLES, STARTUP_V
 from policy.shell.script_files import run_script_file
 from policy.shell.state import State, Variable
 from policy.shell.syntax import Assignment
+from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from policy.shell.walk import Walker
+
+_FILE_VARIABLES = word_set(  # those of files that a program run later reads
+    """GOOGLE_APPLICATION_CREDENTIALS AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE KUBECONFIG NETRC
+    PGPASSFILE PGSSLKEY NODE_EXTRA_CA_CERTS SSL_CERT_FILE REQUESTS_CA_BUNDLE CURL_CA_BUNDLE
+    NPM_CONFIG_USERCONFIG GIT_CONFIG_GLOBAL DOTENV_CONFIG_PATH ANSIBLE_VAULT_PASSWORD_FILE"""
+)
 
 
 def assign(
@@ -54,6 +61,8 @@ def consider_variable(walker: Walker, name: str, state: State, frame: Frame) -> 
         elif name == "PROMPT_COMMAND" or (name in COMMAND_VARIABLES and is_exported):
             if marks.is_known(value) and value.strip():
                 walker.run_text(value.lstrip("|- "), state.copy(), frame.inside(f"{name}="))
+        elif name in _FILE_VARIABLES and is_exported:
+            walker.report_file(value, state, frame, is_write=False)
         elif name in STARTUP_VARIABLES and is_exported:
             run_script_file(walker, value, (), state.copy(), frame.inside(f"{name}="))
 

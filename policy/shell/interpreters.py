@@ -41,10 +41,16 @@ INTERPRETERS: dict[str, Interpreter] = {
     "php": Interpreter("php", "rBR", "run", "cdfFtzES", "define file"),
     "Rscript": Interpreter("r", "e", values="g"),
     "R": Interpreter("r", "e", values="fdgr", values_long="file args"),
-    "lua": Interpreter("lua", "e", values="l"),
-    "luajit": Interpreter("lua", "e", values="lj"),
+    "lua": Interpreter("lua", "e", values="l"), "luajit": Interpreter("lua", "e", values="lj"),
     "elixir": Interpreter("elixir", "e", "eval rpc-eval", "rS", "name sname cookie require"),
     "irb": Interpreter("ruby", values="rI"),
+}  # fmt: skip
+
+# Programs of frameworks: the language of their console, and what comes before code for it.
+CONSOLES = {
+    "rails": ("ruby", "runner", "r"), "artisan": ("php", "--execute"), "wp": ("php", "eval"),
+    "manage.py": ("python", "-c", "--command"), "drush": ("php", "php:eval", "ev", "eval"),
+    "mix": ("elixir", "-e", "--eval"), "iex": ("elixir", "-e", "--eval"),
 }  # fmt: skip
 
 # Those whose names may carry a version, and the row of each.

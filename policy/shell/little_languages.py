@@ -51,13 +51,11 @@ _HOOK = r"(?i)^[\w:-]*(?:pre|post)-(?:invoke|install-pkgs)[\w:-]*=(.*)"
 _ACTION = r"(?:execute|execute-silent|become|reload|reload-sync|preview|transform[\w-]*)"
 
 _ROWS: dict[str, Language] = {
-    "tclsh wish": Language("", _TCL),
-    "expect": Language("c", _TCL),
+    "tclsh wish": Language("", _TCL), "expect": Language("c", _TCL),
     "julia": Language("e E eval print", (r"`([^`]*)`",)),
     "osascript": Language("e", (r"do\s+(?:shell\s+)?script" + _STRING,)),
     "groovy": Language("e", (r"[\"']([^\"']*)[\"']\s*\.\s*execute\s*\(",)),
-    "scala": Language("e", (r"\"([^\"]*)\"\s*\.?\s*!+",)),
-    "guile": Language("c", _LISP),
+    "scala": Language("e", (r"\"([^\"]*)\"\s*\.?\s*!+",)), "guile": Language("c", _LISP),
     "racket sbcl clojure bb": Language("e eval M", _LISP),
     "erl": Language("-eval", (_calls("os:cmd open_port"),)),
     "octave": Language("eval", (_calls("system unix dos popen shell_cmd"),)),
@@ -107,7 +105,8 @@ _ROWS: dict[str, Language] = {
         "c e cmd command execute",
         (r"(?m)(?:^|;)[ \t]*(?:\.(?:shell|system)|\\!|system)\s+(.*)",
          r"(?i)\b(?:to|from)\s+program\s+'([^']*)'"),
-        (r"(?im)^[ \t]*\\copy\s.*[ \t]from\s+'([^']*)'", r"(?i)\b(?:infile\s+|(?:pg_)?read_?\w*\(\s*\[?)'([^']*)'",
+        (r"(?im)^[ \t]*\\copy\s.*[ \t]from\s+'([^']*)'",
+         r"(?i)\b(?:infile\s+|(?:pg_)?read_?\w*\(\s*\[?)'([^']*)'",
          r"(?m)^[ \t]*(?:\.(?:read|import|open)|\\ir?|source)\s+['\"]?([^\s'\"]+)"),
         (r"(?im)^[ \t]*(?:\.(?:output|once|backup|save)|\\[ogw])\s+(\S+)"
          r"|^[ \t]*\\copy\s.*[ \t]to\s+'([^']*)'",), operands="text",

@@ -191,10 +191,11 @@ def _name_of(argv: tuple[str, ...]) -> str:
 
 def _grep(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     """`grep -rl pattern folder`: names of files in the folder; else lines of what it is given."""
-    folders = [word.rstrip("/") for word in _operands(argv)[1:]]
-    if folders and parse(argv, "efmABCdD").has("l", "L", "files-with-matches"):
-        return "".join(f"{folder}/{marks.PATHS}\n" for folder in folders)
-    return stdin
+    places = _operands(argv)[1:]
+    if not places or not parse(argv, "efmABCdD").has("l", "L", "files-with-matches"):
+        return stdin
+    files = [at for at in places if "." in at.strip("./")]
+    return "".join(f"{path}\n" for path in (*files, *(f"{at}/{marks.PATHS}" for at in places)))
 
 
 def _git(argv: tuple[str, ...]) -> str:

@@ -225,8 +225,8 @@ PROGRAMS = _rows(
         reads_options="password-file exclude-from include-from", lists="files-from")),
     ("gpg gpg2", Program("oru", "output recipient local-user homedir passphrase-file",
                          reads="all", writes_options="o output", reads_options="passphrase-file")),
-    ("patch apply_patch applypatch", Program("dipoDrV", "input directory strip output", "patch", reads="rest",
-                      reads_options="i input", writes_options="o output")),
+    ("patch apply_patch applypatch", Program("dipoDrV", "input directory strip output", "patch",
+     reads="rest", reads_options="i input", writes_options="o output")),
     ("curl", Program("AbcCdDeEFHKmoPQrTtuUwxXyYz", "user-agent cookie cookie-jar data data-raw "
         "data-binary data-ascii data-urlencode dump-header referer cert form header config "
         "max-time output quote range upload-file user proxy-user write-out proxy request "

@@ -14,22 +14,18 @@ if TYPE_CHECKING:
 # The options that make a program write the files it reads, none where it always does; those that
 # keep it from that have a `!`.
 _REWRITES = {
-    "sed gsed perl ruby": "i in-place",
-    "yq tomlq xq": "i inplace in-place",
-    "prettier": "w write",
+    "sed gsed perl ruby": "i in-place", "yq tomlq xq": "i inplace in-place", "prettier": "w write",
     "eslint stylelint tslint standard xo oxlint ruff": "fix fix-only add-noqa",
     "autopep8 yapf autoflake docformatter clang-format cmake-format": "i in-place",
     "gofmt goimports gofumpt shfmt buf buildifier": "w write mode",
     "biome rome": "write apply fix apply-unsafe unsafe",
     "rubocop standardrb": "a A autocorrect auto-correct autocorrect-all x fix-layout",
-    "tidy sops xmlstarlet": "m modify i in-place L inplace",
-    "crudini": "set del merge",
+    "tidy sops xmlstarlet": "m modify i in-place L inplace", "crudini": "set del merge",
     "dasel": "w write",
     "black rustfmt pyupgrade dos2unix unix2dos gdformat nixfmt alejandra add-trailing-comma "
     "sort-package-json yamlfmt": "",
-    "isort": "!c",
-    "sd": "!p",
-}
+    "isort": "!c", "sd": "!p",
+}  # fmt: skip
 _DRY = ("check", "check-only", "diff", "dry-run", "preview", "write=false")
 _VERBS = ("fmt", "format", "fix", "encrypt", "decrypt", "rekey")
 REWRITERS = {name: row.split() for names, row in _REWRITES.items() for name in names.split()}

@@ -6,13 +6,14 @@ import functools
 import importlib
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.effects import program_name
 from policy.shell import files, trees
 from policy.shell.call import Call, Runner
-from policy.shell.interpreters import Interpreter, interpreter
+from policy.shell.interpreters import CONSOLES, Interpreter, interpreter
 from policy.shell.options import parse
 from policy.shell.outputs import output_of
 from policy.shell.programs import PROGRAMS, UNKNOWN_PROGRAM
@@ -60,6 +61,7 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
         from policy.shell.project_files import run_targets  # noqa: PLC0415 - few have targets
 
         run_targets(call, where)
+    _run_console(call)
     is_script = "/" in argv[0] and _run_by_path(call, is_known=known is not None)
     output = None
     if known:
@@ -152,6 +154,17 @@ def _run_named(call: Call, operands: list[str], modules: list[str]) -> None:
             break
 
 
+def _run_console(call: Call) -> None:
+    """`rails runner code`, `python manage.py shell -c code`: code for a framework's console."""
+    names = [word.rpartition("/")[2] for word in call.argv[:2]]
+    for known in [CONSOLES[name] for name in names if name in CONSOLES]:
+        for option, following in pairwise((*call.argv, "")):
+            name, is_joined, value = option.partition("=")
+            if name in known[1:]:
+                code = value if is_joined else following
+                call.walker.run_code(known[0], code, call.state.copy(), call.inside())
+
+
 def _timed_code(argv: tuple[str, ...]) -> Iterator[str]:
     """`python -m timeit -s setup statement ...`: its operands are code."""
     parsed = parse(argv[argv.index("timeit") :] if "timeit" in argv else (), "nrsu")
@@ -176,6 +189,10 @@ RUNNERS: dict[str, str] = {
     for kind in kinds.split()
 }
 
+# Programs whose settings are a program.
+CONFIGURED = words("webpack vite rollup jest vitest mocha playwright karma cypress wdio tsup "
+                   "esbuild postcss tailwindcss babel metro next nuxt astro")  # fmt: skip
+
 # Programs that run targets of a project's file, by the module of `project_files` that reads it.
 PROJECT_FILES: dict[str, str] = {
     name: module
@@ -184,16 +201,19 @@ PROJECT_FILES: dict[str, str] = {
         "tasks": "composer deno just task go-task pdm hatch poe rye uv poetry uvx pipx pipenv "
         "pixi mise foreman honcho overmind hivemind goreman pre-commit prek nr nodemon "
         "tox docker podman docker-compose podman-compose turbo nx lerna "
-        "run-s run-p npm-run-all start-server-and-test start-test",
+        "run-s run-p npm-run-all start-server-and-test start-test makers air lefthook lint-staged "
+        "dvc goreleaser",
         "code_files": "-m nox inv invoke fab rake grunt gulp doit gradle gradlew go cmake cargo zx "
-        "pytest py.test",
+        "pytest py.test mage fastlane snakemake ansible-playbook terraform tofu pip pip3 "
+        + " ".join(CONFIGURED),
     }.items()
     for name in names.split()
 }
 
 # Those that run one only where a certain word is given.
 _NEEDS_WORD = dict.fromkeys(("docker", "podman"), frozenset(("compose",))) | {
-    "go": frozenset(("run", "generate", "test")), "node": frozenset(("--run", "."))
+    "go": frozenset(("run", "generate", "test")), "node": frozenset(("--run", ".")),
+    **dict.fromkeys(("terraform", "tofu"), frozenset(("apply", "destroy"))),
 }  # fmt: skip
 
 

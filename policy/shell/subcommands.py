@@ -50,16 +50,16 @@ SHORTENS = word_set("git aws gcloud gsutil npm pip pip3 conda ansible ansible-pl
 # Commands that have another name, by which rules may speak of them.
 _SAME = {
     "docker container": "docker", "podman container": "podman", "docker-compose": "docker compose",
-    **dict.fromkeys(("docker buildx build", "docker image build"), "docker build"),
-    "docker image push": "docker push", "docker image pull": "docker pull",
-    "docker image rm": "docker rmi", "git stage": "git add", "git subtree push": "git push",
-    **dict.fromkeys(("helm del", "helm delete", "helm un"), "helm uninstall"),
-    **dict.fromkeys(("npm i", "npm in", "npm add"), "npm install"),
-    **dict.fromkeys(("npm un", "npm rm", "npm remove", "npm r"), "npm uninstall"),
-    **dict.fromkeys(("terragrunt", "terragrunt run-all", "terragrunt run"), "terraform"),
-    "terraform apply -destroy": "terraform destroy", "brew rm": "brew uninstall",
+    "docker image rm": "docker rmi", "docker image push": "docker push", "git stage": "git add",
+    "docker image pull": "docker pull", "docker image build": "docker build",
+    "npm i": "npm install",
+    "docker buildx build": "docker build", "git subtree push": "git push", "npm add": "npm install",
+    "npm un": "npm uninstall", "npm rm": "npm uninstall", "npm remove": "npm uninstall",
+    "brew rm": "brew uninstall", "helm del": "helm uninstall", "helm delete": "helm uninstall",
+    "helm un": "helm uninstall", "terragrunt": "terraform", "terragrunt run-all": "terraform",
+    "terragrunt run": "terraform", "terraform apply -destroy": "terraform destroy",
 }  # fmt: skip
-_RENAMED = frozenset(name.partition(" ")[0] for name in _SAME)
+_RENAMED = frozenset(name.split()[0] for name in _SAME)
 
 
 def same_command(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -69,10 +69,10 @@ def same_command(words: tuple[str, ...]) -> tuple[str, ...]:
     parsed = parse(words, *(outer_values(words[0]) or ("", ())), permutes=False)
     start = parsed.operands[0][0] if parsed.operands else len(words)
     option = " -destroy" if "-destroy" in words else ""
-    for taken in (2, 1, 0):
-        name = " ".join((words[0], *words[start : start + taken]))
+    for end in (start + 2, start + 1, start):
+        name = " ".join((words[0], *words[start:end]))
         if same := _SAME.get(name + option) or _SAME.get(name):
-            return (*same.split(), *words[start + taken :])
+            return (*same.split(), *words[end:])
     return ()
 
 

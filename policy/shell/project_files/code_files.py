@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from policy.shell.options import parse
 from policy.shell.project_files import Project, Step, joined
-from policy.shell.run import PROJECT_FILES
+from policy.shell.run import CONFIGURED, PROJECT_FILES
 from policy.wordlist import words
 
 
@@ -40,6 +40,15 @@ ROWS = {
                 more="lib/tasks/*.rake rakelib/*.rake"),
     "grunt": Row("Gruntfile.js gruntfile.js Gruntfile.cjs", "javascript", "gruntfile base"),
     "gulp": Row("gulpfile.js gulpfile.mjs gulpfile.cjs gulpfile.ts", "javascript", "f gulpfile"),
+    "mage": Row("magefile.go", "go", more="magefiles/*.go", default="Default"),
+    "fastlane": Row("fastlane/Fastfile Fastfile", "ruby"),
+    "snakemake": Row("Snakefile workflow/Snakefile", values="s snakefile", default="all",
+                     commands=r"""shell:\s*(?:""\"|"|')([^"']+)"""),
+    "ansible-playbook": Row("", values="i e l t u f", default="", commands=
+                            r"\b(?:command|shell|raw|cmd):[ \t]*(?:[|>][-+]?\n)?"
+                            r"(.+(?:\n[ ]+(?![-\w. ]*:).*)*)"),
+    "terraform": Row("", more="*.tf", values="", default="", commands=
+                     r"local-exec\"\s*\{[^}]*?command\s*=\s*(?:<<-?\w+\n)?(.+(?:\n(?!\s*\}).*)*)"),
     "doit": Row("dodo.py", "python", "f file d dir n", prefix="task_", default="",
                 commands=r"""['"]actions['"]\s*:\s*\[([^\]]*)"""),
     "gradle": Row("build.gradle build.gradle.kts", values="p project-dir b build-file x I",
@@ -47,14 +56,15 @@ ROWS = {
     "cmake": Row("CMakeLists.txt", values="P S B G D t target build", option="t target",
                  commands=r"\bCOMMAND\s+((?:(?!\s[A-Z]{4})[^)])+)"),
 }  # fmt: skip
-ROWS |= {"invoke": ROWS["inv"], "gradlew": ROWS["gradle"]}
+ROWS |= {"invoke": ROWS["inv"], "gradlew": ROWS["gradle"], "tofu": ROWS["terraform"]}
 _DEFINES = (
     r"""(?m)^(?:async[ ]|export[ ])*(?:(?:def|class|func|function|(?:multi)?task|file|namespace|"""
-    r"""const|let|var|val)\b[\s(:'"]*|exports\.|add_custom_target\(\s*|\w+\.(?:task|registerTask|"""
-    r"""create|register(?:<\w+>)?)\(\s*['"])([\w-]+)|\bname=["']([\w-]+)"""
+    r"""rule|(?:private_)?lane|const|let|var|val)\b[\s(:'"]*|exports\.|add_custom_target\(\s*|"""
+    r"""\w+\.(?:task|registerTask|create|register(?:<\w+>)?)\(\s*['"])([\w-]+)|\bname=["']([\w-]+)"""
 )
 # Lines that begin something new: not inside, not closing, and not behind a decorator.
 _BEGINS = r"(?m)(?<![^\n])(?=[^\s)\]}#])(?!(?:end|el|except|finally|rescue|ensure)\b)"
+_SHOWS = frozenset(words("l list T tasks n dry-run dryrun check syntax-check list-tasks"))
 _TESTS = r"^(?:async )?(?:def|class) ([tT]est\w*)"
 _HOOKS = r"^def (pytest_\w+)|autouse=True.*\n(?:async )?def (\w+)"
 
@@ -94,10 +104,13 @@ def _program(project: Project) -> Iterator[Step]:
     targets = [*parsed.values(words(row.option)), *(word for _, word in parsed.operands)]
     for name in targets[:]:
         parts = re.split(r"[:.\[(]|-\d", name)
-        targets += [name.replace("-", "_"), row.prefix + name, *filter(None, parts)]
-    if parsed.has("l", "list", "T", "tasks"):
+        upper = name[:1].upper() + name[1:]
+        targets += [name.replace("-", "_"), row.prefix + name, upper, *filter(None, parts)]
+    if parsed.has(*_SHOWS.difference(values)):
         return
-    folder, text = project.find(next(parsed.values(("f", "rakefile", "P")), row.files))
+    files = row.files or " ".join(targets)
+    targets = targets if row.files else []
+    folder, text = project.find(next(parsed.values(("f", "rakefile", "P", "snakefile")), files))
     text += "".join(f"\n{project.read(path)}" for path in project.paths(row.more, folder))
     found = pieces_for(text, set(targets) or {row.default}, row.context)
     if passed:
@@ -106,7 +119,9 @@ def _program(project: Project) -> Iterator[Step]:
         yield Step(found, folder, row.language)
     for command in re.findall(row.commands, found) if row.commands else ():
         quoted = [text for _, text in re.findall(r"""(['"])(.*?)\1""", command)]
-        lines = [joined(quoted)] if row.are_words else quoted or [command.replace("\n", " ")]
+        if not re.match(r"\s*['\"]", command):
+            quoted = [command.replace("\n", " ") if row.option else command]
+        lines = [joined(quoted)] if row.are_words else quoted
         yield from (Step(line, folder) for line in lines)
 
 
@@ -141,6 +156,23 @@ def _zx(project: Project) -> Iterator[Step]:
     yield Step(joined(["node", *project.call.argv[1:]]), project.folder)
 
 
+def _setup(project: Project) -> Iterator[Step]:
+    """`pip install -e .`, `pip install ./folder`."""
+    for word in project.call.argv:
+        if folder := re.fullmatch(r"(\.{1,2}(?:/[\w./-]*)?)(?:\W.*)?", word):
+            yield Step(project.read(f"{folder[1]}/setup.py"), project.folder, "python")
+
+
+def _config(project: Project) -> Iterator[Step]:
+    """`webpack --config x.js`, `mocha --require ./x.js`: a program that another one loads."""
+    name, line = project.call.name, " ".join(project.call.argv)
+    given = re.findall(r"\s(?:--(?:config|require|import)|-[cr])[ =](\S+\.[cm]?[jt]s)(?!\S)", line)
+    ends = words("config.js config.mjs config.cjs config.ts conf.js")
+    for names in given or [" ".join(f"{name}.{end}" for end in ends)]:
+        folder, text = project.find(names, is_upwards=False)
+        yield Step(text, folder, "typescript")
+
+
 def _go(project: Project) -> Iterator[Step]:
     """`go run file.go`, `go run ./cmd/x`, `go test ./x -run TestY`, `go generate ./...`."""
     parsed = parse(project.call.argv, long_values=("run", "tags", "count"), long_with_one_dash=True)
@@ -173,6 +205,8 @@ def _cargo(project: Project) -> Iterator[Step]:
     yield from tasks.steps_of(project)
     parsed = parse(project.call.argv, "p", ("bin", "package", "example"))
     verb = next((word for _, word in parsed.operands if word[:1] != "+"), "")
+    if verb == "make":
+        yield Step(joined(["makers", *project.call.argv[2:]]), project.folder)
     names = ["build.rs"] if verb in words("run r build b test t check c bench install") else []
     if verb in ("run", "r"):
         named = [f"src/bin/{name}.rs" for name in parsed.values(("bin",))]
@@ -184,10 +218,11 @@ def _cargo(project: Project) -> Iterator[Step]:
         yield Step(text, project.folder, "rust")
 
 
-_OTHERS = {"go": _go, "cargo": _cargo, "zx": _zx, "pytest": _tests, "py.test": _tests}
+_STEPS = {"go": _go, "cargo": _cargo, "zx": _zx, "pytest": _tests, "py.test": _tests}
+_STEPS |= dict.fromkeys(ROWS, _program) | dict.fromkeys(CONFIGURED, _config)
+_STEPS |= dict.fromkeys(("pip", "pip3"), _setup)
 
 
 def steps_of(project: Project) -> Iterator[Step]:
     """The steps that a runner takes; any other program was given a module with `-m`."""
-    name = project.call.name
-    return _OTHERS.get(name, _program if name in ROWS else _module)(project)
+    return _STEPS.get(project.call.name, _module)(project)

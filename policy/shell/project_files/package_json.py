@@ -53,7 +53,7 @@ def _members(project: Project, root: str, wanted: list[str]) -> Iterator[str]:
     names = [re.sub(r"[{}^]|\.\.\.|\[.*", "", name).removeprefix("./") for name in wanted]
     names = [name for one in names for name in one.split(",") if name]
     members = {}
-    for folder in project.paths(" ".join(given or ["packages/*", "apps/*", "libs/*"]), root):
+    for folder in project.paths(" ".join(given or ["packages/*", "apps/*", "libs/*", "*"]), root):
         data = _data(project, "package.json", folder) or _data(project, "project.json", folder)
         own = str(data.get("name", ""))
         if data:

@@ -45,7 +45,7 @@ PYTHON = Row(
     values="with p python directory project extra e environment env C from spec",
 )
 PACKAGE = Row(
-    "package.json", "scripts", "run run-script rum urn -",
+    "package.json", "scripts wireit", "run run-script rum urn -",
     values="C F prefix cwd dir workspace filter userconfig cache registry loglevel",
     stages="pre{} {} post{}",
     instead=_instead({
@@ -65,11 +65,17 @@ ROWS: dict[str, Row] = {
     **dict.fromkeys(words("poe uvx pipx"), PYTHON._replace(verbs="")),
     "pdm": PYTHON._replace(verbs="run -", stages="pre_{} {} post_{}"),
     "npm": PACKAGE._replace(takes="loose", values=f"w {PACKAGE.values}".replace("F ", "")),
-    **dict.fromkeys(words("yarn pnpm bun"), PACKAGE),
-    "nr": PACKAGE._replace(verbs="", instead={}),
+    **dict.fromkeys(words("yarn pnpm bun"), PACKAGE), "nr": PACKAGE._replace(verbs="", instead={}),
     "node": PACKAGE._replace(verbs="", takes="none", values="run", option="run", stages="{}"),
     "run-s": PACKAGE._replace(verbs="", takes="all", values="", instead={}),
     **dict.fromkeys(words("turbo nx lerna"), _EACH_PACKAGE),
+    "makers": Row("Makefile.toml", "tasks", default="default", values="p profile e env makefile"),
+    "air": Row(".air.toml air.toml", "*", takes="none", default="build", values="c"),
+    "lefthook": Row("lefthook.yml .lefthook.yml lefthook.yaml lefthook.toml", "*", "run"),
+    "lint-staged": Row("lint-staged.json package.json", "lint-staged", takes="none", default="*"),
+    "dvc": Row("dvc.yaml", "stages", "repro", "all", "*"),
+    "goreleaser": Row(".goreleaser.yaml .goreleaser.yml goreleaser.yaml", "before",
+                      "release build", "none", "hooks"),
     "nodemon": Row("nodemon.json package.json", "* nodemonConfig", takes="none", default="exec"),
     "composer": Row("composer.json", "scripts", "run run-script -", instead=_instead(
         {"install i": "pre-install-cmd pre-autoload-dump post-autoload-dump post-install-cmd",

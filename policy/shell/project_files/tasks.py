@@ -18,7 +18,8 @@ from policy.wordlist import words
 
 _SHOWS = words("l list list-all show evaluate summary dry dry-run n help h")
 _COMMANDS = words(
-    "cmd cmds command commands run shell composite chain sequence script defer options"
+    "cmd cmds command commands run shell composite chain sequence script defer options pre_cmd "
+    "post_cmd jobs"
 )
 _NEEDED = words("task ref deps depends depends-on depends_on dependencies dependsOn")
 _HOLDER = re.compile(r"\{\{-?(?!\{)(.*?)\}\}|\{(args|posargs)(?::([^{}]*))?\}")
@@ -118,8 +119,13 @@ class Tasks(NamedTuple):
                 yield from inner.named([self.filled(word) for word in words])
             for key in _COMMANDS:
                 item = value.get(key)
-                is_words = key == "cmd" and isinstance(item, list)
-                yield from inner.follow(joined(texts(item)) if is_words else item)
+                if key == "commands" and isinstance(item, dict):
+                    item = [*item.values()]
+                elif key == "cmd" and isinstance(item, list):
+                    item = joined(texts(item))
+                elif key == "command" and isinstance(item, str):
+                    item = f"{item} {joined(texts(value.get('args')))}"
+                yield from inner.follow(item)
         elif isinstance(value, str):
             yield from self.line(value)
 

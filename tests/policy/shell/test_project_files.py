@@ -725,6 +725,75 @@ rows(
     pre-commit run -a""",
 )
 
+rows(
+    {
+        "package.json": """{"scripts": {"wipe": "wireit", "safe": "wireit", "one": "wireit"},
+            "wireit": {"wipe": {"command": "rm -rf dist"}, "safe": {"command": "tsc"},
+                       "one": {"dependencies": ["wipe"]}},
+            "lint-staged": {"*.js": ["eslint --fix", "sudo id"]}}""",
+        "Makefile.toml": '[tasks.wipe]\ncommand = "rm"\nargs = ["-rf", "x"]\n[tasks.safe]\n'
+        'command = "ls"\n[tasks.deep]\ndependencies = ["wipe"]\n',
+        "lefthook.yml": "pre-push:\n  commands:\n    a:\n      run: rm -rf x\n"
+        "pre-commit:\n  jobs:\n    - run: npx eslint .\ncommit-msg:\n  jobs:\n    - run: sudo id\n",
+        ".air.toml": '[build]\npre_cmd = ["sudo id"]\ncmd = "go build"\n',
+        "dvc.yaml": "stages:\n  wipe:\n    cmd: rm -rf x\n  safe:\n    cmd: ls\n",
+        ".goreleaser.yaml": "before:\n  hooks:\n    - sudo id\n",
+        "magefile.go": '//go:build mage\n\npackage main\n\nimport "github.com/magefile/mage/sh"\n\n'
+        'func Wipe() error {\n\treturn sh.Run("rm", "-rf", "x")\n}\n\n'
+        'func Safe() error {\n\treturn sh.Run("ls")\n}\n',
+        "fastlane/Fastfile": "lane :wipe do\n  sh 'rm -rf x'\nend\nlane :safe do\n  sh 'ls'\nend\n",
+        "Snakefile": "rule all:\n    input: 'a'\nrule wipe:\n    shell:\n        'rm -rf x'\n"
+        'rule long:\n    shell:\n        """\n        mkdir x\n        rm -rf x\n        """\n',
+        "wipe.yml": "- hosts: a\n  tasks:\n    - shell: |\n        cd /srv\n        rm -rf x\n",
+        "safe.yml": "- hosts: a\n  tasks:\n    - ansible.builtin.command: ls\n",
+        "main.tf": 'resource "null_resource" "a" {\n  provisioner "local-exec" {\n'
+        '    command = "sudo id"\n  }\n}\n',
+        "setup.py": "import os\nos.system('sudo id')\n",
+        "webpack.config.js": "require('child_process').execSync('sudo id');\n",
+        "vite.config.ts": "export default { build: { outDir: 'rm -rf x' } };\n",
+        "wipe.js": "require('child_process').execSync('rm -rf x');\n",
+    },
+    """npm run wipe
+    npm run one
+    npx lint-staged
+    makers wipe
+    cargo make deep
+    lefthook run pre-push
+    npx lefthook run commit-msg
+    air
+    dvc repro
+    dvc repro wipe
+    goreleaser release --clean
+    mage wipe
+    bundle exec fastlane wipe
+    snakemake -j1 wipe
+    snakemake long
+    ansible-playbook -i hosts wipe.yml
+    terraform apply -auto-approve
+    npx webpack --mode production
+    npx mocha --require ./wipe.js
+    npx vite build --config wipe.js
+    pip install -e .[dev]""",
+    """npm run safe
+    makers safe
+    cargo make safe
+    lefthook run pre-commit
+    lefthook install
+    dvc repro safe
+    dvc dag
+    goreleaser check
+    mage safe
+    fastlane safe
+    snakemake
+    snakemake -n wipe
+    ansible-playbook safe.yml
+    ansible-playbook --syntax-check wipe.yml
+    ansible-playbook --check wipe.yml
+    terraform plan
+    npx vite build
+    pip install -r requirements.txt""",
+)
+
 RULES = """{"permissions": {"deny": ["Bash(rm -rf *)", "Bash(sudo *)", "Bash(git push --force *)",
 "Bash(cargo clean --force *)", "Read(.env)"]}}"""
 
