@@ -4,29 +4,17 @@ from __future__ import annotations
 
 import functools
 import re
-import string
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from policy.wildcards import ANY, ONE, Part, Wildcard
 
 SPECIAL = "*?[\\"
-_PRINTED = string.ascii_letters + string.digits + string.punctuation
-_CLASSES = {
-    "alnum": string.ascii_letters + string.digits,
-    "alpha": string.ascii_letters,
-    "blank": " \t",
-    "cntrl": "".join(map(chr, (*range(32), 127))),
-    "digit": string.digits,
-    "graph": _PRINTED,
-    "lower": string.ascii_lowercase,
-    "print": _PRINTED + " ",
-    "punct": string.punctuation,
-    "space": " \t\n\r\v\f",
-    "upper": string.ascii_uppercase,
-    "xdigit": string.hexdigits,
-}
-
+_CLASSES = {  # each by the first and the last of its ranges
+    "alnum": "09AZaz", "alpha": "AZaz", "blank": "\t\t  ", "cntrl": "\0\x1f\x7f\x7f",
+    "digit": "09", "graph": "!~", "lower": "az", "print": " ~", "punct": "!/:@[`{~",
+    "space": "\t\r  ", "upper": "AZ", "xdigit": "09AFaf",
+}  # fmt: skip
 
 # Compiled where there is a bracket; its first `]` closes nothing.
 _CHAR = r"(?:\\.|[^\]\\])"
@@ -82,6 +70,7 @@ def _set(bracket: re.Match[str]) -> _Set:
     negation, first, last, members = bracket.group(1, 2, 3, 4)
     ranges = [(first, (last or first)[-1])] if first else []
     for name, first, last in re.findall(_MEMBER, members):
-        ranges += [(char, char) for char in _CLASSES[name[2:-2]]] if name else []
+        ends = _CLASSES[name[2:-2]] if name else ""
+        ranges += zip(ends[::2], ends[1::2], strict=True)
         ranges += [(first[-1], (last or first)[-1])] if first else []
     return _Set(tuple(ranges), bool(negation))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from policy.shell.options import parse
 from policy.shell.project_files import Project, Reader, Step, joined
+from policy.shell.project_files.tasks import run_tasks
 from policy.shell.run import PROJECT_FILES
 from policy.wordlist import words
 
@@ -168,8 +169,6 @@ def _go(project: Project) -> Iterator[Step]:
 
 def _cargo(project: Project) -> Iterator[Step]:
     """`cargo run --bin x`, `cargo build` with a build.rs, and what an alias stands for."""
-    from policy.shell.project_files.tasks import run_tasks  # noqa: PLC0415 - it imports this one
-
     yield from run_tasks(project)
     parsed = parse(project.call.argv, "p", ("bin", "package", "example"))
     verb = next((word for _, word in parsed.operands if word[:1] != "+"), "")
