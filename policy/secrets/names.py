@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import functools
 import re
 
 from policy.wordlist import words
@@ -16,6 +15,8 @@ SECRET_NAMES = words(
     id_ed25519_sk kubeconfig service-account*.json client_secret*.json gha-creds-*.json
     *.tfstate *.tfstate.backup *.tfvars *.tfvars.json"""
 )
+# Compiled, like those below, with the first name: that takes a hook a millisecond.
+_ANY = "|".join(map(fnmatch.translate, SECRET_NAMES))
 # With an ending of data, or none: `credentials.py` is code that handles them.
 _DATA = (
     r"(?:credentials|passwords?)"
@@ -68,13 +69,7 @@ def is_secret_path(path: str) -> bool:
 def _is_secret(name: str) -> bool:
     if name in NOT_SECRET_NAMES:
         return False
-    return _any_pattern().match(name) is not None or re.match(_DATA, name) is not None
-
-
-@functools.cache
-def _any_pattern() -> re.Pattern[str]:
-    """Compiled, like the others here, with the first name: it takes a hook a millisecond."""
-    return re.compile("|".join(map(fnmatch.translate, SECRET_NAMES)))
+    return re.match(_ANY, name) is not None or re.match(_DATA, name) is not None
 
 
 def _originals(name: str) -> tuple[str, ...]:

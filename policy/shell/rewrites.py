@@ -31,7 +31,6 @@ _REWRITES = {
     "sd": "!p",
 }
 _DRY = ("check", "check-only", "diff", "dry-run", "preview", "write=false")
-_LISTED = ("T", "files-from")
 _COPIERS = trees.INTO | {"install", "ln"}
 _VERBS = ("fmt", "format", "fix", "encrypt", "decrypt", "rekey")
 REWRITERS = {name: row.split() for names, row in _REWRITES.items() for name in names.split()}
