@@ -164,11 +164,10 @@ def _run_likely(call: Call, argv: Sequence[str], *, is_command: bool = True) -> 
     known = [words for words in likely if words[0].rsplit("/", 1)[-1] in PROGRAMS]
     unknown = [at for at, word in enumerate(argv) if marks.has_hole(word) and word[0] != "-"]
     call.walker.is_partial |= len(likely) != 1
-    commands = (known or [list(argv[at:]) for at in unknown[:1]]) if is_command else []
-    for words in commands:
+    for words in (known or [list(argv[at:]) for at in unknown[:1]]) if is_command else ():
         call.run(words)
     with only_what_is_certain(call.walker):
-        for words in (other for other in likely if other not in commands):
+        for words in likely:
             call.run_text(words[0]) if " " in words[0] else call.run(words)
 
 
