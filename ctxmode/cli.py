@@ -6,6 +6,7 @@ inside other programs' loops start in milliseconds.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -68,9 +69,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         starting.start_ahead()
     try:
-        return _main(arguments)
+        code = _main(arguments)
     finally:
         collecting.end()
+    if arguments[:1] == ["hook"]:
+        os._exit(code)  # a host waits: taking apart what was loaded is a twentieth of its time
+    return code
 
 
 def _main(arguments: list[str]) -> int:

@@ -12,65 +12,50 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from policy.decide import (
-    evaluate,
-    evaluate_fetch,
-    evaluate_read,
-    evaluate_search,
-    evaluate_tool,
-    evaluate_write,
-)
-from policy.judging import judge
-from policy.load import load_file, load_rules, real_path
-from policy.matching import RealPath
-from policy.model import Decision, Match, Redirect, RuleFileError, Source, Subject, Verdict
-from policy.rules import Rule, Rules
-
 if TYPE_CHECKING:
     from policy.cases import CaseReport, run_cases
+    from policy.decide import (
+        evaluate,
+        evaluate_fetch,
+        evaluate_read,
+        evaluate_search,
+        evaluate_tool,
+        evaluate_write,
+    )
     from policy.explanation import Explanation, explain
     from policy.hiding import HiddenPaths, hidden_paths
+    from policy.judging import judge
+    from policy.load import load_file, load_rules, real_path
+    from policy.matching import RealPath
+    from policy.model import Decision, Match, Redirect, RuleFileError, Source, Subject, Verdict
+    from policy.rules import Rule, Rules
 
-# What no verdict needs is loaded when it is asked for: a hook imports this at every tool call.
-_LATER = {
-    **dict.fromkeys(("CaseReport", "run_cases"), "policy.cases"),
-    **dict.fromkeys(("Explanation", "explain"), "policy.explanation"),
-    **dict.fromkeys(("HiddenPaths", "hidden_paths"), "policy.hiding"),
+# Each is loaded when it is asked for: of a hook at every tool call, only a child judges.
+_MODULES = {
+    "cases": "CaseReport run_cases",
+    "decide": "evaluate evaluate_fetch evaluate_read evaluate_search evaluate_tool evaluate_write",
+    "explanation": "Explanation explain",
+    "hiding": "HiddenPaths hidden_paths",
+    "judging": "judge",
+    "load": "load_file load_rules real_path",
+    "matching": "RealPath",
+    "model": "Decision Match Redirect RuleFileError Source Subject Verdict",
+    "rules": "Rule Rules",
 }
 
 
 def __getattr__(name: str) -> object:
-    """Load what is not needed for a verdict at its first use."""
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_LATER[name]), name)
+    """Load what has this name at its first use."""
+    for module, names in _MODULES.items():
+        if name in names.split():
+            found = getattr(importlib.import_module(f"policy.{module}"), name)
+            return globals().setdefault(name, found)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [
-    "CaseReport",
-    "Decision",
-    "Explanation",
-    "HiddenPaths",
-    "Match",
-    "RealPath",
-    "Redirect",
-    "Rule",
-    "RuleFileError",
-    "Rules",
-    "Source",
-    "Subject",
-    "Verdict",
-    "evaluate",
-    "evaluate_fetch",
-    "evaluate_read",
-    "evaluate_search",
-    "evaluate_tool",
-    "evaluate_write",
-    "explain",
-    "hidden_paths",
-    "judge",
-    "load_file",
-    "load_rules",
-    "real_path",
-    "run_cases",
-]
+    "CaseReport", "Decision", "Explanation", "HiddenPaths", "Match", "RealPath", "Redirect", "Rule",
+    "RuleFileError", "Rules", "Source", "Subject", "Verdict", "evaluate", "evaluate_fetch",
+    "evaluate_read", "evaluate_search", "evaluate_tool", "evaluate_write", "explain",
+    "hidden_paths", "judge", "load_file", "load_rules", "real_path", "run_cases",
+]  # fmt: skip

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import functools
 import re
-import string
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from policy.wildcards import ANY, ONE, Part, Wildcard
 
 SPECIAL = "*?[\\"
-_PRINTED = string.ascii_letters + string.digits + string.punctuation
-CLASSES = {
-    "alnum": string.ascii_letters + string.digits,
-    "alpha": string.ascii_letters,
-    "blank": " \t",
-    "cntrl": "".join(map(chr, (*range(32), 127))),
-    "digit": string.digits,
-    "graph": _PRINTED,
-    "lower": string.ascii_lowercase,
-    "print": _PRINTED + " ",
-    "punct": string.punctuation,
-    "space": " \t\n\r\v\f",
-    "upper": string.ascii_uppercase,
-    "xdigit": string.hexdigits,
-}
+CLASSES = {  # as ranges, in the form of tr's
+    "alnum": "0-9A-Za-z", "alpha": "A-Za-z", "blank": "\t-\t - ", "cntrl": "\0-\x1f\x7f-\x7f",
+    "digit": "0-9", "graph": "!-~", "lower": "a-z", "print": " -~", "punct": "!-/:-@[-`{-~",
+    "space": "\t-\r - ", "upper": "A-Z", "xdigit": "0-9A-Fa-f",
+}  # fmt: skip
 # Compiled where there is a bracket; its first `]` closes nothing.
 _CHAR = r"(?:\\.|[^\]\\])"
 _CLASS = rf"\[:(?:{'|'.join(CLASSES)}):\]"
@@ -80,6 +69,7 @@ def _set(bracket: re.Match[str]) -> _Set:
     negation, first, last, members = bracket.group(1, 2, 3, 4)
     ranges = [(first, (last or first)[-1])] if first else []
     for name, first, last in re.findall(_MEMBER, members):
-        ranges += [(char, char) for char in CLASSES[name[2:-2]]] if name else []
+        ends = CLASSES[name[2:-2]] if name else ""
+        ranges += zip(ends[::3], ends[2::3], strict=True)
         ranges += [(first[-1], (last or first)[-1])] if first else []
     return _Set(tuple(ranges), bool(negation))

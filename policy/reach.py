@@ -41,7 +41,7 @@ def feared_path(access: FileAccess, path: str, rule: Rule, folders: Folders | No
         return None
     known = known_folder(path)
     if folders is None or not path.startswith("/"):
-        is_hit = match_path(rule.spec, rule.anchor, path) and is_about(rule, path)
+        is_hit = is_about(rule, path) and match_path(rule.spec, rule.anchor, path)
         return marks.shown(path) if is_hit else None
     at = len(known.rstrip("/")) + 1
     pattern = [segment for segment in path[at:].split("/") if segment]

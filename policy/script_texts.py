@@ -27,7 +27,8 @@ def script_texts(project: str) -> Callable[[str], str | None]:
             return None
         try:
             real = os.path.realpath(path)
-            if not f"{real}/".startswith(f"{root}/") or is_secret_path(real[len(root) :]):
+            is_there = f"{real}/".startswith(f"{root}/") and os.path.exists(real)
+            if not is_there or is_secret_path(real[len(root) :]):
                 return None
             if path[-1:] == "/":
                 with os.scandir(real) as entries:

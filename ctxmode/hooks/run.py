@@ -70,7 +70,7 @@ def _understood(spoken: Adapter, text: bytes) -> ToolCall | None:
 def _judged(
     spoken: Adapter, host: str, event_name: str, call: ToolCall, environ: Mapping[str, str]
 ) -> tuple[Mapping[str, Any] | None, Log]:
-    from ctxmode.hooks.rulings import Ground, ruling  # noqa: PLC0415 - loads the policy
+    from ctxmode.hooks.rulings import Ground, ruling  # noqa: PLC0415 - not for what passes in silence
 
     home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
     project = _project(call.cwd, home, environ)

@@ -18,7 +18,6 @@ _SCOPE = re.compile(
     r"(if|else|elif|for|while|until|try|catch|except|rescue|case|switch|match|when|unless|loop"
     r"|function|method|lambda|closure|def|sub|do)(_|$)"
 )
-_FUNCTION = re.compile(r"(function|method|lambda|closure|subroutine)")
 
 # What methods call the object they are called on, where it is a parameter.
 _OBJECTS = frozenset(("self", "cls", "&self", "&mut self", "this", "$this", "static"))

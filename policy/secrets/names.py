@@ -15,9 +15,10 @@ SECRET_NAMES = words(
     id_ed25519_sk kubeconfig service-account*.json client_secret*.json gha-creds-*.json
     *.tfstate *.tfstate.backup *.tfvars *.tfvars.json"""
 )
-_ANY = re.compile("|".join(map(fnmatch.translate, SECRET_NAMES)))
+# Compiled, like those below, with the first name: that takes a hook a millisecond.
+_ANY = "|".join(map(fnmatch.translate, SECRET_NAMES))
 # With an ending of data, or none: `credentials.py` is code that handles them.
-_DATA = re.compile(
+_DATA = (
     r"(?:credentials|passwords?)"
     r"(?:\.(?:json5?|jsonl|ya?ml|toml|ini|txt|[ct]sv|xlsx?|ods|xml|conf|cfg|properties|plist"
     r"|db|sqlite3?|sql|env|dat|bin))?(?:\.(?:gz|bz2|xz|zst|zip|gpg|asc|enc))?\Z"
@@ -38,15 +39,15 @@ SECRET_PATHS = words(
 _FILES = tuple(f"/{path}" for path in SECRET_PATHS if not path.endswith("/**"))
 _FOLDERS = tuple(f"/{path[:-2]}" for path in SECRET_PATHS if path.endswith("/**"))
 # What editors, package managers and people add to the name of a file that they copy.
-_COPY_BEHIND = re.compile(
+_COPY_BEHIND = (
     r"(?P<name>.+?)(?:~|\.~[0-9]{1,4}~|\.(?:bak|backup|bkp|old|orig|save|sav|tmp|rej|copy|prev)"
     r"[0-9]{0,4}|___jb_(?:tmp|old)___|\.(?:dpkg|ucf)-(?:old|dist|new|bak)|\.rpm(?:save|new)"
     r"|[ ._-]?\(?copy\)?(?: ?[0-9]{1,3})?| \([0-9]{1,3}\)|\.(?:kate-)?sw[a-z])\Z"
 )
-_COPY_WITHIN = re.compile(
+_COPY_WITHIN = (
     r"(?P<name>[^.]+?)(?: \([0-9]{1,3}\)|[ _-]{1,3}copy(?: [0-9]{1,3})?)(?P<ending>\.[a-z0-9.]+)\Z"
 )
-_COPY_AROUND = re.compile(r"#(?P<name>.+)#\Z|\.#(?P<linked>.+)\Z|copy of (?P<of>.+)\Z")
+_COPY_AROUND = r"#(?P<name>.+)#\Z|\.#(?P<linked>.+)\Z|copy of (?P<of>.+)\Z"
 _COPIES_MAX = 3
 
 
@@ -68,15 +69,16 @@ def is_secret_path(path: str) -> bool:
 def _is_secret(name: str) -> bool:
     if name in NOT_SECRET_NAMES:
         return False
-    return _ANY.match(name) is not None or _DATA.match(name) is not None
+    return re.match(_ANY, name) is not None or re.match(_DATA, name) is not None
 
 
 def _originals(name: str) -> tuple[str, ...]:
     """What a file may be a copy of: itself, if its name tells of no other."""
-    name = _COPY_WITHIN.sub(r"\g<name>\g<ending>", name)
+    if "copy" in name or " (" in name:
+        name = re.sub(_COPY_WITHIN, r"\g<name>\g<ending>", name)
     names = [name]
     for _ in range(_COPIES_MAX):
-        shorter = _COPY_AROUND.match(name) or _COPY_BEHIND.match(name)
+        shorter = re.match(_COPY_AROUND, name) or re.match(_COPY_BEHIND, name)
         if shorter is None:
             break
         is_swap = name.startswith(".") and re.search(r"\.(?:kate-)?sw[a-z]\Z", name) is not None

@@ -27,6 +27,7 @@ _REWRITES = {
     "isort": "!c", "sd": "!p",
 }  # fmt: skip
 _DRY = ("check", "check-only", "diff", "dry-run", "preview", "write=false")
+_COPIERS = trees.INTO | {"install", "ln"}
 _VERBS = ("fmt", "format", "fix", "encrypt", "decrypt", "rekey")
 REWRITERS = {name: row.split() for names, row in _REWRITES.items() for name in names.split()}
 
@@ -74,7 +75,7 @@ def members(call: Call) -> tuple[list[str], bool]:
 
 def copies(call: Call) -> list[str]:
     """What copies are named where their target is a folder, or looks like one."""
-    if call.name not in trees.INTO | {"install", "ln"}:
+    if call.name not in _COPIERS:
         return []
     operands, folders = call.operands(), [*call.parsed.values(("t", "target-directory"))]
     is_certain = bool(folders) or len(operands) > 2 or operands[-1:] in ((".",), ("..",))

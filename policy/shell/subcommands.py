@@ -45,6 +45,7 @@ _ROWS = {
 
 # Those of them that take shortened long options.
 SHORTENS = word_set("git aws gcloud gsutil npm pip pip3 conda ansible ansible-playbook hg make")
+_BY_PROGRAM = {name: row for names, row in _ROWS.items() for name in names.split()}
 
 
 # Commands that have another name, by which rules may speak of them.
@@ -76,10 +77,10 @@ def same_command(words: tuple[str, ...]) -> tuple[str, ...]:
     return ()
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)
 def outer_values(program: str) -> tuple[str, tuple[str, ...]] | None:
     """The letters and the long names of the options that take a value; None without a row."""
-    row = next((row for names, row in _ROWS.items() if program in names.split()), None)
+    row = _BY_PROGRAM.get(program)
     if row is None:
         return None
     names = f"{row} {_COMMON}".split()

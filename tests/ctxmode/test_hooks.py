@@ -16,7 +16,7 @@ import pytest
 
 from ctxmode import audit
 from ctxmode.config import load_config
-from ctxmode.hooks import rulings, run
+from ctxmode.hooks import rulings, run, verdicts
 from ctxmode.hooks.table import HOSTS, adapter
 from ctxmode.hooks.tool_names import OWN_TOOLS, tool_call
 from ctxmode.mcp.tools import BY_NAME
@@ -201,7 +201,7 @@ def test_what_is_too_deep_to_be_understood_is_refused(text, environ):
 def test_curl_is_redirected_only_to_a_tool_that_a_living_server_has(
     place, environ, served, monkeypatch
 ):
-    monkeypatch.setattr("ctxmode.hooks.rulings.OWN_TOOLS", frozenset({"ctx_fetch_and_index"}))
+    monkeypatch.setattr("ctxmode.hooks.verdicts.OWN_TOOLS", frozenset({"ctx_fetch_and_index"}))
     event = claude("Bash", {"command": "curl https://example.org/x"}, place)
     decision, reason = refusal_of("claude-code", ask("claude-code", "PreToolUse", event, environ))
     assert decision == "deny"
@@ -512,7 +512,7 @@ def test_a_call_that_cannot_be_judged_in_time_is_refused(held_up, place, environ
 
 @pytest.mark.usefixtures("short_deadlines")
 def test_rules_that_cannot_be_read_in_time_allow_nothing(place, environ, monkeypatch):
-    monkeypatch.setattr(rulings, "load_rules", _loop_in_c)
+    monkeypatch.setattr(verdicts, "load_rules", _loop_in_c)
     answer = ask("claude-code", "PreToolUse", claude("Bash", {"command": "ls"}, place), environ)
     kind, said = refusal_of("claude-code", answer)
     assert (kind, "cannot be read in time" in said) == ("deny", True)

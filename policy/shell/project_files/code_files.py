@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from policy.shell.options import parse
-from policy.shell.project_files import Project, Step, joined
+from policy.shell.project_files import Project, Step, joined, tasks
 from policy.shell.run import CONFIGURED, PROJECT_FILES
 from policy.wordlist import words
 
@@ -200,8 +200,6 @@ def _go(project: Project) -> Iterator[Step]:
 
 def _cargo(project: Project) -> Iterator[Step]:
     """`cargo run --bin x`, `cargo build` with a build.rs, and what an alias stands for."""
-    from policy.shell.project_files import tasks  # noqa: PLC0415 - it imports this one
-
     yield from tasks.steps_of(project)
     parsed = parse(project.call.argv, "p", ("bin", "package", "example"))
     verb = next((word for _, word in parsed.operands if word[:1] != "+"), "")

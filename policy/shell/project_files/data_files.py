@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from textwrap import dedent
 from typing import Any
 
 # A text of JSON, or else a comment or a comma at an end, as `.jsonc` files have them.
 _JSON_PIECE = r'("(?:[^"\\]|\\.?)*+(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)|,(?=\s*+[}\]])'
-_SETTING = re.compile(
-    r"(?:(alias|set|import\??|mod\??|export)\s+)?([\w-]+|(?=['\"]))\s*(?::=)?\s*(.*)"
-)
-_HEADER = re.compile(r"@?([\w-]+)((?:\s+[^:]*+)?):(?!=)(.*)")
+_SETTING = r"(?:(alias|set|import\??|mod\??|export)\s+)?([\w-]+|(?=['\"]))\s*(?::=)?\s*(.*)"
+_HEADER = r"@?([\w-]+)((?:\s+[^:]*+)?):(?!=)(.*)"
 
 
 def read_data(name: str, text: str) -> dict[str, Any]:
@@ -58,15 +55,17 @@ def _ini(text: str) -> dict[str, Any]:
 
 def _justfile(text: str) -> dict[str, Any]:
     """A justfile as a table: `vars`, `includes` and `tasks`, expressions between `{{` and `}}`."""
+    from textwrap import dedent  # noqa: PLC0415
+
     data: dict[str, Any] = {"vars": {}, "includes": {}, "tasks": {}, "aliases": {}}
     body: list[str] = []
     for line in text.replace("\\\n", " ").split("\n"):
         if line[:1] in ("", " ", "\t"):
             body.append(line)
-        elif found := _HEADER.match(line):
+        elif found := re.match(_HEADER, line):
             body = []
             data["tasks"][found[1]] = {"parameters": found[2], "deps": found[3], "cmds": body}
-        elif found := _SETTING.match(line):
+        elif found := re.match(_SETTING, line):
             _set(data, *found.groups())
     for task in data["tasks"].values():
         whole = dedent("\n".join(task["cmds"]))

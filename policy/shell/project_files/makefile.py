@@ -172,11 +172,12 @@ def steps_of(project: Project) -> Iterator[Step]:
             own.append(project.call.frame.stdin or "")
         else:
             text = project.find(name or "GNUmakefile makefile Makefile", is_upwards=False)[1]
-            makefile.load(text)
+            if text:
+                makefile.load(text)
     for text in own:
         makefile.load(text)
         project.is_made = True
-    yield from makefile.recipe([], {})
+    yield from makefile.recipe([], {}) if makefile.shell_texts else ()
     if parsed.has("n", "just-print", "dry-run", "recon", "q", "question", "t", "touch"):
         return
     targets = [target for rule in makefile.rules for target in rule.targets]

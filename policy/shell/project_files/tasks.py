@@ -10,7 +10,6 @@ from policy import marks
 from policy.paths import resolve
 from policy.shell.options import Parsed, parse
 from policy.shell.project_files import Project, Step, joined, table, texts
-from policy.shell.project_files.code_files import pieces_for
 from policy.shell.project_files.data_files import read_data
 from policy.shell.project_files.task_rows import PACKAGE, PYTHON, ROWS, SAME, Row
 from policy.wildcards import is_made_of
@@ -142,6 +141,8 @@ class Tasks(NamedTuple):
         if is_other and name in self.by_name and (name,) not in self.seen:
             yield from self.named([name])
         elif module := re.fullmatch(r"([\w.]+):(\w+)(?:\(.*\))?", text):
+            from policy.shell.project_files.code_files import pieces_for  # noqa: PLC0415
+
             path = module[1].replace(".", "/")
             names = f"{path}.py src/{path}.py {path}/__init__.py src/{path}/__init__.py"
             code = self.project.find(names, self.folder, is_upwards=False)[1]
