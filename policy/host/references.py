@@ -39,7 +39,8 @@ def _passed(folder: Folder, binding: Binding) -> Iterable[str]:
     around = folder.tree.parent(binding.node)
     if around is not None and around.type == "decorated_definition" and not binding.position:
         for decorator in around.named_children[:-1]:  # `@task` calls it with a context
-            yield from folder.references(decorator.named_child(0))
+            for called in decorator.named_children[:1]:
+                yield from folder.references(called)
 
 
 def _reference_identifier(folder: Folder, node: Node, role: Role) -> Iterable[str]:
