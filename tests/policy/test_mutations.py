@@ -70,10 +70,21 @@ def test_a_program_that_takes_too_long_is_counted_and_one_that_raises_is_named(
     assert "judging.py" in (tmp_path / "2-2-shell.txt").read_text()
 
 
-@pytest.mark.parametrize("piece", ["[[", "[", "[/[", "cd a;", "trap a EXIT;"])
-def test_a_piece_of_shell_many_times_does_not_cost_its_square(piece: str) -> None:
+@pytest.mark.parametrize(
+    ("language", "beginning", "piece"),
+    [
+        *(("shell", "", piece) for piece in ("[[", "[", "[/[", "cd a;", "trap a EXIT;")),
+        *(("shell", command, " a") for command in ("rm -rf", "cp -r", "mv", "scp", "grep -r x")),
+        *((name, "a", ".b()") for name in ("java", "javascript", "elixir", "python", "ruby")),
+        ("perl", "a", "->b()"),
+    ],
+)
+def test_a_piece_many_times_does_not_cost_its_square(
+    language: str, beginning: str, piece: str
+) -> None:
     seconds = [
-        check(1, Program("shell", piece * times), "/w").seconds for times in (1, 2_000, 8_000)
+        check(1, Program(language, beginning + piece * times), "/w").seconds
+        for times in (1, 2_000, 8_000)
     ]
     assert seconds[-1] < max(8 * seconds[1], 0.5)
 
