@@ -89,6 +89,26 @@ def test_a_piece_many_times_does_not_cost_its_square(
     assert seconds[-1] < max(8 * seconds[1], 0.5)
 
 
+@pytest.mark.parametrize(
+    ("command", "name", "piece"),
+    [
+        ("make", "Makefile", "a{n}: b{n}\nall: a{n}\n"),
+        ("make", "Makefile", "%.a{n}: %.b{n}\nall: x.a{n}\n"),
+        ("rake a0", "Rakefile", "def a{n}\n  a{m}()\nend\n"),
+        ("npx gulp", "gulpfile.js", "word"),
+    ],
+)
+def test_a_file_of_a_project_does_not_cost_its_square(
+    command: str, name: str, piece: str, tmp_path: Path
+) -> None:
+    seconds = []
+    for times in (1, 1_000, 4_000):
+        pieces = (piece.format(n=number, m=number + 1) for number in range(times)[::-1])
+        (tmp_path / name).write_text("".join(pieces))
+        seconds.append(check(3, Program("shell", command), str(tmp_path)).seconds)
+    assert seconds[-1] < max(8 * seconds[1], 0.5)
+
+
 def test_the_same_number_and_seed_give_the_same_program_and_others_another() -> None:
     seeds = table_seeds()
     first = [mutate(number, 1, seeds) for number in range(32)]

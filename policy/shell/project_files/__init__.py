@@ -124,3 +124,8 @@ def table(value: Any, *keys: str) -> dict[str, Any]:  # noqa: ANN401 - a file ho
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
+
+
+def tables(value: object) -> Iterator[dict[str, Any]]:
+    """The tables in a list of a file."""
+    yield from (item for item in value if isinstance(item, dict)) if isinstance(value, list) else ()

@@ -53,6 +53,7 @@ _DEFINES = (
     r"""const|let|var|val)\b[\s(:'"]*|exports\.|add_custom_target\(\s*|\w+\.(?:task|registerTask|"""
     r"""create|register(?:<\w+>)?)\(\s*['"])([\w-]+)|\bname=["']([\w-]+)"""
 )
+_CALLED = r"(?<![\w-])[\w-]++(?=\()"
 # Lines that begin something new: not inside, not closing, and not behind a decorator.
 _BEGINS = r"(?m)(?<![^\n])(?=[^\s)\]}#])(?!(?:end|el|except|finally|rescue|ensure)\b)"
 _TESTS = r"^(?:async )?(?:def|class) ([tT]est\w*)"
@@ -71,14 +72,17 @@ def reached(text: str, wanted: set[str], context: str = "") -> str:
     said = re.search(r"nox\.options\.sessions\s*=(.*)", text)
     if "" in wanted and said:  # none is asked for: those that the file says, else all
         wanted = set(re.findall(r"[\w-]+", said[1]))
+    defining: dict[str, list[int]] = {}
+    for at, (_, names) in enumerate(pieces):
+        for name in names:
+            defining.setdefault(name, []).append(at)
+    waiting = [at for at, (_, n) in enumerate(pieces) if not n or "" in wanted or n & wanted]
     kept: dict[int, str] = {}
-    before = -1
-    while len(kept) > before:
-        before = len(kept)
-        for at, (piece, names) in enumerate(pieces):
-            if at not in kept and (not names or "" in wanted or names & wanted):
-                kept[at] = piece
-                wanted = wanted.union(re.findall(r"[\w-]+" if names else r"[\w-]+(?=\()", piece))
+    for at in waiting:
+        if at not in kept:
+            kept[at], names = pieces[at]
+            for name in re.findall(r"[\w-]+" if names else _CALLED, kept[at]):
+                waiting += defining.pop(name, ())
     return "".join(kept[at] for at in sorted(kept))
 
 
