@@ -104,10 +104,9 @@ def run_cases(
 ) -> CaseReport:
     """Judge every row under the rules of one file.
 
-    Shell rows are what an agent would type in its shell; rows in another
-    language are programs for the sandbox. Without a project the folders are
-    made up, so that the answers do not depend on the machine; with one, its
-    scripts are read.
+    Shell rows are what an agent would type in its shell; rows in another language are programs for
+    the sandbox. Without a project the folders are made up, so that the answers do not depend on the
+    machine; with one, its scripts are read.
     """
     home = Path("/home/user")
     folder = project or home / "project"

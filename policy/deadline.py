@@ -15,7 +15,6 @@ HOOK_SECONDS = 0.2
 SECONDS = 1.0
 WALL_SECONDS = 8.0  # by the clock: others use the processor, too, and what is read may hang
 MEMORY_BYTES = 512 << 20  # beyond what a child's parent has
-UNKNOWN_BYTES = 2 << 30  # more than a parent has whose size cannot be read
 LENGTH_BYTES = 8
 KILL = 9  # the module that names it takes a hook a millisecond to load
 
@@ -33,7 +32,7 @@ def confine() -> None:
         with open("/proc/self/statm", "rb") as sizes:
             used = int(sizes.read().split()[0]) * getpagesize()
     except OSError:  # nothing is mounted there
-        used = UNKNOWN_BYTES
+        used = 2 << 30  # more than a parent has
     allowed = [used + MEMORY_BYTES, *(given for given in getrlimit(RLIMIT_AS) if given >= 0)]
     with suppress(OSError, ValueError):  # elsewhere than on Linux
         setrlimit(RLIMIT_AS, (min(allowed), min(allowed)))

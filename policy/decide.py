@@ -33,13 +33,12 @@ def evaluate(  # noqa: PLR0913 - what each tells of is named
 ) -> Verdict:
     """May this program run? Never raises for anything the program holds.
 
-    `real_path` resolves symbolic links, so that path rules hold at both ends
-    of one; without it links on the disk are not followed. `tools` are those a
-    redirect may name; None means all are there. `read_text` gives the text of
-    a script file by its absolute path, None where it may not be looked at;
-    what such a file is certain to do counts like what the program itself does. `folders` tell
-    whether a pattern or a recursion meets a file that a rule denies; without them, only a pattern
-    that is about such a file counts.
+    `real_path` resolves symbolic links, so that path rules hold at both ends of one; without it
+    links on the disk are not followed. `tools` are those a redirect may name; None means all are
+    there. `read_text` gives the text of a script file by its absolute path, None where it may not
+    be looked at; what such a file is certain to do counts like what the program itself does.
+    `folders` tell whether a pattern or a recursion meets a file that a rule denies; without them,
+    only a pattern that is about such a file counts.
     """
     analysis = analyse(subject, read_text)
     return decide(analysis, subject, rules, real_path=real_path, tools=tools, folders=folders)
@@ -243,8 +242,7 @@ def _strictest_matches(place: Place, rules: Rules, why: str) -> Iterator[Match]:
 def _unknown_matches(
     effect: OpaqueExec | Unparsed, rules: Rules, subject: Subject
 ) -> Iterator[Match]:
-    """Unknown code takes the strictest of the rules that restrict commands; what is not read at
-    all, where nothing covers files, that of all rules on programs."""
+    """Unknown code takes the strictest rule on commands; what is not read, on a host, any rule."""
     if isinstance(effect, Unparsed) and subject.surface == "agent_shell":
         return _strictest_matches(effect.place, rules, effect.why)
     restricting = rules.restricting("command")

@@ -24,8 +24,8 @@ _OWN_PACKAGES = {"csharp": "tree_sitter_c_sharp"}  # grammars that the pack take
 def parser(name: str) -> tree_sitter.Parser:
     """A parser for one grammar of the language pack; `name` as the pack spells it.
 
-    The extension module is loaded by file: importing the package itself loads
-    three other grammars first, 25 ms of a hook process that lives for 60.
+    The extension module is loaded by file: importing the package itself loads three other grammars
+    first, 25 ms of a hook process that lives for 60.
     """
     import tree_sitter  # noqa: PLC0415 - loaded with the first program
 
@@ -35,10 +35,9 @@ def parser(name: str) -> tree_sitter.Parser:
 def parse(name: str, data: bytes) -> tree_sitter.Tree | None:
     """Parse a text; None when that takes longer than `PARSE_SECONDS_MAX`.
 
-    The grammars recover from errors, on hostile text in quadratic time. A short
-    text is handed over whole: it can't take long, and its nodes are read faster.
-    Every text ends with a line feed: for a comment that the end of the text
-    ends, Perl's scanner would look for ever.
+    The grammars recover from errors, on hostile text in quadratic time. A short text is handed over
+    whole: it can't take long, and its nodes are read faster. Every text ends with a line feed: for
+    a comment that the end of the text ends, Perl's scanner would look for ever.
     """
     data = data if data.endswith(b"\n") else data + b"\n"
     if len(data) <= CHUNK_BYTES:

@@ -38,8 +38,7 @@ class HiddenPaths(NamedTuple):
 def hidden_paths(rules: Rules, roots: Sequence[str]) -> HiddenPaths:
     """What to hide of the folders `roots` (absolute: the project, and what else is shown).
 
-    Only rules that deny count: who may be asked first is asked before the
-    program starts.
+    Only rules that deny count: who may be asked first is asked before the program starts.
     """
     literal: dict[str, None] = {}
     patterns: dict[HiddenPattern, None] = {}

@@ -35,17 +35,15 @@ def load_rules(
 ) -> Rules:
     """Every rule in force for a project, strictest first in effect whatever the order here.
 
-    Read are Claude Code's settings (managed, with the folder beside them; user:
-    in `claude_home`, the value of `CLAUDE_CONFIG_DIR` where that is set, else
-    `~/.claude`; project, project-local) and our own `policy.toml` (user: under
-    `config_home`, else `~/.config`; project: `.ctxmode/`). Where the managed
-    settings say `allowManagedPermissionRulesOnly`, Claude Code's other files
-    are passed over. A project's allow rules, and its default, count only when
-    `trust_project_allow` is set or the user's `policy.toml` names its folder, or
-    one above it, in `trusted_projects` (see `policy.trust`). Of the projects that a
-    project lies in, what they deny and ask for counts as well, and of a worktree of git the
-    local settings of its main checkout. Raises RuleFileError
-    for a file that cannot be used; a missing file is no error.
+    Read are Claude Code's settings (managed, with the folder beside them; user: in `claude_home`,
+    the value of `CLAUDE_CONFIG_DIR` where that is set, else `~/.claude`; project, project-local)
+    and our own `policy.toml` (user: under `config_home`, else `~/.config`; project: `.ctxmode/`).
+    Where the managed settings say `allowManagedPermissionRulesOnly`, Claude Code's other files are
+    passed over. A project's allow rules, and its default, count only when `trust_project_allow` is
+    set or the user's `policy.toml` names its folder, or one above it, in `trusted_projects` (see
+    `policy.trust`). Of the projects that a project lies in, what they deny and ask for counts as
+    well, and of a worktree of git the local settings of its main checkout. Raises RuleFileError for
+    a file that cannot be used; a missing file is no error.
     """
     loader = _Loader(project, home)
     claude_home = os.fspath(claude_home or os.path.join(home, ".claude"))

@@ -66,9 +66,8 @@ class Names:
     def candidates(self, name: str, use: Node) -> list[Binding]:
         """The bindings that may hold where `name` is used.
 
-        Those before it in the text count back to the last one that is
-        certain to have run; where none is before, any may (a function that is
-        called later).
+        Those before it in the text count back to the last one that is certain to have run; where
+        none is before, any may (a function that is called later).
         """
         bindings = self.bindings.get(name, [])
         chosen: list[Binding] = []

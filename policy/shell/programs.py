@@ -12,14 +12,12 @@ from policy.wordlist import word_set
 class Program(NamedTuple):
     """What the walker needs to know of one program.
 
-    `short` and `long` name the options that take a value. `runs` says what
-    its operands start (a key of `policy.shell.run.RUNNERS`) after `skip`
-    leading operands. The value of a `runs_options` option is a command line.
-    `reads` and `writes` say which operands are files: all, first, last,
-    rest (all but the first), heads (all but the last), or, for searchers,
-    after-pattern. `at_options` name a file when their value has an `@`; files
-    that `lists` options name hold names of files that are read.
-    A program whose `files_known` is false has its operands taken for files.
+    `short` and `long` name the options that take a value. `runs` says what its operands start (a
+    key of `policy.shell.run.RUNNERS`) after `skip` leading operands. The value of a `runs_options`
+    option is a command line. `reads` and `writes` say which operands are files: all, first, last,
+    rest (all but the first), heads (all but the last), or, for searchers, after-pattern.
+    `at_options` name a file when their value has an `@`; files that `lists` options name hold names
+    of files that are read. A program whose `files_known` is false has its operands taken for files.
     """
 
     short: str = ""

@@ -160,7 +160,7 @@ def test_without_a_process_the_strictest_rule_decides(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("code", ["cat .env\nif", "cat .env #" + "x" * (1 << 20)])
 def test_what_is_not_read_breaks_any_rule_where_nothing_covers_files(code: str, text: str) -> None:
     on_shell = shell(code)._replace(surface="agent_shell")
-    assert judge(on_shell, rules(text)).decision.word == text.split()[0]
+    assert judge(on_shell, rules(text)).decision.word == text.split(maxsplit=1)[0]
     assert judge(shell(code), rules(text)).allowed
 
 
