@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from executor.model import Result, Status
-from policy.messages import BYTES_MAX, cut, limited
+from policy.messages import BYTES_MAX, cut, fit
 
 _LINE_BYTES_MAX = 160
 
@@ -17,7 +17,7 @@ def refusal_text(result: Result) -> str:
     message = str(verdict.get("message") or result.message)
     if result.status is Status.REDIRECTED:
         head, called, call = message.rpartition("\nCall: ")
-        return limited(f"[redirected, nothing ran] {head}", called + call)
+        return fit(f"[redirected, nothing ran] {head}", called + call)
     head = f"[denied, nothing ran] {message}"
     if verdict.get("decision") == "ask":
         head += (

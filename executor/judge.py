@@ -10,7 +10,7 @@ import trio
 
 from executor.judge_process import Defect, Question
 from executor.starting import JUDGE, Started, started
-from policy.deadline import WALL_SECONDS, framed, taken
+from policy.deadline import WALL_SECONDS, take_frame, to_frame
 from policy.decide import undecided
 from policy.judging import TOO_LARGE, Report, not_judged
 from policy.model import Subject, Verdict
@@ -40,12 +40,12 @@ class Judges:
         """May this program run? As `policy.judge` says, in bounded time."""
         async with self._turns:
             try:
-                judge, answer = await self._waiting(), None
+                judge, answer = await self._idle_judge(), None
             except (OSError, RuntimeError) as error:  # no process, or no thread, is to be had
                 return undecided(subject.code, rules, not_judged(self._report(error)))
             try:
                 with trio.move_on_after(WALL_SECONDS):
-                    answer = await judge.asked(subject, rules, tools)
+                    answer = await judge.ask(subject, rules, tools)
             finally:
                 if answer is not None:
                     self._idle.append(judge)
@@ -62,11 +62,11 @@ class Judges:
             why = not_judged(self._report(JudgingError(answer)))
         return undecided(subject.code, rules, why)
 
-    async def _waiting(self) -> _Judge:
+    async def _idle_judge(self) -> _Judge:
         """One that can be asked: nothing it was asked has ended it, but something else may have."""
         while self._idle:
             judge = self._idle.pop()
-            if judge.lives:
+            if judge.is_alive:
                 return judge
             await judge.end()
         await self.start()
@@ -91,7 +91,7 @@ class _Judge:
         self._rules: Rules | None = None
 
     @property
-    def lives(self) -> bool:
+    def is_alive(self) -> bool:
         """Whether it can be asked."""
         return self._process.poll() is None
 
@@ -101,7 +101,7 @@ class _Judge:
         code = self._process.returncode
         return Defect(f"a judging process ended with exit code {code}", "") if code > 0 else None
 
-    async def asked(
+    async def ask(
         self, subject: Subject, rules: Rules, tools: Collection[str]
     ) -> Verdict | Defect | None:
         """Its answer; None when it ended at the question."""
@@ -109,10 +109,10 @@ class _Judge:
         self._rules = rules
         data = bytearray()
         try:
-            unsent = memoryview(framed(pickle.dumps(question)))
+            unsent = memoryview(to_frame(pickle.dumps(question)))
             while unsent:
                 unsent = unsent[await self._socket.send(unsent) :]
-            while (frame := taken(data)) is None:
+            while (frame := take_frame(data)) is None:
                 chunk = await self._socket.recv(RECEIVE_BYTES)
                 if not chunk:
                     return None

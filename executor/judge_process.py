@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Collection
 from typing import NamedTuple
 
-from policy.deadline import SECONDS, confine, framed, limit, taken
+from policy.deadline import SECONDS, confine, limit, take_frame, to_frame
 from policy.judging import judge
 from policy.model import Subject, Verdict
 from policy.rules import Rules
@@ -38,7 +38,7 @@ def serve(descriptor: int) -> None:
     rules, data, asking = Rules(), bytearray(), socket.socket(fileno=descriptor)
     while chunk := asking.recv(1 << 16):
         data += chunk
-        while (frame := taken(data)) is not None:
+        while (frame := take_frame(data)) is not None:
             try:
                 limit(SECONDS)
                 question: Question = pickle.loads(frame)  # noqa: S301 - its own server's
@@ -47,7 +47,7 @@ def serve(descriptor: int) -> None:
                 limit(0)
             except MemoryError:
                 return
-            asking.sendall(framed(answer))
+            asking.sendall(to_frame(answer))
 
 
 def _answer(question: Question, rules: Rules) -> Verdict | Defect:

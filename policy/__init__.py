@@ -1,9 +1,10 @@
-"""May this run? Parse, match, decide: pure functions; the verdict is always explained.
+"""May this run? Parse, match, decide; the verdict is always explained.
 
     rules = load_rules(project, home=Path.home())
     verdict = judge(Subject("shell", "rm -rf build", cwd=..., home=...), rules)
 
-A guard in front of the sandbox, not the boundary.
+A guard in front of the sandbox, not the boundary. `judge` follows links and reads the project's
+scripts; `evaluate` looks at nothing but what it is given.
 """
 
 from __future__ import annotations
@@ -32,12 +33,9 @@ if TYPE_CHECKING:
 
 # What no verdict needs is loaded when it is asked for: a hook imports this at every tool call.
 _LATER = {
-    "CaseReport": "policy.cases",
-    "run_cases": "policy.cases",
-    "Explanation": "policy.explanation",
-    "explain": "policy.explanation",
-    "HiddenPaths": "policy.hiding",
-    "hidden_paths": "policy.hiding",
+    **dict.fromkeys(("CaseReport", "run_cases"), "policy.cases"),
+    **dict.fromkeys(("Explanation", "explain"), "policy.explanation"),
+    **dict.fromkeys(("HiddenPaths", "hidden_paths"), "policy.hiding"),
 }
 
 

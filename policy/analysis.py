@@ -6,22 +6,22 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from policy import marks
-from policy.deadline import uncounted
+from policy.deadline import pause_limit
 from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed, encoded
 from policy.model import Coverage, Subject
 from policy.shell.frame import Frame
 from policy.shell.grammar import parse
+from policy.shell.interpreters import SHELLS
 from policy.shell.script_files import Scripts
 from policy.shell.state import Budget, BudgetExceededError, State
 from policy.shell.syntax import ShellSyntaxError
 from policy.shell.walk import Walker
-from policy.wordlist import word_set
 
 WORK_PER_BYTE = 200
 WORK_MAX = 200_000  # two seconds or so; the largest scripts of a Debian system need a tenth of it
 CODE_BYTES_MAX = 1 << 20  # larger programs are not read
 
-SHELL_NAMES = word_set("shell bash sh zsh dash ksh")
+SHELL_NAMES = SHELLS | {"shell"}
 
 
 class Analysis(NamedTuple):
@@ -68,7 +68,7 @@ def analyse(subject: Subject, read_text: Callable[[str], str | None] | None = No
 
 
 def _screen(walker: Walker, language: str, code: str, state: State, frame: Frame) -> None:
-    with uncounted():
+    with pause_limit():
         from policy.host.screen import screen  # noqa: PLC0415 - programs in other languages pay
 
     screen(walker, language, code, state, frame)

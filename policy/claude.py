@@ -21,7 +21,7 @@ _KINDS: dict[str, RuleKind] = {
     "Edit": "edit",
     "WebFetch": "fetch",
 }
-_NEVER_CONSULTED = word_set("Write NotebookEdit Glob MultiEdit NotebookRead LS")
+_NEVER_CONSULTED = word_set("Write NotebookEdit Glob Grep MultiEdit NotebookRead LS")
 _TOOLS = word_set(
     """Agent Artifact AskUserQuestion Bash BashOutput Cd CronCreate CronDelete CronList Edit
     EndConversation EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree Glob Grep KillShell LS
@@ -60,7 +60,7 @@ def parse_rule(
     Raises:
         RuleFileError: it restricts, and is longer or has more stars than what is matched.
     """
-    name, spec = _taken_apart(text)
+    name, spec = _split_rule(text)
     if excess := _excess(name, text):
         shown = f"{text[:80]}…" if len(text) > 80 else text
         if decision is Decision.ALLOW:
@@ -84,7 +84,7 @@ def parse_rule(
     return rule, f"{text}: :* stands for a prefix only at the end" if is_literal else ""
 
 
-def _taken_apart(text: str) -> tuple[str, str | None]:
+def _split_rule(text: str) -> tuple[str, str | None]:
     """The tool's name, and what stands in parentheses behind it."""
     text = text.strip()
     name, opened, rest = text.partition("(")
@@ -104,7 +104,7 @@ def _excess(name: str, text: str) -> str:
 def _tool_rule(written: Rule, name: str, spec: str | None) -> tuple[Rule | None, str]:
     """Rules for other tools: known by name alone, globs allowed where they restrict."""
     text = written.text
-    if spec is not None and name in _NEVER_CONSULTED:
+    if name in _NEVER_CONSULTED and spec is not None and not re.match(r"[a-z_]+ *:", spec):
         return None, f"{text}: path rules for {name} are never consulted; use Read or Edit"
     if spec is not None and name.startswith("mcp__"):
         return None, f"{text}: rules for MCP tools take no parentheses"

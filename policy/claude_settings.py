@@ -46,8 +46,7 @@ def entries_of(
 ) -> Iterator[tuple[str, Decision, int]]:
     count = 0
     for key, decision in _LISTS.items():
-        place = _Place(text)
-        line = place.go_to(f'"{key}"')
+        at, line = _seek(text, f'"{key}"', 0, 1)
         entries: Any = permissions.get(key, [])
         if not isinstance(entries, list):
             raise RuleFileError(path, line, f"permissions.{key} is not a list", "Write it as [...]")
@@ -59,7 +58,7 @@ def entries_of(
         for entry in entries:
             if not isinstance(entry, str) or not entry.strip():
                 raise RuleFileError(path, line, f"{entry!r} is not a rule", "Write it as a text")
-            line = place.go_to(json.dumps(entry, ensure_ascii=False))
+            at, line = _seek(text, json.dumps(entry, ensure_ascii=False), at, line)
             yield entry, decision, line
 
 
@@ -74,18 +73,10 @@ def warnings_of(permissions: dict[str, Any]) -> Iterator[str]:
             yield f"permissions has no key {key!r:.40}; what it holds is not in force"
 
 
-class _Place:
-    """Goes through a text from one literal to the next, and knows the line."""
+def _seek(text: str, literal: str, at: int, line: int) -> tuple[int, int]:
+    """Where a literal stands next, and on which line.
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = 0
-        self._line = 1
-
-    def go_to(self, literal: str) -> int:
-        """The line of the next one; where there is none, as when it is escaped, the last one's."""
-        found = self._text.find(literal, self._at)
-        if found >= 0:
-            self._line += self._text.count("\n", self._at, found)
-            self._at = found
-        return self._line
+    Where there is none, as when it is escaped, it is the place of the one before.
+    """
+    found = max(text.find(literal, at), at)
+    return found, line + text.count("\n", at, found)

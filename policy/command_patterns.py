@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from policy import marks
 from policy.effects import Command, program_name
+from policy.shell.call import COMPAT_WRAPPERS
 from policy.shell.interpreters import interpreter
 from policy.shell.options import Parsed, parse
 from policy.shell.programs import PROGRAMS
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
 Found = Literal["compat", "normalised", "possible"]
 
 _ASSIGNMENT = r"""(?:[A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|[^\s"'])*\s+)+"""
-_BEGINS_WRAPPER = ("timeout", "nice", "stdbuf", "time", "nohup", "builtin", "noglob", "command",
-                   "xargs")  # fmt: skip
+_BEGINS_WRAPPER = tuple(COMPAT_WRAPPERS)
 _COMPAT_WRAPPER = (
     r"(?:timeout(?:\s+-\S+)*\s+\S+|nice(?:\s+-n\s*\S+|\s+-\S+)*|stdbuf(?:\s+-\S+)+"
     r"|(?:time|nohup|builtin|noglob)(?:\s+-\S+)*|command(?!\s+-)|xargs(?!\s+-))\s+"
@@ -235,7 +235,7 @@ class _Line(NamedTuple):
 
 
 def _match_structure(pattern: Pattern, words: tuple[str, ...]) -> Found | None:
-    names, wanted = _wanted(words[0], pattern.tokens)
+    names, wanted = _rule_line(words[0], pattern.tokens)
     given = _line(words, names)
     missing = _missing(wanted.options | wanted.outer, given, words[0])
     certainty: Found = "normalised"
@@ -251,7 +251,7 @@ def _match_structure(pattern: Pattern, words: tuple[str, ...]) -> Found | None:
 
 
 @functools.lru_cache(maxsize=1024)
-def _wanted(program: str, tokens: tuple[str, ...]) -> tuple[OptionNames, _Line]:
+def _rule_line(program: str, tokens: tuple[str, ...]) -> tuple[OptionNames, _Line]:
     """What is known of the options of a rule's program, and the rule's own words taken apart."""
     from policy.option_names import option_names  # noqa: PLC0415 - where a rule names the program
 
@@ -273,7 +273,7 @@ def _match_operands(wanted: tuple[str, ...], given: _Line, is_prefix: bool) -> F
     """Operands in order; one that may be an option's value is read both ways."""
     reached: dict[int, Found] = {0: "normalised"}  # by how many of those wanted were there
     for operand, may_be_value in given.operands:
-        found = _reached_end(reached, wanted)
+        found = _certainty_at_end(reached, wanted)
         if found is not None and is_prefix:
             return found
         following: dict[int, Found] = dict(reached) if may_be_value else {}
@@ -284,11 +284,11 @@ def _match_operands(wanted: tuple[str, ...], given: _Line, is_prefix: bool) -> F
             if one is not None and following.get(index + 1) != "normalised":
                 following[index + 1] = "possible" if one == "possible" else certainty
         reached = following
-    found = _reached_end(reached, wanted)
+    found = _certainty_at_end(reached, wanted)
     return "possible" if found is None and reached and given.unknown_list else found
 
 
-def _reached_end(reached: dict[int, Found], wanted: tuple[str, ...]) -> Found | None:
+def _certainty_at_end(reached: dict[int, Found], wanted: tuple[str, ...]) -> Found | None:
     for index, certainty in reached.items():
         if index == len(wanted) or wanted[index] == "*":
             return certainty

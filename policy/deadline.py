@@ -47,7 +47,7 @@ def limit(seconds: float) -> None:
 
 
 @contextmanager
-def uncounted() -> Iterator[None]:
+def pause_limit() -> Iterator[None]:
     """What no text brings about, as to load a grammar, takes none of a limit's time."""
     from signal import ITIMER_PROF, setitimer  # noqa: PLC0415
 
@@ -59,10 +59,10 @@ def uncounted() -> Iterator[None]:
 
 
 def results_of(steps: Callable[[], Iterable[bytes]], seconds: float) -> list[bytes]:
-    """What the steps of some work give, up to the one that takes more than its seconds of
-    processor time, or ends the child in which it is done.
+    """What the steps of some work give, up to the one that ends the child in which it is done.
 
-    For a process of one thread: the child is a fork of it.
+    A step that takes more than its seconds of processor time does. The child is a fork, so this is
+    for a process of one thread.
     """
     reader, writer = os.pipe()
     child = os.fork()
@@ -86,7 +86,7 @@ def _work(steps: Callable[[], Iterable[bytes]], seconds: float, writer: int) -> 
     with open(writer, "wb") as results:
         for result in steps():
             limit(0)
-            results.write(framed(result))
+            results.write(to_frame(result))
             results.flush()
             limit(seconds)
 
@@ -101,7 +101,7 @@ def _frames(reader: int) -> Iterator[bytes]:
         if not (chunk := os.read(reader, 1 << 16)):
             return
         data += chunk
-        while (frame := taken(data)) is not None:
+        while (frame := take_frame(data)) is not None:
             until = time.monotonic() + WALL_SECONDS
             yield frame
 
@@ -115,13 +115,13 @@ def _end(child: int) -> None:
         time.sleep(0.0005)
 
 
-def framed(content: bytes) -> bytes:
+def to_frame(content: bytes) -> bytes:
     """A frame: the length of its content, and that."""
     return len(content).to_bytes(LENGTH_BYTES, "big") + content
 
 
-def taken(data: bytearray) -> bytes | None:
-    """The content of the first frame of what was read, taken out; None when it is not complete."""
+def take_frame(data: bytearray) -> bytes | None:
+    """The content of the first frame, taken out of what was read; None while it is incomplete."""
     end = LENGTH_BYTES + int.from_bytes(data[:LENGTH_BYTES], "big")
     if len(data) < end:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from policy import marks
@@ -11,6 +12,7 @@ from policy.effects import Command, Download, FileAccess, OpaqueExec, Place, Unp
 from policy.folders import Folders
 from policy.matching import Ground, RealPath, download_matches, file_matches, filled, match_of
 from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
+from policy.paths import is_below
 from policy.rules import ADDRESS_RULE, Rule, Rules
 from policy.wildcards import is_made_of
 
@@ -34,29 +36,23 @@ def evaluate(  # noqa: PLR0913 - what each tells of is named
     """May this program run? Never raises for anything the program holds.
 
     `real_path` resolves symbolic links, so that path rules hold at both ends of one; without it
-    links on the disk are not followed. `tools` are those a redirect may name; None means all are
-    there. `read_text` gives the text of a script file by its absolute path, None where it may not
-    be looked at; what such a file is certain to do counts like what the program itself does.
-    `folders` tell whether a pattern or a recursion meets a file that a rule denies; without them,
-    only a pattern that is about such a file counts.
+    they are not followed. `tools` are those a redirect may name; None means all are there.
+    `read_text` gives the text of a script file by its absolute path, None where it may not be
+    looked at; what such a file is certain to do counts, too. `folders` tell whether a pattern or a
+    recursion meets a file that a rule denies; without, only a pattern about such a file counts.
     """
     analysis = analyse(subject, read_text)
-    return decide(analysis, subject, rules, real_path=real_path, tools=tools, folders=folders)
+    return decide(analysis, subject, rules, Ground(real_path, folders), tools)
 
 
-def decide(  # noqa: PLR0913 - as above
-    analysis: Analysis,
-    subject: Subject,
-    rules: Rules,
-    *,
-    real_path: RealPath | None = None,
-    tools: Tools = None,
-    folders: Folders | None = None,
+def decide(
+    analysis: Analysis, subject: Subject, rules: Rules, ground: Ground, tools: Tools
 ) -> Verdict:
-    """The verdict on what a program does; the rest is as `evaluate` takes it."""
-    on_host = subject.surface == "agent_shell"
-    instead = _usable_code(subject.code, tools) if on_host else None
-    ground = Ground(real_path, folders, instead)
+    """The verdict on what a program does; `tools` are as `evaluate` takes them."""
+    if subject.surface == "agent_shell":
+        root = subject.project or "/"
+        where = subject.cwd[len(root) + 1 :] if is_below(subject.cwd, root) else ""
+        ground = ground._replace(instead=_sandbox_call(subject.code, tools, where))
     matches = _usable(_matches(analysis, subject, rules, ground), tools)
     return _verdict(matches, analysis, rules)
 
@@ -96,7 +92,7 @@ def evaluate_read(
         from policy import messages  # noqa: PLC0415 - as in _verdict
 
         redirect = Redirect("ctx_execute_file", {"path": path}, advice)
-        message = messages.redirected(f"This file has {size_bytes:,} bytes.", redirect)
+        message = messages.redirect_message(f"This file has {size_bytes:,} bytes.", redirect)
         return Verdict(Decision.REDIRECT, verdict.matches, "full", redirect, message)
     return verdict
 
@@ -105,17 +101,19 @@ def evaluate_search(  # noqa: PLR0913 - as above
     path: str,
     rules: Rules,
     *,
+    pattern: str = "",
     real_path: RealPath | None = None,
     is_tree: bool = False,
     folders: Folders | None = None,
     tools: Collection[str] | None = None,
 ) -> Verdict:
     """May this be searched? `path` is absolute and may hold a search's own `*`, `?` and `[…]`;
-    with `is_tree` the search shows what is in the files of that folder. `folders` and `tools` are
-    as in `evaluate`."""
+    `pattern` is the text that it looks for, if any; with `is_tree` it shows what is in the files of
+    that folder. `folders` and `tools` are as in `evaluate`."""
     effect = FileAccess(marks.globbed(path), False, (), _place(path), is_tree)
-    code = "grep -rn PATTERN '" + path.replace("'", "'\\''") + "'"
-    ground = Ground(real_path, folders, _usable_code(code, tools))
+    looks = "grep -rnE -e '" + pattern.replace("'", "'\\''") + "'" if pattern else "ls -d"
+    where = re.sub(r"[^\w./*?\[\]-]", r"\\\g<0>", path)
+    ground = Ground(real_path, folders, _sandbox_call(f"{looks} {where}", tools))
     return _verdict_on(effect, _usable(file_matches(effect, rules, ground), tools), rules)
 
 
@@ -177,9 +175,6 @@ def _evaluate_file(
 
 def _place(text: str) -> Place:
     return Place((0, len(encoded(text))), text)
-
-
-# Matching
 
 
 def _matches(
@@ -269,11 +264,11 @@ def _by_strictest(
         yield Match(kind, rule.text, rule.source, rule.decision, kind, argv, place.span, text, why)
 
 
-# Deciding
-
-
-def _usable_code(code: str, tools: Tools) -> str:
-    return code if tools is None or "ctx_execute" in tools else ""
+def _sandbox_call(code: str, tools: Tools, cwd: str = "") -> dict[str, str]:
+    """The arguments that run it in the sandbox; none where there is no tool for that."""
+    if tools is not None and "ctx_execute" not in tools:
+        return {}
+    return {"language": "shell", "code": code} | ({"cwd": cwd} if cwd else {})
 
 
 def _usable(matches: Iterable[Match], tools: Tools) -> tuple[Match, ...]:

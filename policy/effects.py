@@ -26,9 +26,6 @@ class Command(NamedTuple):
     """
 
     argv: tuple[str, ...]
-    cwd: str
-    env: tuple[str, ...]
-    stdin: str | None
     place: Place
     is_syntactic: bool  # reached through shell syntax alone, so that the text itself is the command
     in_file: bool = False
@@ -37,9 +34,9 @@ class Command(NamedTuple):
 class FileAccess(NamedTuple):
     """A file is read or written; `path` is absolute, or relative to a folder that is unknown.
 
-    `is_tree` says that a folder is meant with all below it, save what has one
-    of the `excluded` names, and where there are `included` patterns, with files of such names
-    alone.
+    `is_tree` says that a folder is meant with all below it, save what falls under one of
+    gitignore's patterns in `excluded` (after a `:`, files of that name). Where there are `included`
+    patterns, only files of such names are meant.
     """
 
     path: str

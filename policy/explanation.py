@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from policy import marks
 from policy.effects import Command, Download, Effect, FileAccess, OpaqueExec, encoded
-from policy.judging import analysed
+from policy.judging import judge_with_analysis
 from policy.model import Match, Subject, Verdict
 from policy.rules import Rules
 
@@ -50,7 +50,7 @@ class Explanation(NamedTuple):
 
 def explain(subject: Subject, rules: Rules, *, on_disk: bool = True) -> Explanation:
     """How the verdict comes about that `judge` gives on a program."""
-    analysis, verdict = analysed(subject, rules, on_disk=on_disk)
+    analysis, verdict = judge_with_analysis(subject, rules, on_disk=on_disk)
     steps = tuple(_step(effect, verdict) for effect in analysis.effects)
     return Explanation(steps, verdict, subject.code)
 

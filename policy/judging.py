@@ -10,6 +10,7 @@ from policy.deadline import SECONDS, results_of
 from policy.decide import decide, undecided
 from policy.folders import Folders
 from policy.load import real_path
+from policy.matching import Ground
 from policy.model import Subject, Verdict
 from policy.rules import Rules
 from policy.script_texts import script_texts
@@ -28,19 +29,17 @@ def judge(
     Links are followed, and the project's scripts are read; not so without `on_disk`, where the
     folders are made up. What the text holds may make it take very long: see `in_time`.
     """
-    return analysed(subject, rules, tools, on_disk=on_disk)[1]
+    return judge_with_analysis(subject, rules, tools, on_disk=on_disk)[1]
 
 
-def analysed(
+def judge_with_analysis(
     subject: Subject, rules: Rules, tools: Collection[str] | None = None, *, on_disk: bool = True
 ) -> tuple[Analysis, Verdict]:
     """What a program does, and the verdict on that."""
     texts = script_texts(subject.project) if on_disk and subject.project else lambda path: None
     analysis = analyse(subject, texts)
-    if not on_disk:
-        return analysis, decide(analysis, subject, rules, tools=tools)
-    verdict = decide(analysis, subject, rules, real_path=real_path, tools=tools, folders=Folders())
-    return analysis, verdict
+    ground = Ground(real_path, Folders()) if on_disk else Ground()
+    return analysis, decide(analysis, subject, rules, ground, tools)
 
 
 def in_time(

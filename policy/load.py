@@ -1,4 +1,4 @@
-"""Reads rule files. The only part of the policy that touches the disk."""
+"""Reads rule files, and names where each rule stands."""
 
 from __future__ import annotations
 
@@ -41,9 +41,11 @@ def load_rules(
     Where the managed settings say `allowManagedPermissionRulesOnly`, Claude Code's other files are
     passed over. A project's allow rules, and its default, count only when `trust_project_allow` is
     set or the user's `policy.toml` names its folder, or one above it, in `trusted_projects` (see
-    `policy.trust`). Of the projects that a project lies in, what they deny and ask for counts as
-    well, and of a worktree of git the local settings of its main checkout. Raises RuleFileError for
-    a file that cannot be used; a missing file is no error.
+    `policy.trust`). What the projects around it deny and ask for counts as well. So do, for a
+    worktree of git, the local settings of its main checkout.
+
+    Raises:
+        RuleFileError: a file cannot be used; a missing one is no error.
     """
     loader = _Loader(project, home)
     claude_home = os.fspath(claude_home or os.path.join(home, ".claude"))

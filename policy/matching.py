@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from policy import marks
@@ -12,19 +12,19 @@ from policy.folders import Folders
 from policy.model import Decision, Match, MatchKind, Redirect
 from policy.path_patterns import match_path
 from policy.paths import known_folder
-from policy.reach import feared, is_about, is_meant
+from policy.reach import feared_path, is_about, is_meant
 from policy.rules import Rule, Rules
 
 RealPath = Callable[[str], str]
 
 
 class Ground(NamedTuple):
-    """What tells of files, and what may be run in the sandbox instead, where denied ones are
-    covered: nothing if no tool would; None if it is run there."""
+    """What tells of files, and the arguments of what may be run in the sandbox instead, where
+    denied ones are covered: none if no tool would; None if it is run there."""
 
     real_path: RealPath | None = None
     folders: Folders | None = None
-    instead: str | None = None
+    instead: Mapping[str, str] | None = None
 
 
 _SENDS = (
@@ -54,23 +54,23 @@ def file_matches(access: FileAccess, rules: Rules, ground: Ground) -> Iterator[M
             named = access._replace(path=hits[0])  # what a link leads to, perhaps
             yield match_of(rule, "path", named, rule.reason, redirect)
         elif rule.decision is not Decision.ALLOW:
-            found = (feared(access, path, rule, ground.folders) for path in paths)
+            found = (feared_path(access, path, rule, ground.folders) for path in paths)
             file = next(filter(None, found), None)
-            if file and (match := _possible_match(rule, access, file, ground.instead)):
+            if file and (match := _possible_match(rule, access, file, ground)):
                 yield match
 
 
-def _possible_match(rule: Rule, access: FileAccess, file: str, instead: str | None) -> Match | None:
+def _possible_match(rule: Rule, access: FileAccess, file: str, ground: Ground) -> Match | None:
     """A denial becomes a redirect to the sandbox, and stays one only for a pattern that is about
     the file where there is none; other rules stay as they are."""
     match = match_of(rule, "path", access, "", filled(rule, path=file))._replace(path=file)
-    if rule.decision is not Decision.DENY or (instead == "" and is_about(rule, access.path)):
+    if rule.decision is not Decision.DENY or (ground.instead == {} and is_about(rule, access.path)):
         return match
-    if not instead:
+    if not ground.instead:
         return None
     from policy import messages  # noqa: PLC0415 - what is allowed needs no words
 
-    redirect = messages.to_sandbox(instead, file)
+    redirect = messages.to_sandbox(ground.instead, file)
     return match._replace(decision=Decision.REDIRECT, redirect=redirect, advice=redirect.advice)
 
 

@@ -1,4 +1,4 @@
-"""What an agent is told of a verdict: the rule, what it is about, and what to do next.
+"""What an agent reads of a verdict: the rule, what it is about, and what to do next.
 
 Loaded with the first verdict that is not plainly "allowed".
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from policy.model import Decision, Match, Redirect
 from policy.rules import Rules
@@ -28,7 +28,7 @@ def message(deciding: Match, matches: Iterable[Match], rules: Rules) -> str:
     """What is said of a verdict that a rule decided."""
     head = f"{_VERBS[deciding.decision]} by {_rule(deciding)}: {_deed(deciding)}"
     if deciding.decision is Decision.REDIRECT and deciding.redirect is not None:
-        return redirected(f"{head}{_why(deciding.reason)}.", deciding.redirect)
+        return redirect_message(f"{head}{_why(deciding.reason)}.", deciding.redirect)
     instead = deciding.advice or _INSTEAD[deciding.access]
     if deciding.kind in ("opaque-exec", "unparsed"):
         head = f"{_VERBS[deciding.decision]} as {_unknown_code(deciding, matches, rules)}"
@@ -37,12 +37,12 @@ def message(deciding: Match, matches: Iterable[Match], rules: Rules) -> str:
         head += _why(deciding.reason)
     if deciding.decision is Decision.ASK:
         instead = f"A person is asked whether it may be done. {deciding.advice}".rstrip()
-    return limited(f"{head}.", f" {cut(instead, _WHY)}")
+    return fit(f"{head}.", f" {cut(instead, _WHY)}")
 
 
-def redirected(head: str, redirect: Redirect) -> str:
+def redirect_message(head: str, redirect: Redirect) -> str:
     """Why something better is proposed, and the call of it, ready to paste."""
-    return limited(f"{head} {cut(redirect.advice, _WHY)}", f"\nCall: {call_text(redirect)}")
+    return fit(f"{head} {cut(redirect.advice, _WHY)}", f"\nCall: {call_text(redirect)}")
 
 
 def call_text(redirect: Redirect) -> str:
@@ -56,13 +56,15 @@ def call_text(redirect: Redirect) -> str:
     return cut(f"{redirect.tool}({arguments})", _CALL)
 
 
-def to_sandbox(command: str, path: str) -> Redirect:
+def to_sandbox(arguments: Mapping[str, str], path: str) -> Redirect:
     """The call that runs a command of the shell where a path that it might read is covered."""
-    advice = f"In the sandbox {cut(path, _NAME, from_end=True)} is covered, and the rest is there."
-    return Redirect("ctx_execute", {"language": "shell", "code": command}, advice)
+    advice = (
+        f"In the sandbox {cut(path, _WHY - 70, from_end=True)} is covered, and the rest is there."
+    )
+    return Redirect("ctx_execute", arguments, f"{advice} To change files, leave it out.")
 
 
-def limited(head: str, tail: str = "") -> str:
+def fit(head: str, tail: str = "") -> str:
     """Both, the first cut to what leaves the second whole."""
     room = BYTES_MAX - len(tail.encode())
     if "…" not in head + tail and len(printable(head).encode()) <= room:

@@ -12,7 +12,7 @@ from policy.wildcards import ANY, ONE, Part, Wildcard
 
 SPECIAL = "*?[\\"
 _PRINTED = string.ascii_letters + string.digits + string.punctuation
-_CLASSES = {
+CLASSES = {
     "alnum": string.ascii_letters + string.digits,
     "alpha": string.ascii_letters,
     "blank": " \t",
@@ -26,11 +26,9 @@ _CLASSES = {
     "upper": string.ascii_uppercase,
     "xdigit": string.hexdigits,
 }
-
-
 # Compiled where there is a bracket; its first `]` closes nothing.
 _CHAR = r"(?:\\.|[^\]\\])"
-_CLASS = rf"\[:(?:{'|'.join(_CLASSES)}):\]"
+_CLASS = rf"\[:(?:{'|'.join(CLASSES)}):\]"
 _MEMBER = rf"(?s)({_CLASS})|({_CHAR})(?:-({_CHAR}))?"
 _BRACKET = (
     rf"(?s)\[((?>[!^]?))(?:(\])(?>(?:-({_CHAR}))?)|(?!\]))"
@@ -82,6 +80,6 @@ def _set(bracket: re.Match[str]) -> _Set:
     negation, first, last, members = bracket.group(1, 2, 3, 4)
     ranges = [(first, (last or first)[-1])] if first else []
     for name, first, last in re.findall(_MEMBER, members):
-        ranges += [(char, char) for char in _CLASSES[name[2:-2]]] if name else []
+        ranges += [(char, char) for char in CLASSES[name[2:-2]]] if name else []
         ranges += [(first[-1], (last or first)[-1])] if first else []
     return _Set(tuple(ranges), bool(negation))

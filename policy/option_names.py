@@ -1,10 +1,9 @@
 """Spellings of options that mean the same, per program and subcommand.
 
-A rule that names `-rf` is about recursion and force, however they are
-written. Each row lists groups of spellings; the first stands for the group,
-and `D=d+f` says that one option is two others together.
-Long names that only share a prefix are listed too, so that shortened
-spellings resolve as the program itself would. From the programs' manuals.
+A rule that names `-rf` is about recursion and force, however they are written. Each row lists
+groups of spellings; the first stands for the group, and `D=d+f` says that one option is two others
+together. Long names that only share a prefix are listed too, so that shortened spellings resolve as
+the program itself would. From the programs' manuals.
 """
 
 from __future__ import annotations

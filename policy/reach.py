@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from policy import marks
 from policy.effects import FileAccess
@@ -31,7 +31,7 @@ def _is_named(segment: str) -> bool:
     return bool(segment) and not marks.has_glob(segment) and marks.is_known(segment[0])
 
 
-def feared(access: FileAccess, path: str, rule: Rule, folders: Folders | None) -> str | None:
+def feared_path(access: FileAccess, path: str, rule: Rule, folders: Folders | None) -> str | None:
     """The path under a rule that a pattern or a recursion may touch; None when there is none.
 
     Where no folder can be looked at, only a pattern that is about such a path counts.
@@ -47,7 +47,7 @@ def feared(access: FileAccess, path: str, rule: Rule, folders: Folders | None) -
     pattern = [segment for segment in path[at:].split("/") if segment]
     for file in _files(rule, known, folders):
         names = file[at:].split("/")
-        if _is_left(access, names) and _covers(pattern, names, is_tree=is_tree):
+        if _is_left(access, known, file) and _covers(pattern, names, is_tree=is_tree):
             return file
     return None
 
@@ -79,13 +79,15 @@ def _files(rule: Rule, root: str, folders: Folders) -> Iterable[str]:
     )
 
 
-def _is_left(access: FileAccess, names: Collection[str]) -> bool:
+def _is_left(access: FileAccess, root: str, file: str) -> bool:
     """Whether a file is among those that are neither left out nor of another name."""
-    *_, last = names
-    patterns = access.included
-    return set(access.excluded).isdisjoint(names) and (
-        not patterns or any(name_pattern(pattern).meets(last) for pattern in patterns)
-    )
+    name = file.rpartition("/")[2]
+    for pattern in access.excluded:
+        if pattern[0] == ":" and name_pattern(pattern[1:]).meets(name):
+            return False
+        if match_path(pattern, "" if pattern[0] == "/" else root, file):
+            return False
+    return not access.included or any(name_pattern(p).meets(name) for p in access.included)
 
 
 def _covers(pattern: Iterable[str], names: list[str], *, is_tree: bool) -> bool:

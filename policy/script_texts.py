@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable
 from itertools import islice
 
+from policy.plain_text import read_bytes
 from policy.secrets.names import is_secret_path
 
 BYTES_MAX = 256 * 1024
@@ -32,12 +32,7 @@ def script_texts(project: str) -> Callable[[str], str | None]:
             if path[-1:] == "/":
                 with os.scandir(real) as entries:
                     return "\n".join(sorted(item.name for item in islice(entries, NAMES_MAX)))
-            descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            with open(descriptor, "rb") as file:
-                found = os.fstat(descriptor)
-                if not stat.S_ISREG(found.st_mode) or found.st_size > BYTES_MAX:
-                    return None
-                return file.read(BYTES_MAX).decode("utf-8")
+            return read_bytes(real, BYTES_MAX, root).decode("utf-8")
         except (OSError, ValueError, RecursionError):
             return None
 

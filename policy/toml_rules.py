@@ -1,21 +1,4 @@
-"""Our own rules in TOML, with reasons and with examples that are checked when they load.
-
-default = "ask"                     # what no rule speaks of; "allow" when absent
-trusted_projects = ["~/src/mine"]   # whose own allow rules count; in a person's own file only
-
-[[rule]]
-id = "no-publish"
-decision = "deny"                   # deny, redirect, ask or allow
-commands = ["npm publish *"]        # or read, write, fetch: lists of patterns
-reason = "Releases are made by CI."
-advice = "Open a pull request instead."
-match = ["npm publish --tag next"]  # must be matched by this rule
-not_match = ["npm pack"]            # must not
-
-[rule.redirect]                     # for decision = "redirect"
-tool = "ctx_execute_file"
-arguments = { path = "{path}" }
-"""
+"""Our own rules in TOML, as docs/policy.md shows them, with examples checked when they load."""
 
 from __future__ import annotations
 
@@ -27,20 +10,12 @@ from policy.claude import Anchors, parse_rule
 from policy.model import Decision, RuleFileError, Source
 from policy.rules import RedirectTo, Rule
 from policy.toml_text import load_toml
+from policy.wordlist import word_set
 
 TABLES_MAX = 500
 _TOP_KEYS = ("default", "rule", "trusted_projects")
 _PATTERN_KEYS = {"commands": "Bash", "read": "Read", "write": "Edit", "fetch": "WebFetch"}
-_RULE_KEYS = (
-    "id",
-    "decision",
-    "reason",
-    "advice",
-    "redirect",
-    "match",
-    "not_match",
-    *_PATTERN_KEYS,
-)
+_RULE_KEYS = word_set("id decision reason advice redirect match not_match") | _PATTERN_KEYS.keys()
 _DECISIONS = {decision.word: decision for decision in Decision}
 
 

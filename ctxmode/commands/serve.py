@@ -13,14 +13,15 @@ examples:
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 from ctxmode import collecting, exit_codes, launch
 from ctxmode.config import Config, load_config, prepare_storage
-from ctxmode.errors import UsageError
+from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.profiles import load_profiles
 from ctxmode.suggestions import or_all
 
@@ -70,8 +71,21 @@ def run(args: argparse.Namespace) -> int:
 
     tools = _chosen(args.tools, config)
     collecting.resume()
-    launch.run(partial(serve_stdio, config, tools))
+    with _presence(config):
+        launch.run(partial(serve_stdio, config, tools))
     return exit_codes.OK
+
+
+@contextlib.contextmanager
+def _presence(config: Config) -> Iterator[None]:
+    """A lock that tells hooks from the start on that our tools can be called."""
+    from executor.instance import join  # noqa: PLC0415 - as above
+
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(ContextModeError, OSError):  # each call will say it
+            prepare_storage(config)
+            stack.enter_context(join(config.state_dir / "instances"))
+        yield
 
 
 def _chosen(given: str | None, config: Config) -> tuple[str, ...]:
@@ -111,7 +125,8 @@ def _serve_http(args: argparse.Namespace, config: Config, tools: tuple[str, ...]
         tools,
     )
     collecting.resume()
-    launch.run(partial(serving.serve_http, site, address))
+    with _presence(config):
+        launch.run(partial(serving.serve_http, site, address))
 
 
 def _others(given: Sequence[str]) -> dict[str, Path]:

@@ -24,7 +24,7 @@ from ctxmode.library import Library
 from ctxmode.translation import translated
 from ctxmode.waiting_line import Told, told_to_nobody
 from kb import pages
-from policy.messages import cut, limited
+from policy.messages import cut, fit
 from policy.secrets import redact
 
 T = TypeVar("T")
@@ -147,7 +147,7 @@ class _Desk:
             )
             why = "; ".join(filter(None, (verdict.message, nobody, problem)))
             shown = cut(redact(url).text, 100)
-            raise FetchError(limited(f"{shown} may not be fetched: {why}"))
+            raise FetchError(fit(f"{shown} may not be fetched: {why}"))
         if problem:
             sys.stderr.write(f"context-mode: {problem}\n")
 

@@ -18,7 +18,7 @@ from policy.deadline import HOOK_SECONDS, results_of
 from policy.decide import undecided
 from policy.folders import Folders
 from policy.judging import TOO_LARGE, not_judged
-from policy.messages import limited
+from policy.messages import fit
 from policy.model import Decision, Verdict
 from policy.rules import Rules
 
@@ -48,7 +48,7 @@ def ruling(
                 yield _packed(PASS, ())  # so that it can be mended
                 return
             text = f"The rules cannot be read, so nothing is allowed: {error}"
-            yield _packed(Ruling("deny", limited(text)), ())
+            yield _packed(Ruling("deny", fit(text)), ())
             return
         # What holds if the next step does not end by itself.
         yield _packed(*_undecided(call, rules, TOO_LARGE))
@@ -91,7 +91,7 @@ def _ruling(
     strictest = _strictest(rest)
     if strictest.decision is not Decision.ALLOW:
         return _said(strictest), rest
-    return Ruling("advise", limited(worst.redirect.advice or worst.message)), rest
+    return Ruling("advise", fit(worst.redirect.advice or worst.message)), rest
 
 
 def _strictest(verdicts: Sequence[Verdict]) -> Verdict:
@@ -134,11 +134,22 @@ def _value_verdict(
         is_tree = call.whole and len(call.values) == 1
         folders = Folders()
         return policy.evaluate_search(
-            path, rules, real_path=real_path, is_tree=is_tree, folders=folders, tools=tools
+            path,
+            rules,
+            pattern=_text_searched(call) if call.whole else "",
+            real_path=real_path,
+            is_tree=is_tree,
+            folders=folders,
+            tools=tools,
         )
     if call.kind == "edit":
         return policy.evaluate_write(path, rules, real_path=real_path)
     return _read(path, call, rules, tools, real_path)
+
+
+def _text_searched(call: ToolCall) -> str:
+    given = (call.inputs.get(name) for name in ("pattern", "query", "regex"))
+    return next((value for value in given if isinstance(value, str)), "")
 
 
 def _read(

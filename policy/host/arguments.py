@@ -9,7 +9,6 @@ from policy.host.tree import Tree, key_of, text_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-
 Argument = tuple[int | str, ...]  # a position, a name, or alternatives of both; `self` alone
 
 

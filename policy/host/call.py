@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from policy import marks
 from policy.effects import program_name
 from policy.host.arguments import Argument, Arguments
-from policy.wordlist import word_set
+from policy.shell.interpreters import SHELLS
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -22,8 +22,6 @@ FOLDER_ARGUMENTS = ("cwd", "chdir", "cd", "Dir", "WorkingDirectory", "current_di
                      "_cwd", "directory", "wd", "WithWorkingDirectory")  # fmt: skip
 SETTERS = (*FOLDER_ARGUMENTS, "WithArguments", "setForce")  # by calls on what a call gives
 _INPUT_ARGUMENTS = ("input", "stdin_data", "stdin")
-# A program that starts one of these without arguments does so to write commands to it.
-_FED_SHELLS = word_set("sh bash zsh dash ksh")
 
 
 class Call(NamedTuple):
@@ -66,13 +64,14 @@ class Call(NamedTuple):
 
     # What it does
 
-    def frame(self) -> Frame:
+    def frame(self, command: str = "") -> Frame:
         """Where what it does stands, with what it hands over on stdin."""
         named = self.arguments.named
         frame = self.screening.inside(self.node, self.name)
         source = next((named[key] for key in _INPUT_ARGUMENTS if key in named), None)
         if source is None:
-            return frame
+            is_fed = program_name(command) in SHELLS  # it is started to write commands to it
+            return frame._replace(stdin=marks.LIST) if is_fed else frame
         texts = self.screening.folder.texts(source)
         return frame._replace(stdin=texts[0] if len(texts) == 1 else marks.LIST)
 
@@ -87,9 +86,8 @@ class Call(NamedTuple):
 
     def run(self, argv: Iterable[str]) -> None:
         """Start a program."""
-        words, frame = tuple(argv), self.frame()
-        if len(words) == 1 and frame.stdin is None and program_name(words[0]) in _FED_SHELLS:
-            frame = frame._replace(stdin=marks.LIST)
+        words = tuple(argv)
+        frame = self.frame(words[0] if len(words) == 1 else "")
         walker = self.screening.walker
         if words and marks.is_only_hole(words[0]):
             walker.report_opaque("a program that is not known before it runs", words, frame)
@@ -98,10 +96,7 @@ class Call(NamedTuple):
 
     def run_text(self, text: str) -> None:
         """Run shell text."""
-        frame = self.frame()
-        if frame.stdin is None and program_name(text.strip()) in _FED_SHELLS:
-            frame = frame._replace(stdin=marks.LIST)
-        self.screening.walker.run_text(text, self.state(), frame)
+        self.screening.walker.run_text(text, self.state(), self.frame(text.strip()))
 
     def run_value(self, value: Value) -> None:
         """A text is run by a shell, a list is a command."""

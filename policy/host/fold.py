@@ -20,7 +20,6 @@ from policy.shell.state import VALUE_MAX, Budget
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-
 DEPTH_MAX = 24
 UNKNOWN: Value = marks.WORD
 Found = TypeVar("Found", Value, str)
@@ -43,7 +42,7 @@ class Folder:
         self.reader = ArgumentReader(tree)
         self.calls_by_name: dict[str, list[Node]] = {}
         for node, role in tree.of("call"):
-            called = tree.called(role)
+            called = tree.callee(role)
             if called is not None and called.child_count == 0:
                 self.calls_by_name.setdefault(text_of(called), []).append(node)
 
@@ -236,7 +235,7 @@ class Folder:
         operation = self.tree.language.methods.get(self.tree.method(role))
         base = self.tree.receiver(role)
         if operation is None or base is None:
-            return passing.returned(self, role)
+            return passing.return_values(self, role)
         if operation == "map" and arguments.positional:
             body = arguments.positional[-1].child_by_field_name("body")
             return [tuple(self.texts(body)) if body is not None else marks.LIST]

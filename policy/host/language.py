@@ -21,13 +21,12 @@ NAME_MAX = 100  # characters; no name in the tables is as long
 class Language:
     """What is known of one language; read from its two files.
 
-    `sinks` maps a dotted name to what calling it does, `folds` and `methods`
-    functions and methods to how a constant comes out of them, `constants`
-    dotted names to their values, `modules` other names of modules, `assigns`
-    functions that fill their first argument from the others, `returns` what
-    object a function gives, `members` what object a member is (`*.name`: of any
-    module), `calls` methods of functions that call them, with how many
-    arguments come before the function's own.
+    `sinks` maps a dotted name to what calling it does, `folds` and `methods` functions and methods
+    to how a constant comes out of them, `constants` dotted names to their values, `modules` other
+    names of modules, `assigns` functions that fill their first argument from the others, `returns`
+    what object a function gives, `members` what object a member is (`*.name`: of any module),
+    `calls` methods of functions that call them, with how many arguments come before the function's
+    own.
     """
 
     name: str
@@ -89,7 +88,7 @@ def load_language(name: str) -> Language | None:
     if not re.fullmatch(r"\w+", name) or not (_FOLDER / f"{name}.toml").is_file():
         return None
     data = _read(name)
-    queries = (*data.get("shared_queries", ()), name)
+    queries = ("common", *data.get("shared_queries", ()), name)
     return Language(
         name=name,
         query="".join((_FOLDER / f"{part}.scm").read_text(encoding="utf-8") for part in queries),

@@ -20,7 +20,6 @@ _SCOPE = re.compile(
 )
 _FUNCTION = re.compile(r"(function|method|lambda|closure|subroutine)")
 
-
 # What methods call the object they are called on, where it is a parameter.
 _OBJECTS = frozenset(("self", "cls", "&self", "&mut self", "this", "$this", "static"))
 _DEFAULTS = ("value", "right", "default_value")  # the fields of a parameter's default
@@ -29,6 +28,9 @@ _CLASS = ("enum_declaration", "class_definition", "class_declaration", "class")
 _REST = re.compile(r"\*\w|\.\.\.|params\s|\w+\s*\.\.\.|[\w.<>\[\]]+\s*\.\.\.\s*\w+")
 REST = "..."
 PART = "[]"  # the member that a place in a group takes of an element
+
+Kind = Literal["import", "value", "element", "append", "local", "parameter"]
+_KINDS: dict[str, Kind] = {"append": "append", "loop": "element", "bind": "value", "value": "value"}
 
 CANDIDATES_MAX = 64  # bindings of one name that are looked at for one use
 
@@ -42,7 +44,7 @@ class Binding(NamedTuple):
     """
 
     node: Node
-    kind: Literal["import", "value", "element", "append", "local", "parameter"]
+    kind: Kind
     dotted: str = ""
     value: Node | None = None
     member: str = ""
@@ -149,9 +151,7 @@ class Names:
             return
         if len(targets) == 1 and len(values) == 1:
             targets, values = self._paired(targets[0], values[0])
-        kind: Literal["value", "append", "element"] = (
-            "value" if role.name == "bind" else "append" if role.name == "append" else "element"
-        )
+        kind = _KINDS[role.name]
         for target, value in itertools.zip_longest(targets, values[: len(targets)]):
             if self._destructure(node, target, value):
                 continue
@@ -266,8 +266,8 @@ class Names:
             first = next(iter(first.named_children), None)
         if first is not None and (target := self.name_of(first)):
             kind, position, member = how.split()
-            chosen: Literal["append", "value"] = "append" if kind == "append" else "value"
-            self.add(target, Binding(node, chosen, "", node, member, kind, int(position)))
+            filled = Binding(node, _KINDS[kind], "", node, member, kind, int(position))
+            self.add(target, filled)
 
     def _collect_use(self, node: Node, role: Role) -> None:
         """Rust's `use a::{b as c, d::*}`."""
@@ -294,7 +294,6 @@ _MUTATORS = word_set(
     "append push push_back push_str extend add addAll Add AddRange arg args unshift insert "
     "emplace_back concat command current_dir addArgument addArguments"
 )
-
 
 _USE = re.compile(r"([\w:*]*)(?:\s+as\s+(\w+))?\s*([{},]|$)")
 

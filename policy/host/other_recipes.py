@@ -12,8 +12,6 @@ from policy.host.call import Act, Call
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-# Code
-
 
 def run_code(call: Call, language: str, code: Argument, known: bool = False) -> None:
     """The text is code; a block or a function is read where it stands. With `known`, what is
@@ -42,9 +40,6 @@ def source(call: Call, language: str, path: Argument) -> None:
         if "://" in text or marks.taint(text):
             call.run_code(language, marks.FETCHED)
     read(call, path)
-
-
-# Files
 
 
 def read(call: Call, path: Argument) -> None:
@@ -81,7 +76,7 @@ _WRITES = re.compile(rb"WRONLY|RDWR|CREAT|Write|Create|Append|Truncate|True|(wri
 
 
 def load_dotenv(call: Call, path: Argument) -> None:
-    """Loaders that read `.env` when they are not told otherwise."""
+    """Loaders that read `.env` where no path is given."""
     if call.target(path) is None:
         call.use_file(".env")
     read(call, path)
@@ -128,9 +123,6 @@ def change_folder(call: Call, folder: Argument) -> None:
     for path in [*call.paths(folder)][:1]:
         is_whole = path.startswith("/") or marks.has_hole(path)
         state.cwd = path if is_whole else f"{state.cwd}/{path}"
-
-
-# Other functions
 
 
 def apply(call: Call, function: Argument, rest: Argument = ()) -> None:

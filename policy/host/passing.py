@@ -144,7 +144,7 @@ def _is_another(folder: Folder, call: Node, binding: Binding) -> bool:
     return "import" in kinds or start <= call.start_byte < end
 
 
-def returned(folder: Folder, call: Role) -> list[Value]:
+def return_values(folder: Folder, call: Role) -> list[Value]:
     """What a function of the program gives back."""
     if folder.returned is None:
         folder.returned = {}
@@ -155,5 +155,5 @@ def returned(folder: Folder, call: Role) -> list[Value]:
             name = folder.tree.function(function) if function is not None else None
             if name and value is not None:
                 folder.returned.setdefault(name, []).append(value)
-    nodes = folder.returned.get(text_of(folder.tree.called(call)), [])
+    nodes = folder.returned.get(text_of(folder.tree.callee(call)), [])
     return [value for node in nodes[:CALLS_MAX] for value in folder.values(node)]

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from policy.host import other_recipes, starting
 from policy.host.arguments import argument
@@ -20,8 +19,7 @@ _ACTS: dict[str, Act] = {**starting.ACTS, **other_recipes.ACTS}
 _READERS: dict[str, Callable[[str], Any]] = {"Argument": argument, "int": int, "str": str}
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
+class Recipe(NamedTuple):
     """An act with its parameters."""
 
     act: Act

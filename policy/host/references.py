@@ -114,10 +114,6 @@ def _reference_inner(folder: Folder, node: Node, role: Role) -> Iterable[str]:
         yield from folder.references(inner)
 
 
-def _reference_atom(folder: Folder, node: Node, role: Role) -> Iterable[str]:
-    return [text_of(node)]
-
-
 def _reference_string(folder: Folder, node: Node, role: Role) -> Iterable[str]:
     return _known_texts(folder, node) if "callable_strings" in folder.tree.language.traits else []
 
@@ -126,5 +122,5 @@ REFERENCES: dict[str, Callable[[Folder, Node, Role], Iterable[str]]] = {
     "identifier": _reference_identifier, "member": _reference_member, "index": _reference_member,
     "call": _reference_call, "wrap": _reference_inner, "pipe": _reference_inner,
     "choice": _reference_inner, "path": _reference_inner, "string": _reference_string,
-    "concat": _reference_string, "atom": _reference_atom,
+    "concat": _reference_string, "atom": lambda folder, node, role: [text_of(node)],
 }  # fmt: skip

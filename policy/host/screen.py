@@ -148,7 +148,7 @@ class Screening:
             return self.folder.items(node)
         return [v if isinstance(v, tuple) else (v,) for v in self.folder.values(node)]
 
-    def chained(self, node: Node) -> list[tuple[str, ...]]:
+    def chain_words(self, node: Node) -> list[tuple[str, ...]]:
         """The words that calls chained on a builder, or made on the name it is bound to, add."""
         calls = [call for method, call in self._later(node) if method in _BUILDER_WORDS]
         added = [n for call in calls for n in self.folder.reader.arguments(call).positional]

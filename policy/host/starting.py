@@ -66,7 +66,7 @@ def run_varargs(
 
 
 def run_program_argv(call: Call, program: Argument, argv: Argument) -> None:
-    """`execv(program, argv)`: the list's first word is only what the program is told it is."""
+    """`execv(program, argv)`: the list's first word is only the name that the program sees."""
     for path in call.texts(program):
         for items in call.lists(argv) or [()]:
             is_known = bool(items) and not marks.splits(items[0])
@@ -111,7 +111,7 @@ def run_each(call: Call) -> None:
 def run_built(call: Call, first: int) -> None:
     """Words from one argument on, with what chained calls add."""
     for head in call.screening.words_of(call.arguments.positional[first:]):
-        for added in call.screening.chained(call.node):
+        for added in call.screening.chain_words(call.node):
             call.run((*head, *added))
 
 
@@ -122,7 +122,7 @@ def start(call: Call, program: Argument, rest: Argument) -> None:
         return  # what the info holds is judged where it is filled
     for path in call.texts(program):
         if call.target(rest) is None:
-            for added in call.screening.chained(call.node):
+            for added in call.screening.chain_words(call.node):
                 call.run((path, *added))
         for value in call.values(rest):
             if isinstance(value, tuple):

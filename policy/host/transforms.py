@@ -7,7 +7,7 @@ import codecs
 import posixpath
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from policy import marks
@@ -16,8 +16,7 @@ from policy.paths import normal
 Value = str | tuple[str, ...]  # a text, or a list of texts; marks stand for what is unknown
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """What the program can ask about where it runs."""
 
     home: str
@@ -94,10 +93,6 @@ def _concatenated(arguments: tuple[Value, ...]) -> Value:
     if any(isinstance(value, tuple) for value in arguments):
         return _listed(arguments)
     return "".join(_text((value,)) for value in arguments)
-
-
-def _pasted(arguments: tuple[Value, ...]) -> Value:
-    return " ".join(_text((value,)) for value in arguments)
 
 
 def _formatted(arguments: tuple[Value, ...]) -> Value:
@@ -249,8 +244,9 @@ _CODE_TEMPLATES = frozenset(("C*", "c*", "U*", "W*"))
 
 _TRANSFORMS: dict[str, Callable[[tuple[Value, ...]], Value]] = {
     "identity": _identity, "filter": _identity, "list": _listed, "concat": _concatenated,
-    "paste": _pasted, "join": _join_separator_first, "join_list": _join_list_first,
-    "join_ruby": _join_ruby, "format": _formatted,
+    "paste": lambda arguments: " ".join(_text((value,)) for value in arguments),
+    "join": _join_separator_first, "join_list": _join_list_first, "join_ruby": _join_ruby,
+    "format": _formatted,
     "join_or_path": lambda arguments: (
         _join_ruby(arguments) if isinstance(arguments[0], tuple) else _path_joined(arguments)
     ),

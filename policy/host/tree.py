@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from policy import grammars
-from policy.deadline import uncounted
+from policy.deadline import pause_limit
 from policy.wordlist import word_set
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Tree:
         """The name of the method a call calls; empty for a plain function."""
         return text_of(self._method(call).part("name"))
 
-    def called(self, call: Role) -> Node | None:
+    def callee(self, call: Role) -> Node | None:
         """What stands for the function in a call: the name of a method, or an expression."""
         return self._method(call).part("name") or call.part("callee")
 
@@ -92,9 +92,9 @@ class Tree:
         member = self.role(callee)
         return call if callee is None else member if member.name == "member" else NO_ROLE
 
-    def of(self, *names: str) -> Iterator[tuple[Node, Role]]:
-        """Every node of some roles, in the order of the text."""
-        return ((node, role) for node, role in self.ordered if role.name in names)
+    def of(self, name: str) -> Iterator[tuple[Node, Role]]:
+        """Every node of a role, in the order of the text."""
+        return ((node, role) for node, role in self.ordered if role.name == name)
 
 
 NODES_MAX = 80_000  # a quarter of a second or so; a program of 5,000 lines has half of them
@@ -108,7 +108,7 @@ _DECLARATIONS = word_set("import wildcard use bind append loop function local lo
 def _query(language: Language) -> Query:
     from tree_sitter import Query  # noqa: PLC0415 - loaded with the first program
 
-    with uncounted():  # up to 150 ms
+    with pause_limit():  # up to 150 ms
         return Query(grammars.language(language.name), language.query)
 
 

@@ -1,7 +1,7 @@
 """Builtins that change what later commands mean, or run text themselves.
 
 A handler returns what the builtin prints, or None to have the command treated
-as any other program.
+as any other program. Names given to one are evaluated: `read 'x[$(cmd)]'` runs cmd.
 """
 
 from __future__ import annotations
@@ -45,9 +45,7 @@ def _cd(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     else:
         state.cwd = normal(f"{state.cwd}/{target}")
     walker.budget.spend(len(state.cwd) // 64)  # it may grow with each call
-    for link, real in state.links.items():
-        if state.cwd == link:
-            state.cwd = real
+    state.cwd = state.links.get(state.cwd, state.cwd)
     if len(state.cwd) > PATH_MAX:
         state.cwd = marks.WORD
     return ""
@@ -100,7 +98,7 @@ def _declare(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | No
     flags = "".join(word[1:] for word in argv[1:] if re.fullmatch(r"[-+][A-Za-z]+", word))
     exports = argv[0] == "export" or "x" in flags
     for word in argv[1:]:
-        _subscript(walker, word.partition("=")[0], state)
+        walker.expander.run_subscripts(word.partition("=")[0], state)
         match = re.fullmatch(r"([A-Za-z_]\w*)(?:\[[^]]*\])?(\+?=)(.*)", word, re.DOTALL)
         if match is None:
             state.integers |= {word} if "i" in flags else frozenset()
@@ -148,7 +146,7 @@ def _shift(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None
 
 def _unset(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     for name in argv[1:]:
-        _subscript(walker, name, state)
+        walker.expander.run_subscripts(name, state)
         state.functions.pop(name, None) if "-f" in argv else state.variables.pop(name, None)
     return ""
 
@@ -159,7 +157,7 @@ def _read(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     array = next(parsed.values("a"), "")
     names = [word for _, word in parsed.operands] or ["REPLY"]
     for name in names:
-        _subscript(walker, name, state)
+        walker.expander.run_subscripts(name, state)
     text = frame.stdin
     lines = text.removesuffix("\n").split("\n") if text and len(text) < 4096 else []
     if array:
@@ -187,16 +185,10 @@ def _column(line: str, position: int, is_last: bool, separators: str) -> str:
 def _printf(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     if len(argv) < 4 or argv[1] != "-v":
         return None
-    _subscript(walker, argv[2], state)
+    walker.expander.run_subscripts(argv[2], state)
     name = argv[2].partition("[")[0]
     state.assign(name, (formatted(argv[3], list(argv[4:])),))
     return ""
-
-
-def _subscript(walker: Walker, word: str, state: State) -> None:
-    """Names given to builtins are evaluated: `read 'x[$(cmd)]'` runs cmd."""
-    if "[" in word and ("$(" in word or "`" in word):
-        walker.run_text(word.partition("[")[2].removesuffix("]"), state.copy(), walker.frame)
 
 
 def _trap(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
@@ -223,7 +215,7 @@ def _hash(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
 
 
 def _mapfile(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
-    _keyed(walker, argv, state, frame)
+    _bind(walker, argv, state, frame)
     operands = parse(argv, "CcdnOsu").operands
     name = operands[0][1] if operands else "MAPFILE"
     lines = frame.stdin.removesuffix("\n").split("\n") if frame.stdin else [marks.LIST]
@@ -231,7 +223,7 @@ def _mapfile(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | No
     return ""
 
 
-def _keyed(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _bind(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     """`complete -C command`, `mapfile -C command`, `bind -x '"key": command'`."""
     for option, text in pairwise(argv):
         if option in ("-C", "-x"):
@@ -243,13 +235,13 @@ def _keyed(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None
 
 def _test(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     for word in argv[1:]:
-        _subscript(walker, word, state)
+        walker.expander.run_subscripts(word, state)
     return None
 
 
 def _let(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     for word in argv[1:]:
-        _subscript(walker, word, state)
+        walker.expander.run_subscripts(word, state)
         name = re.match(r"([A-Za-z_]\w*)\s*[-+*/%]?=", word)
         if name:
             state.assign(name[1], (marks.WORD,))
@@ -271,7 +263,7 @@ BUILTINS: dict[str, Handler] = {
     **dict.fromkeys(DECLARES, _declare),
     **dict.fromkeys(word_set("mapfile readarray"), _mapfile),
     **dict.fromkeys(word_set("test wait ["), _test),
-    **dict.fromkeys(word_set("complete bind"), _keyed),
+    **dict.fromkeys(word_set("complete bind"), _bind),
     "eval": _eval, "exec": _exec, "set": _set, "shift": _shift, "unset": _unset, "read": _read,
     "printf": _printf, "trap": _trap, "alias": _alias, "hash": _hash, "let": _let,
     "getopts": _getopts,

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from policy import marks
-from policy.paths import resolve
 from policy.shell.options import Parsed, parse
 from policy.shell.programs import Program
 from policy.shell.redirections import STDIN_PATHS, file_text
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from policy.shell.walk import Walker
 
 # Wrappers that Claude Code strips before it compares a command with a rule.
-_COMPAT_WRAPPERS = word_set("timeout time nice nohup stdbuf command builtin noglob xargs")
+COMPAT_WRAPPERS = word_set("timeout time nice nohup stdbuf command builtin noglob xargs")
 
 
 class Call(NamedTuple):
@@ -36,17 +35,17 @@ class Call(NamedTuple):
     def inside(self, what: str = "") -> Frame:
         """The frame of what this program runs."""
         inner = self.frame.inside(what or self.name, self.frame.span or (0, 0), self.frame.text)
-        if self.name in _COMPAT_WRAPPERS:
+        if self.name in COMPAT_WRAPPERS:
             return inner
         return inner._replace(is_syntactic=False)
 
     def inside_folder(self, folder: str) -> Call:
         """The same program started in another folder."""
         state = self.state.copy()
-        state.cwd = resolve(folder, state.cwd, state.links)
+        state.cwd = state.resolve(folder)
         return self._replace(state=state)
 
-    def elsewhere(self) -> State:
+    def state_elsewhere(self) -> State:
         """The state of what runs on another machine, or in a container."""
         state = self.state.copy()
         state.cwd, state.env, state.variables = marks.WORD, {}, {}
@@ -60,11 +59,11 @@ class Call(NamedTuple):
         """The text of a file that this program made or that may be read, or of stdin."""
         text = file_text(path, self.state, self.frame)
         if text == marks.LIST and path not in STDIN_PATHS and self.walker.scripts is not None:
-            resolved = resolve(path, self.state.cwd, self.state.links)
+            resolved = self.state.resolve(path)
             text = self.walker.scripts.read(self.walker, resolved) or text
         return text
 
-    def listed(self, path: str) -> list[str]:
+    def names_in(self, path: str) -> list[str]:
         """The files that a file or stdin names, one on a line or before a NUL."""
         return [name for name in re.split(r"[\n\0]", self.text_of(path)) if name]
 

@@ -10,7 +10,6 @@ from policy.shell.syntax import Part, ShellSyntaxError, Token
 DEPTH_MAX = 24  # nested quotes and substitutions; people stay below 6
 RETRIES_MAX = 12  # each may read the rest of the text; scripts in use need one or two
 
-
 ReadList = Callable[["Cursor", str], tuple[Token, ...]]
 
 

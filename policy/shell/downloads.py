@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.effects import Download, Place
-from policy.paths import resolve
 from policy.wordlist import word_set
 
 if TYPE_CHECKING:
-    from policy.shell.call import Call, Runner
+    from policy.shell.call import Call
 
 _TO_STDOUT = word_set("- /dev/stdout /dev/fd/1 /dev/tty")
 
 
-def report_download(call: Call) -> str | None:
+def run_download(call: Call) -> str | None:
     """Report every URL; returns what reaches stdout."""
     urls = [word for word in call.operands() if _is_url(word)]
     urls += call.parsed.values(("url",))
@@ -26,14 +25,13 @@ def report_download(call: Call) -> str | None:
         if url.startswith("file://"):
             path = url.removeprefix("file://").removeprefix("localhost")
             call.report_files(path)
-        reaches = prints and call.frame.is_visible
-        download = Download(url, reaches, call.argv, place)
+        download = Download(url, prints and call.frame.is_visible, call.argv, place)
         call.walker.report(download)
         if prints and call.frame.is_captured:
             call.walker.captured.append(download)
     if not prints:
         for target in _targets(call, urls):
-            call.state.files[resolve(target, call.state.cwd, call.state.links)] = marks.FETCHED
+            call.state.files[call.state.resolve(target)] = marks.FETCHED
             call.report_files(target, is_write=True)
     return marks.FETCHED if prints else ""
 
@@ -67,6 +65,3 @@ def _wget_prints(call: Call) -> bool:
     """Only with `-O -`: a plain wget writes a file."""
     targets = list(call.parsed.values(("O", "output-document")))
     return any(target in _TO_STDOUT for target in targets) and not call.parsed.has("spider")
-
-
-RUNNERS: dict[str, Runner] = {"download": report_download}

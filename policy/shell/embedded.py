@@ -1,23 +1,40 @@
-"""Programs whose own little language, or one of whose options, starts commands."""
+"""Programs whose own little language, or one of whose options, starts commands or opens files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from policy import marks
 from policy.paths import resolve
 from policy.shell import scripts
-from policy.shell.call import Call, Runner
+from policy.shell.call import Call
 from policy.shell.redirections import STDIN_PATHS, file_text
 
 
-def _own_language(call: Call) -> str | None:
-    """The commands that scripts of sed and awk start."""
-    found = scripts.sed_commands if call.program.runs == "sed" else scripts.awk_commands
-    for script in _own_scripts(call):
-        for text in found(script):
-            call.run_text(text, f"{call.name} program")
+def run_sed(call: Call) -> str | None:
+    """The commands that sed's scripts start, and the files that they open."""
+    _run_scripts(call, scripts.sed_commands, scripts.sed_files)
     return None
+
+
+def run_awk(call: Call) -> str | None:
+    """The same for awk, where a variable on the command line may name a file, too."""
+    _run_scripts(call, scripts.awk_commands, scripts.awk_files)
+    values = call.parsed.values(("v", "assign"))
+    call.report_files(*(value.partition("=")[2] for value in values))
+    return None
+
+
+def _run_scripts(
+    call: Call,
+    commands: Callable[[str], Iterator[str]],
+    files: Callable[[str], Iterator[tuple[str, bool]]],
+) -> None:
+    for script in _own_scripts(call):
+        for text in commands(script):
+            call.run_text(text, f"{call.name} program")
+        for path, is_write in files(script):
+            call.report_files(path, is_write=is_write)
 
 
 def _own_scripts(call: Call) -> Iterator[str]:
@@ -32,7 +49,8 @@ def _own_scripts(call: Call) -> Iterator[str]:
         yield from call.operands()[:1]
 
 
-def _make(call: Call) -> str | None:
+def run_make(call: Call) -> str | None:
+    """The targets of a makefile, and the shell that the command line names."""
     from policy.shell.project_files import run_targets  # noqa: PLC0415 - of these make alone has one
 
     for word in call.operands():
@@ -42,49 +60,49 @@ def _make(call: Call) -> str | None:
     return None
 
 
-def _tee(call: Call) -> str | None:
+def run_tee(call: Call) -> str | None:
     """What is copied to a file can be run from it later."""
     for path in call.operands():
-        resolved = resolve(path, call.state.cwd, call.state.links)
+        resolved = call.state.resolve(path)
         call.state.files[resolved] = call.frame.stdin or marks.LIST
     return None
 
 
-def _dd(call: Call) -> str | None:
+def run_dd(call: Call) -> str | None:
     """`dd of=file`: what it reads can be run from there later."""
     given = dict(word.partition("=")[::2] for word in call.operands())
+    call.report_files(given.get("if"))
+    call.report_files(given.get("of"), is_write=True)
     text = call.frame.stdin or marks.LIST
     if "if" in given:
         text = file_text(given["if"], call.state, call.frame)
     if "of" in given:
-        call.state.files[resolve(given["of"], call.state.cwd, call.state.links)] = text
+        call.state.files[call.state.resolve(given["of"])] = text
     return text if "of" not in given else ""
 
 
-def _ln(call: Call) -> str | None:
+def run_ln(call: Call) -> str | None:
     """A link, a copy or a new name stands for what it was made from."""
     operands = call.operands()
     if len(operands) >= 2:
-        link = resolve(operands[-1], call.state.cwd, call.state.links)
+        link = call.state.resolve(operands[-1])
         if operands[0] in STDIN_PATHS:
             call.state.files[link] = call.frame.stdin or marks.LIST
             return None
         for operand in operands[:-1]:
-            target = resolve(operand, call.state.cwd, call.state.links)
+            target = call.state.resolve(operand)
             call.state.links[f"{link}/{target.rsplit('/', 1)[-1]}"] = target
             if len(operands) == 2:
                 call.state.links[link] = target
     elif operands and call.name == "ln":
-        target = resolve(operands[0], call.state.cwd, call.state.links)
+        target = call.state.resolve(operands[0])
         call.state.links[resolve(target.rsplit("/", 1)[-1], call.state.cwd)] = target
     return None
 
 
-RUNNERS: dict[str, Runner] = {
-    "sed": _own_language,
-    "awk": _own_language,
-    "make": _make,
-    "tee": _tee,
-    "ln": _ln,
-    "dd": _dd,
-}
+def run_jq(call: Call) -> str | None:
+    """`--rawfile name path`, `--slurpfile name path`."""
+    for index, word in enumerate(call.argv[:-2]):
+        if word in ("--rawfile", "--slurpfile"):
+            call.report_files(call.argv[index + 2])
+    return None

@@ -50,7 +50,6 @@ _USUAL_PROGRAMS = {
 
 PRODUCT_MAX = 64  # argument lists of one command; with more, what varies counts as unknown
 
-
 Substitute = Callable[[Substitution, State], str]
 RunTemplate = Callable[[str, State], str]
 

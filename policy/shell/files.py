@@ -18,14 +18,11 @@ def report(call: Call) -> None:
     """Report every file that the call names."""
     program, parsed = call.program, call.parsed
     operands = call.operands()
-    if program.pattern_options and not parsed.has(*words(program.pattern_options)):
-        reads: Iterable[str] = operands[1:]
-    elif program.reads == "after-pattern":
-        reads = operands
-    else:
-        reads = _chosen(program.reads, operands)
-    if program.reads == "after-pattern" and not reads and _searches_folder(call):
-        reads = (".",)
+    reads = _chosen(program.reads, operands)
+    if program.reads == "after-pattern":
+        reads = operands if parsed.has(*words(program.pattern_options)) else operands[1:]
+        if not reads and _searches_folder(call):
+            reads = (".",)
     is_rewritten = rewrites.rewrites(call)
     if program.reads or is_rewritten:
         _report(call, reads if program.reads else operands, is_write=is_rewritten)
@@ -33,8 +30,6 @@ def report(call: Call) -> None:
         _report(call, _chosen(program.writes, operands), is_write=True)
     if parsed.options:
         _report_values(call)
-    if special := _SPECIAL.get(program.runs or call.name):
-        special(call)
     if not program.files_known:
         _report(call, guesses.likely_reads(call), is_write=False)
         _report(call, guesses.likely_writes(call), is_write=True)
@@ -53,7 +48,7 @@ def _report_values(call: Call) -> None:
     _report(call, parsed.values(words(program.reads_options)), is_write=False)
     _report(call, parsed.values(words(program.writes_options)), is_write=True)
     for path in parsed.values(words(program.lists)):
-        names = call.listed(path) if call.name not in rewrites.ARCHIVERS else []
+        names = call.names_in(path) if call.name not in rewrites.ARCHIVERS else []
         _report(call, [path, *names], is_write=False)
     for value in parsed.values(words(program.at_options)):
         if re.search("[@<]", value):
@@ -90,39 +85,3 @@ def _chosen(which: str, operands: tuple[str, ...]) -> tuple[str, ...]:
     if len(operands) == 1 and which in ("last", "heads"):
         return operands if which == "heads" else ()
     return operands[_CHOICES[which]] if which in _CHOICES else ()
-
-
-def _dd(call: Call) -> None:
-    for word in call.operands():
-        name, _, path = word.partition("=")
-        if name in ("if", "of"):
-            _report(call, (path,), is_write=name == "of")
-
-
-def _awk(call: Call) -> None:
-    from policy.shell.scripts import awk_files  # noqa: PLC0415 - few commands hold one
-
-    for script in (*call.parsed.values(("e", "source")), *call.operands()[:1]):
-        for path, is_write in awk_files(script):
-            _report(call, (path,), is_write=is_write)
-    values = call.parsed.values(("v", "assign"))
-    _report(call, (value.partition("=")[2] for value in values), is_write=False)
-
-
-def _sed(call: Call) -> None:
-    """sed's `r`, `R`, `w` and `W` commands name files."""
-    for script in (*call.parsed.values(("e", "expression")), *call.operands()[:1]):
-        for match in re.finditer(
-            r"(?:^|[;{}\n]|\d|\$|/)\s*([rRwW])(?:\s+|(?=[./]))([^\n;}]+)", script
-        ):
-            _report(call, (match[2].strip(),), is_write=match[1] in "wW")
-
-
-def _jq(call: Call) -> None:
-    """`--rawfile name path`, `--slurpfile name path`."""
-    for index, word in enumerate(call.argv[:-2]):
-        if word in ("--rawfile", "--slurpfile"):
-            _report(call, (call.argv[index + 2],), is_write=False)
-
-
-_SPECIAL = {"dd": _dd, "awk": _awk, "sed": _sed, "jq": _jq, "gojq": _jq}

@@ -18,11 +18,10 @@ RUN_DEPTH_MAX = 16  # programs that run programs, texts inside texts
 class Frame(NamedTuple):
     """Where the walk is.
 
-    `span` is set inside text that does not stand in the subject as it is (the
-    argument of `bash -c`): everything in it is placed at that span. `stdin`
-    is what the commands can read, None when that is the terminal or unknown
-    to matter. `is_visible` says that stdout reaches whoever asked, `is_captured`
-    that a variable holds it.
+    `span` is set inside text that does not stand in the subject as it is (the argument of `bash
+    -c`): everything in it is placed at that span. `stdin` is what the commands can read, None when
+    that is the terminal or unknown to matter. `is_visible` says that stdout reaches whoever asked,
+    `is_captured` that a variable holds it.
     """
 
     source: str

@@ -15,7 +15,7 @@ from policy.shell.subcommands import outer_values
 from policy.wordlist import words
 
 if TYPE_CHECKING:
-    from policy.shell.call import Call, Runner
+    from policy.shell.call import Call
 
 # Settings whose value git hands to a shell, or runs.
 _COMMAND_SETTING = (
@@ -26,7 +26,6 @@ _COMMAND_SETTING = (
     r"|uploadpack\.packobjectshook|web\.browser|browser\..+\.cmd|man\..+\.cmd|sendemail\..*cmd"
     r"|trailer\..+\.(command|cmd)|submodule\..+\.update|difftool\..+|instaweb\.httpd)"
 )
-
 
 # Long options of subcommands whose value is a command.
 _RUNS = words(
@@ -186,6 +185,3 @@ def _run_alias(call: Call, alias: str, arguments: tuple[str, ...]) -> None:
         call.run_text(" ".join([alias[1:], *map(quoted, arguments)]), "git alias")
     elif not alias.startswith(marks.LIST):
         call.run_text(" ".join(["git", alias, *map(quoted, arguments)]), "git alias")
-
-
-RUNNERS: dict[str, Runner] = {"git": run_git}

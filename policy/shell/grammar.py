@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from policy import grammars
 from policy.shell.lex import tokenize
-from policy.shell.lines import read_line, simple
+from policy.shell.lines import PIPES, read_line, simple
 from policy.shell.syntax import (
     Branch,
     Expression,
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 STAGES_MAX = 500  # in one pipeline; where one is broken off, the grammar takes quadratic time
 NESTING_MAX = 60  # statements inside statements; scripts in use stay below 12
-_PIPES = frozenset(("|", "|&"))
 _ENDS_PIPELINE = frozenset((";", "&", "&&", "||", "\n"))
 _OPENERS = word_set("{ ( if do case")
 _CLOSERS = word_set("} ) fi done esac")
@@ -78,8 +77,8 @@ def _check_nesting(tokens: tuple[Token, ...]) -> None:
         if token.kind == "word":
             previous = ""
             continue
-        ends_pipeline = token.text in _ENDS_PIPELINE and previous not in _PIPES
-        stages = 0 if ends_pipeline else stages + (token.text in _PIPES)
+        ends_pipeline = token.text in _ENDS_PIPELINE and previous not in PIPES
+        stages = 0 if ends_pipeline else stages + (token.text in PIPES)
         if stages > STAGES_MAX:
             raise ShellSyntaxError(f"a pipeline of more than {STAGES_MAX} stages")
         previous = token.text

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from policy import marks
-from policy.shell.call import Call, Runner
+from policy.shell.call import Call
 from policy.shell.interpreters import interpreter
 from policy.shell.options import parse
 from policy.shell.programs import PROGRAMS
@@ -103,7 +103,7 @@ def parts(word: str) -> Iterator[str]:
         yield from (piece for piece in pieces if piece != word and re.search("[./]", piece))
 
 
-def _guess(call: Call) -> str | None:
+def run_guess(call: Call) -> str | None:
     """`aws-vault exec name -- cmd`, `nodemon --exec 'cmd'`, `poetry run cmd`."""
     is_known = call.name in PROGRAMS
     for words in _commands(call):
@@ -112,10 +112,10 @@ def _guess(call: Call) -> str | None:
     return None
 
 
-def _container(call: Call) -> str | None:
+def run_container(call: Call) -> str | None:
     """`docker run image cmd`, `kubectl exec pod -- cmd`: where they run, nothing is known."""
     hidden = call._replace(frame=call.frame._replace(is_visible=False))
-    return _guess(hidden._replace(state=call.elsewhere()))
+    return run_guess(hidden._replace(state=call.state_elsewhere()))
 
 
 def _commands(call: Call) -> Iterator[Sequence[str]]:
@@ -150,10 +150,10 @@ def likely_commands(words: Sequence[str]) -> Iterator[list[str]]:
         before = word
 
 
-def _words(call: Call) -> str | None:
+def run_words(call: Call) -> str | None:
     """`numactl -N 0 cmd`, `bwrap --bind / / cmd`: a program's name begins the command."""
     _run_likely(call, call.argv[1 + call.program.skip :])
-    return _guess(call)
+    return run_guess(call)
 
 
 def _run_likely(call: Call, argv: Sequence[str], *, is_command: bool = True) -> None:
@@ -169,6 +169,3 @@ def _run_likely(call: Call, argv: Sequence[str], *, is_command: bool = True) -> 
     with only_what_is_certain(call.walker):
         for words in likely:
             call.run_text(words[0]) if " " in words[0] else call.run(words)
-
-
-RUNNERS: dict[str, Runner] = {"guess": _guess, "words": _words, "container": _container}

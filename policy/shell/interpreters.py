@@ -1,7 +1,11 @@
-"""Interpreters as data: how each is told its program on the command line."""
+"""Interpreters as data: how each takes its program on the command line."""
 
 import functools
 from typing import NamedTuple
+
+from policy.wordlist import word_set
+
+SHELLS = word_set("sh bash zsh dash ksh")
 
 
 class Interpreter(NamedTuple):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from policy.shell.syntax import Pipeline, Sequence, Simple, Statement, Token
 
-_PIPES = frozenset(("|", "|&"))
+PIPES = frozenset(("|", "|&"))
 _MAY_END = frozenset((";", "&", "\n"))
 _NEEDS_MORE = frozenset(("&&", "||"))
-_BETWEEN = _PIPES | _MAY_END | _NEEDS_MORE
+_BETWEEN = PIPES | _MAY_END | _NEEDS_MORE
 
 
 def simple(tokens: list[Token]) -> Simple:
@@ -35,7 +35,7 @@ def read_line(tokens: tuple[Token, ...]) -> Statement | None:
             return None
         stages.append(simple(current))
         current, last = [], token.text
-        if last not in _PIPES:
+        if last not in PIPES:
             done.append(_pipeline(stages))
             stages = []
     if current:

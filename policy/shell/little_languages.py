@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from policy.shell.call import Call, Runner, index_of
+from policy.shell.call import Call, index_of
 from policy.shell.options import Parsed, parse
 from policy.shell.redirections import file_text
 from policy.wordlist import words
@@ -127,7 +127,8 @@ LANGUAGES = {name: language for names, language in _ROWS.items() for name in nam
 _EMBEDDED = r"(?m)^[ \t:]*(lua|py|python|ruby|perl|script)\d?\s+(.*)"
 
 
-def _language(call: Call) -> str | None:
+def run_language(call: Call) -> str | None:
+    """Run and report what the program text starts and opens."""
     known = LANGUAGES[call.name]
     names = tuple(name.lstrip("-") for name in words(known.code))
     long = [name for name in names if len(name) > 1]
@@ -138,7 +139,7 @@ def _language(call: Call) -> str | None:
         long_with_one_dash=call.program.long_with_one_dash or known.code[:1] == "-",
     )
     sources = list(_sources(call, known, parsed, names))
-    files = [word for _, word in parsed.operands if word[0] != "+"]
+    files = [word for _, word in parsed.operands if word[:1] != "+"]
     opened = [name for source in sources for name in _found(known.reads[:1], source)]
     for source in sources:
         call.report_files(*_found(known.reads, source))
@@ -174,6 +175,3 @@ def _found(patterns: tuple[str, ...], source: str) -> Iterator[str]:
     for pattern in patterns:
         for match in re.finditer(pattern, source):
             yield next((group for group in match.groups() if group), "")
-
-
-RUNNERS: dict[str, Runner] = {"language": _language}

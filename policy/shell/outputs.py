@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from policy import marks
+from policy.name_patterns import CLASSES
 from policy.shell.ansi import unescape
 from policy.shell.fields import globbed
 from policy.shell.options import parse
@@ -276,9 +277,7 @@ def _tr(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
 
 
 def _tr_set(text: str) -> str:
-    classes = {"lower": "abcdefghijklmnopqrstuvwxyz", "upper": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-               "digit": "0123456789", "space": " \t\n\v\f\r"}  # fmt: skip
-    text = re.sub(r"\[:(\w+):\]", lambda match: classes.get(match[1], ""), text)
+    text = re.sub(r"\[:(\w+):\]", lambda match: CLASSES.get(match[1], ""), text)
     text = unescape(text)
     return re.sub(
         r"(.)-(.)",

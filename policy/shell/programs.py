@@ -40,7 +40,7 @@ def _rows(*groups: tuple[str, Program]) -> dict[str, Program]:
     return {name: program for names, program in groups for name in names.split()}
 
 
-_WRAPPERS = _rows(
+PROGRAMS = _rows(
     # Privileges and identities
     ("sudo", Program("ugpCRDhrtUT", "user group prompt close-from chroot chdir host role type "
                      "other-user command-timeout", "env")),
@@ -129,14 +129,10 @@ _WRAPPERS = _rows(
     ("make gmake", Program("CfIoWE", "directory file makefile include-dir eval", "make",
                            reads_options="C f directory file makefile")),
     ("expect", Program("cf", runs="language", reads="first", reads_options="f")),
-)  # fmt: skip
-
-_SHELLS = _rows(
+    # Shells
     ("bash sh dash zsh ksh ash mksh rbash yash hush osh lksh posh fish",
      Program("cOo", "rcfile init-file command", "shell")),
-)  # fmt: skip
-
-_SEARCHERS = _rows(
+    # Searchers
     ("find", Program(long="fprint fprintf fls", runs="find", writes_options="fprint fprintf fls",
                      long_with_one_dash=True)),
     ("fd fdfind", Program("xXeEtdcjS", "exec exec-batch extension exclude type max-depth color",
@@ -146,17 +142,16 @@ _SEARCHERS = _rows(
         reads="after-pattern", pattern_options="e f regexp file", reads_options="f file")),
     ("rg ag ack", Program("efmABCgtTjMrEd", "regexp file glob iglob type type-not max-count "
         "after-context before-context context pre pre-glob pager hostname-bin replace ignore-file "
-        "max-depth sort color encoding", reads="after-pattern", reads_options="f file",
+        "max-depth sort color encoding ignore ignore-dir", reads="after-pattern",
+        reads_options="f file",
         pattern_options="e f regexp file files", runs_options="pre pager hostname-bin")),
     ("sed gsed", Program("efl", "expression file line-length", "sed", reads="after-pattern",
         pattern_options="e f expression file", reads_options="f file")),
     ("awk gawk mawk nawk", Program("fvFei", "file assign field-separator source include", "awk",
         reads="after-pattern", pattern_options="f file e source", reads_options="f file")),
-    ("jq yq gojq xq", Program("fL", "from-file arg argjson slurpfile rawfile indent",
+    ("jq yq gojq xq", Program("fL", "from-file arg argjson slurpfile rawfile indent", "jq",
         reads="after-pattern", pattern_options="f from-file", reads_options="f from-file")),
-)  # fmt: skip
-
-_FILE_TOOLS = _rows(
+    # Programs that read or write files
     ("bat batcat", Program("lHrm", "pager language highlight-line line-range map-syntax",
                            reads="all", runs_options="pager")),
     ("cat tac nl rev od xxd hexdump hd strings base64 base32 basenc md5sum sha1sum "
@@ -253,10 +248,7 @@ _FILE_TOOLS = _rows(
     ("crontab", Program("u", runs="language", reads="all")),
     ("gdb lldb", Program("xpso", "eval-command ex iex command", "language",
                          reads_options="x command", long_with_one_dash=True)),
-)  # fmt: skip
-
-# Programs that take paths or words without looking into the files they name.
-_NON_READERS = _rows(
+    # Those that take paths or words without looking into the files they name
     ("echo printf ls dir vdir exa eza lsd tree stat test [ which whereis type hash info apropos "
      "whatis basename dirname realpath readlink pwd mkdir rmdir true false : id whoami groups "
      "hostname uname ps top htop pgrep pkill killall dpkg rpm df lsof history alias unalias "
@@ -265,8 +257,6 @@ _NON_READERS = _rows(
      "brew gem shopt set unset caller times disown suspend",
      Program()),
 )  # fmt: skip
-
-PROGRAMS: dict[str, Program] = _NON_READERS | _FILE_TOOLS | _SEARCHERS | _SHELLS | _WRAPPERS
 
 UNKNOWN_PROGRAM = Program(runs="guess", files_known=False)
 

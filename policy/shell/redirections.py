@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from policy import marks
-from policy.paths import resolve
 from policy.shell.frame import Frame
 from policy.shell.interpreters import interpreter
 from policy.shell.programs import SILENT_SINKS
@@ -97,7 +96,7 @@ class _Opening:
 def store(output: str, targets: Sequence[tuple[str, bool]], state: State) -> str:
     """Remember what went to files; a command whose stdout is redirected prints nothing."""
     for target, appends in targets:
-        path = resolve(target, state.cwd, state.links)
+        path = state.resolve(target)
         before = state.files.get(path, "") if appends else ""
         state.files[path] = (before + output)[: 1 << 16]
     return "" if targets else output
@@ -109,7 +108,7 @@ def file_text(path: str, state: State, frame: Frame) -> str:
         return frame.stdin if frame.stdin is not None else marks.LIST
     if not state.files:
         return marks.LIST
-    return state.files.get(resolve(path, state.cwd, state.links), marks.LIST)
+    return state.files.get(state.resolve(path), marks.LIST)
 
 
 def is_silent(stage: Statement) -> bool:

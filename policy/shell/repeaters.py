@@ -7,20 +7,16 @@ import shlex
 
 from policy import marks
 from policy.shell.ansi import unescape
-from policy.shell.call import Call, Runner, index_of
+from policy.shell.call import Call, index_of
 from policy.shell.options import parse
 from policy.shell.outputs import output_of
 
 
 def _stdin_words(call: Call) -> tuple[str, ...]:
     text = _input(call)
-    if text is None:
+    if text is None or not (marks.is_known(text) or marks.PATHS in text):
         return (marks.LIST,)
-    if marks.is_known(text):
-        return _split_words(text, call)
-    if marks.PATHS in text:
-        return tuple(text.split())
-    return (marks.LIST,)
+    return _split_words(text, call) if marks.is_known(text) else tuple(text.split())
 
 
 def _input(call: Call) -> str | None:
@@ -42,7 +38,8 @@ def _split_words(text: str, call: Call) -> tuple[str, ...]:
         return tuple(text.split())
 
 
-def _xargs(call: Call) -> str | None:
+def run_xargs(call: Call) -> str | None:
+    """`xargs cmd`: the words of the input stand behind the command."""
     parsed = parse(call.argv, call.program.short, call.program.long.split(), permutes=False)
     inner = [word for _, word in parsed.operands]
     words = _stdin_words(call)
@@ -64,12 +61,13 @@ def _xargs(call: Call) -> str | None:
 
 def _lines(text: str | None) -> list[str]:
     """Lines of known input, each one word to replace a placeholder."""
-    if text is None or (not marks.is_known(text) and marks.PATHS not in text):
+    if text is None or not (marks.is_known(text) or marks.PATHS in text):
         return [marks.LIST]
     return text.removesuffix("\n").split("\n")[:64]
 
 
-def _parallel(call: Call) -> str | None:
+def run_parallel(call: Call) -> str | None:
+    """`parallel cmd ::: a b`: the command with each word."""
     argv = list(call.argv[1:])
     separator = index_of(argv, ":::", "::::", ":::+")
     groups = [list[str]()]
@@ -86,13 +84,14 @@ def _parallel(call: Call) -> str | None:
     return None
 
 
-def _texts(call: Call) -> str | None:
+def run_texts(call: Call) -> str | None:
+    """`concurrently "cmd" "cmd"`: every operand is shell text."""
     for text in call.operands():  # `npm:x` of concurrently is a script
         call.run_text(re.sub(r"^(npm|yarn|pnpm|bun|deno):", r"\1 run ", text))
     return None
 
 
-def _find(call: Call) -> str | None:
+def run_find(call: Call) -> str | None:
     """`-exec cmd ;` and its kin; `{}` becomes what is known of the paths found."""
     argv = call.argv
     found = output_of("find", argv, None, lambda path: marks.LIST).removesuffix("\n")
@@ -112,7 +111,8 @@ def _find(call: Call) -> str | None:
     return None
 
 
-def _fd(call: Call) -> str | None:
+def run_fd(call: Call) -> str | None:
+    """`fd pattern -x cmd`: the command with what is found."""
     index = index_of(call.argv, "-x", "--exec", "-X", "--exec-batch")
     if index is not None:
         found = _found_by_fd(call.argv[1:index])
@@ -127,12 +127,3 @@ def _found_by_fd(words: tuple[str, ...]) -> str:
     name = re.sub(r"\\(.)", r"\1", pattern.removeprefix("^").removesuffix("$"))
     is_plain = re.fullmatch(r"\^?(?:[\w-]|\\.)+\$", pattern) is not None
     return f"./{marks.PATHS}/{name}" if is_plain else marks.PATHS
-
-
-RUNNERS: dict[str, Runner] = {
-    "xargs": _xargs,
-    "parallel": _parallel,
-    "texts": _texts,
-    "find": _find,
-    "fd": _fd,
-}

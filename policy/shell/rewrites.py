@@ -9,7 +9,7 @@ from policy.shell import trees
 from policy.wordlist import words
 
 if TYPE_CHECKING:
-    from policy.shell.call import Call, Runner
+    from policy.shell.call import Call
 
 # The options that make a program write the files it reads, none where it always does; those that
 # keep it from that have a `!`.
@@ -31,10 +31,8 @@ _REWRITES = {
     "sd": "!p",
 }
 _DRY = ("check", "check-only", "diff", "dry-run", "preview", "write=false")
-_LISTED = ("T", "files-from")
 _VERBS = ("fmt", "format", "fix", "encrypt", "decrypt", "rekey")
 REWRITERS = {name: row.split() for names, row in _REWRITES.items() for name in names.split()}
-
 
 # Options of archivers that extract ("" for one that always does), that only list, and that name
 # the folder; how many operands come before the members.
@@ -70,9 +68,9 @@ def members(call: Call) -> tuple[list[str], bool]:
         return [], False
     names = list(operands[skip:])
     if call.name == "cpio" or call.parsed.has("@"):
-        names += call.listed("-")
+        names += call.names_in("-")
     for path in call.parsed.values(words(call.program.lists)):
-        names += call.listed(path)
+        names += call.names_in(path)
     folders = list(call.parsed.values(folder.split())) or ["."]
     unpacks = not extracts or call.parsed.has(*extracts.split())
     return [*_under(folders, names), *(folders if unpacks else names)], unpacks
@@ -108,7 +106,7 @@ def report_diffs(call: Call, diffs: list[str], folder: str) -> None:
             call.report_files(*_under([folder or "."], list(filter(None, names))), is_write=True)
 
 
-def _patch(call: Call) -> str | None:
+def run_patch(call: Call) -> str | None:
     """`patch file diff`, `patch -p1 < diff`."""
     if not call.parsed.has("dry-run", "C"):
         operands = call.operands()
@@ -117,6 +115,3 @@ def _patch(call: Call) -> str | None:
         given = [*operands[1:2], *call.parsed.values(("i", "input"))]
         report_diffs(call, given, folder)
     return None
-
-
-RUNNERS: dict[str, Runner] = {"patch": _patch}

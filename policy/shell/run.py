@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.effects import program_name
-from policy.paths import resolve
-from policy.shell import files
+from policy.shell import files, trees
 from policy.shell.call import Call, Runner
 from policy.shell.interpreters import Interpreter, interpreter
 from policy.shell.options import parse
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from policy.shell.frame import Frame
     from policy.shell.walk import Walker
 
-
 # The dynamic loader runs the program it is given.
 _LOADER = r"ld-(linux|musl)[\w.-]*\.so[.\d]*|ld\.so[.\d]*"
 
@@ -41,6 +39,8 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
     stops_early = program.runs in _STOPS_AT_OPERAND
     if name in ("tar", "gtar", "bsdtar") and len(argv) > 1 and re.fullmatch(r"[A-Za-z]+", argv[1]):
         argv = (argv[0], f"-{argv[1]}", *argv[2:])  # the old style, without the dash
+    elif name == "zip":
+        argv = trees.spread(argv)
     parsed = parse(
         argv,
         program.short,
@@ -76,7 +76,7 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
 def _name_of(word: str, state: State) -> str:
     """The program's name; through a link or a copy that this program made, the original's."""
     if "/" in word and state.links:
-        word = resolve(word, state.cwd, state.links)
+        word = state.resolve(word)
     name = (program_name(word) or "").removesuffix(".exe")
     name = name.partition("@")[0] or name  # `prettier@3`
     if name[:1] == "g" and name not in PROGRAMS and name[1:] in PROGRAMS:
@@ -92,7 +92,7 @@ def _run_by_path(call: Call, *, is_known: bool) -> bool:
     word, walker, state = call.argv[0], call.walker, call.state
     is_known = is_known or call.name in PROGRAMS
     was_partial = walker.is_partial
-    if walker.scripts is None and resolve(word, state.cwd, state.links) not in state.files:
+    if walker.scripts is None and state.resolve(word) not in state.files:
         walker.is_partial |= not is_known
         return False
     is_script = run_script_text(walker, word, call.argv[1:], state.copy(), call.inside())
@@ -159,14 +159,14 @@ def _timed_code(argv: tuple[str, ...]) -> Iterator[str]:
     yield from (word for _, word in parsed.operands)
 
 
-# What `Program.runs` may say, by the module of this folder whose RUNNERS knows it: loaded when a
-# command needs it, as most commands need none of them.
+# What `Program.runs` may say, by the module of this folder with a function `run_…` for it: loaded
+# when a command needs it, as most commands need none of them.
 RUNNERS: dict[str, str] = {
     kind: module
     for module, kinds in {
         "wrappers": "argv env shell remote",
         "repeaters": "xargs parallel texts find fd",
-        "embedded": "sed awk make tee ln dd",
+        "embedded": "sed awk make tee ln dd jq",
         "little_languages": "language",
         "git": "git",
         "guesses": "guess words container",
@@ -175,7 +175,6 @@ RUNNERS: dict[str, str] = {
     }.items()
     for kind in kinds.split()
 }
-
 
 # Programs that run targets of a project's file, by the module of `project_files` that reads it.
 PROJECT_FILES: dict[str, str] = {
@@ -201,7 +200,8 @@ _NEEDS_WORD = dict.fromkeys(("docker", "podman"), frozenset(("compose",))) | {
 @functools.cache
 def runner(kind: str) -> Runner:
     """What follows the conventions that a row's `runs` names."""
-    found: Runner = importlib.import_module(f"policy.shell.{RUNNERS[kind]}").RUNNERS[kind]
+    module = importlib.import_module(f"policy.shell.{RUNNERS[kind]}")
+    found: Runner = getattr(module, f"run_{kind}")
     return found
 
 

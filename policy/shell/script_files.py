@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.effects import Command, Download, Effect, FileAccess, program_name
-from policy.paths import resolve
 from policy.shell.interpreters import interpreter
 from policy.shell.state import State
 
@@ -31,14 +30,6 @@ class Scripts:
         self.texts: dict[str, str | None] = {}
         self.found = 0
 
-    def text(self, walker: Walker, path: str, state: State) -> str | None:
-        """The text of a script, None where it may not be read or was run before."""
-        path = resolve(path, state.cwd, state.links)
-        if path in self.seen:
-            return None
-        self.seen.add(path)
-        return self.read(walker, path)
-
     def read(self, walker: Walker, path: str) -> str | None:
         """The text of a file, or the names in a folder whose path ends in a slash."""
         if path in self.texts:
@@ -55,11 +46,14 @@ class Scripts:
 
 
 def text_on_disk(walker: Walker, path: str, state: State) -> str | None:
-    """The text of a script file on the disk, where it may be read."""
-    scripts = walker.scripts
-    is_new = scripts is None or resolve(path, state.cwd, state.links) not in scripts.seen
-    text = scripts.text(walker, path, state) if scripts is not None else None
-    walker.is_partial |= is_new and text is None
+    """The text of a script file on the disk; None where it may not be read or was run before."""
+    scripts, path, text = walker.scripts, state.resolve(path), None
+    if scripts is not None:
+        if path in scripts.seen:
+            return None
+        scripts.seen.add(path)
+        text = scripts.read(walker, path)
+    walker.is_partial |= text is None
     return text
 
 
@@ -102,7 +96,7 @@ def run_script_text(
     walker: Walker, path: str, parameters: tuple[str, ...], state: State, frame: Frame
 ) -> bool:
     """Run the text of a script, as made by this program or found on the disk; False without one."""
-    text = state.files.get(resolve(path, state.cwd, state.links))
+    text = state.files.get(state.resolve(path))
     is_made = text is not None
     if text is None:
         text = text_on_disk(walker, path, state)

@@ -15,6 +15,7 @@ _SED_SUBSTITUTE = re.compile(
     re.DOTALL,
 )
 _SED_EXECUTE = re.compile(r"(?:^|[;{}\n]|\d|\$|/[IM]?|!)\s*e(?:\s+([^\n;}]+)|\s*(?=$|[;}\n]))")
+_SED_FILE = re.compile(r"(?:^|[;{}\n]|\d|\$|/)\s*([rRwW])(?:\s+|(?=[./]))([^\n;}]+)")
 _AWK_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|#[^\n]*|[\w$]+|\|\||&&|\|&|>>|\n|[^\s\w"]')
 _SHELL = re.compile(r"(?:/\S*/)?(?:ba|da|z|k|a)?sh(?:\s+-\w+)*")
 _AWK_ENDS = frozenset((";", "{", "}", "\n", "&&", "||"))
@@ -92,6 +93,12 @@ def _statement_after(tokens: list[str], start: int) -> list[str]:
     while end < len(tokens) and tokens[end] not in _AWK_ENDS:
         end += 1
     return tokens[start + 1 : end]
+
+
+def sed_files(script: str) -> Iterator[tuple[str, bool]]:
+    """Files that the commands `r`, `R`, `w` and `W` name, and whether they are written."""
+    for command, path in _SED_FILE.findall(script):
+        yield path.strip(), command in "wW"
 
 
 def awk_files(program: str) -> Iterator[tuple[str, bool]]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from policy import marks
+from policy.paths import resolve
 from policy.shell.syntax import Statement
 
 ALTERNATIVES_MAX = 12  # values a variable may have at one point before it counts as unknown
@@ -31,9 +32,8 @@ class Variable(NamedTuple):
         if self.items is not None or other.items is not None:
             return Variable((marks.LIST,), (marks.LIST,), exported)
         values = tuple(dict.fromkeys(self.values + other.values))
-        return Variable(
-            values if len(values) <= ALTERNATIVES_MAX else (marks.LIST,), None, exported
-        )
+        is_known = len(values) <= ALTERNATIVES_MAX
+        return Variable(values if is_known else (marks.LIST,), None, exported)
 
 
 class Budget:
@@ -57,7 +57,7 @@ class State:
 
     __slots__ = (
         *("env", "home", "cwd", "variables", "functions", "aliases"),
-        *("parameters", "name", "files", "links", "exported", "integers"),
+        *("parameters", "name", "files", "links", "integers"),
     )
 
     def __init__(self, env: Mapping[str, str], home: str, cwd: str) -> None:
@@ -71,7 +71,6 @@ class State:
         self.name = "bash"  # $0
         self.files: dict[str, str] = {}  # contents this program wrote
         self.links: dict[str, str] = {}  # links and copies this program made
-        self.exported: frozenset[str] = frozenset()  # names this program exports itself
         self.integers: frozenset[str] = frozenset()  # names evaluated as numbers: `declare -i`
 
     def copy(self) -> State:
@@ -83,14 +82,13 @@ class State:
         twin.aliases = dict(self.aliases)
         twin.parameters, twin.name = self.parameters, self.name
         twin.files, twin.links = self.files, self.links
-        twin.exported, twin.integers = self.exported, self.integers
+        twin.integers = self.integers
         return twin
 
     def take(self, other: State) -> None:
         """Become what the other is; the positional parameters stay, they are the caller's."""
         self.variables, self.functions = dict(other.variables), dict(other.functions)
-        self.aliases, self.exported, self.cwd = dict(other.aliases), other.exported, other.cwd
-        self.integers = other.integers
+        self.aliases, self.cwd, self.integers = dict(other.aliases), other.cwd, other.integers
 
     def fingerprint(self) -> frozenset[object]:
         """Equal for states in which the same commands do the same."""
@@ -107,7 +105,6 @@ class State:
                 self.variables[name] = _joined(other._inherited(name), mine)
         self.functions = other.functions | self.functions
         self.aliases = other.aliases | self.aliases
-        self.exported |= other.exported
         self.integers |= other.integers
         if self.cwd != other.cwd:
             self.cwd = marks.WORD
@@ -139,20 +136,15 @@ class State:
         exported = old.is_exported if old else name in self.env
         self.variables[name] = Variable(values, items, exported)
 
-    def environment(self) -> tuple[str, ...]:
-        """What this program exports itself, as `name=value`."""
-        return tuple(
-            f"{name}={value}"
-            for name in sorted(self.exported & self.variables.keys())
-            for value in self.variables[name].values[:1]
-        )
+    def resolve(self, path: str) -> str:
+        """A path seen from the current folder, through links that this program made."""
+        return resolve(path, self.cwd, self.links)
 
     def export(self, name: str) -> None:
         """Mark a variable as part of what programs receive."""
         variable = self.lookup(name)
         if variable is not None:
             self.variables[name] = variable._replace(is_exported=True)
-            self.exported |= {name}
 
 
 def _joined(first: Variable | None, second: Variable) -> Variable:

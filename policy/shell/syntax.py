@@ -89,8 +89,7 @@ class Redirection(NamedTuple):
 class Token(NamedTuple):
     """What the lexer hands on.
 
-    `kind` is word, redirect, test, arith, op, pattern_start, pattern_end,
-    reserved or newline.
+    `kind` is word, redirect, test, arith, op, pattern_start, pattern_end, reserved or newline.
     """
 
     kind: str

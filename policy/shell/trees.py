@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from policy import marks
+from policy.name_patterns import literal_name
+from policy.paths import lies_in
 from policy.wordlist import word_set, words
 
 if TYPE_CHECKING:
@@ -18,20 +21,57 @@ _ROWS = {
     "tar bsdtar": "c create r append u update",
 }
 _DESCENDS = {name: row for names, row in _ROWS.items() for name in names.split()}
-_EXCLUDES = ("exclude", "exclude-dir", "ignore-dir", "x")
+_EXCLUDES = ("exclude", "exclude-dir", "ignore", "ignore-dir", "x")
+_GLOBS = ("glob", "iglob", "g")
+_SEARCHES = word_set("grep egrep fgrep rgrep")
 
 
 def excluded(call: Call) -> tuple[str, ...] | None:
-    """The names left out of a tree; None when the program does not descend."""
+    """Patterns of what is left out of a tree, as `FileAccess` has them; None when the program does
+    not descend."""
     options = _DESCENDS.get(call.name)
     if options is None or (options and not call.parsed.has(*words(options))):
         return None
-    return tuple(value.strip("/*") for value in call.parsed.values(_EXCLUDES))
+    found: list[str] = []
+    for name, value in call.parsed.options:
+        if call.name == "rsync" and name in ("include", "include-from", "filter", "f"):
+            return ()  # what is included first stays
+        if name in _GLOBS and value and call.name == "rg":
+            found = [*found, value[1:]] if value[0] == "!" else []  # the last that fits holds
+        elif name == "exclude" and value and call.name in _SEARCHES:
+            found += [] if call.parsed.has("include") else [f":{value}"]
+        elif name in _EXCLUDES and value:
+            before = "./" if call.name == "zip" and value[0] != "*" else ""
+            found.append(f"{before}{value}" + "/" * name.endswith("-dir"))
+    return tuple(filter(None, (_ignored(call, pattern) for pattern in found)))
+
+
+def _ignored(call: Call, pattern: str) -> str:
+    pattern = pattern.replace(marks.GLOB_STAR, "*").replace(marks.GLOB_ONE, "?")
+    if "/" not in pattern.rstrip("/") or not marks.is_known(pattern):
+        return pattern if marks.is_known(pattern) else ""
+    cwd = call.state.cwd
+    is_absolute = any(lies_in(word, cwd) or lies_in(cwd, word) for word in call.operands())
+    if is_absolute or call.name in (*_SEARCHES, "diff"):
+        return ""
+    return f"{literal_name(cwd)}/{pattern.removeprefix('./').lstrip('/')}"
+
+
+def spread(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """zip's command line with `-x` and `-i` before each of the words that they are for."""
+    option, found = "", list[str]()
+    for word in argv:
+        if word[:1] == "-":
+            option = word if word in ("-x", "-i") else ""
+        elif option and found[-1] != option:
+            found.append(option)
+        found.append(word)
+    return tuple(found)
 
 
 def included(call: Call) -> tuple[str, ...]:
     """The patterns of names that a search is restricted to: `--include=x`, `-g x`, `-t py`."""
-    names = [*call.parsed.values(("include", "glob", "iglob", "g"))]
+    names = [*call.parsed.values(("include", *_GLOBS))]
     for kind in call.parsed.values(("type", "t")) if call.name == "rg" else ():
         names += [f"*.{ending}" for ending in words(_ENDINGS.get(kind, kind))]
     return tuple(name.rpartition("/")[2] for name in names if name[:1] != "!")

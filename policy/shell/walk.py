@@ -17,7 +17,6 @@ from policy.effects import (
     encoded,
     program_name,
 )
-from policy.paths import resolve
 from policy.shell import builtins, outputs, run, stand_ins
 from policy.shell.assignments import assign
 from policy.shell.cursor import Cursor
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from policy.shell.script_files import Scripts
 
 RECURSION_MAX = 3  # calls of one function inside itself before its arguments count as unknown
-ARGV_MAX = 64  # words of a command that are told with each of the files it touches
+ARGV_MAX = 64  # words of a command that each of the files it touches is reported with
 _LOOP_PASSES = 2  # what still changes then may be anything
 
 
@@ -136,7 +135,7 @@ class Walker:
         self, path: str, state: State, frame: Frame, *, is_write: bool, argv: Sequence[str]
     ) -> FileAccess:
         """The reading or writing of a file, its path seen from where the walk is."""
-        resolved = resolve(marks.untraced(path), state.cwd, state.links)
+        resolved = state.resolve(marks.untraced(path))
         return FileAccess(resolved, is_write, tuple(argv[:ARGV_MAX]), self._here(frame))
 
     # Statements
@@ -284,16 +283,14 @@ class Walker:
         if marks.DECODED_KNOWN in "".join(argv):
             argv = (self._untraced(argv[0], frame), *map(marks.untraced, argv[1:]))
         if state.links and "/" in argv[0]:
-            argv = (resolve(argv[0], state.cwd, state.links), *argv[1:])
-        place = self._here(frame)
-        exported = state.environment() if state.exported else ()
+            argv = (state.resolve(argv[0]), *argv[1:])
         shown = argv
         if argv[0] in ("echo", "printf") and frame.is_visible and marks.FETCHED in "".join(argv):
             for download in self.captured:
                 self.report(download._replace(reaches_output=True))
         if argv[0] in builtins.DECLARES:
             shown = tuple(word.replace(FIELD_BREAK, " ") for word in argv)
-        self.report(Command(shown, state.cwd, exported, frame.stdin, place, frame.is_syntactic))
+        self.report(Command(shown, self._here(frame), frame.is_syntactic))
         if program_name(argv[0]) is None:
             stand_ins.run_behind_unknown(self, argv, state, frame)
         if argv[0] in state.aliases:

@@ -17,18 +17,15 @@ _BLANK_LINES = re.compile(r"(?:[ \t\n]+|\\\n|#[^\n]*)+")
 def read_word(cursor: Cursor, *, assignable: bool = True) -> Word:
     """Read the word that begins at the cursor."""
     start, depth = cursor.pos, cursor.depth
-    if assignable and _ASSIGNMENT.match(cursor.text, start):
-        if assignment := _read_assignment(cursor):
+    if assignable and (head := _ASSIGNMENT.match(cursor.text, start)):
+        if assignment := _read_assignment(cursor, head):
             return Word((), start, cursor.pos, assignment)
         cursor.rewind(start, depth)
     parts = read_unquoted(cursor, WORD_END)
     return Word(parts, start, cursor.pos)
 
 
-def _read_assignment(cursor: Cursor) -> Assignment | None:
-    head = _ASSIGNMENT.match(cursor.text, cursor.pos)
-    if head is None:
-        return None
+def _read_assignment(cursor: Cursor, head: re.Match[str]) -> Assignment | None:
     cursor.pos = head.end()
     subscript: tuple[Part, ...] | None = None
     operator = head[2]

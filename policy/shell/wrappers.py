@@ -6,7 +6,7 @@ import re
 
 from policy import marks
 from policy.shell.assignments import consider_variable
-from policy.shell.call import Call, Runner
+from policy.shell.call import Call
 from policy.shell.options import parse
 from policy.shell.outputs import quoted
 from policy.shell.programs import QUERY_OPTIONS
@@ -14,7 +14,8 @@ from policy.shell.redirections import STDIN_PATHS, file_text
 from policy.shell.script_files import run_script_file
 
 
-def _argv(call: Call) -> str | None:
+def run_argv(call: Call) -> str | None:
+    """`nice cmd`, `timeout 5 cmd`: the operands are a command."""
     inner = call.operands()[call.program.skip :]
     if call.parsed.has(*QUERY_OPTIONS.get(call.name, frozenset())):
         return None
@@ -27,7 +28,7 @@ def _argv(call: Call) -> str | None:
     return call.run(inner) if inner else None
 
 
-def _env(call: Call) -> str | None:
+def run_env(call: Call) -> str | None:
     """Variables first, then a command; `env -S` splits one string into both."""
     for folder in call.parsed.values(("chdir", "C" if call.name == "env" else "D")):
         call = call.inside_folder(folder)
@@ -59,7 +60,7 @@ def _env(call: Call) -> str | None:
     return None
 
 
-def _remote(call: Call) -> str | None:
+def run_remote(call: Call) -> str | None:
     """`ssh host words`: the words are joined and run by the remote shell."""
     parsed = parse(call.argv, call.program.short, permutes=False)
     # A key in ~/.ssh is what ssh is there to use, any other is a file that it reads.
@@ -72,7 +73,7 @@ def _remote(call: Call) -> str | None:
         return None
     words = [word for _, word in parsed.operands][1:]
     words = words[1:] if words[:1] == ["--"] else words
-    state = call.elsewhere()
+    state = call.state_elsewhere()
     inner = call.inside()._replace(is_visible=False, is_syntactic=False)
     if words:
         return call.walker.run_text(" ".join(words), state, inner)
@@ -81,7 +82,7 @@ def _remote(call: Call) -> str | None:
     return None
 
 
-def _shell(call: Call) -> str | None:
+def run_shell(call: Call) -> str | None:
     """`sh -c text name args`, `sh script args`, `sh -s args < text`."""
     parsed = parse(
         _without_plus(call.argv), "Oo", ("rcfile", "init-file", "command"), permutes=False
@@ -120,12 +121,4 @@ def _without_plus(argv: tuple[str, ...]) -> tuple[str, ...]:
     index = 1
     while index < len(argv) and argv[index][:1] in ("-", "+") and argv[index] not in ("-", "--"):
         index += 1
-    return (argv[0], *(word for word in argv[1:index] if word[0] != "+"), *argv[index:])
-
-
-RUNNERS: dict[str, Runner] = {
-    "argv": _argv,
-    "env": _env,
-    "remote": _remote,
-    "shell": _shell,
-}
+    return (argv[0], *(word for word in argv[1:index] if word[:1] != "+"), *argv[index:])

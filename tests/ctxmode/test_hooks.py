@@ -378,7 +378,7 @@ def test_a_search_of_what_holds_a_denied_file_is_redirected_and_else_passed_over
     for found in (answer(path="config"), answer(), answer(path=".")):
         decision, reason = refusal_of("claude-code", found)
         assert decision == "deny"
-        assert "ctx_execute" in reason
+        assert "code=\"grep -rnE -e 'x' /" in reason
     assert answer(path="src") is answer(glob="*.py") is None
 
 

@@ -22,6 +22,28 @@ async def test_the_tools_are_listed(place):
     assert names == set(offered())
 
 
+async def test_hooks_know_of_a_server_before_its_first_call(place):
+    async with connected(place) as client:
+        await client.list_tools()
+        (place.project / ".env").write_text("A=1")
+        (place.project / ".claude").mkdir(exist_ok=True)
+        settings = '{"permissions": {"deny": ["Read(.env)"]}}'
+        (place.project / ".claude" / "settings.json").write_text(settings)
+        event = {"tool_name": "Bash", "tool_input": {"command": "grep -rn A ."}}
+        answer = await hook(place, event | {"cwd": str(place.project)})
+        call = answer["permissionDecisionReason"].partition("\nCall: ctx_execute(")[2]
+        assert call == 'language="shell", code="grep -rn A .")'
+
+
+async def hook(place, event):
+    command = [*place.command, "hook", "claude-code", "PreToolUse"]
+    environment = place.environment
+    done = await trio.run_process(
+        command, stdin=json.dumps(event).encode(), capture_stdout=True, env=environment
+    )
+    return json.loads(done.stdout)["hookSpecificOutput"]
+
+
 async def test_execute_returns_the_output_and_one_line_about_the_run(place):
     async with connected(place) as client:
         result = await client.call_tool("ctx_execute", {"language": "shell", "code": "echo hi"})

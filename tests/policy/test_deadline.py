@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from policy import deadline
-from policy.deadline import framed, results_of, taken, uncounted
+from policy.deadline import pause_limit, results_of, take_frame, to_frame
 
 
 def loop_in_c() -> bytes:
@@ -101,20 +101,20 @@ def test_what_is_raised_in_the_child_stays_there() -> None:
 
 
 def test_frames_are_taken_when_they_are_complete() -> None:
-    data = bytearray(framed(b"ab") + framed(b"")[:-1])
-    assert taken(data) == b"ab"
-    assert taken(data) is None
-    data += framed(b"")[-1:]
-    assert taken(data) == b""
+    data = bytearray(to_frame(b"ab") + to_frame(b"")[:-1])
+    assert take_frame(data) == b"ab"
+    assert take_frame(data) is None
+    data += to_frame(b"")[-1:]
+    assert take_frame(data) == b""
     assert not data
-    assert taken(data) is None
+    assert take_frame(data) is None
 
 
 def test_what_no_text_brings_about_is_not_counted() -> None:
     def steps() -> Iterator[bytes]:
         for counts in (False, True):
             until = time.process_time() + 0.4
-            with contextlib.nullcontext() if counts else uncounted():
+            with contextlib.nullcontext() if counts else pause_limit():
                 while time.process_time() < until:
                     pass
             yield b"done"

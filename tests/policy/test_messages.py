@@ -162,11 +162,13 @@ def test_a_call_can_be_pasted_as_it_is() -> None:
 
 
 def test_a_call_that_is_too_long_to_paste_says_what_goes_in() -> None:
-    redirect = messages.to_sandbox("cat x; " * 200, "/w/.env")
+    redirect = messages.to_sandbox({"language": "shell", "code": "cat x; " * 200}, "/w/.env")
     assert messages.call_text(redirect) == (
         'ctx_execute(language="shell", code=<all of it, as it was>)'
     )
-    assert redirect.advice == "In the sandbox /w/.env is covered, and the rest is there."
+    assert redirect.advice == (
+        "In the sandbox /w/.env is covered, and the rest is there. To change files, leave it out."
+    )
 
 
 def test_what_is_too_large_takes_the_words_of_unknown_code() -> None:

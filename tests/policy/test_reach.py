@@ -90,6 +90,66 @@ def test_what_cannot_meet_a_denied_file_is_passed_over(project: Path, code: str)
 
 
 @pytest.mark.parametrize(
+    "code",
+    [
+        "grep -rn x --exclude='.env*' --exclude-dir='s*' --exclude=credentials.json .",
+        "grep -rn x --exclude=.e* --exclude-dir={secrets,config} .",
+        "rg x -g '!.env*' -g '!secrets/' -g '!config/credentials.json'",
+        "rg x --glob='!.env*' --glob='!**/secrets/**' -g '!config'",
+        "rg x -g '*.json' -g '!secrets/**' -g '!config'",
+        "ag --ignore secrets --ignore config --ignore '.env*' x",
+        "tar czf /tmp/x.tgz --exclude='.env*' --exclude=secrets --exclude=./config .",
+        "rsync -a --exclude '.env*' --exclude /secrets/ --exclude config ./ /tmp/x",
+        "zip -r /tmp/x.zip . -x '.env*' 'secrets/*' '*/credentials.json'",
+    ],
+)
+def test_what_a_program_is_told_to_leave_out_is_passed_over(project: Path, code: str) -> None:
+    hold(project, ".env", "secrets/key", "config/credentials.json")
+    found = verdict(project, code)
+    assert found.allowed, found
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "grep -rn x --exclude=secrets --exclude=config --exclude=.env .",  # of files alone
+        "grep -rn x --exclude-dir=.env --exclude-dir=secrets --exclude-dir=config .",
+        "grep -rn x --exclude=./.env --exclude-dir=secrets --exclude-dir=config .",
+        "grep -rn x --exclude='.*' --include='*env' --exclude-dir=secrets --exclude-dir=config .",
+        "grep -rn x --exclude='*.log' --exclude-dir=node_modules .",
+        "rg x -g '!.env' -g '!secrets' -g '!config' -g '*'",
+        "rg x -g '!secrets' -g '!config' -g '!.env.*'",
+        "rg x -g '!src/secrets/**' -g '!.env' -g '!config'",
+        "cd src && rg x -g '!secrets/**' -g '!.env' -g '!config' ..",
+        "rsync -a --include=.env --exclude='.*' --exclude=secrets --exclude=config ./ /tmp/x",
+        'tar czf /tmp/x.tgz --exclude=./secrets --exclude=.env --exclude=config "$PWD"',
+        "zip -r /tmp/x.zip . -x 'node_modules/*' '*.log' .env 'secrets/*'",
+        "zip -r /tmp/x.zip . -x .env 'config/*' -r src secrets",
+        "zip -r /tmp/x.zip . -x '*.log' -i .env",
+    ],
+)
+def test_what_is_left_out_is_left_out_by_the_programs_own_terms(project: Path, code: str) -> None:
+    hold(project, ".env", "secrets/key", "config/credentials.json")
+    assert not verdict(project, code).allowed
+
+
+def test_what_is_redirected_runs_in_the_folder_that_it_was_to_run_in(project: Path) -> None:
+    hold(project, ".env")
+    for cwd, expected in ((project / "src", "src"), (project, None), (project.parent, None)):
+        subject = Subject(
+            "shell",
+            f"grep -rn TODO {project}",
+            str(cwd),
+            str(project),
+            str(project.parent),
+            surface="agent_shell",
+        )
+        found = evaluate(subject, rules(project), folders=Folders())
+        assert found.redirect is not None
+        assert found.redirect.arguments.get("cwd") == expected
+
+
+@pytest.mark.parametrize(
     ("code", "file"),
     [
         ("cat .e*", ".env"),

@@ -5,7 +5,6 @@
 (null) @null
 [(string_literal) (concatenated_string) (preproc_arg)] @string
 (string_content) @text
-(escape_sequence) @escape
 (initializer_list) @list
 (compound_literal_expression value: (_) @wrap.value) @wrap
 (parenthesized_expression) @wrap

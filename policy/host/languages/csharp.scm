@@ -26,7 +26,6 @@
 [(string_literal) (verbatim_string_literal) (raw_string_literal) (interpolated_string_expression)]
   @string
 [(raw_string_content) (string_literal_content) (string_content)] @text
-(escape_sequence) @escape
 (interpolation (_) @_brace . (_) @interpolation.value) @interpolation
 (cast_expression value: (_) @wrap.value) @wrap
 (binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat

@@ -13,7 +13,6 @@
 (object_pattern) @pattern
 [(string) (template_string)] @string
 (string_fragment) @text
-(escape_sequence) @escape
 (template_substitution) @interpolation
 (array) @list
 (spread_element) @spread

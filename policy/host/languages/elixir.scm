@@ -15,7 +15,6 @@
 (map) @map
 [(string) (charlist) (sigil)] @string
 (quoted_content) @text
-(escape_sequence) @escape
 (interpolation) @interpolation
 [(list) (tuple)] @list
 (binary_operator left: (_) @cons.left operator: "|" right: (_) @cons.right) @cons

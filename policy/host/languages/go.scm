@@ -15,7 +15,6 @@
 (keyed_element key: (_) @pair.name value: (_) @pair.value) @pair
 [(interpreted_string_literal) (raw_string_literal)] @string
 [(interpreted_string_literal_content) (raw_string_literal_content)] @text
-(escape_sequence) @escape
 (variadic_argument) @spread
 (unary_expression operand: (_) @wrap.value) @wrap
 (binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat

@@ -11,7 +11,6 @@
 (argument_list) @arguments
 (string_literal) @string
 [(string_fragment) (multiline_string_fragment)] @text
-(escape_sequence) @escape
 (parenthesized_expression) @wrap
 (cast_expression value: (_) @wrap.value) @wrap
 (binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat

@@ -10,7 +10,6 @@
 (table_constructor) @list
 (string) @string
 (string_content) @text
-(escape_sequence) @escape
 (parenthesized_expression) @wrap
 (binary_expression left: (_) @concat.left ".." right: (_) @concat.right) @concat
 (binary_expression left: (_) @choice.option "or" right: (_) @choice.option) @choice

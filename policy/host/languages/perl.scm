@@ -17,7 +17,6 @@
 (list_expression) @arguments
 [(string_literal) (interpolated_string_literal) (heredoc_content) (autoquoted_bareword)] @string
 (string_content) @text
-(escape_sequence) @escape
 (fileglob_expression (_) @glob.pattern) @glob
 ["do" "require" "eval"] @identifier
 (eval_expression "do" @call.callee (filename (_) @call.arguments)) @call

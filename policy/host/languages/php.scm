@@ -16,7 +16,6 @@
 (variadic_unpacking) @spread
 [(string) (encapsed_string) (heredoc) (nowdoc)] @string
 [(heredoc_body) (nowdoc_body) (string_content)] @text
-(escape_sequence) @escape
 (shell_command_expression) @shell
 (cast_expression value: (_) @wrap.value) @wrap
 (binary_expression left: (_) @concat.left operator: ["." "+"] right: (_) @concat.right) @concat

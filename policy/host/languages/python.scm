@@ -9,7 +9,6 @@
 (dictionary) @map
 [(string) (concatenated_string)] @string
 (string_content) @text
-(escape_sequence) @escape
 (interpolation expression: (_) @interpolation.value) @interpolation
 [(list) (tuple) (set)] @list
 (list_splat) @spread

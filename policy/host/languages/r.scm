@@ -9,7 +9,6 @@
 (argument value: (_) @wrap.value) @wrap
 (string) @string
 (string_content) @text
-(escape_sequence) @escape
 (parenthesized_expression) @wrap
 (binary_operator lhs: (identifier) @function.name operator: ["<-" "=" "<<-"]
   rhs: (function_definition) @function)

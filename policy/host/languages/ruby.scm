@@ -10,7 +10,6 @@
 (hash) @map
 [(string) (heredoc_body) (chained_string) (simple_symbol) (delimited_symbol) (bare_string)] @string
 [(string_content) (heredoc_content)] @text
-(escape_sequence) @escape
 (interpolation) @interpolation
 (array) @list
 [(string_array) (symbol_array)] @words

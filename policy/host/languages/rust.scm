@@ -10,7 +10,6 @@
 (macro_invocation macro: (_) @call.callee (token_tree) @call.arguments) @call
 [(string_literal) (raw_string_literal)] @string
 (string_content) @text
-(escape_sequence) @escape
 [(array_expression) (tuple_expression)] @list
 (reference_expression value: (_) @wrap.value) @wrap
 [(parenthesized_expression) (try_expression) (await_expression) (unary_expression)] @wrap

@@ -1,13 +1,13 @@
 """Targets of a project's files: what `npm run x`, `make x` and their kin start by a name.
 
-Each module knows files of one family. Its READERS give the steps of the target that a command
+Each module knows files of one family. Its `steps_of` gives the steps of the target that a command
 asks for, and of what that depends on; other targets of the file say nothing.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
@@ -80,15 +80,11 @@ class Project:
         self.call.report_files(resolve(path, folder or self.folder))
 
 
-Reader = Callable[[Project], Iterable[Step]]
-
-
 def run_targets(call: Call, where: str) -> None:
     """Run what the targets do that a command asks for; what is unknown in a file is no sign."""
-    readers = importlib.import_module(f"policy.shell.project_files.{where}").READERS
+    module = importlib.import_module(f"policy.shell.project_files.{where}")
     project, walker = Project(call), call.walker
-    given = readers["-m" if call.name not in readers else call.name](project)
-    steps = [step for step in given if step.text.strip()]
+    steps: list[Step] = [step for step in module.steps_of(project) if step.text.strip()]
     is_script = call.name in _NAME_SCRIPTS and "run" in call.argv
     names_target = is_script or call.name in _NAME_TARGETS
     walker.is_partial |= names_target and not steps

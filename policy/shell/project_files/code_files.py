@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from policy.shell.options import parse
-from policy.shell.project_files import Project, Reader, Step, joined
+from policy.shell.project_files import Project, Step, joined
 from policy.shell.run import PROJECT_FILES
 from policy.wordlist import words
 
@@ -60,7 +60,7 @@ _TESTS = r"^(?:async )?(?:def|class) ([tT]est\w*)"
 _HOOKS = r"^def (pytest_\w+)|autouse=True.*\n(?:async )?def (\w+)"
 
 
-def reached(text: str, wanted: set[str], context: str = "") -> str:
+def pieces_for(text: str, wanted: set[str], context: str = "") -> str:
     """The pieces of a program that the wanted targets reach, and those that are no definition."""
     pieces: list[tuple[str, set[str]]] = []
     one = re.sub(r"(?m)^(@.*|\))\n(?=@|def |async )", r"\1\r", text)  # with its decorators
@@ -103,7 +103,7 @@ def _program(project: Project) -> Iterator[Step]:
         return
     folder, text = project.find(next(parsed.values(("f", "rakefile", "P")), row.files))
     text += "".join(f"\n{project.read(path)}" for path in project.paths(row.more, folder))
-    found = reached(text, set(targets) or {row.default}, row.context)
+    found = pieces_for(text, set(targets) or {row.default}, row.context)
     if passed:
         found = found.replace(f"*{row.context}posargs", json.dumps(passed)[1:-1])
     if row.language:
@@ -137,7 +137,7 @@ def _tests(project: Project) -> Iterator[Step]:
         hooks = {a or b for a, b in re.findall(_HOOKS, text, re.MULTILINE)}
         text += "\n" + (project.read(path) if path.endswith(".py") else "")
         wanted = set(names) or set(re.findall(_TESTS, text, re.MULTILINE))
-        yield Step(reached(text, wanted | hooks), project.folder, "python")
+        yield Step(pieces_for(text, wanted | hooks), project.folder, "python")
 
 
 def _zx(project: Project) -> Iterator[Step]:
@@ -160,7 +160,7 @@ def _go(project: Project) -> Iterator[Step]:
             text = project.read(path)
             is_test = path.endswith("_test.go")
             if verb == "test" and is_test and not dots:
-                yield Step(reached(text, tests or {""}), project.folder, "go")
+                yield Step(pieces_for(text, tests or {""}), project.folder, "go")
             elif verb == "run" and not is_test:
                 yield Step(text, project.folder, "go")
             elif verb == "generate":
@@ -172,9 +172,9 @@ def _go(project: Project) -> Iterator[Step]:
 
 def _cargo(project: Project) -> Iterator[Step]:
     """`cargo run --bin x`, `cargo build` with a build.rs, and what an alias stands for."""
-    from policy.shell.project_files.tasks import run_tasks  # noqa: PLC0415 - it imports this one
+    from policy.shell.project_files import tasks  # noqa: PLC0415 - it imports this one
 
-    yield from run_tasks(project)
+    yield from tasks.steps_of(project)
     parsed = parse(project.call.argv, "p", ("bin", "package", "example"))
     verb = next((word for _, word in parsed.operands if word[:1] != "+"), "")
     names = ["build.rs"] if verb in words("run r build b test t check c bench install") else []
@@ -188,5 +188,10 @@ def _cargo(project: Project) -> Iterator[Step]:
         yield Step(text, project.folder, "rust")
 
 
-READERS: dict[str, Reader] = {"-m": _module, "go": _go, "cargo": _cargo, "zx": _zx}
-READERS |= dict.fromkeys(ROWS, _program) | dict.fromkeys(("pytest", "py.test"), _tests)
+_OTHERS = {"go": _go, "cargo": _cargo, "zx": _zx, "pytest": _tests, "py.test": _tests}
+
+
+def steps_of(project: Project) -> Iterator[Step]:
+    """The steps that a runner takes; any other program was given a module with `-m`."""
+    name = project.call.name
+    return _OTHERS.get(name, _program if name in ROWS else _module)(project)

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from policy import marks
 from policy.paths import resolve
+from policy.shell.interpreters import SHELLS
 from policy.shell.options import parse
 from policy.shell.outputs import quoted
-from policy.shell.project_files import Project, Reader, Step
+from policy.shell.project_files import Project, Step
 from policy.shell.state import VALUE_MAX
 from policy.wildcards import is_made_of
 
@@ -25,7 +26,6 @@ _DEFINE = re.compile(r"\s*(?:override\s+)?define\s+([\w.-]+)")
 _DEEP = r"(?:[^(){}]++|[({]@[)}])*+"
 _INSIDE = _DEEP.replace("@", _DEEP.replace("@", _DEEP.replace("@", r"[^(){}]*+")))
 _REFERENCE = re.compile(rf"\$(?:[({{]({_INSIDE})[)}}]|(.))", re.DOTALL)
-_SHELLS = ("sh", "bash", "dash", "zsh", "ksh")
 
 
 class Rule(NamedTuple):
@@ -156,14 +156,14 @@ class Makefile:
         if ".ONESHELL" in self.rules:
             given = ["\n".join(given)]
         shell = self.filled("$(SHELL)")
-        if shell.rpartition("/")[2] not in _SHELLS:
+        if shell.rpartition("/")[2] not in SHELLS:
             given = [f"{shell} -c {quoted(line)}" for line in given]
         given += self.shell_texts
         self.shell_texts = []
         yield from (Step(line, self.project.folder) for line in given)
 
 
-def _goals(project: Project) -> Iterator[Step]:
+def steps_of(project: Project) -> Iterator[Step]:
     """`make goal`, `make -C folder`, `make VAR=x`; the first goal where none is named."""
     parsed = parse(project.call.argv, "CfIjloWE", _LONG)
     for folder in parsed.values(("C", "directory")):
@@ -188,6 +188,3 @@ def _goals(project: Project) -> Iterator[Step]:
     seen: set[str] = set()
     for goal in [word for word in operands if "=" not in word] or default:
         yield from makefile.steps(goal, seen)
-
-
-READERS: dict[str, Reader] = dict.fromkeys(("make", "gmake"), _goals)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from policy.shell.project_files import Project, Reader, Step, joined, table, texts
+from policy.shell.project_files import Project, Step, joined, table, tasks, texts
 from policy.shell.project_files.data_files import read_data
 from policy.shell.project_files.task_rows import ROWS
-from policy.shell.project_files.tasks import Asked, run_tasks
+from policy.shell.project_files.tasks import Asked
 from policy.shell.run import PROJECT_FILES
 from policy.wildcards import is_made_of
 from policy.wordlist import words
@@ -33,9 +33,9 @@ def packages(project: Project, folder: str, asked: Asked) -> Iterator[tuple[str,
         names = [target or owner]
     if of_each:
         data = _data(project, "turbo.json", root) | _data(project, "nx.json", root)
-        tasks = table(data, "tasks") | table(data, "pipeline") | table(data, "targetDefaults")
+        known = table(data, "tasks") | table(data, "pipeline") | table(data, "targetDefaults")
         for name in (names := [*names]):
-            needed = texts(table(tasks, name).get("dependsOn"))
+            needed = texts(table(known, name).get("dependsOn"))
             others = {other.lstrip("^").rpartition("#")[2] for other in needed}
             names += sorted(others.difference(names))
     of_members = of_each or bool(wanted) or options.has(*_OF_ALL)
@@ -66,10 +66,10 @@ def _members(project: Project, root: str, wanted: list[str]) -> Iterator[str]:
     yield from chosen if names else members
 
 
-def _scripts(project: Project) -> Iterator[Step]:
+def steps_of(project: Project) -> Iterator[Step]:
     """`npm run x`, `npx x`, `node .`: a script, or a program of the package or of a runner."""
     call = project.call
-    yield from run_tasks(project) if call.name in ROWS else ()
+    yield from tasks.steps_of(project) if call.name in ROWS else ()
     name, *arguments = call.words(call.argv) or [""]
     folder, text = project.find("package.json")
     data = read_data("package.json", text)
@@ -83,6 +83,3 @@ def _scripts(project: Project) -> Iterator[Step]:
     is_other = name in PROJECT_FILES and name not in table(data, "scripts")
     if is_other and call.name in ("yarn", "pnpm", "bun"):
         yield Step(joined([name, *arguments]), project.folder)
-
-
-READERS: dict[str, Reader] = dict.fromkeys(words("npm yarn pnpm bun npx bunx pnpx node"), _scripts)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from policy import marks
 from policy.paths import resolve
 from policy.shell.options import Parsed, parse
-from policy.shell.project_files import Project, Reader, Step, joined, table, tables, texts
-from policy.shell.project_files.code_files import reached
+from policy.shell.project_files import Project, Step, joined, table, tables, texts
+from policy.shell.project_files.code_files import pieces_for
 from policy.shell.project_files.data_files import read_data
 from policy.shell.project_files.task_rows import PACKAGE, PYTHON, ROWS, SAME, Row
 from policy.wildcards import is_made_of
@@ -113,7 +113,7 @@ class Tasks(NamedTuple):
             inner = self._replace(
                 variables=given | self.variables, folder=resolve(folder or ".", self.folder)
             )
-            yield from inner.worked_out(given)
+            yield from inner.variable_steps(given)
             for words in [words for key in _NEEDED for words in _needed(value.get(key))]:
                 yield from inner.named([self.filled(word) for word in words])
             for key in _COMMANDS:
@@ -123,7 +123,7 @@ class Tasks(NamedTuple):
         elif isinstance(value, str):
             yield from self.line(value)
 
-    def worked_out(self, variables: dict[str, Any]) -> Iterator[Step]:
+    def variable_steps(self, variables: dict[str, Any]) -> Iterator[Step]:
         """What is run to get the values of variables: `sh: command`."""
         for value in variables.values():
             if isinstance(value, dict) and isinstance(value.get("sh"), str):
@@ -139,7 +139,7 @@ class Tasks(NamedTuple):
             path = module[1].replace(".", "/")
             names = f"{path}.py src/{path}.py {path}/__init__.py src/{path}/__init__.py"
             code = self.project.find(names, self.folder, is_upwards=False)[1]
-            yield Step(reached(code, {module[2]}), self.project.folder, "python")
+            yield Step(pieces_for(code, {module[2]}), self.project.folder, "python")
         else:
             line = self.row.before + self.filled(re.sub(r"^@(php|composer)\b", r"\1", text))
             is_whole = self.row.takes in ("all", "each", "none") or _HOLDER.search(text)
@@ -203,7 +203,7 @@ def _is_quiet(argv: tuple[str, ...]) -> bool:
     return "--ignore-scripts" in argv or "--no-scripts" in argv
 
 
-def run_tasks(project: Project) -> Iterator[Step]:
+def steps_of(project: Project) -> Iterator[Step]:
     """The tasks that a command line names, of one folder or of the packages of a workspace."""
     name = project.call.name
     row = ROWS[SAME.get(name, name)]
@@ -244,7 +244,7 @@ def _run(project: Project, row: Row, asked: Asked, folder: str) -> Iterator[Step
             project.report_read(path, where)
         known = table(data, "vars") | table(data, "env") | asked.variables
         tasks = Tasks(project, row, where, found, known, joined(asked.words), set())
-        yield from tasks.worked_out(known)
+        yield from tasks.variable_steps(known)
         default = {"*": [*found], "first": [*found][:1]}.get(row.default, [row.default])
         wanted = [*asked.names] or default
         if project.call.name == "hatch":
@@ -318,7 +318,8 @@ def _services(data: dict[str, Any], asked: Asked) -> dict[str, Any]:
     for name in table(data, "services"):
         service = table(data, "services", name)
         options = [f"-v{volume}" for volume in texts(service.get("volumes")) if "/" in volume]
-        options += [f"--env-file={path}" for path in texts(service.get("env_file"))]
+        if asked.verb == "run":  # else nobody sees its environment
+            options += [f"--env-file={path}" for path in texts(service.get("env_file"))]
         parts = [service.get("entrypoint"), service.get("command")]
         lines = [part if isinstance(part, str) else joined(texts(part)) for part in parts]
         if asked.words and name in asked.names:
@@ -331,4 +332,3 @@ def _services(data: dict[str, Any], asked: Asked) -> dict[str, Any]:
 _SPECIAL: dict[str, Callable[[dict[str, Any], Asked], dict[str, Any]]] = {
     "*hooks": _hooks, "*tox": _environments, "*compose": _services
 }  # fmt: skip
-READERS: dict[str, Reader] = dict.fromkeys([*ROWS, *SAME], run_tasks)

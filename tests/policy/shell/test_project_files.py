@@ -782,3 +782,22 @@ def test_a_file_that_holds_anything_is_no_error_and_no_alarm(tmp_path: Path, tex
     runs = "npm run x; make x; just x; task x; tox -e x; nox -s x; rake x; composer x; mise run x"
     runs += "; pre-commit run x; docker compose up x; deno task x; foreman start; cargo x; go run ."
     assert decide(tmp_path, dict.fromkeys(names, text), runs) == "allow"
+
+
+def test_a_services_environment_counts_only_where_the_service_is_run(tmp_path: Path) -> None:
+    (tmp_path / "compose.yaml").write_text("services:\n  app:\n    image: x\n    env_file: .env\n")
+    rules = tmp_path / "rules.json"
+    rules.write_text('{"permissions": {"deny": ["Read(.env)"]}}')
+    denied = {}
+    for code in ("up -d", "up --build app", "restart app", "run --rm app env", "run app"):
+        subject = Subject("shell", f"docker compose {code}", str(tmp_path), str(tmp_path))
+        found = evaluate(
+            subject,
+            load_file(rules, project=tmp_path, home=tmp_path),
+            read_text=script_texts(str(tmp_path)),
+        )
+        denied[code] = not found.allowed
+    assert [code for code, is_denied in denied.items() if is_denied] == [
+        "run --rm app env",
+        "run app",
+    ]

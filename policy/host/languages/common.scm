@@ -1,0 +1,1 @@
+(escape_sequence) @escape
