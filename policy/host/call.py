@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from policy import marks
 from policy.effects import program_name
 from policy.host.arguments import Argument, Arguments
+from policy.host.transforms import items
 from policy.shell.interpreters import SHELLS
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Call(NamedTuple):
     name: str
     node: Node
     arguments: Arguments
+    is_each: bool = False  # made with every item of a list that is not written out
 
     # What stands in the program
 
@@ -44,7 +46,8 @@ class Call(NamedTuple):
     def values(self, argument: Argument) -> list[Value]:
         """Every value of an argument; none when it is not given."""
         target = self.target(argument)
-        return self.screening.folder.values(target) if target is not None else []
+        found = self.screening.folder.values(target) if target is not None else []
+        return [item for v in found for item in items(v)] if self.is_each else found
 
     def texts(self, argument: Argument) -> list[str]:
         """Every text of an argument."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
@@ -38,8 +39,10 @@ class Folder:
         self.passed: dict[tuple[str, int, str], list[Value]] = {}
         self.folded: dict[int, list[Value] | None] = {}
         self.referred: dict[int, list[str] | None] = {}
+        self.given: dict[str, list[tuple[Node, list[Node]]]] | None = None
         self.returned: dict[str, list[Node]] | None = None  # by function, once one is asked for
         self.reader = ArgumentReader(tree)
+        self.kept: dict[str, list[Node | None]] | None = None  # in maps and objects, by plain names
         self.calls_by_name: dict[str, list[Node]] = {}
         for node, role in tree.of("call"):
             called = tree.callee(role)
@@ -86,7 +89,7 @@ class Folder:
 
     def texts(self, node: Node | None) -> list[str]:
         """Every text an expression may have; a list counts as its words."""
-        return [value if isinstance(value, str) else " ".join(value) for value in self.values(node)]
+        return [*map(_joined, self.values(node))]
 
     def lists(self, node: Node | None) -> list[tuple[str, ...]]:
         """Every list an expression may have; a text that is not known may be any list."""
@@ -126,6 +129,9 @@ class Folder:
             return self.items(role.part("value"))
         return [(text,) for text in self.texts(node)]
 
+    def _comprehension(self, node: Node, role: Role) -> Iterable[Value]:
+        return [tuple(i for v in self.values(role.part("value")) for i in transforms.items(v))]
+
     def _words(self, node: Node, role: Role) -> Iterable[Value]:
         text = text_of(node)
         start = next((i for i, char in enumerate(text) if char in "([{<|/!"), -1)
@@ -154,7 +160,7 @@ class Folder:
 
     def _bound(self, binding: Binding, use: Node) -> list[Value]:
         if binding.kind == "parameter":
-            return self._passed(binding)
+            return self._passed(binding, text_of(use))
         if binding.value is None:
             return [UNKNOWN]
         if binding.function:
@@ -177,7 +183,7 @@ class Folder:
             return combined([self.texts(argument) for argument in arguments])
         return product([self.lists(argument) for argument in arguments])
 
-    def _passed(self, binding: Binding) -> list[Value]:
+    def _passed(self, binding: Binding, name: str) -> list[Value]:
         """A parameter has the values that the program's own calls pass.
 
         Found once for each parameter: functions that call one another would
@@ -186,7 +192,9 @@ class Folder:
         key = (binding.function, binding.position, binding.member)
         if key not in self.passed:
             self.passed[key] = [UNKNOWN]
-            self.passed[key] = passing.passed(self, binding) or [UNKNOWN]
+            found = passing.passed(self, binding, name)
+            by_name = self.tree.language.constants.get(name, UNKNOWN)  # `tmp_path` of pytest
+            self.passed[key] = found or [by_name, *self._kept(name)]
         return self.passed[key]
 
     def _constants(self, node: Node) -> Iterable[Value]:
@@ -202,15 +210,24 @@ class Folder:
 
     def _named_member(self, node: Node, role: Role) -> Iterable[Value]:
         name, base = text_of(role.part("name")), role.part("object")
-        if self.names.attribute(node):
-            return self._named(name, node)
+        if own := self.names.attribute(node):
+            found = [*self._named(own, node)]
+            return [*found, *(self._kept(name) if found == [UNKNOWN] else ())]
         if entry := passing.entry_values(self, base, [name]):
             return entry
         if self.tree.language.methods.get(name) == "identity":
             return self.values(base)  # a property: `entry.path`
         if "env" in map(self.operation, self.references(base)):
             return [self.known.environment(name)]  # `process.env.NAME` and its kin
-        return [UNKNOWN]
+        return [UNKNOWN, *self._kept(name)]
+
+    def _kept(self, name: str) -> list[Value]:
+        """What the program keeps under a name in any map, object or option."""
+        if self.kept is None:
+            self.kept = {}
+            for key, value in passing.kept(self):
+                self.kept.setdefault(_plain(key), []).append(value)
+        return [value for node in self.kept.get(_plain(name), ()) for value in self.values(node)]
 
     def _element(self, role: Role) -> Iterable[Value]:
         base, key = role.part("object"), role.part("name")
@@ -225,24 +242,35 @@ class Folder:
         keys = texts if is_known else None
         if ":" not in index[1:] and (entry := passing.entry_values(self, base, keys)):
             return entry
-        return [_item(value, index) for value in self.values(base)]
+        found = [_item(value, index) for value in self.values(base)]
+        return [*found, *(kept for text in keys or () for kept in self._kept(text))]
 
     def _call(self, node: Node, role: Role) -> Iterable[Value]:
         arguments = self.reader.arguments(node)
         for ref in self.callees(role):
             if operation := self.operation(ref):
-                return self._applied(operation, [self.values(n) for n in arguments.positional])
+                found = self._applied(operation, [self.values(n) for n in arguments.positional])
+                return [*found, *self._results(arguments.get(*_DEFAULTS.get(operation, ())))]
         operation = self.tree.language.methods.get(self.tree.method(role))
         base = self.tree.receiver(role)
         if operation is None or base is None:
             return passing.return_values(self, role)
         if operation == "map" and arguments.positional:
-            body = arguments.positional[-1].child_by_field_name("body")
-            return [tuple(self.texts(body)) if body is not None else marks.LIST]
+            function = arguments.positional[-1]
+            is_known = function.child_by_field_name("body") is not None
+            return [tuple(map(_joined, self._results(function))) if is_known else marks.LIST]
         if operation == "item":
-            return passing.entry_values(self, base, self.texts(arguments.get(0)))
+            found = passing.entry_values(self, base, self.texts(arguments.get(0)))
+            return [*found, *self._results(arguments.get(1))]
+        if operation == "default":
+            return [*self.values(base), *self._results(arguments.get(-1))]
         rest = [self.values(n) for n in arguments.positional]
         return self._applied(operation, [self.values(base), *rest])
+
+    def _results(self, node: Node | None) -> list[Value]:
+        """The values of an expression, or of the function that it is."""
+        body = node.child_by_field_name("body") if node is not None else None
+        return self.values(body or node) if node is not None else []
 
     def operation(self, ref: str) -> str | None:
         return self.tree.language.lookup(self.tree.language.folds, ref)
@@ -283,13 +311,25 @@ _FOLDS = {
     "list": Folder._list, "arguments": Folder._list, "words": Folder._words,
     "wrap": Folder._inner, "choice": Folder._inner, "pipe": Folder._inner,
     "identifier": Folder._identifier, "member": Folder._member, "index": Folder._member,
-    "call": Folder._call,
+    "call": Folder._call, "comprehension": Folder._comprehension,
 }  # fmt: skip
+
+
+# Where the value stands that a function gives when there is no other.
+_DEFAULTS = {"env": (1, "unset"), "default": (1,), "default_third": (2,)}
+
+
+def _joined(value: Value) -> str:
+    return value if isinstance(value, str) else " ".join(value)
 
 
 def _limited(value: Value) -> Value:
     """The value, unless it has grown beyond what any command line holds."""
     return value if len(value) <= VALUE_MAX else marks.LIST
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
 def _item(value: Value, index: str) -> Value:

@@ -29,7 +29,7 @@ _REST = re.compile(r"\*\w|\.\.\.|params\s|\w+\s*\.\.\.|[\w.<>\[\]]+\s*\.\.\.\s*\
 REST = "..."
 PART = "[]"  # the member that a place in a group takes of an element
 
-Kind = Literal["import", "value", "element", "append", "local", "parameter"]
+Kind = Literal["import", "value", "element", "append", "default", "local", "parameter"]
 _KINDS: dict[str, Kind] = {"append": "append", "loop": "element", "bind": "value", "value": "value"}
 
 CANDIDATES_MAX = 64  # bindings of one name that are looked at for one use
@@ -40,7 +40,8 @@ class Binding(NamedTuple):
 
     `dotted` for imports; `value` for assignments (`member` when only a part of
     the value is taken); kind `element` for a loop over the value, `append`
-    when the value is added to what the name held, `local` when nothing is known.
+    when the value is added to what the name held, `default` when it is that of a part which may
+    be missing, `local` when nothing is known.
     """
 
     node: Node
@@ -80,7 +81,8 @@ class Names:
             if binding.kind == "parameter" and not _encloses(binding.node, use):
                 continue
             chosen.append(binding)
-            if binding.kind != "append" and not self._is_conditional(binding.node, use):
+            is_more = binding.kind in ("append", "default")
+            if not is_more and not self._is_conditional(binding.node, use):
                 break
             if len(chosen) >= CANDIDATES_MAX:
                 break
@@ -153,6 +155,7 @@ class Names:
             targets, values = self._paired(targets[0], values[0])
         kind = _KINDS[role.name]
         for target, value in itertools.zip_longest(targets, values[: len(targets)]):
+            self._collect_defaults(target)
             if self._destructure(node, target, value):
                 continue
             if name := self.name_of(target) or self.attribute(target):
@@ -170,7 +173,8 @@ class Names:
         if role.name != "member" or base is None:
             return ""
         is_own = text_of(base) in _OBJECTS or self._is_class(base)
-        return text_of(role.part("name")) if is_own else ""
+        sign = "$" if text_of(base) == "$this" else ""
+        return sign + text_of(role.part("name")) if is_own else ""
 
     def _is_class(self, node: Node) -> bool:
         bindings = self.bindings.get(text_of(node), ()) if node.child_count == 0 else ()
@@ -184,6 +188,12 @@ class Names:
         if "errors_are_values" in self.tree.language.traits and len(values) == 1:
             return targets, values
         return targets, values if len(targets) == len(values) else ()
+
+    def _collect_defaults(self, pattern: Node) -> None:
+        """`{file = ".env"}`, `[, file = ".env"]`: what they hold when they are given nothing."""
+        for child in pattern.named_children if pattern.type.endswith("_pattern") else ():
+            if value := child.child_by_field_name("right"):
+                self.add(self.name_of(child), Binding(child, "default", value=value))
 
     def _destructure(self, node: Node, target: Node, value: Node | None) -> bool:
         """`{a, b: c} = value`: names bound to members of the value."""
@@ -223,7 +233,9 @@ class Names:
 
     def _parameter_names(self, node: Node) -> Iterator[tuple[str, str]]:
         """The names one parameter binds, each with the member it is bound to, if any."""
+        node = node.child_by_field_name("left") or node.child_by_field_name("pattern") or node
         if self.tree.role(node).name == "pattern":
+            self._collect_defaults(node)
             yield from self._members(node)
         elif name := self.name_of(node):
             yield name, REST if _REST.match(text_of(node)) else ""

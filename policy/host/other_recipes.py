@@ -136,7 +136,7 @@ def apply(call: Call, function: Argument, rest: Argument = ()) -> None:
             refs += [name, *(f"{owner}.{name}" for owner in owners)]
     for ref in dict.fromkeys(refs):
         recipes = call.screening.tree.language.recipes(ref)
-        if not any(recipe.act in (apply, apply_each) for recipe in recipes):
+        if not any(recipe.act is apply for recipe in recipes):
             call.apply(ref, _passed_on(call, function[0], rest), call.arguments.named)
 
 
@@ -146,14 +146,6 @@ def _passed_on(call: Call, first: int | str, rest: Argument) -> list[Node]:
         return given[first + 1 :] if isinstance(first, int) else given
     group = call.arguments.get(*rest)
     return call.screening.written_out(group) if group is not None else []
-
-
-def apply_each(call: Call, function: Argument, items: Argument) -> None:
-    """`map(function, items)`: the function is called with each item of a list."""
-    group = call.target(items)
-    for ref in call.screening.folder.references(call.target(function)):
-        for item in call.screening.written_out(group) if group is not None else ():
-            call.apply(ref, [item], {})
 
 
 def apply_module(call: Call) -> None:
@@ -170,6 +162,6 @@ ACTS: dict[str, Act] = {
     "eval": run_code, "tagged": run_tagged,
     "source": source, "read": read, "load": load, "write": write, "open": open_file,
     "dotenv": load_dotenv, "read_or_shell": read_or_run, "perl_open": open_perl,
-    "pipe_open": open_or_run, "chdir": change_folder, "apply": apply, "apply_each": apply_each,
+    "pipe_open": open_or_run, "chdir": change_folder, "apply": apply,
     "apply_elixir": apply_module,
 }  # fmt: skip

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from policy import marks
 from policy.host.names import REST, Binding
 from policy.host.strings import product
 from policy.host.transforms import Value
@@ -79,61 +81,133 @@ def parts(folder: Folder, binding: Binding) -> list[Value]:
     return []
 
 
+def kept(folder: Folder) -> Iterator[tuple[str, Node | None]]:
+    """What the program keeps by names, and the defaults of its options: `{file: x}`,
+    `add_argument("--env-file", default=x)`, `options: {env: {default: x}}`."""
+    for _, role in folder.tree.of("pair"):
+        name, value = key_of(role), role.part("value")
+        yield name, value
+        yield from ((name, inner) for key, inner in pairs(folder, value) if key == "default")
+    for call, _ in folder.tree.of("call"):
+        positional, named = folder.reader.arguments(call)
+        if "default" in named:
+            yield from ((text_of(key), named["default"]) for key in positional)
+
+
 def entry_values(folder: Folder, node: Node | None, keys: list[str] | None) -> list[Value]:
     """The values of a map that is written out, under some keys or under any."""
     nodes = [value for key, value in pairs(folder, node) if keys is None or key in keys]
     return [found for value in nodes for found in folder.values(value)]
 
 
-def passed(folder: Folder, binding: Binding) -> list[Value]:
+def passed(folder: Folder, binding: Binding, name: str) -> list[Value]:
+    """The values of a parameter."""
     if not binding.function:
         return _handed(folder, binding)
-    found: list[Value] = []
-    calls = folder.calls_by_name.get(binding.function, ())[:CALLS_MAX]
-    calls = [call for call in calls if not _is_another(folder, call, binding)]
-    missing = not calls
-    for call in calls:
-        arguments = folder.reader.arguments(call)
-        argument = arguments.get(binding.position)
-        if binding.member == REST:
-            rest = arguments.positional[binding.position :]
-            found.extend(product([folder.items(node) for node in rest]))
-        elif argument is not None:
-            found.extend(folder.values(argument))
-        else:
-            missing = True
-    is_default = missing and binding.value is not None and not binding.member
-    return [*found, *folder.values(binding.value)] if is_default else found
+    found = list(_given_by_name(folder, binding))
+    if binding.member == REST:
+        for call in _calls(folder, binding):
+            rest = folder.reader.arguments(call).positional[binding.position :]
+            found += product([folder.items(node) for node in rest])
+        return found
+    return found + [v for n in nodes_passed(folder, binding, name) for v in folder.values(n)]
+
+
+def nodes_passed(folder: Folder, binding: Binding, name: str) -> list[Node]:
+    """What calls of the program pass for a parameter; its default where one passes nothing."""
+    keys = (name.lstrip("$"), binding.position)
+    found = [folder.reader.arguments(call).get(*keys) for call in _calls(folder, binding)]
+    if (not found or None in found) and not binding.member:
+        found.append(binding.value)
+    return [node for node in found if node is not None]
+
+
+def _calls(folder: Folder, binding: Binding) -> list[Node]:
+    """The calls of the function of a parameter; of a constructor those of its class."""
+    name = _CONSTRUCTORS.get(binding.function, binding.function)
+    around = None if name else folder.tree.parent(binding.node)
+    while around is not None and not name:
+        name = text_of(around.child_by_field_name("name")) if "class" in around.type else ""
+        around = folder.tree.parent(around)
+    calls = folder.calls_by_name.get(name, ())[:CALLS_MAX]
+    return [call for call in calls if not _is_another(folder, call, binding)]
+
+
+# By what name they are called; where it is empty, by that of the class around them.
+_CONSTRUCTORS = {"__init__": "", "constructor": "", "__construct": "", "initialize": "new"}
 
 
 def _handed(folder: Folder, binding: Binding) -> list[Value]:
     """What a nameless function is called with: `items.forEach(item => ...)`."""
-    source, operations = handed_source(folder, binding)
-    if source is None or binding.position > 1:
+    return _through(folder, *handed_source(folder, binding), binding.position)
+
+
+def _through(
+    folder: Folder, source: Node | None, operations: set[str | None], position: int
+) -> list[Value]:
+    if source is None or position > 1:
         return []
-    if binding.position:  # a map's value; a list's place
+    if position:  # a map's value; a list's place
         return entry_values(folder, source, None) if "each" in operations else []
     if "walk" in operations:
         return folder.values(source)
-    return elements(folder, source) if {"each", "map", "filter"} & set(operations) else []
+    return elements(folder, source) if GOES_THROUGH & operations else []
 
 
-def handed_source(folder: Folder, binding: Binding) -> tuple[Node | None, list[str | None]]:
+GOES_THROUGH = frozenset(("each", "map", "filter"))
+# A function by its name: `&method(:run)`, `Main::run`, `this.run`, `\&run`, `&run/1`.
+_BY_NAME = re.compile(r"[&\\]*(?:[\w$]*(?:[.(:]|::|->):?)?(\w+)\)?(?:/\d)?")
+
+
+def arguments_of(folder: Folder, call: Node) -> Iterator[tuple[Node, list[Node]]]:
+    """Each argument of a call, with the others."""
+    arguments = folder.reader.arguments(call)
+    given = [*arguments.positional, *arguments.named.values()]
+    for node in given:
+        yield node, [other for other in given if other.id != node.id]
+
+
+def _given_by_name(folder: Folder, binding: Binding) -> Iterator[Value]:
+    """What a function is called with by another one that it is given to."""
+    if folder.given is None:
+        folder.given = {}
+        quotes = "'\"" if "callable_strings" in folder.tree.language.traits else ""
+        for call, _ in folder.tree.of("call"):
+            for function, others in arguments_of(folder, call):
+                if name := _BY_NAME.fullmatch(text_of(function).strip(quotes)):
+                    folder.given.setdefault(name[1], []).append((call, others))
+    for call, others in folder.given.get(binding.function, ())[:CALLS_MAX]:
+        source, operations = _over(folder, folder.tree.role(call), others)
+        if {"walk", *GOES_THROUGH} & operations:
+            yield from _through(folder, source, operations, binding.position)
+        elif not _calls(folder, binding):  # `submit(run, "x")`, `Thread(target=run, args=("x",))`
+            rest = folder.reader.arguments(call).get("args")
+            given = folder.reader.children(rest) if rest is not None else others
+            yield marks.WORD  # or with what only the other one knows
+            for node in given[binding.position : binding.position + 1]:
+                yield from folder.values(node)
+
+
+def handed_source(folder: Folder, binding: Binding) -> tuple[Node | None, set[str | None]]:
     """What a call that is given a nameless function takes it over, and what it does."""
     call = folder.tree.parent(binding.node)
     while call is not None and (role := folder.tree.role(call)).name not in ("call", ""):
         call = folder.tree.parent(call)
     if call is None or not role.name:
-        return None, []
+        return None, set()
     given = [n for n in folder.reader.arguments(call).positional if n.id != binding.node.id]
     return _over(folder, role, given)
 
 
-def _over(folder: Folder, call: Role, given: list[Node]) -> tuple[Node | None, list[str | None]]:
+def _over(folder: Folder, call: Role, given: list[Node]) -> tuple[Node | None, set[str | None]]:
     """What a call goes through, and what the tables say of its function and its method."""
+    return given[0] if given else folder.tree.receiver(call), operations_of(folder, call)
+
+
+def operations_of(folder: Folder, call: Role) -> set[str | None]:
+    """What the tables say of the function and the method that a call calls."""
     known = folder.tree.language.methods.get(folder.tree.method(call))
-    source = given[0] if given else folder.tree.receiver(call)
-    return source, [*map(folder.operation, folder.callees(call)), known]
+    return {known, *map(folder.operation, folder.callees(call))}
 
 
 def _is_another(folder: Folder, call: Node, binding: Binding) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.host.names import Binding
-from policy.host.passing import handed_source, pairs
+from policy.host.passing import handed_source, nodes_passed, pairs
 from policy.host.tree import Role, text_of
 
 if TYPE_CHECKING:
@@ -48,6 +48,18 @@ def _reference_identifier(folder: Folder, node: Node, role: Role) -> Iterable[st
     for binding in candidates:
         if binding.kind == "import":
             yield binding.dotted
+    yield from _named(folder, candidates, node, name)
+    if all(binding.kind == "append" for binding in candidates):
+        bare = name.lstrip("\\&").replace("\\", ".").replace("::", ".")
+        yield folder.tree.language.modules.get(bare, bare)
+        yield from (f"{module}.{bare}" for module in folder.names.wildcards)
+
+
+def _named(folder: Folder, bindings: list[Binding], node: Node, name: str) -> Iterable[str]:
+    """What a name stands for that is bound in the program."""
+    for binding in bindings:
+        if binding.kind == "element":
+            yield from folder.references(binding.value)
         elif binding.kind == "value" and binding.value is not None:
             if binding.value.start_byte <= node.start_byte < binding.value.end_byte:
                 continue
@@ -55,14 +67,11 @@ def _reference_identifier(folder: Folder, node: Node, role: Role) -> Iterable[st
             yield from _members(base, binding.member)
             if not base and "callable_strings" in folder.tree.language.traits:
                 yield from folder.texts(binding.value)
-        elif binding.kind == "element":
-            yield from folder.references(binding.value)
         elif binding.kind == "parameter":
             yield from _members(_passed(folder, binding), binding.member)
-    if not candidates:
-        bare = name.lstrip("\\&").replace("\\", ".").replace("::", ".")
-        yield bare
-        yield from (f"{module}.{bare}" for module in folder.names.wildcards)
+            if binding.function:
+                for passed in nodes_passed(folder, binding, name):
+                    yield from folder.references(passed)
 
 
 def _members(refs: Iterable[str], member: str) -> Iterable[str]:
@@ -75,6 +84,8 @@ def _known_texts(folder: Folder, node: Node | None) -> list[str]:
 
 def _reference_member(folder: Folder, node: Node, role: Role) -> Iterable[str]:
     base, name = role.part("object"), role.part("name")
+    if own := folder.names.attribute(node):
+        yield from _named(folder, folder.names.candidates(own, node), node, own)
     names = _known_texts(folder, name) if role.name == "index" else [text_of(name)]
     keys = [name.lstrip(":") for name in names]
     for key, value in pairs(folder, base):

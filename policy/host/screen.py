@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.effects import encoded
+from policy.host import passing
 from policy.host.arguments import Arguments
 from policy.host.call import SETTERS, Call
 from policy.host.fold import Folder
@@ -120,6 +121,17 @@ class Screening:
                 arguments.named.update(self.settings(node))
             for recipe in recipes:
                 recipe.apply(Call(self, ref, node, arguments))
+        self._hand_over(node, role)
+
+    def _hand_over(self, node: Node, role: Role) -> None:
+        """A known function is given to a call that goes through a list: `names.map(readFile)`."""
+        if not passing.GOES_THROUGH & passing.operations_of(self.folder, role):
+            return
+        for function, others in passing.arguments_of(self.folder, node):
+            source = others[0] if others else self.tree.receiver(role)
+            for ref in self.folder.references(function):
+                for item in self.written_out(source) if source is not None else ():
+                    Call(self, ref, node, Arguments([], {}), True).apply(ref, [item], {})
 
     def inside(self, node: Node, name: str) -> Frame:
         """The frame of what a node of the program runs."""
@@ -129,9 +141,9 @@ class Screening:
 
     def written_out(self, items: Node) -> list[Node]:
         """The items of a list that is written out; anything else stands for its items."""
+        for literal in passing.entries(self.folder, items):
+            return self.folder.reader.children(literal)
         role = self.tree.role(items)
-        if role.name == "list":
-            return self.folder.reader.children(items)
         if role.name == "call" and "list" in map(self.folder.operation, self.folder.callees(role)):
             return self.folder.reader.arguments(items).positional
         return [items]

@@ -30,13 +30,15 @@ class Known(NamedTuple):
 
     def environment(self, name: str) -> str:
         """A variable of the environment; unknown when it is not listed."""
-        return self.home if name == "HOME" else self.env.get(name, marks.WORD)
+        return self.home if name in ("HOME", "user.home") else self.env.get(name, marks.WORD)
 
 
 def apply(operation: str, arguments: tuple[Value, ...], known: Known) -> Value:
     """The value of an operation; unknown where its arguments are."""
     if operation in ("home", "cwd"):
         return known.home if operation == "home" else known.cwd
+    if operation == "temporary":  # the folder for them stands for one made in it, too
+        return known.env.get("TMPDIR", "/tmp")
     if operation == "env":
         name = arguments[0] if arguments else marks.WORD
         return known.environment(name) if isinstance(name, str) else marks.WORD

@@ -52,6 +52,7 @@ USED_FILES = [
 ]
 NOT_TRANSFORMS = {"module", "getattr", "function", "env", "home", "cwd", "expanduser"}
 NOT_TRANSFORMS |= {"walk", "enumerate", "zip", "items", "item", "each", "map"}  # of loops and maps
+NOT_TRANSFORMS |= {"default", "default_third", "temporary"}
 
 
 @pytest.mark.parametrize("name", STARTED_BY)

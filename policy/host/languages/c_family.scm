@@ -6,14 +6,12 @@
 [(string_literal) (concatenated_string) (preproc_arg)] @string
 (string_content) @text
 (initializer_list) @list
-(compound_literal_expression value: (_) @wrap.value) @wrap
-(parenthesized_expression) @wrap
-(pointer_expression argument: (_) @wrap.value) @wrap
-(cast_expression value: (_) @wrap.value) @wrap
 (conditional_expression consequence: (_) @choice.option alternative: (_) @choice.option) @choice
 (init_declarator declarator: (_) @bind.target value: (_) @bind.value) @bind
 (assignment_expression left: (_) @bind.target operator: "=" right: (_) @bind.value) @bind
-(parameter_declaration declarator: (_) @wrap.value) @wrap
+[(compound_literal_expression value: (_) @wrap.value) (parenthesized_expression)
+  (pointer_expression argument: (_) @wrap.value) (cast_expression value: (_) @wrap.value)
+  (parameter_declaration declarator: (_) @wrap.value)] @wrap
 (preproc_def name: (_) @bind.target value: (_) @bind.value) @bind
 (function_definition declarator: (function_declarator declarator: (identifier) @function.name
   parameters: (_) @function.parameters)) @function

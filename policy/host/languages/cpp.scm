@@ -8,6 +8,7 @@
 (user_defined_literal . (_) @wrap.value) @wrap
 (binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
 (assignment_expression left: (_) @append.target operator: "+=" right: (_) @append.value) @append
+(field_declaration declarator: (_) @bind.target default_value: (_) @bind.value) @bind
 (declaration type: (_) @call.callee declarator: (init_declarator
   value: [(argument_list) (initializer_list)] @call.arguments)) @call
 (declaration type: (_) @bind.value declarator: (identifier) @bind.target

@@ -5,8 +5,6 @@
 (element_access_expression expression: (_) @index.object subscript: (_) @index.name) @index
 (invocation_expression function: (_) @call.callee arguments: (_) @call.arguments) @call
 (object_creation_expression type: (array_type) initializer: (_) @wrap.value) @wrap
-(array_creation_expression (initializer_expression) @wrap.value) @wrap
-(implicit_array_creation_expression (initializer_expression) @wrap.value) @wrap
 (object_creation_expression type: (generic_name) initializer: (_) @wrap.value) @wrap
 (object_creation_expression type: (_) @call.callee arguments: (_)? @call.arguments
   initializer: (_)? @call.arguments) @call
@@ -21,13 +19,11 @@
 (argument name: (_) @pair.name (_) @pair.value .) @pair
 (argument (_) @wrap.value .) @wrap
 (collection_expression) @list
-[(collection_element) (expression_element) (parenthesized_expression) (await_expression)] @wrap
 (spread_element) @spread
 [(string_literal) (verbatim_string_literal) (raw_string_literal) (interpolated_string_expression)]
   @string
 [(raw_string_content) (string_literal_content) (string_content)] @text
 (interpolation (_) @_brace . (_) @interpolation.value) @interpolation
-(cast_expression value: (_) @wrap.value) @wrap
 (binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
 (binary_expression left: (_) @choice.option operator: "??" right: (_) @choice.option) @choice
 (conditional_expression consequence: (_) @choice.option alternative: (_) @choice.option) @choice
@@ -39,7 +35,12 @@
 (foreach_statement left: (_) @loop.target right: (_) @loop.value) @loop
 (using_directive name: (_) @import.alias (_) @import.module .) @import
 (using_directive !name (_) @wildcard.module .) @wildcard
+(class_declaration name: (_) @function.name (parameter_list) @function.parameters) @function
 (class_declaration name: (_) @local.name) @local
-[(method_declaration) (local_function_statement)] @function
-(parameter name: (_) @wrap.value) @wrap
+(property_declaration name: (_) @bind.target value: (_) @bind.value) @bind
+[(method_declaration) (constructor_declaration) (local_function_statement)] @function
+[(array_creation_expression (initializer_expression) @wrap.value)
+  (implicit_array_creation_expression (initializer_expression) @wrap.value)
+  (collection_element) (expression_element) (parenthesized_expression) (await_expression)
+  (cast_expression value: (_) @wrap.value) (parameter name: (_) @wrap.value)] @wrap
 (return_statement (_) @returns.value) @returns

@@ -16,9 +16,8 @@
 (template_substitution) @interpolation
 (array) @list
 (spread_element) @spread
-(parenthesized_expression (_) @wrap.value .) @wrap
-(await_expression) @wrap
-(sequence_expression (_) @wrap.value .) @wrap
+[(parenthesized_expression (_) @wrap.value .) (await_expression)
+  (sequence_expression (_) @wrap.value .)] @wrap
 (binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
 (binary_expression left: (_) @choice.option operator: ["||" "??"] right: (_) @choice.option) @choice
 (ternary_expression consequence: (_) @choice.option alternative: (_) @choice.option) @choice

@@ -18,7 +18,6 @@
 (interpolation) @interpolation
 [(list) (tuple)] @list
 (binary_operator left: (_) @cons.left operator: "|" right: (_) @cons.right) @cons
-(binary_operator left: (_) @wrap.value operator: "/" right: (integer)) @wrap
 (call target: (dot left: (_) @member.object right: (_) @member.name) .) @member
 (block) @block
 (binary_operator left: (_) @concat.left operator: ["<>" "++"] right: (_) @concat.right) @concat
@@ -29,5 +28,5 @@
   right: (call target: (dot left: (_) @call.object right: (identifier) @call.name) .)) @call
 (binary_operator left: (_) @pipe.value operator: "|>" right: (call) @pipe.call) @pipe
 (unary_operator operator: "&" operand: (integer)) @placeholder
-(unary_operator) @wrap
+[(binary_operator left: (_) @wrap.value operator: "/" right: (integer)) (unary_operator)] @wrap
 (anonymous_function (stab_clause left: (arguments) @function.parameters)) @function

@@ -2,21 +2,19 @@
 (selector_expression operand: (_) @member.object field: (_) @member.name) @member
 (qualified_type package: (_) @member.object name: (_) @member.name) @member
 (index_expression operand: (_) @index.object index: (_) @index.name) @index
-(slice_expression operand: (_) @wrap.value) @wrap
 (call_expression function: (_) @call.callee arguments: (argument_list) @call.arguments) @call
-(type_conversion_expression operand: (_) @wrap.value) @wrap
 (composite_literal type: [(slice_type) (array_type) (implicit_length_array_type)]
   body: (literal_value) @wrap.value) @wrap
 (composite_literal type: [(qualified_type) (type_identifier)] @call.callee
   body: (literal_value) @call.arguments) @call
 ((comment) @embeds (#match? @embeds "^//go:embed "))
 [(argument_list) (literal_value)] @arguments
-[(literal_element) (parenthesized_expression)] @wrap
 (keyed_element key: (_) @pair.name value: (_) @pair.value) @pair
 [(interpreted_string_literal) (raw_string_literal)] @string
 [(interpreted_string_literal_content) (raw_string_literal_content)] @text
 (variadic_argument) @spread
-(unary_expression operand: (_) @wrap.value) @wrap
+[(slice_expression operand: (_) @wrap.value) (type_conversion_expression operand: (_) @wrap.value)
+  (literal_element) (parenthesized_expression) (unary_expression operand: (_) @wrap.value)] @wrap
 (binary_expression left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
 (short_var_declaration left: (_) @bind.target right: (_) @bind.value) @bind
 (assignment_statement left: (expression_list (selector_expression operand: (_) @property.object

@@ -6,16 +6,15 @@
 (function_call name: (_) @call.callee arguments: (_) @call.arguments) @call
 (arguments) @arguments
 (field name: (_) @pair.name value: (_) @pair.value) @pair
-(field !name value: (_) @wrap.value) @wrap
 (table_constructor) @list
 (string) @string
 (string_content) @text
-(parenthesized_expression) @wrap
 (binary_expression left: (_) @concat.left ".." right: (_) @concat.right) @concat
 (binary_expression left: (_) @choice.option "or" right: (_) @choice.option) @choice
 (assignment_statement (variable_list) @bind.target (expression_list) @bind.value) @bind
 (variable_list) @targets
-(expression_list . (_) @wrap.value .) @wrap
+[(field !name value: (_) @wrap.value) (parenthesized_expression)
+  (expression_list . (_) @wrap.value .)] @wrap
 (for_generic_clause (variable_list) @loop.target (expression_list) @loop.value) @loop
 [(function_declaration) (function_definition)] @function
 (return_statement (expression_list . (_) @returns.value)) @returns

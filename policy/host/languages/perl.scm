@@ -1,8 +1,11 @@
+((use_statement module: (package) @_constant (list_expression . (autoquoted_bareword) @bind.target (_) @bind.value .))
+  @bind (#eq? @_constant "constant"))
 (assignment_expression left: (variable_declaration) @passed.names
   right: (func1op_call_expression) @_shift (#eq? @_shift "shift")) @passed
 (assignment_expression left: (variable_declaration) @passed.names
   right: (array) @_all (#eq? @_all "@_")) @passed
-(function (varname (scalar) @wrap.value)) @wrap
+[(function (varname (scalar) @wrap.value)) (variable_declaration variable: (_) @wrap.value)
+  (refgen_expression)] @wrap
 [(function) (scalar) (array) (container_variable) (bareword) (package)] @identifier
 (func1op_call_expression function: _ @identifier)
 (array_element_expression array: (_) @index.object index: (_) @index.name) @index
@@ -32,7 +35,6 @@
 (command_string) @shell
 (quoted_word_list) @words
 [(anonymous_array_expression) (stub_expression)] @list
-(variable_declaration variable: (_) @wrap.value) @wrap
 (variable_declaration variables: (_)) @targets
 (binary_expression left: (_) @concat.left operator: "." right: (_) @concat.right) @concat
 (binary_expression left: (_) @choice.option operator: ["||" "//"] right: (_) @choice.option) @choice
@@ -41,4 +43,3 @@
 (assignment_expression left: (_) @bind.target (_) @bind.value .) @bind
 (for_statement variable: (_) @loop.target list: (_) @loop.value) @loop
 (subroutine_declaration_statement name: (_) @local.name) @local
-(refgen_expression) @wrap

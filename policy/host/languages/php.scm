@@ -9,21 +9,22 @@
   (arguments) @call.arguments) @call
 (arguments) @arguments
 (argument name: (_) @pair.name (_) @pair.value .) @pair
-(argument (_) @wrap.value .) @wrap
 (array_element_initializer (_) @pair.name (_) @pair.value) @pair
-[(array_element_initializer) (parenthesized_expression)] @wrap
 (array_creation_expression) @list
 (variadic_unpacking) @spread
 [(string) (encapsed_string) (heredoc) (nowdoc)] @string
 [(heredoc_body) (nowdoc_body) (string_content)] @text
 (shell_command_expression) @shell
-(cast_expression value: (_) @wrap.value) @wrap
+[(argument (_) @wrap.value .) (array_element_initializer) (parenthesized_expression)
+  (cast_expression value: (_) @wrap.value)] @wrap
 (binary_expression left: (_) @concat.left operator: ["." "+"] right: (_) @concat.right) @concat
 (binary_expression left: (_) @choice.option operator: ["??" "||"] right: (_) @choice.option) @choice
+(conditional_expression condition: (_) @choice.option !body alternative: (_) @choice.option) @choice
 (conditional_expression body: (_) @choice.option alternative: (_) @choice.option) @choice
 (assignment_expression left: (subscript_expression . (variable_name) @append.target .) right: (_) @append.value) @append
 (assignment_expression left: (_) @bind.target right: (_) @bind.value) @bind
 (augmented_assignment_expression left: (_) @append.target right: (_) @append.value) @append
+(property_element name: (_) @bind.target default_value: (_) @bind.value) @bind
 (const_element . (name) @bind.target (_) @bind.value .) @bind
 (foreach_statement . (_) @loop.value . (variable_name) @loop.target) @loop
 (foreach_statement . (_) @loop.value . (pair (_) (variable_name) @loop.target)) @loop

@@ -11,6 +11,8 @@
 (string_content) @text
 (interpolation expression: (_) @interpolation.value) @interpolation
 [(list) (tuple) (set)] @list
+[(list_comprehension body: (_) @comprehension.value) (generator_expression body: (_) @comprehension.value)]
+  @comprehension
 (list_splat) @spread
 [(parenthesized_expression) (await)] @wrap
 (binary_operator left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat

@@ -6,10 +6,9 @@
 (call function: (_) @call.callee arguments: (_) @call.arguments) @call
 (arguments) @arguments
 (argument name: (_) @pair.name value: (_) @pair.value) @pair
-(argument value: (_) @wrap.value) @wrap
 (string) @string
 (string_content) @text
-(parenthesized_expression) @wrap
+[(argument value: (_) @wrap.value) (parenthesized_expression)] @wrap
 (binary_operator lhs: (identifier) @function.name operator: ["<-" "=" "<<-"]
   rhs: (function_definition) @function)
 (function_definition) @function
@@ -18,6 +17,7 @@
 (binary_operator lhs: (_) @pipe.value operator: "|>" rhs: (call) @pipe.call) @pipe
 (binary_operator lhs: (_) @pipe.value operator: "special" rhs: (call) @pipe.call) @pipe
 (binary_operator lhs: (_) @call.arguments operator: ["special" "|>"] rhs: (identifier) @call.callee) @call
+(if_statement consequence: (_) @choice.option alternative: (_) @choice.option) @choice
 (for_statement variable: (_) @loop.target sequence: (_) @loop.value) @loop
 (call function: (identifier) @_library arguments: (arguments (argument value: (_) @wildcard.module)) @wildcard
   (#match? @_library "^(library|require|attachNamespace)$"))

@@ -15,8 +15,9 @@
 [(string_array) (symbol_array)] @words
 (subshell) @shell
 (splat_argument) @spread
-(parenthesized_statements (_) @wrap.value .) @wrap
+[(block_argument (_) @wrap.value) (parenthesized_statements (_) @wrap.value .)] @wrap
 (binary left: (_) @concat.left operator: "+" right: (_) @concat.right) @concat
+(binary left: (_) @path.left operator: "/" right: (_) @path.right) @path
 (binary left: (_) @append.target operator: "<<" right: (_) @append.value) @append
 (binary left: (_) @format.template operator: "%" right: (_) @format.value) @format
 (binary left: (_) @choice.option operator: ["||" "or"] right: (_) @choice.option) @choice
