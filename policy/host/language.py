@@ -14,7 +14,6 @@ from policy.host.recipe import Recipe, parse_recipes
 
 Entry = TypeVar("Entry")
 _FOLDER = Path(__file__).with_name("languages")
-NAME_MAX = 100  # characters; no name in the tables is as long
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +58,7 @@ class Language:
                 return table[dotted[len(namespace) :]]
         if "any_case" in self.traits and dotted != dotted.lower():
             return self.lookup(table, dotted.lower())
-        head = dotted.rpartition(".")[0][:NAME_MAX]
+        head = dotted.rpartition(".")[0][:100]  # no name in the tables is as long
         found = table.get(f"{head}.*")
         while found is None and head:
             found = table.get(f"{head}.**")

@@ -56,8 +56,7 @@ def _report_values(call: Call) -> None:
 
 
 def _report(call: Call, paths: Iterable[str], *, is_write: bool) -> None:
-    excluded = trees.excluded(call)
-    sources = trees.sources(call) if is_write else None
+    excluded, sources = trees.excluded(call), trees.sources(call) if is_write else None
     for path in paths:
         if path in ("-", ""):
             continue

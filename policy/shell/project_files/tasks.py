@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from policy import marks
 from policy.paths import resolve
 from policy.shell.options import Parsed, parse
-from policy.shell.project_files import Project, Step, joined, table, tables, texts
+from policy.shell.project_files import Project, Step, joined, table, texts
 from policy.shell.project_files.code_files import pieces_for
 from policy.shell.project_files.data_files import read_data
 from policy.shell.project_files.task_rows import PACKAGE, PYTHON, ROWS, SAME, Row
@@ -280,8 +280,8 @@ def _entries(
 
 def _hooks(data: dict[str, Any], asked: Asked) -> dict[str, Any]:
     """The hooks of pre-commit that are the project's own."""
-    repos = [repo for repo in tables(data.get("repos")) if repo.get("repo") == "local"]
-    hooks = [hook for repo in repos for hook in tables(repo.get("hooks"))]
+    repos = [repo for repo in texts(data.get("repos"), dict) if repo.get("repo") == "local"]
+    hooks = [hook for repo in repos for hook in texts(repo.get("hooks"), dict)]
     stage = next(asked.options.values(("hook-stage",)), "pre-commit")
     return {
         str(hook.get("id")): f"{hook.get('entry', '')} {joined(texts(hook.get('args')))}"
