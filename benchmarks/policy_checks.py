@@ -1,7 +1,7 @@
-"""Many programs through the guard, each timed, in children that a hang or a crash may end.
+"""Many programs through the guard as it is shipped, each timed, in processes that may be lost.
 
-The kernel keeps the limit of processor time, so that what hangs in C code is ended as well and is
-known by the program that the child was at; another child goes on behind it.
+Each is judged by `policy.judging.in_time`, so within its deadline. Should that itself hang or
+crash, the kernel ends the process; it is known at which program, and another goes on behind it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ from typing import NamedTuple
 import policy
 from benchmarks.mutations import Program, mutate
 from benchmarks.policy import rules
-from policy.script_texts import script_texts
+from policy.judging import TOO_LARGE, in_time, not_judged
 from runtimes import LANGUAGES
 
-KILL_S = 3.0  # of processor time: what takes longer is ended, if nothing else is said
-WALL_S = 120  # what waits for something else than the processor is ended, too
+WALL_S = 30  # by the clock: the deadline has failed
 MEMORY_BYTES = 3 << 30
-CHUNK = 500  # programs of one child
+CHUNK = 2_000  # programs of one child
 FILES = {
     "s.sh": "rm -rf build\n",
     "clean.sh": "#!/bin/sh\nsudo id\n",
@@ -45,10 +44,11 @@ _rules = functools.cache(rules)
 
 
 class Check(NamedTuple):
-    """How one program was judged, in seconds of processor time.
+    """How one program was judged, in seconds of processor time: of the judging, or of all that its
+    process did where that was ended at its deadline, and the program is too large.
 
-    `failure` says what was raised and where, or by which signal the child ended; empty where
-    neither was so. `trace` is all that was said about it.
+    `failure` says what was raised and where, or how the guard itself ended; empty where neither
+    was so. `trace` is all that was said about it.
     """
 
     number: int
@@ -56,12 +56,13 @@ class Check(NamedTuple):
     seconds: float
     coverage: str
     decision: str
+    is_too_large: bool = False
     failure: str = ""
     trace: str = ""
 
     @property
     def was_ended(self) -> bool:
-        """Whether the program took its child with it."""
+        """Whether the program took the guard with it."""
         return self.failure.startswith(_ENDED)
 
 
@@ -70,17 +71,17 @@ class Run(NamedTuple):
 
     folder: str
     seed: int
-    kill_s: float
+    wall_s: float
 
 
-def prepare(folder: Path, seeds: dict[str, list[str]], seed: int, *, kill_s: float = KILL_S) -> Run:
+def prepare(folder: Path, seeds: dict[str, list[str]], seed: int, *, wall_s: float = WALL_S) -> Run:
     """Write what the children need into an empty folder."""
     (folder / "seeds.json").write_text(json.dumps(seeds))
     project = folder / "project"
     project.mkdir()
     for name, text in FILES.items():
         (project / name).write_text(text)
-    return Run(str(folder), seed, kill_s)
+    return Run(str(folder), seed, wall_s)
 
 
 def run_checks(run: Run, count: int, jobs: int, tell: Callable[[int], None]) -> list[Check]:
@@ -106,7 +107,7 @@ def _run_chunk(run: Run, first: int, end: int) -> Iterator[Check]:
         first += len(checks)
         if death and first < end:
             reason, _, trace = death.partition("\n")
-            yield Check(first, "", run.kill_s, "", "", _ENDED + reason, trace)
+            yield Check(first, "", run.wall_s, "", "", failure=_ENDED + reason, trace=trace)
             first += 1
 
 
@@ -133,32 +134,57 @@ def _run_child(run: Run, first: int, end: int) -> tuple[list[Check], str]:
 # In a child
 
 
-def check(number: int, program: Program, project: str) -> Check:
-    """Judge one program as it is judged before it runs, on the agent's shell or in the sandbox."""
+class Judged(NamedTuple):
+    """A verdict that came in time, and the seconds of processor time that it took."""
+
+    verdict: policy.Verdict
+    seconds: float
+
+
+def subject_of(number: int, program: Program, project: str) -> policy.Subject:
+    """A program as it is run on the agent's shell or in the sandbox."""
     on_agent_shell = program.language == "shell" and number % 3 == 0
-    subject = policy.Subject(
+    return policy.Subject(
         program.language, program.code, project, project, str(Path.home()),
         surface="agent_shell" if on_agent_shell else "sandbox",
     )  # fmt: skip
-    coverage = decision = failure = trace = ""
-    texts = script_texts(project)
+
+
+def check(number: int, program: Program, project: str) -> Check:
+    """Judge one program as `context-mode check` does."""
+    began = _seconds_of_children()
+    (found,) = in_time([subject_of(number, program, project)], _rules(), _judged, _told)
+    if isinstance(found, Judged):
+        verdict, seconds, why = *found, ""
+    else:
+        verdict, seconds = found, _seconds_of_children() - began
+        why = verdict.matches[0].reason if verdict.matches else "no rule"
+    is_too_large, failure = why == TOO_LARGE, "" if why == TOO_LARGE else why
+    if why and verdict.decision is not policy.Decision.DENY:
+        failure = f"{verdict.decision.word} without being judged"
+    return Check(
+        number, program.language, seconds, verdict.coverage, verdict.decision.word,
+        is_too_large, *failure.removeprefix(not_judged("")).partition(" < ")[::2],
+    )  # fmt: skip
+
+
+def _judged(subject: policy.Subject) -> Judged:
     began = time.thread_time()  # the clock of the process is a coarse one while its timer runs
-    try:
-        verdict = policy.evaluate(subject, _rules(), real_path=policy.real_path, read_text=texts)
-        coverage, decision = verdict.coverage, verdict.decision.word
-        json.dumps(verdict.to_json()).encode()
-    except Exception as error:
-        trace = traceback.format_exc()
-        failure = f"{type(error).__name__} at {_place(error)}"
-    seconds = time.thread_time() - began
-    return Check(number, program.language, seconds, coverage, decision, failure, trace)
+    verdict = policy.judge(subject, _rules())
+    json.dumps(verdict.to_json()).encode()
+    return Judged(verdict, time.thread_time() - began)
 
 
-def _place(error: Exception) -> str:
-    """The last line of the guard's own that an exception went through."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if "/policy/" in frame.filename]
-    return f"{Path(own[-1].filename).name}:{own[-1].lineno}" if own else "a line of others"
+def _told(error: Exception) -> str:
+    """What was raised, and the guard's own lines that it came through, the last first."""
+    frames = traceback.extract_tb(error.__traceback__)[::-1]
+    own = (f"{Path(f.filename).name}:{f.lineno}" for f in frames if "/policy/" in f.filename)
+    return f"{type(error).__name__} at {' < '.join(own) or 'a line of others'}"
+
+
+def _seconds_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def judge_programs(run: Run, numbers: Iterable[int]) -> None:
@@ -166,13 +192,12 @@ def judge_programs(run: Run, numbers: Iterable[int]) -> None:
     seeds = json.loads(Path(run.folder, "seeds.json").read_text())
     project = str(Path(run.folder, "project"))
     for language in LANGUAGES:  # what is loaded once is no part of a check
-        check(0, Program(language.name, language.hello), project)
+        _judged(subject_of(0, Program(language.name, language.hello), project))
     for number in numbers:
         program = mutate(number, run.seed, seeds)
-        signal.setitimer(signal.ITIMER_PROF, run.kill_s)
-        signal.alarm(WALL_S)
+        signal.setitimer(signal.ITIMER_REAL, run.wall_s)
         done = check(number, program, project)
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         print(json.dumps(done), flush=True)
 
 
@@ -181,15 +206,16 @@ def limit_child() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.enable()
-    for timer in (signal.SIGPROF, signal.SIGALRM):
-        faulthandler.register(timer, chain=True)  # and then what it does by default: it ends us
+    faulthandler.register(
+        signal.SIGALRM, chain=True
+    )  # and then what it does by default: it ends us
 
 
 def main(arguments: Sequence[str]) -> None:
     """Judge the programs of the numbers given, as a child of `run_checks`."""
-    folder, seed, kill_s, first, end = arguments
+    folder, seed, wall_s, first, end = arguments
     limit_child()
-    judge_programs(Run(folder, int(seed), float(kill_s)), range(int(first), int(end)))
+    judge_programs(Run(folder, int(seed), float(wall_s)), range(int(first), int(end)))
 
 
 if __name__ == "__main__":

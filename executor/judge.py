@@ -39,7 +39,10 @@ class Judges:
     async def verdict(self, subject: Subject, rules: Rules, tools: Collection[str]) -> Verdict:
         """May this program run? As `policy.judge` says, in bounded time."""
         async with self._turns:
-            judge, answer = await self._idle_judge(), None
+            try:
+                judge, answer = await self._idle_judge(), None
+            except (OSError, RuntimeError) as error:  # no process, or no thread, is to be had
+                return undecided(subject.code, rules, not_judged(self._report(error)))
             try:
                 with trio.move_on_after(WALL_SECONDS):
                     answer = await judge.ask(subject, rules, tools)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 HOOK_SECONDS = 0.2
 SECONDS = 1.0
@@ -30,11 +30,12 @@ def confine() -> None:
     setrlimit(RLIMIT_CORE, (0, 0))
     try:
         with open("/proc/self/statm", "rb") as sizes:
-            size = int(sizes.read().split()[0]) * getpagesize() + MEMORY_BYTES
-        allowed = [size, *(given for given in getrlimit(RLIMIT_AS) if given >= 0)]
+            used = int(sizes.read().split()[0]) * getpagesize()
+    except OSError:  # nothing is mounted there
+        used = 2 << 30  # more than a parent has
+    allowed = [used + MEMORY_BYTES, *(given for given in getrlimit(RLIMIT_AS) if given >= 0)]
+    with suppress(OSError, ValueError):  # elsewhere than on Linux
         setrlimit(RLIMIT_AS, (min(allowed), min(allowed)))
-    except (OSError, ValueError):  # elsewhere than on Linux
-        return
 
 
 def limit(seconds: float) -> None:

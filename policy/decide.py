@@ -237,7 +237,9 @@ def _strictest_matches(place: Place, rules: Rules, why: str) -> Iterator[Match]:
 def _unknown_matches(
     effect: OpaqueExec | Unparsed, rules: Rules, subject: Subject
 ) -> Iterator[Match]:
-    """Unknown code takes the strictest of the rules that restrict commands."""
+    """Unknown code takes the strictest rule on commands; what is not read, on a host, any rule."""
+    if isinstance(effect, Unparsed) and subject.surface == "agent_shell":
+        return _strictest_matches(effect.place, rules, effect.why)
     restricting = rules.restricting("command")
     if isinstance(effect, Unparsed):
         return _by_strictest(restricting, "unparsed", effect.place, effect.why)

@@ -24,8 +24,8 @@ _OWN_PACKAGES = {"csharp": "tree_sitter_c_sharp"}  # grammars that the pack take
 def parser(name: str) -> tree_sitter.Parser:
     """A parser for one grammar of the language pack; `name` as the pack spells it.
 
-    The extension module is loaded by file: importing the package itself loads
-    three other grammars first, 25 ms of a hook process that lives for 60.
+    The extension module is loaded by file: importing the package itself loads three other grammars
+    first, 25 ms of a hook process that lives for 60.
     """
     import tree_sitter  # noqa: PLC0415 - loaded with the first program
 

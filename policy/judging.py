@@ -62,7 +62,11 @@ def in_time(
 
     judged: list[T | Verdict] = []
     while rest := subjects[len(judged) :]:
-        results = results_of(steps, SECONDS)
+        try:
+            results = results_of(steps, SECONDS)
+        except OSError as error:  # no process is to be had
+            why = not_judged(report(error))
+            return judged + [undecided(subject.code, rules, why) for subject in rest]
         judged += map(pickle.loads, results)
         if len(results) < len(rest):
             judged.append(undecided(rest[len(results)].code, rules, TOO_LARGE))

@@ -111,9 +111,9 @@ class Match(NamedTuple):
 class Verdict(NamedTuple):
     """The answer, with everything that explains it.
 
-    `coverage` is how much of the program was understood: `full`, `partial`
-    (some word or value stayed unknown) or `unparsed` (syntax we cannot read,
-    or the work budget was spent). `work` counts nodes visited plus expansions.
+    `coverage` is how much of the program was understood: `full`, `partial` (some word or value
+    stayed unknown) or `unparsed` (syntax we cannot read, or the work budget was spent). `work`
+    counts nodes visited plus expansions.
     """
 
     decision: Decision

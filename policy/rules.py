@@ -19,9 +19,9 @@ class RedirectTo(NamedTuple):
 class Rule(NamedTuple):
     """One rule.
 
-    `text` is the rule as written; `spec` what is compared: a command pattern,
-    a gitignore line, a domain pattern or a tool name. `anchor` is the folder
-    a path pattern is relative to (None: any folder).
+    `text` is the rule as written; `spec` what is compared: a command pattern, a gitignore line, a
+    domain pattern or a tool name. `anchor` is the folder a path pattern is relative to (None: any
+    folder).
     """
 
     id: str

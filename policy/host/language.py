@@ -58,7 +58,7 @@ class Language:
                 return table[dotted[len(namespace) :]]
         if "any_case" in self.traits and dotted != dotted.lower():
             return self.lookup(table, dotted.lower())
-        head = dotted.rpartition(".")[0]
+        head = dotted.rpartition(".")[0][:100]  # no name in the tables is as long
         found = table.get(f"{head}.*")
         while found is None and head:
             found = table.get(f"{head}.**")

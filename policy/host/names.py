@@ -274,7 +274,7 @@ class Names:
         """`push @list, "x"`, `sprintf(buffer, "%s", x)`: the first argument is filled."""
         first = role.part("arguments")
         if first is not None and self.tree.role(first).name == "arguments":
-            first = first.named_child(0)
+            first = next(iter(first.named_children), None)
         if first is not None and (target := self.name_of(first)):
             kind, position, member = how.split()
             filled = Binding(node, _KINDS[kind], "", node, member, kind, int(position))

@@ -39,7 +39,7 @@ def _passed(folder: Folder, binding: Binding) -> Iterable[str]:
     around = folder.tree.parent(binding.node)
     if around is not None and around.type == "decorated_definition" and not binding.position:
         for decorator in around.named_children[:-1]:  # `@task` calls it with a context
-            yield from folder.references(decorator.named_child(0))
+            yield from folder.references(next(iter(decorator.named_children), None))
 
 
 def _reference_identifier(folder: Folder, node: Node, role: Role) -> Iterable[str]:

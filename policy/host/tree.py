@@ -1,8 +1,8 @@
 """A parsed program whose nodes have roles, the same for every language.
 
-Each language's query (`languages/*.scm`) names what its grammar calls a call,
-a member, a string, an assignment; everything else in this room works on those
-names alone. A capture `@call` gives a node its role, `@call.callee` a part.
+Each language's query (`languages/*.scm`) names what its grammar calls a call, a member, a string,
+an assignment; everything else in this room works on those names alone. A capture `@call` gives a
+node its role, `@call.callee` a part.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Tree:
 
 NODES_MAX = 80_000  # a quarter of a second or so; a program of 5,000 lines has half of them
 ERRORS_MAX = 8000  # nodes in one that is no program; the cursor is slow by the square of that
-OPEN_MATCHES_MAX = 1000  # of nodes around one another; the cursor is slow by their number
+OPEN_MATCHES_MAX = 500  # of nodes around one another; the cursor is slow by their number
 _HOLDERS = word_set("wrap spread interpolation")  # of a value, the first child if none is named
 _DECLARATIONS = word_set("import wildcard use bind append loop function local loads passed")
 

@@ -56,14 +56,14 @@ def _report_values(call: Call) -> None:
 
 
 def _report(call: Call, paths: Iterable[str], *, is_write: bool) -> None:
+    excluded, sources = trees.excluded(call), trees.sources(call) if is_write else None
     for path in paths:
         if path in ("-", ""):
             continue
-        excluded = trees.excluded(call)
         access = call.walker.file_access(
             path, call.state, call.frame, is_write=is_write, argv=call.argv
         )
-        if excluded is not None and not trees.is_destination(call, path, is_write=is_write):
+        if excluded is not None and (sources is None or path in sources):
             names = trees.included(call) if call.program.reads == "after-pattern" else ()
             access = access._replace(is_tree=True, excluded=excluded, included=names)
         call.walker.report(access)

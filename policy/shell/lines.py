@@ -1,7 +1,7 @@
 """Lines of simple commands, the most common programs: read without the grammar.
 
-A process that judges one command need not load the parser for it, and in
-longer programs most substitutions are such lines.
+A process that judges one command need not load the parser for it, and in longer programs most
+substitutions are such lines.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ def parse(
     """Split `argv[1:]`.
 
     `short_values` are the one-letter options that take a value, `long_values`
-    the long ones, which may be shortened to any prefix. `permutes` allows
-    options behind operands. `long_with_one_dash` reads `-name` as one option.
+    the long ones, which may be shortened to any prefix. `permutes` allows options behind operands.
+    `long_with_one_dash` reads `-name` as one option.
     """
     options: list[tuple[str, str | None]] = []
     operands: list[tuple[int, str]] = []

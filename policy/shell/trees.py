@@ -84,9 +84,7 @@ _ENDINGS = {"yaml": "yaml yml", "config": "cfg conf config ini", "sh": "sh bash 
 INTO = word_set("cp gcp mv rsync scp")
 
 
-def is_destination(call: Call, path: str, *, is_write: bool) -> bool:
-    """Whether a path is where things are put, and not a tree of its own."""
-    operands = call.operands()
-    if not is_write or call.name not in INTO or len(operands) < 2:
-        return False
-    return path == operands[-1] or path not in operands
+def sources(call: Call) -> frozenset[str] | None:
+    """Those of the paths that a program writes which are trees, not where it puts them."""
+    operands = call.operands() if call.name in INTO else ()
+    return frozenset(operands[:-1]) - {operands[-1]} if len(operands) > 1 else None

@@ -125,6 +125,17 @@ async def test_a_judge_that_does_nothing_is_given_up(judges: Judges, monkeypatch
     assert (await decided(judges, "id"))[0] == "allow"
 
 
+async def test_without_a_process_the_strictest_rule_decides(judges: Judges, monkeypatch):
+    def fail(_: object) -> None:
+        raise BlockingIOError("no more processes")
+
+    monkeypatch.setattr(judge_module, "started", fail)
+    word, message = await decided(judges, "id")
+    assert (word, "no more processes" in message) == ("deny", True)
+    monkeypatch.undo()
+    assert (await decided(judges, "id"))[0] == "allow"
+
+
 async def test_one_that_died_in_between_costs_no_verdict(judges: Judges):
     assert (await decided(judges, "id"))[0] == "allow"
     os.kill(the_waiting(judges), signal.SIGKILL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import itertools
 import os
@@ -119,3 +120,23 @@ def test_what_no_text_brings_about_is_not_counted() -> None:
             yield b"done"
 
     assert results_of(steps, 0.2) == [b"done"]
+
+
+def test_memory_is_bounded_where_the_size_of_a_process_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_such_file(*_: object) -> None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(builtins, "open", no_such_file)
+    monkeypatch.setattr(deadline, "_work", lambda *_: deadline.confine() or bytes(4 << 30))
+    assert results_of(lambda: [b"never"], 5.0) == []
+
+
+def test_a_child_that_another_process_ends_gives_what_it_had() -> None:
+    def steps() -> Iterator[bytes]:
+        yield b"one"
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(600)
+
+    assert results_of(steps, 5.0) == [b"one"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
+import os
 from functools import partial
 from pathlib import Path
 
@@ -144,6 +146,24 @@ def test_a_defect_is_reported_and_named_whatever_is_decided(texts: tuple[str, ..
     assert "could not be judged: a defect: KeyError('a defect') the story" in verdict.message
 
 
+def test_without_a_process_the_strictest_rule_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> int:
+        raise BlockingIOError(errno.EAGAIN, "no more processes")
+
+    monkeypatch.setattr(os, "fork", fail)
+    verdicts = in_time_of([shell("ls"), shell("id")], rules("deny Read(./.env)"))
+    assert [verdict.decision for verdict in verdicts] == [Decision.DENY] * 2
+    assert "no more processes" in verdicts[0].message
+
+
+@pytest.mark.parametrize("text", ["deny Read(./.env)", "deny Edit(/a)", "ask WebFetch(domain:a.b)"])
+@pytest.mark.parametrize("code", ["cat .env\nif", "cat .env #" + "x" * (1 << 20)])
+def test_what_is_not_read_breaks_any_rule_where_nothing_covers_files(code: str, text: str) -> None:
+    on_shell = shell(code)._replace(surface="agent_shell")
+    assert judge(on_shell, rules(text)).decision.word == text.split(maxsplit=1)[0]
+    assert judge(shell(code), rules(text)).allowed
+
+
 HARD = {
     "an awk program that is empty": "awk '' .",
     "lone surrogates": "cat \ud800 '\udfff' \"\udc80\" <\ud900 >\udbff; echo $'\\ud800' | sh",
@@ -160,6 +180,7 @@ HARD = {
     "a program in a program": "env " * 3_000 + "id",
     "many commands": "true;" * 20_000,
     "deeper and deeper": "cd a;" * 5_000,
+    "ten megabytes": "cat .env #" + "x" * (10 << 20),
 }
 
 

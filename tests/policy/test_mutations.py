@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
 
+import policy
 from benchmarks.mutations import MUTATIONS, SIZE_MAX, Program, mutate
 from benchmarks.policy_checks import check, prepare, run_checks
-from benchmarks.policy_mutations import keep, kind, report
+from benchmarks.policy_mutations import TOO_LARGE, keep, kind, report
 from benchmarks.policy_seeds import table_seeds
+from policy import judging
 
 COUNT = 320  # twenty of each language
 SEED = 7
 
 
 @pytest.mark.once
-def test_no_mutated_program_raises_or_takes_longer_than_a_second(tmp_path: Path) -> None:
+def test_no_mutated_program_raises_or_outlasts_its_time(tmp_path: Path) -> None:
     seeds = table_seeds()
     checks = run_checks(prepare(tmp_path, seeds, SEED), COUNT, 1, lambda done: None)
     assert [one.number for one in checks] == list(range(COUNT))
@@ -25,28 +28,84 @@ def test_no_mutated_program_raises_or_takes_longer_than_a_second(tmp_path: Path)
 
 
 @pytest.mark.once
-def test_a_program_that_outlasts_its_time_is_known_and_those_behind_it_are_judged(
+def test_a_guard_that_hangs_is_known_by_its_program_and_those_behind_it_are_judged(
     tmp_path: Path,
 ) -> None:
     seeds = {"shell": ["true;\n" * 3_000]}
     folder = tmp_path / "run"
     folder.mkdir()
-    checks = run_checks(prepare(folder, seeds, 2, kill_s=0.001), 2, 1, lambda done: None)
+    checks = run_checks(prepare(folder, seeds, 2, wall_s=0.001), 2, 1, lambda done: None)
     assert [(one.number, one.failure, one.was_ended) for one in checks] == [
-        (0, "ended by SIGPROF", True),
-        (1, "ended by SIGPROF", True),
+        (0, "ended by SIGALRM", True),
+        (1, "ended by SIGALRM", True),
     ]
     assert keep(checks, 2, seeds, tmp_path / "kept") == 2
     assert (tmp_path / "kept" / "2-1-shell").read_text() == mutate(1, 2, seeds).code
     assert "policy" in (tmp_path / "kept" / "2-1-shell.txt").read_text()
-    assert report(checks, ["shell", "shell"]).notes[1:] == ("ended by SIGPROF: 2",)
+    assert report(checks, ["shell", "shell"]).notes[1:] == ("ended by SIGALRM: 2",)
 
 
-@pytest.mark.parametrize("piece", ["[[", "[", "[/[", "cd a;", "trap a EXIT;"])
-def test_a_piece_of_shell_many_times_does_not_cost_its_square(piece: str) -> None:
+def test_a_program_that_takes_too_long_is_counted_and_one_that_raises_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = policy.judge
+
+    def judged(subject: policy.Subject, rules: policy.Rules) -> policy.Verdict:
+        if subject.code == "LOOP":
+            sum(itertools.repeat(0))
+        return judge(subject, None if subject.code == "RAISE" else rules)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(policy, "judge", judged)
+    monkeypatch.setattr(judging, "SECONDS", 0.2)
+    checks = [check(1, Program("shell", code), "/w") for code in ("ls", "LOOP", "RAISE")]
+    kinds = ("", TOO_LARGE, "AttributeError at decide.py")
+    assert tuple(kind(one).partition(":")[0] for one in checks) == kinds
+    assert [one.decision for one in checks] == ["allow", "deny", "deny"]
+    assert 0.1 < checks[1].seconds < 0.4
+    assert "judging.py" in checks[2].trace
+    figures = report(checks, ["shell"] * 3).figures
+    assert (figures["exceptions"], figures["too_large_to_be_understood"]) == (1, 1)
+    checks = [one._replace(number=number) for number, one in enumerate(checks)]
+    assert keep(checks, 2, {"shell": ["true"]}, tmp_path) == 1
+    assert "judging.py" in (tmp_path / "2-2-shell.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("language", "beginning", "piece"),
+    [
+        *(("shell", "", piece) for piece in ("[[", "[", "[/[", "cd a;", "trap a EXIT;")),
+        *(("shell", command, " a") for command in ("rm -rf", "cp -r", "mv", "scp", "grep -r x")),
+        *((name, "a", ".b()") for name in ("java", "javascript", "elixir", "python", "ruby")),
+        ("perl", "a", "->b()"),
+    ],
+)
+def test_a_piece_many_times_does_not_cost_its_square(
+    language: str, beginning: str, piece: str
+) -> None:
     seconds = [
-        check(1, Program("shell", piece * times), "/w").seconds for times in (1, 2_000, 8_000)
+        check(1, Program(language, beginning + piece * times), "/w").seconds
+        for times in (1, 2_000, 8_000)
     ]
+    assert seconds[-1] < max(8 * seconds[1], 0.5)
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "piece"),
+    [
+        ("make", "Makefile", "a{n}: b{n}\nall: a{n}\n"),
+        ("make", "Makefile", "%.a{n}: %.b{n}\nall: x.a{n}\n"),
+        ("rake a0", "Rakefile", "def a{n}\n  a{m}()\nend\n"),
+        ("npx gulp", "gulpfile.js", "word"),
+    ],
+)
+def test_a_file_of_a_project_does_not_cost_its_square(
+    command: str, name: str, piece: str, tmp_path: Path
+) -> None:
+    seconds = []
+    for times in (1, 1_000, 4_000):
+        pieces = (piece.format(n=number, m=number + 1) for number in range(times)[::-1])
+        (tmp_path / name).write_text("".join(pieces))
+        seconds.append(check(3, Program("shell", command), str(tmp_path)).seconds)
     assert seconds[-1] < max(8 * seconds[1], 0.5)
 
 

@@ -108,11 +108,10 @@ def joined(words: Iterable[str]) -> str:
     return " ".join(map(quoted, words))
 
 
-def texts(value: object) -> Iterator[str]:
-    """The texts in a value of a file: itself, or those of a list."""
-    yield from (
-        item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)
-    )
+def texts(value: object, kind: type = str) -> Iterator[Any]:
+    """The texts, or else what is of a kind, in a value of a file: itself, or those of a list."""
+    items = value if isinstance(value, list) else [value]
+    return (item for item in items if isinstance(item, kind))
 
 
 def table(value: Any, *keys: str) -> dict[str, Any]:  # noqa: ANN401 - a file holds anything

@@ -72,23 +72,26 @@ _HOOKS = r"^def (pytest_\w+)|autouse=True.*\n(?:async )?def (\w+)"
 def pieces_for(text: str, wanted: set[str], context: str = "") -> str:
     """The pieces of a program that the wanted targets reach, and those that are no definition."""
     pieces: list[tuple[str, set[str]]] = []
+    defining: dict[str, list[int]] = {}  # the pieces that define a name
     one = re.sub(r"(?m)^(@.*|\))\n(?=@|def |async )", r"\1\r", text)  # with its decorators
     for part in re.split(_BEGINS, one):
         piece = part.replace("\r", "\n")
         if context and (parameter := re.search(r"def \w+\(\s*(\w+)", piece)):
             piece = re.sub(rf"\b{parameter[1]}\.", context, piece)
-        pieces.append((piece, {a or b for a, b in re.findall(_DEFINES, piece)}))
+        names = {a or b for a, b in re.findall(_DEFINES, piece)}
+        for name in names:
+            defining.setdefault(name, []).append(len(pieces))
+        pieces.append((piece, names))
     said = re.search(r"nox\.options\.sessions\s*=(.*)", text)
     if "" in wanted and said:  # none is asked for: those that the file says, else all
         wanted = set(re.findall(r"[\w-]+", said[1]))
+    waiting = [at for at, (_, n) in enumerate(pieces) if not n or "" in wanted or n & wanted]
     kept: dict[int, str] = {}
-    before = -1
-    while len(kept) > before:
-        before = len(kept)
-        for at, (piece, names) in enumerate(pieces):
-            if at not in kept and (not names or "" in wanted or names & wanted):
-                kept[at] = piece
-                wanted = wanted.union(re.findall(r"[\w-]+" if names else r"[\w-]+(?=\()", piece))
+    for at in waiting:
+        if at not in kept:
+            kept[at], names = pieces[at]
+            for name in re.findall(r"[\w-]+" if names else r"(?<![\w-])[\w-]++(?=\()", kept[at]):
+                waiting += defining.pop(name, ())
     return "".join(kept[at] for at in sorted(kept))
 
 

@@ -29,18 +29,10 @@ _REFERENCE = re.compile(rf"\$(?:[({{]({_INSIDE})[)}}]|(.))", re.DOTALL)
 
 
 class Rule(NamedTuple):
-    """What a rule makes, what it needs for that, and its lines."""
+    """What a target needs, and the lines that make it."""
 
-    targets: list[str]
     needed: str
     lines: list[str]
-
-    def stems(self, target: str) -> Iterator[str]:
-        """What stands for `%` where the rule makes a target; empty where it names the target."""
-        for pattern in self.targets:
-            head, _, tail = pattern.partition("%")
-            if is_made_of(pattern.split("%", 1), target):
-                yield target[len(head) : len(target) - len(tail)]
 
 
 class Makefile:
@@ -50,7 +42,8 @@ class Makefile:
         self.project = project
         self.given = given  # on the command line, which no file overrules
         self.variables = {"MAKE": "make", "RM": "rm -f", "SHELL": "sh"} | {"CURDIR": project.folder}
-        self.rules: list[Rule] = []
+        self.rules: dict[str, list[Rule]] = {}  # by each target
+        self.patterns: list[tuple[str, str, Rule]] = []  # before and behind `%`
         self.shell_texts: list[str] = []
 
     def load(self, text: str, depth: int = 0) -> None:
@@ -80,9 +73,18 @@ class Makefile:
                     self.assign(*found.groups())
                 else:
                     needed = self.filled(needed).rpartition(":")[2].replace("|", " ")
-                    self.rules.append(Rule(self.filled(targets).split(), needed, lines))
+                    self.add(self.filled(targets).split(), Rule(needed, lines))
             else:
                 self.filled(line)  # `$(shell …)`, `ifeq ($(shell …),x)`
+
+    def add(self, targets: list[str], rule: Rule) -> None:
+        """A rule serves its targets, and those that its patterns fit."""
+        for target in targets:
+            head, is_pattern, tail = target.partition("%")
+            if is_pattern:
+                self.patterns.append((head, tail, rule))
+            else:
+                self.rules.setdefault(target, []).append(rule)
 
     def assign(self, name: str, sign: str, value: str) -> None:
         """A variable gets a value: worked out now, or where it is used."""
@@ -133,10 +135,12 @@ class Makefile:
         if target in seen:
             return
         seen.add(target)
-        self.project.call.walker.budget.spend(1 + len(self.rules) // 16)
-        named = [(rule, stem) for rule in self.rules for stem in rule.stems(target)]
-        if depth >= PATTERNS_MAX or any(rule.lines for rule, stem in named if not stem):
-            named = [(rule, stem) for rule, stem in named if not stem]
+        self.project.call.walker.budget.spend(1 + len(self.patterns))
+        named = [(rule, "") for rule in self.rules.get(target, ())]
+        if depth < PATTERNS_MAX and not any(rule.lines for rule, _ in named):
+            for head, tail, rule in self.patterns:
+                if is_made_of((head, tail), target):
+                    named.append((rule, target[len(head) : len(target) - len(tail)]))
         for rule, stem in named:
             needed = rule.needed.replace("%", stem).split()
             for other in needed:
@@ -149,7 +153,7 @@ class Makefile:
         """The lines of a recipe as the shell is given them, and what was run to work them out."""
         given = "\n".join(self.filled(line, 0, own) for line in lines).split("\n")
         given = [line.lstrip(" \t@+-") for line in given]
-        if any(".ONESHELL" in rule.targets for rule in self.rules):
+        if ".ONESHELL" in self.rules:
             given = ["\n".join(given)]
         shell = self.filled("$(SHELL)")
         if shell.rpartition("/")[2] not in SHELLS:
@@ -180,8 +184,7 @@ def steps_of(project: Project) -> Iterator[Step]:
     yield from makefile.recipe([], {}) if makefile.shell_texts else ()
     if parsed.has("n", "just-print", "dry-run", "recon", "q", "question", "t", "touch"):
         return
-    targets = [target for rule in makefile.rules for target in rule.targets]
-    first = [name for name in targets if name[0] != "." and "%" not in name][:1]
+    first = [name for name in makefile.rules if name[0] != "."][:1]
     default = makefile.variables.get(".DEFAULT_GOAL", "").split() or first
     seen: set[str] = set()
     for goal in [word for word in operands if "=" not in word] or default:

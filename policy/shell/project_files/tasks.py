@@ -287,13 +287,13 @@ def _entries(
 
 def _hooks(data: dict[str, Any], asked: Asked) -> dict[str, Any]:
     """The hooks of pre-commit that are the project's own."""
-    repos = [repo for repo in data.get("repos", ()) if table(repo).get("repo") == "local"]
-    hooks = [table(hook) for repo in repos for hook in repo.get("hooks") or ()]
+    repos = [repo for repo in texts(data.get("repos"), dict) if repo.get("repo") == "local"]
+    hooks = [hook for repo in repos for hook in texts(repo.get("hooks"), dict)]
     stage = next(asked.options.values(("hook-stage",)), "pre-commit")
     return {
         str(hook.get("id")): f"{hook.get('entry', '')} {joined(texts(hook.get('args')))}"
         for hook in hooks
-        if any(stage.endswith(one) for one in hook.get("stages") or [stage])
+        if any(stage.endswith(one) for one in texts(hook.get("stages") or stage))
     }
 
 
