@@ -153,7 +153,7 @@ def subject_of(number: int, program: Program, project: str) -> policy.Subject:
 def check(number: int, program: Program, project: str) -> Check:
     """Judge one program as `context-mode check` does."""
     began = _seconds_of_children()
-    (found,) = in_time([subject_of(number, program, project)], _rules(), _judged, _told)
+    (found,) = in_time([subject_of(number, program, project)], _rules(), _judge_timed, _describe)
     if isinstance(found, Judged):
         verdict, seconds, why = *found, ""
     else:
@@ -168,14 +168,14 @@ def check(number: int, program: Program, project: str) -> Check:
     )  # fmt: skip
 
 
-def _judged(subject: policy.Subject) -> Judged:
+def _judge_timed(subject: policy.Subject) -> Judged:
     began = time.thread_time()  # the clock of the process is a coarse one while its timer runs
     verdict = policy.judge(subject, _rules())
     json.dumps(verdict.to_json()).encode()
     return Judged(verdict, time.thread_time() - began)
 
 
-def _told(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     """What was raised, and the guard's own lines that it came through, the last first."""
     frames = traceback.extract_tb(error.__traceback__)[::-1]
     own = (f"{Path(f.filename).name}:{f.lineno}" for f in frames if "/policy/" in f.filename)
@@ -192,7 +192,7 @@ def judge_programs(run: Run, numbers: Iterable[int]) -> None:
     seeds = json.loads(Path(run.folder, "seeds.json").read_text())
     project = str(Path(run.folder, "project"))
     for language in LANGUAGES:  # what is loaded once is no part of a check
-        _judged(subject_of(0, Program(language.name, language.hello), project))
+        _judge_timed(subject_of(0, Program(language.name, language.hello), project))
     for number in numbers:
         program = mutate(number, run.seed, seeds)
         signal.setitimer(signal.ITIMER_REAL, run.wall_s)
