@@ -89,7 +89,7 @@ class Folder:
 
     def texts(self, node: Node | None) -> list[str]:
         """Every text an expression may have; a list counts as its words."""
-        return [*map(_joined, self.values(node))]
+        return [*map(transforms.as_text, self.values(node))]
 
     def lists(self, node: Node | None) -> list[tuple[str, ...]]:
         """Every list an expression may have; a text that is not known may be any list."""
@@ -258,7 +258,8 @@ class Folder:
         if operation == "map" and arguments.positional:
             function = arguments.positional[-1]
             is_known = function.child_by_field_name("body") is not None
-            return [tuple(map(_joined, self._results(function))) if is_known else marks.LIST]
+            texts = map(transforms.as_text, self._results(function) if is_known else ())
+            return [tuple(texts) if is_known else marks.LIST]
         if operation == "item":
             found = passing.entry_values(self, base, self.texts(arguments.get(0)))
             return [*found, *self._results(arguments.get(1))]
@@ -317,10 +318,6 @@ _FOLDS = {
 
 # Where the value stands that a function gives when there is no other.
 _DEFAULTS = {"env": (1, "unset"), "default": (1,), "default_third": (2,)}
-
-
-def _joined(value: Value) -> str:
-    return value if isinstance(value, str) else " ".join(value)
 
 
 def _limited(value: Value) -> Value:

@@ -37,10 +37,9 @@ CANDIDATES_MAX = 64  # bindings of one name that are looked at for one use
 class Binding(NamedTuple):
     """One way a name gets its meaning.
 
-    `dotted` for imports; `value` for assignments (`member` when only a part of
-    the value is taken); kind `element` for a loop over the value, `append`
-    when the value is added to what the name held, `default` when it is that of a part which may
-    be missing, `local` when nothing is known.
+    `dotted` for imports; `value` for assignments (`member` when only a part of the value is taken);
+    kind `element` for a loop over the value, `append` when the value is added to what the name
+    held, `default` when it is that of a part which may be missing, `local` when nothing is known.
     """
 
     node: Node

@@ -103,7 +103,7 @@ def entry_values(folder: Folder, node: Node | None, keys: list[str] | None) -> l
 def passed(folder: Folder, binding: Binding, name: str) -> list[Value]:
     """The values of a parameter."""
     if not binding.function:
-        return _handed(folder, binding)
+        return _through(folder, *handed_source(folder, binding), binding.position)
     found = list(_given_by_name(folder, binding))
     if binding.member == REST:
         for call in _calls(folder, binding):
@@ -137,14 +137,10 @@ def _calls(folder: Folder, binding: Binding) -> list[Node]:
 _CONSTRUCTORS = {"__init__": "", "constructor": "", "__construct": "", "initialize": "new"}
 
 
-def _handed(folder: Folder, binding: Binding) -> list[Value]:
-    """What a nameless function is called with: `items.forEach(item => ...)`."""
-    return _through(folder, *handed_source(folder, binding), binding.position)
-
-
 def _through(
     folder: Folder, source: Node | None, operations: set[str | None], position: int
 ) -> list[Value]:
+    """What a nameless function is called with: `items.forEach(item => ...)`."""
     if source is None or position > 1:
         return []
     if position:  # a map's value; a list's place

@@ -160,9 +160,7 @@ class Expander:
         return [tuple(choice) for choice in choices]
 
     def _part(self, part: Part, state: State, *, is_first: bool) -> list[Piece]:
-        kind = type(part)
-        if kind is Literal:
-            assert isinstance(part, Literal)
+        if isinstance(part, Literal):
             text = _tilde(part.text, state) if is_first and part.text[:1] == "~" else part.text
             return [(globbed(text), FIXED)]
         if isinstance(part, Parameter):
@@ -259,12 +257,11 @@ class Expander:
     ) -> list[str]:
         """Operators that change a value, or each element of a list."""
         is_list = part.name in ("@", "*") or _joined_literal(part.subscript or ()) in ("@", "*")
+        pairs = itertools.product(found, operands)
         if not is_list:
-            pairs = itertools.product(found, operands)
             made = [parameters.apply(value, part.operator, operand) for value, operand in pairs]
             return [marks.as_one_word(text) for text in made] if part.quoted else made
         before = (state.name,) if part.name in ("@", "*") else ()
-        pairs = itertools.product(found, operands)
         return [each_element(value, part.operator, operand, before) for value, operand in pairs]
 
     def _value(

@@ -37,7 +37,8 @@ def output_of(name: str, argv: tuple[str, ...], stdin: str | None, read: Reader)
 
     `read` gives the text of a file the program itself made, or a hole.
     """
-    if name in SHELL_SETUP and _prints_setup(name, argv):
+    verbs = SHELL_SETUP.get(name)
+    if verbs == "" or (verbs and not set(words(verbs)).isdisjoint(argv[1:3])):
         return ""
     producer = _PRODUCERS.get(name)
     if producer is not None:
@@ -70,11 +71,6 @@ SHELL_SETUP = {
     "hub": "alias", "stack": "--bash-completion-script",
     "uv": "generate-shell-completion", "chezmoi": "completion", "just": "--completions",
 }  # fmt: skip
-
-
-def _prints_setup(name: str, argv: tuple[str, ...]) -> bool:
-    verbs = words(SHELL_SETUP[name])
-    return not verbs or any(word in verbs for word in argv[1:3])
 
 
 _FETCHERS = word_set("curl wget http https httpie xh aria2c fetch lynx w3m")
@@ -272,7 +268,7 @@ def _changed(text: str) -> str:
 
 
 def _tr(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
-    words = [word for word in argv[1:] if not word.startswith("-")]
+    words = _operands(argv)
     flags = "".join(word for word in argv[1:] if word.startswith("-"))
     if not marks.is_known(stdin + "".join(words)):
         return _changed(stdin)

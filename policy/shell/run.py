@@ -203,7 +203,7 @@ PROJECT_FILES: dict[str, str] = {
         "tox docker podman docker-compose podman-compose turbo nx lerna "
         "run-s run-p npm-run-all start-server-and-test start-test makers air lefthook lint-staged "
         "dvc goreleaser",
-        "code_files": "-m nox inv invoke fab rake grunt gulp doit gradle gradlew go cmake cargo zx "
+        "code_files": "-m nox inv invoke fab rake grunt gulp doit gradle gradlew go cmake cargo "
         "pytest py.test mage fastlane snakemake ansible-playbook terraform tofu pip pip3 "
         + " ".join(CONFIGURED),
     }.items()

@@ -151,11 +151,6 @@ def _tests(project: Project) -> Iterator[Step]:
         yield Step(pieces_for(text, wanted | hooks), project.folder, "python")
 
 
-def _zx(project: Project) -> Iterator[Step]:
-    """`zx script.mjs`."""
-    yield Step(joined(["node", *project.call.argv[1:]]), project.folder)
-
-
 def _setup(project: Project) -> Iterator[Step]:
     """`pip install -e .`, `pip install ./folder`."""
     for word in project.call.argv:
@@ -216,7 +211,7 @@ def _cargo(project: Project) -> Iterator[Step]:
         yield Step(text, project.folder, "rust")
 
 
-_STEPS = {"go": _go, "cargo": _cargo, "zx": _zx, "pytest": _tests, "py.test": _tests}
+_STEPS = {"go": _go, "cargo": _cargo, "pytest": _tests, "py.test": _tests}
 _STEPS |= dict.fromkeys(ROWS, _program) | dict.fromkeys(CONFIGURED, _config)
 _STEPS |= dict.fromkeys(("pip", "pip3"), _setup)
 
