@@ -59,9 +59,7 @@ def decide(
 
 def undecided(text: str, rules: Rules, why: str) -> Verdict:
     """The verdict on a text that could not be judged: by the strictest rule there might be for it.
-
-    `why` goes into the message. Without a rule that restricts, it is allowed.
-    """
+    `why` goes into the message. Without a rule that restricts, it is allowed."""
     place = _place(text)._replace(text=text[:120])
     matches = tuple(_strictest_matches(place, rules, why))
     verdict = _verdict(matches, Analysis((Unparsed(why, place),), "unparsed", 0), rules)

@@ -32,10 +32,8 @@ def _is_named(segment: str) -> bool:
 
 
 def feared_path(access: FileAccess, path: str, rule: Rule, folders: Folders | None) -> str | None:
-    """The path under a rule that a pattern or a recursion may touch; None when there is none.
-
-    Where no folder can be looked at, only a pattern that is about such a path counts.
-    """
+    """The path under a rule that a pattern or a recursion may touch; None when there is none. Where
+    no folder can be looked at, only a pattern that is about such a path counts."""
     is_tree = access.is_tree or path.endswith(marks.PATHS)
     if not (is_tree or marks.has_glob(path)):
         return None

@@ -36,10 +36,8 @@ _RUNS = words(
 
 
 class Subcommand(NamedTuple):
-    """`short` and `long` options take a value, of those in `runs` a command.
-
-    Operands are files where it `reads` or `writes`; with `shows` only if one of these is given.
-    """
+    """`short` and `long` options take a value, of those in `runs` a command. Operands are files
+    where it `reads` or `writes`; with `shows` only if one of these is given."""
 
     short: str = ""
     long: str = ""

@@ -33,10 +33,8 @@ def quoted(word: str) -> str:
 
 
 def output_of(name: str, argv: tuple[str, ...], stdin: str | None, read: Reader) -> str:
-    """The text a program prints, unknown where nothing is known about it.
-
-    `read` gives the text of a file the program itself made, or a hole.
-    """
+    """The text a program prints, unknown where nothing is known about it. `read` gives the text of
+    a file the program itself made, or a hole."""
     verbs = SHELL_SETUP.get(name)
     if verbs == "" or (verbs and not set(words(verbs)).isdisjoint(argv[1:3])):
         return ""

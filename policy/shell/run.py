@@ -87,10 +87,8 @@ def _name_of(word: str, state: State) -> str:
 
 
 def _run_by_path(call: Call, *, is_known: bool) -> bool:
-    """Run a script by its path; False where no text lies there, as with `/bin/sh`.
-
-    What its name says counts beside its text: a script `bin/docker` passes on what it is given.
-    """
+    """Run a script by its path; False where no text lies there, as with `/bin/sh`. What its name
+    says counts beside its text: a script `bin/docker` passes on what it is given."""
     word, walker, state = call.argv[0], call.walker, call.state
     is_known = is_known or call.name in PROGRAMS
     was_partial = walker.is_partial

@@ -59,11 +59,8 @@ def text_on_disk(walker: Walker, path: str, state: State) -> str | None:
 
 @contextmanager
 def only_what_is_certain(walker: Walker) -> Iterator[None]:
-    """Of a file on the disk only what it is certain to do counts.
-
-    Somebody wrote it for a purpose of its own, so that what cannot be known
-    before it runs is no sign of anything.
-    """
+    """Of a file on the disk only what it is certain to do counts. Somebody wrote it for a purpose
+    of its own, so that what cannot be known before it runs is no sign of anything."""
     before = dict(walker.effects)
     yield
     new = [_in_file(effect) for effect in walker.effects if effect not in before]

@@ -127,9 +127,7 @@ class Makefile:
 
     def steps(self, target: str, seen: set[str], depth: int = 0) -> Iterator[Step]:
         """What makes a target, what it needs first; a pattern serves where no rule has lines.
-
-        `depth` counts the patterns on the way here: `%: %.x` would go on for ever.
-        """
+        `depth` counts the patterns on the way here: `%: %.x` would go on for ever."""
         if target in seen:
             return
         seen.add(target)
