@@ -166,11 +166,9 @@ class Folder:
         if binding.function:
             return list(self._added(binding, binding.value))
         if binding.kind == "element":
-            is_part = bool(binding.member)
-            found = (
-                passing.parts(self, binding) if is_part else passing.elements(self, binding.value)
-            )
-            return found or [UNKNOWN]
+            if binding.member:
+                return passing.parts(self, binding) or [UNKNOWN]
+            return passing.elements(self, binding.value) or [UNKNOWN]
         is_inside = binding.value.start_byte <= use.start_byte < binding.value.end_byte
         return [UNKNOWN] if binding.member or is_inside else self.values(binding.value)
 

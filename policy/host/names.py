@@ -224,10 +224,8 @@ class Names:
         for position, child in enumerate(kept):
             default = next(filter(None, map(child.child_by_field_name, _DEFAULTS)), None)
             for parameter, member in self._parameter_names(child):
-                self.add(
-                    parameter,
-                    Binding(node, "parameter", "", default, member, function, position),
-                )
+                bound = Binding(node, "parameter", "", default, member, function, position)
+                self.add(parameter, bound)
 
     def _parameter_names(self, node: Node) -> Iterator[tuple[str, str]]:
         """The names one parameter binds, each with the member it is bound to, if any."""

@@ -63,9 +63,7 @@ def parts(folder: Folder, binding: Binding) -> list[Value]:
     while (role := folder.tree.role(value)).name == "wrap":
         value = role.part("value")
     if value is None or role.name != "call":
-        rows = [
-            row for literal in entries(folder, value) for row in folder.reader.children(literal)
-        ]
+        rows = [row for one in entries(folder, value) for row in folder.reader.children(one)]
         cells = [cell for row in rows for cell in folder.reader.children(row)[place : place + 1]]
         return [found for cell in cells for found in folder.values(cell)]
     given = folder.reader.arguments(value).positional

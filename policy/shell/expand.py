@@ -1,7 +1,6 @@
 """Words to fields: what bash would hand to a program, as far as it can be known.
 
-A word may have several possible expansions (a variable set differently in two
-branches), so everything here returns alternatives.
+A word may expand in several ways, as where two branches set a variable: all are given.
 """
 
 from __future__ import annotations

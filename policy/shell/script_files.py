@@ -109,10 +109,8 @@ def run_with_shebang(walker: Walker, text: str, state: State, frame: Frame) -> N
     """Run a script in the language that its first line names, else as shell text."""
     shebang = re.match(r"#!\s*(\S+)(?:\s+(\S+))?", text)
     if shebang:
-        name = program_name(
-            shebang[2] if shebang[1].endswith("/env") and shebang[2] else shebang[1]
-        )
-        if known := interpreter(name or ""):
+        word = shebang[2] if shebang[1].endswith("/env") and shebang[2] else shebang[1]
+        if known := interpreter(program_name(word) or ""):
             walker.run_code(known.language, text, state, frame)
             return
     walker.run_text(text, state, frame)

@@ -110,9 +110,8 @@ class Tasks(NamedTuple):
         elif isinstance(value, dict):
             folder = self.filled(str(value.get("dir", value.get("cwd", ""))))
             given = table(value, "vars") | table(value, "env")
-            inner = self._replace(
-                variables=given | self.variables, folder=resolve(folder or ".", self.folder)
-            )
+            folder = resolve(folder or ".", self.folder)
+            inner = self._replace(variables=given | self.variables, folder=folder)
             yield from inner.variable_steps(given)
             for words in [words for key in _NEEDED for words in _needed(value.get(key))]:
                 yield from inner.named([self.filled(word) for word in words])
@@ -224,9 +223,8 @@ def steps_of(project: Project) -> Iterator[Step]:
             yield Step(project.find(f"{place}/{name.replace(':', '/')}")[1], project.folder)
         if row.files == PYTHON.files and name.endswith(".py"):
             yield Step(joined(["python", name, *asked.words]), project.folder)
-    folder = next(
-        asked.options.values(words("cwd C prefix d dir directory working-dir project root")), ""
-    )
+    option = words("cwd C prefix d dir directory working-dir project root")
+    folder = next(asked.options.values(option), "")
     if row.files.startswith(PACKAGE.files):
         from policy.shell.project_files.package_json import packages  # noqa: PLC0415
 
