@@ -13,7 +13,7 @@ from policy.host import passing, transforms
 from policy.host.arguments import ArgumentReader
 from policy.host.names import Binding, Names
 from policy.host.references import REFERENCES
-from policy.host.strings import ALTERNATIVES_MAX, combined, product, string_texts
+from policy.host.strings import ALTERNATIVES_MAX, combine, product, string_texts
 from policy.host.transforms import Value
 from policy.host.tree import Role, Tree, text_of
 from policy.shell.state import VALUE_MAX, Budget
@@ -178,7 +178,7 @@ class Folder:
         if binding.member == "format":
             return self._applied("format", [self.values(argument) for argument in arguments])
         if binding.member == "text":
-            return combined([self.texts(argument) for argument in arguments])
+            return combine([self.texts(argument) for argument in arguments])
         return product([self.lists(argument) for argument in arguments])
 
     def _passed(self, binding: Binding, name: str) -> list[Value]:
@@ -190,9 +190,9 @@ class Folder:
         key = (binding.function, binding.position, binding.member)
         if key not in self.passed:
             self.passed[key] = [UNKNOWN]
-            found = passing.passed(self, binding, name)
+            found = passing.parameter_values(self, binding, name)
             by_name = self.tree.language.constants.get(name, UNKNOWN)  # `tmp_path` of pytest
-            self.passed[key] = found or [by_name, *self._kept(name)]
+            self.passed[key] = found or [by_name, *self._values_named(name)]
         return self.passed[key]
 
     def _constants(self, node: Node) -> Iterable[Value]:
@@ -210,20 +210,20 @@ class Folder:
         name, base = text_of(role.part("name")), role.part("object")
         if own := self.names.attribute(node):
             found = [*self._named(own, node)]
-            return [*found, *(self._kept(name) if found == [UNKNOWN] else ())]
+            return [*found, *(self._values_named(name) if found == [UNKNOWN] else ())]
         if entry := passing.entry_values(self, base, [name]):
             return entry
         if self.tree.language.methods.get(name) == "identity":
             return self.values(base)  # a property: `entry.path`
         if "env" in map(self.operation, self.references(base)):
             return [self.known.environment(name)]  # `process.env.NAME` and its kin
-        return [UNKNOWN, *self._kept(name)]
+        return [UNKNOWN, *self._values_named(name)]
 
-    def _kept(self, name: str) -> list[Value]:
+    def _values_named(self, name: str) -> list[Value]:
         """What the program keeps under a name in any map, object or option."""
         if self.kept is None:
             self.kept = {}
-            for key, value in passing.kept(self):
+            for key, value in passing.named_nodes(self):
                 self.kept.setdefault(_plain(key), []).append(value)
         return [value for node in self.kept.get(_plain(name), ()) for value in self.values(node)]
 
@@ -241,7 +241,7 @@ class Folder:
         if ":" not in index[1:] and (entry := passing.entry_values(self, base, keys)):
             return entry
         found = [_item(value, index) for value in self.values(base)]
-        return [*found, *(kept for text in keys or () for kept in self._kept(text))]
+        return [*found, *(kept for text in keys or () for kept in self._values_named(text))]
 
     def _call(self, node: Node, role: Role) -> Iterable[Value]:
         arguments = self.reader.arguments(node)

@@ -79,7 +79,7 @@ def parts(folder: Folder, binding: Binding) -> list[Value]:
     return []
 
 
-def kept(folder: Folder) -> Iterator[tuple[str, Node | None]]:
+def named_nodes(folder: Folder) -> Iterator[tuple[str, Node | None]]:
     """What the program keeps by names, and the defaults of its options: `{file: x}`,
     `add_argument("--env-file", default=x)`, `options: {env: {default: x}}`."""
     for _, role in folder.tree.of("pair"):
@@ -98,11 +98,11 @@ def entry_values(folder: Folder, node: Node | None, keys: list[str] | None) -> l
     return [found for value in nodes for found in folder.values(value)]
 
 
-def passed(folder: Folder, binding: Binding, name: str) -> list[Value]:
+def parameter_values(folder: Folder, binding: Binding, name: str) -> list[Value]:
     """The values of a parameter."""
     if not binding.function:
         return _through(folder, *handed_source(folder, binding), binding.position)
-    found = list(_given_by_name(folder, binding))
+    found = list(_values_from_others(folder, binding))
     if binding.member == REST:
         for call in _calls(folder, binding):
             rest = folder.reader.arguments(call).positional[binding.position :]
@@ -161,7 +161,7 @@ def arguments_of(folder: Folder, call: Node) -> Iterator[tuple[Node, list[Node]]
         yield node, [other for other in given if other.id != node.id]
 
 
-def _given_by_name(folder: Folder, binding: Binding) -> Iterator[Value]:
+def _values_from_others(folder: Folder, binding: Binding) -> Iterator[Value]:
     """What a function is called with by another one that it is given to."""
     if folder.given is None:
         folder.given = {}

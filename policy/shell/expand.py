@@ -89,7 +89,7 @@ class Expander:
         self.budget.spend(len(words))
         if is_one:
             return [tuple(only)]
-        lists = _combined(choices)
+        lists = _combine(choices)
         self.budget.spend(len(lists) * len(words))
         return lists
 
@@ -110,7 +110,7 @@ class Expander:
             lists.append([split(choice, separators) for choice in pieces])
         if len(lists) == 1:
             return lists[0] if len(lists[0]) == 1 else list(dict.fromkeys(lists[0]))
-        return list(dict.fromkeys(_combined(lists)))
+        return list(dict.fromkeys(_combine(lists)))
 
     def _assignment_fields(self, assignment: Assignment, state: State) -> list[Fields]:
         """`name=value` as an argument (of `export`, `env`, `make`): one field, never split."""
@@ -337,7 +337,7 @@ def _joined_literal(parts: Sequence[Part]) -> str:
     return "".join(part.text for part in parts if isinstance(part, Literal))
 
 
-def _combined(choices: list[list[Fields]]) -> list[Fields]:
+def _combine(choices: list[list[Fields]]) -> list[Fields]:
     """Every way to take one of each; what makes too many of them counts as unknown."""
     count = 1
     for index, choice in enumerate(choices):

@@ -138,7 +138,7 @@ def _find(argv: tuple[str, ...]) -> str:
              if before not in ("!", "-not")]  # fmt: skip
     names = [text for test, text in tests if test in ("-name", "-path", "-iname")]
     base = globbed(names[-1]).rsplit("/", 1)[-1] if names else ""
-    base = base if marks.filled(base, "") else ""
+    base = base if marks.fill(base, "") else ""
     paths = (_folders(text) for test, text in tests if test in ("-path", "-wholename", "-ipath"))
     inside = next(filter(None, paths), "")
     known = f"/{inside}/{base or marks.PATHS}" if inside else f"/{base}" if base else ""
@@ -256,7 +256,7 @@ def _rev(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     return "\n".join(line[::-1] for line in text.split("\n"))
 
 
-def _changed(text: str) -> str:
+def _change(text: str) -> str:
     """What becomes of a text that is not all known: nothing to be feared if none of it was."""
     if marks.FETCHED in text:
         return marks.FETCHED
@@ -269,7 +269,7 @@ def _tr(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     words = _operands(argv)
     flags = "".join(word for word in argv[1:] if word.startswith("-"))
     if not marks.is_known(stdin + "".join(words)):
-        return _changed(stdin)
+        return _change(stdin)
     sets = [_tr_set(word) for word in words]
     if "d" in flags and sets:
         return "".join(char for char in stdin if char not in sets[0])
@@ -298,7 +298,7 @@ def _sed(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     for script in scripts:
         simple = re.fullmatch(r"s(.)([\w -]*)\1([\w -]*)\1(g?)", script)
         if simple is None or not marks.is_known(text):
-            return _changed(text) if text else text
+            return _change(text) if text else text
         count = -1 if simple[4] else 1
         text = "\n".join(line.replace(simple[2], simple[3], count) for line in text.split("\n"))
     return text
@@ -307,7 +307,7 @@ def _sed(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
 def _cut(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     """Columns of known input: `-c2-5`, `-d, -f1`."""
     if not marks.is_known(stdin):
-        return _changed(stdin)
+        return _change(stdin)
     parsed = parse(argv, "bcdf", ("characters", "delimiter", "fields", "bytes"))
     delimiter = next(parsed.values(("d", "delimiter")), "\t")
     columns = next(parsed.values(("c", "b", "characters", "bytes")), None)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from policy.shell.options import parse
-from policy.shell.project_files import Project, Step, joined, tasks
+from policy.shell.project_files import Project, Step, command_line, tasks
 from policy.shell.run import CONFIGURED, PROJECT_FILES
 from policy.wordlist import words
 
@@ -121,7 +121,7 @@ def _program(project: Project) -> Iterator[Step]:
         quoted = [text for _, text in re.findall(r"""(['"])(.*?)\1""", command)]
         if not re.match(r"\s*['\"]", command):
             quoted = [command.replace("\n", " ") if row.option else command]
-        lines = [joined(quoted)] if row.are_words else quoted
+        lines = [command_line(quoted)] if row.are_words else quoted
         yield from (Step(line, folder) for line in lines)
 
 
@@ -135,7 +135,7 @@ def _module(project: Project) -> Iterator[Step]:
     yield Step(text, project.folder, "python")
     name = {"pre_commit": "pre-commit", "poethepoet": "poe"}.get(name, name)
     if not text and name in PROJECT_FILES:
-        yield Step(joined([name, *rest]), project.folder)
+        yield Step(command_line([name, *rest]), project.folder)
 
 
 def _tests(project: Project) -> Iterator[Step]:
@@ -199,7 +199,7 @@ def _cargo(project: Project) -> Iterator[Step]:
     parsed = parse(project.call.argv, "p", ("bin", "package", "example"))
     verb = next((word for _, word in parsed.operands if word[:1] != "+"), "")
     if verb == "make":
-        yield Step(joined(["makers", *project.call.argv[2:]]), project.folder)
+        yield Step(command_line(["makers", *project.call.argv[2:]]), project.folder)
     names = ["build.rs"] if verb in words("run r build b test t check c bench install") else []
     if verb in ("run", "r"):
         named = [f"src/bin/{name}.rs" for name in parsed.values(("bin",))]
