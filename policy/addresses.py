@@ -84,11 +84,8 @@ _NUMBERS = re.compile(rf"(?:{_NUMBER.pattern})(?:\.(?:{_NUMBER.pattern})){{0,3}}
 
 
 class CheckedUrl(NamedTuple):
-    """A URL's parts as they are connected to, and why it is refused, if it is.
-
-    `host` is in lower case and ASCII, without a trailing dot; an address in any notation is
-    written the usual way.
-    """
+    """A URL's parts as they are connected to, and why it is refused, if it is. `host` is in lower
+    case and ASCII, without a trailing dot; an address in any notation is written the usual way."""
 
     scheme: str = ""
     host: str = ""

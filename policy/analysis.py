@@ -33,10 +33,8 @@ class Analysis(NamedTuple):
 
 
 def analyse(subject: Subject, read_text: Callable[[str], str | None] | None = None) -> Analysis:
-    """Find every effect; never raises for anything the program holds.
-
-    `read_text` gives the text of a script file on the disk, or None.
-    """
+    """Find every effect; never raises for anything the program holds. `read_text` gives the text of
+    a script file on the disk, or None."""
     size = len(encoded(subject.code))
     if size > CODE_BYTES_MAX:
         why = f"a program of {size} bytes; programs up to {CODE_BYTES_MAX} are read"

@@ -74,9 +74,7 @@ def warnings_of(permissions: dict[str, Any]) -> Iterator[str]:
 
 
 def _seek(text: str, literal: str, at: int, line: int) -> tuple[int, int]:
-    """Where a literal stands next, and on which line.
-
-    Where there is none, as when it is escaped, it is the place of the one before.
-    """
+    """Where a literal stands next, and on which line. Where there is none, as when it is escaped,
+    it is the place of the one before."""
     found = max(text.find(literal, at), at)
     return found, line + text.count("\n", at, found)

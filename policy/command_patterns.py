@@ -240,16 +240,13 @@ def _match_structure(pattern: Pattern, words: tuple[str, ...]) -> Found | None:
     names, wanted = _rule_line(words[0], pattern.tokens)
     given = _line(words, names)
     missing = _missing(wanted.options | wanted.outer, given, words[0])
-    certainty: Found = "normalised"
-    if missing:
-        if not (given.unknown_list or given.unknown_option):
-            return None
-        certainty = "possible"
+    if missing and not (given.unknown_list or given.unknown_option):
+        return None
     operands = tuple(word for word, _ in wanted.operands)
     found = _match_operands(operands, given, pattern.is_prefix)
     if found is None or (not pattern.is_prefix and given.options - wanted.options):
         return None
-    return "possible" if "possible" in (found, certainty) else "normalised"
+    return "possible" if missing else found
 
 
 @functools.lru_cache(maxsize=1024)
@@ -325,8 +322,7 @@ def _line(words: tuple[str, ...], names: OptionNames) -> _Line:
     )
     operands: list[tuple[str, bool]] = []
     for index, operand in parsed.operands:
-        mark = names.operand_marks.get(operand[:1])
-        if mark is not None:
+        if mark := names.operand_marks.get(operand[:1]):
             options.add(mark)
         operands.append((operand, _may_be_value(words[index + start - 2], operand)))
     # A file listing gives operands, not options; anything else that splits may be either, before

@@ -10,7 +10,7 @@ from policy.analysis import SHELL_NAMES, Analysis, analyse
 from policy.command_patterns import Found, approves, is_stripped, match_command, spellings
 from policy.effects import Command, Download, FileAccess, OpaqueExec, Place, Unparsed, encoded
 from policy.folders import Folders
-from policy.matching import Ground, RealPath, download_matches, file_matches, filled, match_of
+from policy.matching import Ground, RealPath, download_matches, file_matches, fill, match_of
 from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
 from policy.paths import is_below
 from policy.rules import ADDRESS_RULE, Rule, Rules
@@ -59,9 +59,7 @@ def decide(
 
 def undecided(text: str, rules: Rules, why: str) -> Verdict:
     """The verdict on a text that could not be judged: by the strictest rule there might be for it.
-
-    `why` goes into the message. Without a rule that restricts, it is allowed.
-    """
+    `why` goes into the message. Without a rule that restricts, it is allowed."""
     place = _place(text)._replace(text=text[:120])
     matches = tuple(_strictest_matches(place, rules, why))
     verdict = _verdict(matches, Analysis((Unparsed(why, place),), "unparsed", 0), rules)
@@ -224,7 +222,7 @@ def _command_matches(command: Command, rules: Iterable[Rule]) -> Iterator[Match]
             continue
         kind: MatchKind = "opaque-exec" if found == "possible" else found
         why = "an unknown word could make it match" if found == "possible" else rule.reason
-        redirect = filled(rule, command=command.place.text)
+        redirect = fill(rule, command=command.place.text)
         yield match_of(rule, kind, command, why, redirect)
 
 

@@ -8,11 +8,8 @@ Span = tuple[int, int]
 
 
 class Place(NamedTuple):
-    """Where in the subject an effect comes from.
-
-    `nesting` is the path of what wraps it (`bash -c`, `$(`, `xargs`, ...);
-    `text` the smallest piece of program text that has the effect.
-    """
+    """Where in the subject an effect comes from. `nesting` is the path of what wraps it (`bash -c`,
+    `$(`, `xargs`, ...); `text` the smallest piece of program text that has the effect."""
 
     span: Span
     text: str
@@ -20,10 +17,8 @@ class Place(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A program is started. Arguments may hold marks for what is unknown.
-
-    Of a command that stands `in_file`, what is unknown is no sign of anything.
-    """
+    """A program is started. Arguments may hold marks for what is unknown. Of a command that stands
+    `in_file`, what is unknown is no sign of anything."""
 
     argv: tuple[str, ...]
     place: Place

@@ -12,10 +12,8 @@ _PASSED_OVER = frozenset((".git", "node_modules", ".venv"))
 
 
 class Folders:
-    """The folders of one evaluation; each is read once, and links are not followed.
-
-    What lies beyond the bounds counts as not there.
-    """
+    """The folders of one evaluation; each is read once, and links are not followed. What lies
+    beyond the bounds counts as not there."""
 
     def __init__(self) -> None:
         self._seen: dict[str, tuple[str, ...]] = {}

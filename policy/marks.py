@@ -92,7 +92,7 @@ def untraced(text: str) -> str:
     return text.replace(DECODED_KNOWN, "")
 
 
-def filled(text: str, filling: str) -> str:
+def fill(text: str, filling: str) -> str:
     """The text with the same in place of each part that is not known."""
     return _UNKNOWN.sub(filling, text)
 

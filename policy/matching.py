@@ -50,7 +50,7 @@ def file_matches(access: FileAccess, rules: Rules, ground: Ground) -> Iterator[M
         else:
             is_hit = any(is_meant(rule, path) for path in hits)
         if is_hit:
-            redirect = filled(rule, path=access.path)
+            redirect = fill(rule, path=access.path)
             named = access._replace(path=hits[0])  # what a link leads to, perhaps
             yield match_of(rule, "path", named, rule.reason, redirect)
         elif rule.decision is not Decision.ALLOW:
@@ -63,7 +63,7 @@ def file_matches(access: FileAccess, rules: Rules, ground: Ground) -> Iterator[M
 def _possible_match(rule: Rule, access: FileAccess, file: str, ground: Ground) -> Match | None:
     """A denial becomes a redirect to the sandbox, and stays one only for a pattern that is about
     the file where there is none; other rules stay as they are."""
-    match = match_of(rule, "path", access, "", filled(rule, path=file))._replace(path=file)
+    match = match_of(rule, "path", access, "", fill(rule, path=file))._replace(path=file)
     if rule.decision is not Decision.DENY or (ground.instead == {} and is_about(rule, access.path)):
         return match
     if not ground.instead:
@@ -87,7 +87,7 @@ def download_matches(download: Download, rules: Rules, surface: str) -> Iterator
     host = host_of(download.url) if marks.is_known(download.url) else None
     for rule in rules.of("fetch"):
         if host is not None and match_domain(rule.spec, host):
-            redirect = filled(rule, url=download.url)
+            redirect = fill(rule, url=download.url)
             yield match_of(rule, "domain", download, rule.reason, redirect)
     if surface != "agent_shell" or not download.reaches_output or _is_for_curl(download):
         return
@@ -113,10 +113,10 @@ def _instead(rule: Rule, download: Download) -> Redirect | None:
     if not marks.is_known(download.url):
         arguments = {"language": "shell", "code": download.place.text}
         return Redirect("ctx_execute", arguments, "Run it there and print only what you need.")
-    return filled(rule, url=download.url)
+    return fill(rule, url=download.url)
 
 
-def filled(rule: Rule, **values: str) -> Redirect | None:
+def fill(rule: Rule, **values: str) -> Redirect | None:
     if rule.redirect is None:
         return None
     arguments = {}

@@ -129,11 +129,10 @@ def _led_anywhere(rule: tuple[str, ...], met: set[int]) -> Iterator[int]:
 @functools.lru_cache(maxsize=4096)
 def segment_meets(rule: str, segment: str) -> bool:
     """Whether a name that may be partly unknown may be one of a pattern's."""
+    is_pattern = any(char in rule for char in SPECIAL)
     if marks.is_known(segment):
-        if not any(char in rule for char in SPECIAL):
-            return rule == segment
-        return name_pattern(rule).meets(segment)
-    if any(char in rule for char in SPECIAL):
+        return name_pattern(rule).meets(segment) if is_pattern else rule == segment
+    if is_pattern:
         first, second = rule[:1], segment[:1]
         if (first == ".") != (second == ".") and (first == "*" or marks.has_glob(second)):
             return False  # a pattern's first character never stands for a leading dot

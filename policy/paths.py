@@ -11,10 +11,8 @@ _HAS_EMPTY_OR_DOTS = re.compile(r"/(?:\.{0,2}/|\.{0,2}$)")
 
 
 def resolve(path: str, cwd: str, links: Mapping[str, str] | None = None) -> str:
-    """`path` seen from `cwd`, without `.` and `..`, through links known to be made earlier.
-
-    A path that begins with something unknown stays as it is: it may be absolute.
-    """
+    """`path` seen from `cwd`, without `.` and `..`, through links known to be made earlier. A path
+    that begins with something unknown stays as it is: it may be absolute."""
     is_whole = path.startswith("/") or (path[:1] and marks.has_hole(path[0]))
     whole = normal(path if is_whole else f"{cwd}/{path}")
     for _ in range(8):  # links to links; a loop ends here too

@@ -20,7 +20,7 @@ _ANY_FOLDERS = (marks.GLOB_STAR * 2, marks.PATHS)
 def is_meant(rule: Rule, path: str) -> bool:
     """Whether a path that may fall under a rule does so whatever its unknown parts are, or has the
     name that the rule has."""
-    if marks.is_known(path) or match_path(rule.spec, rule.anchor, marks.filled(path, _ODD)):
+    if marks.is_known(path) or match_path(rule.spec, rule.anchor, marks.fill(path, _ODD)):
         return True
     name = last_name(rule.spec)
     return any(_is_named(segment) and segment_meets(name, segment) for segment in path.split("/"))
@@ -32,10 +32,8 @@ def _is_named(segment: str) -> bool:
 
 
 def feared_path(access: FileAccess, path: str, rule: Rule, folders: Folders | None) -> str | None:
-    """The path under a rule that a pattern or a recursion may touch; None when there is none.
-
-    Where no folder can be looked at, only a pattern that is about such a path counts.
-    """
+    """The path under a rule that a pattern or a recursion may touch; None when there is none. Where
+    no folder can be looked at, only a pattern that is about such a path counts."""
     is_tree = access.is_tree or path.endswith(marks.PATHS)
     if not (is_tree or marks.has_glob(path)):
         return None
@@ -57,7 +55,7 @@ def is_about(rule: Rule, path: str) -> bool:
     name = last_name(rule.spec)
     for segment in path.split("/"):
         is_pattern = marks.has_glob(segment) and not marks.has_hole(segment)
-        if is_pattern and marks.filled(segment, "") and segment_meets(name, segment):
+        if is_pattern and marks.fill(segment, "") and segment_meets(name, segment):
             return True
     known, literal = known_folder(path), literal_path(rule.spec, rule.anchor)
     return literal is not None and known != rule.anchor and known == literal.rpartition("/")[0]

@@ -35,10 +35,8 @@ class RuleFile(NamedTuple):
 
 
 def parse_toml(text: str, path: str, anchors: Anchors, *, is_trusted: bool) -> RuleFile:
-    """What a file says; one that is not trusted cannot trust projects.
-
-    Raises RuleFileError for anything that is not exactly understood.
-    """
+    """What a file says; one that is not trusted cannot trust projects. Raises RuleFileError for
+    anything that is not exactly understood."""
     top = Source(path, 1)
     try:
         document = load_toml(text)

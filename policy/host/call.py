@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from policy import marks
 from policy.effects import program_name
 from policy.host.arguments import Argument, Arguments
-from policy.host.transforms import items
+from policy.host.transforms import as_text, items
 from policy.shell.interpreters import SHELLS
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Call(NamedTuple):
 
     def texts(self, argument: Argument) -> list[str]:
         """Every text of an argument."""
-        return [v if isinstance(v, str) else " ".join(v) for v in self.values(argument)]
+        return [*map(as_text, self.values(argument))]
 
     def lists(self, argument: Argument) -> list[tuple[str, ...]]:
         """Every list that an argument may be."""

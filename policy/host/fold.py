@@ -13,7 +13,7 @@ from policy.host import passing, transforms
 from policy.host.arguments import ArgumentReader
 from policy.host.names import Binding, Names
 from policy.host.references import REFERENCES
-from policy.host.strings import ALTERNATIVES_MAX, combined, product, string_texts
+from policy.host.strings import ALTERNATIVES_MAX, combine, product, string_texts
 from policy.host.transforms import Value
 from policy.host.tree import Role, Tree, text_of
 from policy.shell.state import VALUE_MAX, Budget
@@ -89,7 +89,7 @@ class Folder:
 
     def texts(self, node: Node | None) -> list[str]:
         """Every text an expression may have; a list counts as its words."""
-        return [*map(_joined, self.values(node))]
+        return [*map(transforms.as_text, self.values(node))]
 
     def lists(self, node: Node | None) -> list[tuple[str, ...]]:
         """Every list an expression may have; a text that is not known may be any list."""
@@ -166,11 +166,9 @@ class Folder:
         if binding.function:
             return list(self._added(binding, binding.value))
         if binding.kind == "element":
-            is_part = bool(binding.member)
-            found = (
-                passing.parts(self, binding) if is_part else passing.elements(self, binding.value)
-            )
-            return found or [UNKNOWN]
+            if binding.member:
+                return passing.parts(self, binding) or [UNKNOWN]
+            return passing.elements(self, binding.value) or [UNKNOWN]
         is_inside = binding.value.start_byte <= use.start_byte < binding.value.end_byte
         return [UNKNOWN] if binding.member or is_inside else self.values(binding.value)
 
@@ -180,7 +178,7 @@ class Folder:
         if binding.member == "format":
             return self._applied("format", [self.values(argument) for argument in arguments])
         if binding.member == "text":
-            return combined([self.texts(argument) for argument in arguments])
+            return combine([self.texts(argument) for argument in arguments])
         return product([self.lists(argument) for argument in arguments])
 
     def _passed(self, binding: Binding, name: str) -> list[Value]:
@@ -192,9 +190,9 @@ class Folder:
         key = (binding.function, binding.position, binding.member)
         if key not in self.passed:
             self.passed[key] = [UNKNOWN]
-            found = passing.passed(self, binding, name)
+            found = passing.parameter_values(self, binding, name)
             by_name = self.tree.language.constants.get(name, UNKNOWN)  # `tmp_path` of pytest
-            self.passed[key] = found or [by_name, *self._kept(name)]
+            self.passed[key] = found or [by_name, *self._values_named(name)]
         return self.passed[key]
 
     def _constants(self, node: Node) -> Iterable[Value]:
@@ -212,20 +210,20 @@ class Folder:
         name, base = text_of(role.part("name")), role.part("object")
         if own := self.names.attribute(node):
             found = [*self._named(own, node)]
-            return [*found, *(self._kept(name) if found == [UNKNOWN] else ())]
+            return [*found, *(self._values_named(name) if found == [UNKNOWN] else ())]
         if entry := passing.entry_values(self, base, [name]):
             return entry
         if self.tree.language.methods.get(name) == "identity":
             return self.values(base)  # a property: `entry.path`
         if "env" in map(self.operation, self.references(base)):
             return [self.known.environment(name)]  # `process.env.NAME` and its kin
-        return [UNKNOWN, *self._kept(name)]
+        return [UNKNOWN, *self._values_named(name)]
 
-    def _kept(self, name: str) -> list[Value]:
+    def _values_named(self, name: str) -> list[Value]:
         """What the program keeps under a name in any map, object or option."""
         if self.kept is None:
             self.kept = {}
-            for key, value in passing.kept(self):
+            for key, value in passing.named_nodes(self):
                 self.kept.setdefault(_plain(key), []).append(value)
         return [value for node in self.kept.get(_plain(name), ()) for value in self.values(node)]
 
@@ -243,7 +241,7 @@ class Folder:
         if ":" not in index[1:] and (entry := passing.entry_values(self, base, keys)):
             return entry
         found = [_item(value, index) for value in self.values(base)]
-        return [*found, *(kept for text in keys or () for kept in self._kept(text))]
+        return [*found, *(kept for text in keys or () for kept in self._values_named(text))]
 
     def _call(self, node: Node, role: Role) -> Iterable[Value]:
         arguments = self.reader.arguments(node)
@@ -258,7 +256,8 @@ class Folder:
         if operation == "map" and arguments.positional:
             function = arguments.positional[-1]
             is_known = function.child_by_field_name("body") is not None
-            return [tuple(map(_joined, self._results(function))) if is_known else marks.LIST]
+            texts = map(transforms.as_text, self._results(function) if is_known else ())
+            return [tuple(texts) if is_known else marks.LIST]
         if operation == "item":
             found = passing.entry_values(self, base, self.texts(arguments.get(0)))
             return [*found, *self._results(arguments.get(1))]
@@ -317,10 +316,6 @@ _FOLDS = {
 
 # Where the value stands that a function gives when there is no other.
 _DEFAULTS = {"env": (1, "unset"), "default": (1,), "default_third": (2,)}
-
-
-def _joined(value: Value) -> str:
-    return value if isinstance(value, str) else " ".join(value)
 
 
 def _limited(value: Value) -> Value:

@@ -47,10 +47,8 @@ class Language:
         return self.lookup(self.sinks, dotted) or ()
 
     def lookup(self, table: Mapping[str, Entry], dotted: str) -> Entry | None:
-        """An entry of a table; a namespace that is always there may be written or not.
-
-        `a.*` is any member of `a`, `a.**` whatever is reached from there.
-        """
+        """An entry of a table; a namespace that is always there may be written or not. `a.*` is any
+        member of `a`, `a.**` whatever is reached from there."""
         if dotted in table:
             return table[dotted]
         for namespace in self.namespaces:

@@ -37,10 +37,9 @@ CANDIDATES_MAX = 64  # bindings of one name that are looked at for one use
 class Binding(NamedTuple):
     """One way a name gets its meaning.
 
-    `dotted` for imports; `value` for assignments (`member` when only a part of
-    the value is taken); kind `element` for a loop over the value, `append`
-    when the value is added to what the name held, `default` when it is that of a part which may
-    be missing, `local` when nothing is known.
+    `dotted` for imports; `value` for assignments (`member` when only a part of the value is taken);
+    kind `element` for a loop over the value, `append` when the value is added to what the name
+    held, `default` when it is that of a part which may be missing, `local` when nothing is known.
     """
 
     node: Node
@@ -225,10 +224,8 @@ class Names:
         for position, child in enumerate(kept):
             default = next(filter(None, map(child.child_by_field_name, _DEFAULTS)), None)
             for parameter, member in self._parameter_names(child):
-                self.add(
-                    parameter,
-                    Binding(node, "parameter", "", default, member, function, position),
-                )
+                bound = Binding(node, "parameter", "", default, member, function, position)
+                self.add(parameter, bound)
 
     def _parameter_names(self, node: Node) -> Iterator[tuple[str, str]]:
         """The names one parameter binds, each with the member it is bound to, if any."""

@@ -145,7 +145,7 @@ def _passed_on(call: Call, first: int | str, rest: Argument) -> list[Node]:
         given = call.arguments.positional
         return given[first + 1 :] if isinstance(first, int) else given
     group = call.arguments.get(*rest)
-    return call.screening.written_out(group) if group is not None else []
+    return call.screening.list_items(group) if group is not None else []
 
 
 def apply_module(call: Call) -> None:

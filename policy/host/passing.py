@@ -63,9 +63,7 @@ def parts(folder: Folder, binding: Binding) -> list[Value]:
     while (role := folder.tree.role(value)).name == "wrap":
         value = role.part("value")
     if value is None or role.name != "call":
-        rows = [
-            row for literal in entries(folder, value) for row in folder.reader.children(literal)
-        ]
+        rows = [row for one in entries(folder, value) for row in folder.reader.children(one)]
         cells = [cell for row in rows for cell in folder.reader.children(row)[place : place + 1]]
         return [found for cell in cells for found in folder.values(cell)]
     given = folder.reader.arguments(value).positional
@@ -81,7 +79,7 @@ def parts(folder: Folder, binding: Binding) -> list[Value]:
     return []
 
 
-def kept(folder: Folder) -> Iterator[tuple[str, Node | None]]:
+def named_nodes(folder: Folder) -> Iterator[tuple[str, Node | None]]:
     """What the program keeps by names, and the defaults of its options: `{file: x}`,
     `add_argument("--env-file", default=x)`, `options: {env: {default: x}}`."""
     for _, role in folder.tree.of("pair"):
@@ -100,11 +98,11 @@ def entry_values(folder: Folder, node: Node | None, keys: list[str] | None) -> l
     return [found for value in nodes for found in folder.values(value)]
 
 
-def passed(folder: Folder, binding: Binding, name: str) -> list[Value]:
+def parameter_values(folder: Folder, binding: Binding, name: str) -> list[Value]:
     """The values of a parameter."""
     if not binding.function:
-        return _handed(folder, binding)
-    found = list(_given_by_name(folder, binding))
+        return _through(folder, *handed_source(folder, binding), binding.position)
+    found = list(_values_from_others(folder, binding))
     if binding.member == REST:
         for call in _calls(folder, binding):
             rest = folder.reader.arguments(call).positional[binding.position :]
@@ -137,14 +135,10 @@ def _calls(folder: Folder, binding: Binding) -> list[Node]:
 _CONSTRUCTORS = {"__init__": "", "constructor": "", "__construct": "", "initialize": "new"}
 
 
-def _handed(folder: Folder, binding: Binding) -> list[Value]:
-    """What a nameless function is called with: `items.forEach(item => ...)`."""
-    return _through(folder, *handed_source(folder, binding), binding.position)
-
-
 def _through(
     folder: Folder, source: Node | None, operations: set[str | None], position: int
 ) -> list[Value]:
+    """What a nameless function is called with: `items.forEach(item => ...)`."""
     if source is None or position > 1:
         return []
     if position:  # a map's value; a list's place
@@ -167,7 +161,7 @@ def arguments_of(folder: Folder, call: Node) -> Iterator[tuple[Node, list[Node]]
         yield node, [other for other in given if other.id != node.id]
 
 
-def _given_by_name(folder: Folder, binding: Binding) -> Iterator[Value]:
+def _values_from_others(folder: Folder, binding: Binding) -> Iterator[Value]:
     """What a function is called with by another one that it is given to."""
     if folder.given is None:
         folder.given = {}

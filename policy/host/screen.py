@@ -130,7 +130,7 @@ class Screening:
         for function, others in passing.arguments_of(self.folder, node):
             source = others[0] if others else self.tree.receiver(role)
             for ref in self.folder.references(function):
-                for item in self.written_out(source) if source is not None else ():
+                for item in self.list_items(source) if source is not None else ():
                     Call(self, ref, node, Arguments([], {}), True).apply(ref, [item], {})
 
     def inside(self, node: Node, name: str) -> Frame:
@@ -139,7 +139,7 @@ class Screening:
         text = self.tree.source[start : min(end, start + _SHOWN_MAX)].decode("utf-8", "replace")
         return self.frame.inside(name, self.frame.span or (start, end), text)._replace(stdin=None)
 
-    def written_out(self, items: Node) -> list[Node]:
+    def list_items(self, items: Node) -> list[Node]:
         """The items of a list that is written out; anything else stands for its items."""
         for literal in passing.entries(self.folder, items):
             return self.folder.reader.children(literal)

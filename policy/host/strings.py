@@ -33,20 +33,20 @@ def string_texts(folder: Folder, node: Node, role: Role) -> list[str]:
             pieces.append([_blanks_between(node, end, child.start_byte)])
         pieces.append(_piece(folder, child))
         end = child.end_byte
-    return combined(pieces)
+    return combine(pieces)
 
 
-def combined(pieces: Sequence[list[str]]) -> list[str]:
+def combine(pieces: Sequence[list[str]]) -> list[str]:
     """Every text that one alternative of each piece makes."""
-    return _combined(pieces, "", marks.WORD)
+    return _combine(pieces, "", marks.WORD)
 
 
 def product(items: Sequence[list[tuple[str, ...]]]) -> list[tuple[str, ...]]:
     """Every list that one alternative of each piece makes."""
-    return _combined(items, (), (marks.WORD,))
+    return _combine(items, (), (marks.WORD,))
 
 
-def _combined(pieces: Sequence[list[Joined]], empty: Joined, unknown: Joined) -> list[Joined]:
+def _combine(pieces: Sequence[list[Joined]], empty: Joined, unknown: Joined) -> list[Joined]:
     found = [empty]
     for options in pieces:
         is_many = len(found) * len(options) > ALTERNATIVES_MAX
@@ -88,7 +88,7 @@ def _text_pieces(folder: Folder, node: Node) -> list[str]:
         pieces.append(_piece(folder, child))
         position = child.end_byte - start
     pieces.append([data[position:].decode("utf-8", "replace")])
-    return combined(pieces)
+    return combine(pieces)
 
 
 def _plain_escapes(text: str) -> str:

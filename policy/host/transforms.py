@@ -58,9 +58,13 @@ def reverse(text: str) -> str:
     return text[::-1] if marks.is_known(text) else marks.DECODED
 
 
-def _text(arguments: tuple[Value, ...], index: int = 0) -> str:
-    value = arguments[index] if index < len(arguments) else ""
+def as_text(value: Value) -> str:
+    """A value as one text; a list counts as its words."""
     return value if isinstance(value, str) else " ".join(value)
+
+
+def _text(arguments: tuple[Value, ...], index: int = 0) -> str:
+    return as_text(arguments[index]) if index < len(arguments) else ""
 
 
 def items(value: Value) -> tuple[str, ...]:
@@ -74,13 +78,13 @@ def _identity(arguments: tuple[Value, ...]) -> Value:
     return arguments[0] if arguments else ""
 
 
-def _listed(arguments: tuple[Value, ...]) -> Value:
+def _listed(arguments: tuple[Value, ...]) -> tuple[str, ...]:
     """`list(x)`, `Arrays.asList(a, b)`, `c(a, b)`: everything in one list."""
     return tuple(item for value in arguments for item in items(value))
 
 
 def _join_separator_first(arguments: tuple[Value, ...]) -> Value:
-    return _text(arguments).join(items(_listed(arguments[1:]))) if arguments[1:] else marks.LIST
+    return _text(arguments).join(_listed(arguments[1:])) if arguments[1:] else marks.LIST
 
 
 def _join_list_first(arguments: tuple[Value, ...]) -> Value:
@@ -94,16 +98,12 @@ def _join_ruby(arguments: tuple[Value, ...]) -> Value:
 def _concatenated(arguments: tuple[Value, ...]) -> Value:
     if any(isinstance(value, tuple) for value in arguments):
         return _listed(arguments)
-    return "".join(_text((value,)) for value in arguments)
+    return "".join(map(as_text, arguments))
 
 
 def _formatted(arguments: tuple[Value, ...]) -> Value:
     """`%s`, `{}`, `{0}` with the arguments put in; other fields stay unknown."""
-    rest = [
-        item
-        for value in arguments[1:]
-        for item in (items(value) if isinstance(value, tuple) else (value,))
-    ]
+    rest = [i for v in arguments[1:] for i in (v if isinstance(v, tuple) else (v,))]
     position = iter(range(len(rest)))
 
     def fill(match: re.Match[str]) -> str:
@@ -144,18 +144,15 @@ def _split(arguments: tuple[Value, ...]) -> Value:
 
 
 def _characters(arguments: tuple[Value, ...]) -> Value:
-    codes = _listed(arguments)
-    assert isinstance(codes, tuple)
     try:
-        return "".join(chr(int(code, 0)) for code in codes)
+        return "".join(chr(int(code, 0)) for code in _listed(arguments))
     except (ValueError, OverflowError):
         return marks.DECODED
 
 
 def _bytes(arguments: tuple[Value, ...]) -> Value:
     """`bytes([104, 105])`, and `bytes(text)`."""
-    is_codes = bool(arguments) and isinstance(arguments[0], tuple)
-    return _characters(arguments) if is_codes else _identity(arguments)
+    return _characters(arguments) if isinstance(arguments[0], tuple) else arguments[0]
 
 
 def _decoder(decode: Callable[[str], str]) -> Callable[[tuple[Value, ...]], Value]:
@@ -176,10 +173,9 @@ def _from_base64(text: str) -> str:
     return base64.b64decode(padded).decode("utf-8", "replace")
 
 
-def _path_joined(arguments: tuple[Value, ...]) -> Value:
-    pieces = [item for value in arguments for item in items(value)]
+def _path_joined(arguments: tuple[Value, ...]) -> str:
     path = ""
-    for piece in pieces:
+    for piece in _listed(arguments):
         path = piece if piece.startswith("/") or not path else f"{path.rstrip('/')}/{piece}"
     if marks.is_known(path):
         return normal(path) if ".." in path else path
@@ -199,7 +195,6 @@ _AS_GLOB = {"**": marks.WORD, "*": marks.GLOB_STAR, "?": marks.GLOB_ONE}
 def _globbed(arguments: tuple[Value, ...]) -> Value:
     """`glob("folder/*.txt")`: every path that fits the pattern."""
     pattern = _path_joined(arguments)
-    assert isinstance(pattern, str)
     return (_GLOB_PIECE.sub(lambda piece: _AS_GLOB.get(piece.group(), marks.GLOB_SET), pattern),)
 
 
@@ -246,7 +241,7 @@ _CODE_TEMPLATES = frozenset(("C*", "c*", "U*", "W*"))
 
 _TRANSFORMS: dict[str, Callable[[tuple[Value, ...]], Value]] = {
     "identity": _identity, "filter": _identity, "list": _listed, "concat": _concatenated,
-    "paste": lambda arguments: " ".join(_text((value,)) for value in arguments),
+    "paste": lambda arguments: " ".join(map(as_text, arguments)),
     "join": _join_separator_first, "join_list": _join_list_first, "join_ruby": _join_ruby,
     "format": _formatted,
     "join_or_path": lambda arguments: (

@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from policy.secrets.placeholders import is_placeholder
 from policy.secrets.telling_names import kind_of
 
 _VALUE = rb"""(?:"(?P<double>[^"\r\n]{1,200})"|'(?P<single>[^'\r\n]{1,200})'"""
@@ -145,7 +144,7 @@ def _is_secret(form: Form, kind: str, value: bytes) -> bool:
         return _is_basic(value)
     if kind == "password-hash":
         return True
-    if is_placeholder(value) or not may_be_value(value, kind):
+    if not may_be_value(value, kind):
         return False
     has_digit = any(48 <= byte < 58 for byte in value)
     if kind == "http-credential" or not form.is_word_allowed:

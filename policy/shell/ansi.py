@@ -17,11 +17,8 @@ _PRINTED = r"(?s)\\(?:0?(?P<octal>[0-7]{1,3})" + _REST
 
 
 def unescape(text: str, *, printed: bool = False) -> str:
-    r"""Decode backslash escapes as bash does.
-
-    `printed` is the dialect of `echo -e` and `printf %b`, where an octal escape may be written
-    `\0nnn`. An unknown escape keeps its backslash.
-    """
+    r"""Decode backslash escapes as bash does. `printed` is the dialect of `echo -e` and `printf
+    %b`, where an octal escape may be written `\0nnn`. An unknown escape keeps its backslash."""
     return re.sub(_PRINTED if printed else _QUOTED, _decode, text)
 
 

@@ -14,10 +14,8 @@ ReadList = Callable[["Cursor", str], tuple[Token, ...]]
 
 
 class Cursor:
-    """A position in a text; shared by the readers of words and of token lists.
-
-    `in_place` is False for a text made from another one, whose offsets mean nothing.
-    """
+    """A position in a text; shared by the readers of words and of token lists. `in_place` is False
+    for a text made from another one, whose offsets mean nothing."""
 
     __slots__ = ("depth", "heredocs", "in_place", "pos", "read_list", "retries", "text")
 

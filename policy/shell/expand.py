@@ -1,7 +1,6 @@
 """Words to fields: what bash would hand to a program, as far as it can be known.
 
-A word may have several possible expansions (a variable set differently in two
-branches), so everything here returns alternatives.
+A word may expand in several ways, as where two branches set a variable: all are given.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ class Expander:
         self.budget.spend(len(words))
         if is_one:
             return [tuple(only)]
-        lists = _combined(choices)
+        lists = _combine(choices)
         self.budget.spend(len(lists) * len(words))
         return lists
 
@@ -111,7 +110,7 @@ class Expander:
             lists.append([split(choice, separators) for choice in pieces])
         if len(lists) == 1:
             return lists[0] if len(lists[0]) == 1 else list(dict.fromkeys(lists[0]))
-        return list(dict.fromkeys(_combined(lists)))
+        return list(dict.fromkeys(_combine(lists)))
 
     def _assignment_fields(self, assignment: Assignment, state: State) -> list[Fields]:
         """`name=value` as an argument (of `export`, `env`, `make`): one field, never split."""
@@ -160,9 +159,7 @@ class Expander:
         return [tuple(choice) for choice in choices]
 
     def _part(self, part: Part, state: State, *, is_first: bool) -> list[Piece]:
-        kind = type(part)
-        if kind is Literal:
-            assert isinstance(part, Literal)
+        if isinstance(part, Literal):
             text = _tilde(part.text, state) if is_first and part.text[:1] == "~" else part.text
             return [(globbed(text), FIXED)]
         if isinstance(part, Parameter):
@@ -259,12 +256,11 @@ class Expander:
     ) -> list[str]:
         """Operators that change a value, or each element of a list."""
         is_list = part.name in ("@", "*") or _joined_literal(part.subscript or ()) in ("@", "*")
+        pairs = itertools.product(found, operands)
         if not is_list:
-            pairs = itertools.product(found, operands)
             made = [parameters.apply(value, part.operator, operand) for value, operand in pairs]
             return [marks.as_one_word(text) for text in made] if part.quoted else made
         before = (state.name,) if part.name in ("@", "*") else ()
-        pairs = itertools.product(found, operands)
         return [each_element(value, part.operator, operand, before) for value, operand in pairs]
 
     def _value(
@@ -341,7 +337,7 @@ def _joined_literal(parts: Sequence[Part]) -> str:
     return "".join(part.text for part in parts if isinstance(part, Literal))
 
 
-def _combined(choices: list[list[Fields]]) -> list[Fields]:
+def _combine(choices: list[list[Fields]]) -> list[Fields]:
     """Every way to take one of each; what makes too many of them counts as unknown."""
     count = 1
     for index, choice in enumerate(choices):

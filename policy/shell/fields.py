@@ -92,9 +92,7 @@ def joined(pieces: tuple[Piece, ...]) -> str:
 
 def each_element(value: str, operator: str, operand: str, before: tuple[str, ...]) -> str:
     """An operator over `${array[@]}`: `:` takes a slice, any other applies to each element.
-
-    `before` is what stands at index 0 of `$@`, which has no place in its elements.
-    """
+    `before` is what stands at index 0 of `$@`, which has no place in its elements."""
     items = () if value == NOTHING else tuple(value.split(FIELD_BREAK))
     if operator != ":":
         changed = [parameters.apply(item, operator, operand) for item in items]

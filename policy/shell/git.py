@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from policy import marks
-from policy.shell.options import Parsed, parse
+from policy.shell.options import parse
 from policy.shell.outputs import quoted
 from policy.shell.rewrites import report_diffs
 from policy.shell.state import State
@@ -36,10 +36,8 @@ _RUNS = words(
 
 
 class Subcommand(NamedTuple):
-    """`short` and `long` options take a value, of those in `runs` a command.
-
-    Operands are files where it `reads` or `writes`; with `shows` only if one of these is given.
-    """
+    """`short` and `long` options take a value, of those in `runs` a command. Operands are files
+    where it `reads` or `writes`; with `shows` only if one of these is given."""
 
     short: str = ""
     long: str = ""
@@ -83,22 +81,15 @@ SUBCOMMANDS = {name: row for names, row in _ROWS.items() for name in names.split
 _HAVE_DRY_RUNS = ("add", "stage", "mv", "rm")
 
 
-def split_global(argv: tuple[str, ...]) -> tuple[Parsed, tuple[str, ...]]:
-    """Options before the subcommand, and the rest beginning with it."""
-    parsed = parse(argv, *(outer_values("git") or ("", ())), permutes=False)
-    return parsed, tuple(word for _, word in parsed.operands)
-
-
 def run_git(call: Call) -> str | None:
     """Report what git would start or open besides itself."""
-    options, rest = split_global(call.argv)
+    options = parse(call.argv, *(outer_values("git") or ("", ())), permutes=False)
+    rest = tuple(word for _, word in options.operands)
     for folder in options.values(("C",)):
         call = call.inside_folder(folder)
     aliases = dict[str, str]()
-    for setting in options.values(("c", "config-env")):
-        name, _, value = setting.partition("=")
-        _consider_setting(call, name, value, aliases)
-    for name, value in _settings_of_environment(call.state):
+    settings = [text.partition("=")[::2] for text in options.values(("c", "config-env"))]
+    for name, value in (*settings, *_settings_of_environment(call.state)):
         _consider_setting(call, name, value, aliases)
     if not rest:
         return None
@@ -182,7 +173,6 @@ def _configure(call: Call, rest: tuple[str, ...]) -> None:
 
 
 def _run_alias(call: Call, alias: str, arguments: tuple[str, ...]) -> None:
-    if alias.startswith("!"):
-        call.run_text(" ".join([alias[1:], *map(quoted, arguments)]), "git alias")
-    elif not alias.startswith(marks.LIST):
-        call.run_text(" ".join(["git", alias, *map(quoted, arguments)]), "git alias")
+    if not alias.startswith(marks.LIST):
+        begin = alias[1:] if alias[:1] == "!" else f"git {alias}"
+        call.run_text(" ".join([begin, *map(quoted, arguments)]), "git alias")

@@ -54,7 +54,7 @@ CONSOLES = {
 }  # fmt: skip
 
 # Those whose names may carry a version, and the row of each.
-_VERSIONED = {"pypy": "python", "ipython": "python", "nodejs": "node"} | {
+_VERSIONED = {"pypy": "python", "ipython": "python", "nodejs": "node", "zx": "node"} | {
     name: name for name in ("python", "ruby", "perl", "php", "lua", "node")
 }
 

@@ -146,10 +146,9 @@ class _ListReader:
             raise ShellSyntaxError(f"no word after {match[2]}")
         if match[2] in ("<<", "<<-"):
             target = self._announce_heredoc(target, match[2])
-        redirection = Redirection(match[1] or "", match[2], target, match.start(), cursor.pos)
-        self.tokens.append(
-            Token("redirect", "", match.start(), cursor.pos, redirection=redirection)
-        )
+        start, end = match.start(), cursor.pos
+        redirection = Redirection(match[1] or "", match[2], target, start, end)
+        self.tokens.append(Token("redirect", "", start, end, redirection=redirection))
 
     def _announce_heredoc(self, delimiter: Word, operator: str) -> Word:
         raw = self.cursor.text[delimiter.start : delimiter.end]
@@ -180,12 +179,11 @@ class _ListReader:
         is_pattern = text in ("(", ")") and self._in_pattern()
         kind = ("pattern_start" if text == "(" else "pattern_end") if is_pattern else "op"
         self._add(kind, text, match.start())
-        if text == "(":
-            if not self._in_pattern():
-                self.parentheses += 1
-        elif text == ")":
+        if text == ")":
             self._close_parenthesis()
             return
+        if text == "(" and not self._in_pattern():
+            self.parentheses += 1
         elif text in (";;", ";&", ";;&"):
             if not self.cases:
                 raise ShellSyntaxError(f"{text} outside case")
@@ -195,11 +193,10 @@ class _ListReader:
     def _close_parenthesis(self) -> None:
         if self._in_pattern():
             self.cases[-1] = "body"
-            self.at_command = True
-            return
-        if self.parentheses == 0:
+        elif self.parentheses == 0:
             raise ShellSyntaxError("unmatched closing parenthesis")
-        self.parentheses -= 1
+        else:
+            self.parentheses -= 1
         # A closing word, or the body of a function, may follow without a separator.
         self.at_command = True
 

@@ -7,10 +7,8 @@ from policy import marks
 
 
 class Parsed(NamedTuple):
-    """`options` are (name, value) pairs, value None where the option takes none.
-
-    `operands` are (index in argv, word) pairs.
-    """
+    """`options` are (name, value) pairs, value None where the option takes none. `operands` are
+    (index in argv, word) pairs."""
 
     options: tuple[tuple[str, str | None], ...]
     operands: tuple[tuple[int, str], ...]

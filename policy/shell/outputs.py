@@ -33,11 +33,10 @@ def quoted(word: str) -> str:
 
 
 def output_of(name: str, argv: tuple[str, ...], stdin: str | None, read: Reader) -> str:
-    """The text a program prints, unknown where nothing is known about it.
-
-    `read` gives the text of a file the program itself made, or a hole.
-    """
-    if name in SHELL_SETUP and _prints_setup(name, argv):
+    """The text a program prints, unknown where nothing is known about it. `read` gives the text of
+    a file the program itself made, or a hole."""
+    verbs = SHELL_SETUP.get(name)
+    if verbs == "" or (verbs and not set(words(verbs)).isdisjoint(argv[1:3])):
         return ""
     producer = _PRODUCERS.get(name)
     if producer is not None:
@@ -70,11 +69,6 @@ SHELL_SETUP = {
     "hub": "alias", "stack": "--bash-completion-script",
     "uv": "generate-shell-completion", "chezmoi": "completion", "just": "--completions",
 }  # fmt: skip
-
-
-def _prints_setup(name: str, argv: tuple[str, ...]) -> bool:
-    verbs = words(SHELL_SETUP[name])
-    return not verbs or any(word in verbs for word in argv[1:3])
 
 
 _FETCHERS = word_set("curl wget http https httpie xh aria2c fetch lynx w3m")
@@ -144,7 +138,7 @@ def _find(argv: tuple[str, ...]) -> str:
              if before not in ("!", "-not")]  # fmt: skip
     names = [text for test, text in tests if test in ("-name", "-path", "-iname")]
     base = globbed(names[-1]).rsplit("/", 1)[-1] if names else ""
-    base = base if marks.filled(base, "") else ""
+    base = base if marks.fill(base, "") else ""
     paths = (_folders(text) for test, text in tests if test in ("-path", "-wholename", "-ipath"))
     inside = next(filter(None, paths), "")
     known = f"/{inside}/{base or marks.PATHS}" if inside else f"/{base}" if base else ""
@@ -262,7 +256,7 @@ def _rev(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     return "\n".join(line[::-1] for line in text.split("\n"))
 
 
-def _changed(text: str) -> str:
+def _change(text: str) -> str:
     """What becomes of a text that is not all known: nothing to be feared if none of it was."""
     if marks.FETCHED in text:
         return marks.FETCHED
@@ -272,10 +266,10 @@ def _changed(text: str) -> str:
 
 
 def _tr(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
-    words = [word for word in argv[1:] if not word.startswith("-")]
+    words = _operands(argv)
     flags = "".join(word for word in argv[1:] if word.startswith("-"))
     if not marks.is_known(stdin + "".join(words)):
-        return _changed(stdin)
+        return _change(stdin)
     sets = [_tr_set(word) for word in words]
     if "d" in flags and sets:
         return "".join(char for char in stdin if char not in sets[0])
@@ -304,7 +298,7 @@ def _sed(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     for script in scripts:
         simple = re.fullmatch(r"s(.)([\w -]*)\1([\w -]*)\1(g?)", script)
         if simple is None or not marks.is_known(text):
-            return _changed(text) if text else text
+            return _change(text) if text else text
         count = -1 if simple[4] else 1
         text = "\n".join(line.replace(simple[2], simple[3], count) for line in text.split("\n"))
     return text
@@ -313,7 +307,7 @@ def _sed(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
 def _cut(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     """Columns of known input: `-c2-5`, `-d, -f1`."""
     if not marks.is_known(stdin):
-        return _changed(stdin)
+        return _change(stdin)
     parsed = parse(argv, "bcdf", ("characters", "delimiter", "fields", "bytes"))
     delimiter = next(parsed.values(("d", "delimiter")), "\t")
     columns = next(parsed.values(("c", "b", "characters", "bytes")), None)

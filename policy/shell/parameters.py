@@ -12,10 +12,8 @@ _VALUE_MAX, _STARS_MAX = 1024, 3  # matching costs their product; beyond them th
 
 
 def apply(value: str, operator: str, operand: str) -> str:
-    """The value after `#`, `%`, `/`, `^`, `,` or `:`; unknown when either side is.
-
-    Operators that depend on whether the name is set are the expander's.
-    """
+    """The value after `#`, `%`, `/`, `^`, `,` or `:`; unknown when either side is. Operators that
+    depend on whether the name is set are the expander's."""
     if operator == "":
         return value
     if (

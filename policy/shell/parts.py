@@ -217,10 +217,8 @@ def _read_braced(cursor: Cursor, *, quoted: bool) -> Part:
 
 
 def read_until(cursor: Cursor, closer: str, *, quoted: bool = False) -> tuple[Part, ...]:
-    """Parts up to and over the closing character that belongs to what was opened before.
-
-    For double quotes, the operands of `${…}`, subscripts, arithmetic, patterns and whole texts.
-    """
+    """Parts up to and over the closing character that belongs to what was opened before. For double
+    quotes, the operands of `${…}`, subscripts, arithmetic, patterns and whole texts."""
     run, opener = _RUNS[closer], _OPENERS.get(closer)
     parts: list[Part] = []
     level = 0

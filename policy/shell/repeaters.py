@@ -43,9 +43,8 @@ def run_xargs(call: Call) -> str | None:
     parsed = parse(call.argv, call.program.short, call.program.long.split(), permutes=False)
     inner = [word for _, word in parsed.operands]
     words = _stdin_words(call)
-    placeholder = next(
-        parsed.values(("I", "replace")), "{}" if parsed.has("i", "replace") else None
-    )
+    default = "{}" if parsed.has("i", "replace") else None
+    placeholder = next(parsed.values(("I", "replace")), default)
     frame = call.inside()._replace(stdin=None)
     if parsed.options:
         frame = frame._replace(is_syntactic=False)

@@ -91,10 +91,8 @@ def _under(folders: list[str], names: list[str]) -> list[str]:
 
 
 def report_diffs(call: Call, diffs: list[str], folder: str) -> None:
-    """Report the files that diffs change, with and without the first folder of their names.
-
-    No diffs stand for that on stdin.
-    """
+    """Report the files that diffs change, with and without the first folder of their names. No
+    diffs stand for that on stdin."""
     heads = (
         r"(?m)^(?:---|\+\+\+|rename (?:from|to)|Index:|\*\*\* (?:(?:Add|Update|Delete) File|"
         r"Move to):)[ \t]+([^\t\n]+)"

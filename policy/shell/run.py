@@ -87,10 +87,8 @@ def _name_of(word: str, state: State) -> str:
 
 
 def _run_by_path(call: Call, *, is_known: bool) -> bool:
-    """Run a script by its path; False where no text lies there, as with `/bin/sh`.
-
-    What its name says counts beside its text: a script `bin/docker` passes on what it is given.
-    """
+    """Run a script by its path; False where no text lies there, as with `/bin/sh`. What its name
+    says counts beside its text: a script `bin/docker` passes on what it is given."""
     word, walker, state = call.argv[0], call.walker, call.state
     is_known = is_known or call.name in PROGRAMS
     was_partial = walker.is_partial
@@ -203,7 +201,7 @@ PROJECT_FILES: dict[str, str] = {
         "tox docker podman docker-compose podman-compose turbo nx lerna "
         "run-s run-p npm-run-all start-server-and-test start-test makers air lefthook lint-staged "
         "dvc goreleaser",
-        "code_files": "-m nox inv invoke fab rake grunt gulp doit gradle gradlew go cmake cargo zx "
+        "code_files": "-m nox inv invoke fab rake grunt gulp doit gradle gradlew go cmake cargo "
         "pytest py.test mage fastlane snakemake ansible-playbook terraform tofu pip pip3 "
         + " ".join(CONFIGURED),
     }.items()

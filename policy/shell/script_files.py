@@ -59,11 +59,8 @@ def text_on_disk(walker: Walker, path: str, state: State) -> str | None:
 
 @contextmanager
 def only_what_is_certain(walker: Walker) -> Iterator[None]:
-    """Of a file on the disk only what it is certain to do counts.
-
-    Somebody wrote it for a purpose of its own, so that what cannot be known
-    before it runs is no sign of anything.
-    """
+    """Of a file on the disk only what it is certain to do counts. Somebody wrote it for a purpose
+    of its own, so that what cannot be known before it runs is no sign of anything."""
     before = dict(walker.effects)
     yield
     new = [_in_file(effect) for effect in walker.effects if effect not in before]
@@ -112,10 +109,8 @@ def run_with_shebang(walker: Walker, text: str, state: State, frame: Frame) -> N
     """Run a script in the language that its first line names, else as shell text."""
     shebang = re.match(r"#!\s*(\S+)(?:\s+(\S+))?", text)
     if shebang:
-        name = program_name(
-            shebang[2] if shebang[1].endswith("/env") and shebang[2] else shebang[1]
-        )
-        if known := interpreter(name or ""):
+        word = shebang[2] if shebang[1].endswith("/env") and shebang[2] else shebang[1]
+        if known := interpreter(program_name(word) or ""):
             walker.run_code(known.language, text, state, frame)
             return
     walker.run_text(text, state, frame)

@@ -27,11 +27,8 @@ class Parameter(NamedTuple):
 
 
 class Substitution(NamedTuple):
-    """`$( )`, backticks, `<( )` or `>( )`.
-
-    `tokens` is the body where it was lexed in place; a backtick body is
-    unescaped first, so it comes as `text` instead.
-    """
+    """`$( )`, backticks, `<( )` or `>( )`. `tokens` is the body where it was lexed in place; a
+    backtick body is unescaped first, so it comes as `text` instead."""
 
     kind: str
     tokens: "tuple[Token, ...] | None"
@@ -87,10 +84,8 @@ class Redirection(NamedTuple):
 
 
 class Token(NamedTuple):
-    """What the lexer hands on.
-
-    `kind` is word, redirect, test, arith, op, pattern_start, pattern_end, reserved or newline.
-    """
+    """What the lexer hands on. `kind` is word, redirect, test, arith, op, pattern_start,
+    pattern_end, reserved or newline."""
 
     kind: str
     text: str

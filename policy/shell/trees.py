@@ -43,10 +43,10 @@ def excluded(call: Call) -> tuple[str, ...] | None:
         elif name in _EXCLUDES and value:
             before = "./" if call.name == "zip" and value[0] != "*" else ""
             found.append(f"{before}{value}" + "/" * name.endswith("-dir"))
-    return tuple(filter(None, (_ignored(call, pattern) for pattern in found)))
+    return tuple(filter(None, (_ignore_pattern(call, pattern) for pattern in found)))
 
 
-def _ignored(call: Call, pattern: str) -> str:
+def _ignore_pattern(call: Call, pattern: str) -> str:
     pattern = pattern.replace(marks.GLOB_STAR, "*").replace(marks.GLOB_ONE, "?")
     if "/" not in pattern.rstrip("/") or not marks.is_known(pattern):
         return pattern if marks.is_known(pattern) else ""

@@ -84,9 +84,8 @@ def run_remote(call: Call) -> str | None:
 
 def run_shell(call: Call) -> str | None:
     """`sh -c text name args`, `sh script args`, `sh -s args < text`."""
-    parsed = parse(
-        _without_plus(call.argv), "Oo", ("rcfile", "init-file", "command"), permutes=False
-    )
+    argv = _without_plus(call.argv)
+    parsed = parse(argv, "Oo", ("rcfile", "init-file", "command"), permutes=False)
     operands = tuple(word for _, word in parsed.operands)
     if parsed.has("n"):  # the syntax is checked, and nothing runs
         return ""

@@ -103,7 +103,7 @@ def run_targets(call: Call, where: str) -> None:
                 walker.run_code(step.language, step.text, state, frame)
 
 
-def joined(words: Iterable[str]) -> str:
+def command_line(words: Iterable[str]) -> str:
     """Words as one command line."""
     return " ".join(map(quoted, words))
 

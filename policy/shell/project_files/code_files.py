@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from policy.shell.options import parse
-from policy.shell.project_files import Project, Step, joined, tasks
+from policy.shell.project_files import Project, Step, command_line, tasks
 from policy.shell.run import CONFIGURED, PROJECT_FILES
 from policy.wordlist import words
 
@@ -124,7 +124,7 @@ def _program(project: Project) -> Iterator[Step]:
         quoted = [text for _, text in re.findall(r"""(['"])(.*?)\1""", command)]
         if not re.match(r"\s*['\"]", command):
             quoted = [command.replace("\n", " ") if row.option else command]
-        lines = [joined(quoted)] if row.are_words else quoted
+        lines = [command_line(quoted)] if row.are_words else quoted
         yield from (Step(line, folder) for line in lines)
 
 
@@ -138,7 +138,7 @@ def _module(project: Project) -> Iterator[Step]:
     yield Step(text, project.folder, "python")
     name = {"pre_commit": "pre-commit", "poethepoet": "poe"}.get(name, name)
     if not text and name in PROJECT_FILES:
-        yield Step(joined([name, *rest]), project.folder)
+        yield Step(command_line([name, *rest]), project.folder)
 
 
 def _tests(project: Project) -> Iterator[Step]:
@@ -152,11 +152,6 @@ def _tests(project: Project) -> Iterator[Step]:
         text += "\n" + (project.read(path) if path.endswith(".py") else "")
         wanted = set(names) or set(re.findall(_TESTS, text, re.MULTILINE))
         yield Step(pieces_for(text, wanted | hooks), project.folder, "python")
-
-
-def _zx(project: Project) -> Iterator[Step]:
-    """`zx script.mjs`."""
-    yield Step(joined(["node", *project.call.argv[1:]]), project.folder)
 
 
 def _setup(project: Project) -> Iterator[Step]:
@@ -207,7 +202,7 @@ def _cargo(project: Project) -> Iterator[Step]:
     parsed = parse(project.call.argv, "p", ("bin", "package", "example"))
     verb = next((word for _, word in parsed.operands if word[:1] != "+"), "")
     if verb == "make":
-        yield Step(joined(["makers", *project.call.argv[2:]]), project.folder)
+        yield Step(command_line(["makers", *project.call.argv[2:]]), project.folder)
     names = ["build.rs"] if verb in words("run r build b test t check c bench install") else []
     if verb in ("run", "r"):
         named = [f"src/bin/{name}.rs" for name in parsed.values(("bin",))]
@@ -219,7 +214,7 @@ def _cargo(project: Project) -> Iterator[Step]:
         yield Step(text, project.folder, "rust")
 
 
-_STEPS = {"go": _go, "cargo": _cargo, "zx": _zx, "pytest": _tests, "py.test": _tests}
+_STEPS = {"go": _go, "cargo": _cargo, "pytest": _tests, "py.test": _tests}
 _STEPS |= dict.fromkeys(ROWS, _program) | dict.fromkeys(CONFIGURED, _config)
 _STEPS |= dict.fromkeys(("pip", "pip3"), _setup)
 

@@ -62,7 +62,7 @@ class Makefile:
             elif found := _ASSIGNMENT.match(line.partition(" #")[0]):
                 self.assign(*found.groups())
             elif found := re.match(r" *[-s]?include\s+(.*)", line):
-                for path in self.project.paths(self.filled(found[1])) if depth < DEPTH_MAX else ():
+                for path in self.project.paths(self.fill(found[1])) if depth < DEPTH_MAX else ():
                     self.project.report_read(path)
                     self.load(self.project.read(path), depth + 1)
             elif ":" in line and line.lstrip()[:1] != "#":
@@ -72,10 +72,10 @@ class Makefile:
                 if found := _ASSIGNMENT.match(needed):
                     self.assign(*found.groups())
                 else:
-                    needed = self.filled(needed).rpartition(":")[2].replace("|", " ")
-                    self.add(self.filled(targets).split(), Rule(needed, lines))
+                    needed = self.fill(needed).rpartition(":")[2].replace("|", " ")
+                    self.add(self.fill(targets).split(), Rule(needed, lines))
             else:
-                self.filled(line)  # `$(shell …)`, `ifeq ($(shell …),x)`
+                self.fill(line)  # `$(shell …)`, `ifeq ($(shell …),x)`
 
     def add(self, targets: list[str], rule: Rule) -> None:
         """A rule serves its targets, and those that its patterns fit."""
@@ -92,13 +92,13 @@ class Makefile:
         if sign == "!=":
             value = f"$(shell {value})"
         if sign.startswith((":", "!")):
-            value = self.filled(value).replace("$", "$$")
+            value = self.fill(value).replace("$", "$$")
         if sign == "+=":
             value = f"{before or ''} {value}"
         if sign != "?=" or before is None:
             self.variables[name] = value[:VALUE_MAX]
 
-    def filled(self, text: str, depth: int = 0, own: dict[str, str] | None = None) -> str:
+    def fill(self, text: str, depth: int = 0, own: dict[str, str] | None = None) -> str:
         """A text with its variables and calls worked out; what is not known stays unknown."""
         self.project.call.walker.budget.spend()
 
@@ -114,24 +114,22 @@ class Makefile:
         if depth > DEPTH_MAX:
             return marks.LIST
         if is_call:
-            given = [self.filled(word, depth + 1, own) for word in rest.split(",")]
+            given = [self.fill(word, depth + 1, own) for word in rest.split(",")]
             if function == "shell":
                 self.shell_texts.append(",".join(given))
             if function == "call" and given[0] in self.variables:
                 own = {str(index): word for index, word in enumerate(given)}
-                return self.filled(self.variables[given[0]], depth + 1, own)
+                return self.fill(self.variables[given[0]], depth + 1, own)
             return marks.LIST
         known = (own or {}).get(name, self.given.get(name))
         if known is None and name in self.variables:
-            known = self.filled(self.variables[name], depth + 1, own)
+            known = self.fill(self.variables[name], depth + 1, own)
         inherited = self.project.call.state.lookup(name) if known is None else None
         return inherited.values[0] if inherited else marks.LIST if known is None else known
 
     def steps(self, target: str, seen: set[str], depth: int = 0) -> Iterator[Step]:
         """What makes a target, what it needs first; a pattern serves where no rule has lines.
-
-        `depth` counts the patterns on the way here: `%: %.x` would go on for ever.
-        """
+        `depth` counts the patterns on the way here: `%: %.x` would go on for ever."""
         if target in seen:
             return
         seen.add(target)
@@ -151,11 +149,11 @@ class Makefile:
 
     def recipe(self, lines: list[str], own: dict[str, str]) -> Iterator[Step]:
         """The lines of a recipe as the shell is given them, and what was run to work them out."""
-        given = "\n".join(self.filled(line, 0, own) for line in lines).split("\n")
+        given = "\n".join(self.fill(line, 0, own) for line in lines).split("\n")
         given = [line.lstrip(" \t@+-") for line in given]
         if ".ONESHELL" in self.rules:
             given = ["\n".join(given)]
-        shell = self.filled("$(SHELL)")
+        shell = self.fill("$(SHELL)")
         if shell.rpartition("/")[2] not in SHELLS:
             given = [f"{shell} -c {quoted(line)}" for line in given]
         given += self.shell_texts

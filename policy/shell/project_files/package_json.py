@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from policy.shell.project_files import Project, Step, joined, table, tasks, texts
+from policy.shell.project_files import Project, Step, command_line, table, tasks, texts
 from policy.shell.project_files.data_files import read_data
 from policy.shell.project_files.task_rows import ROWS
 from policy.shell.project_files.tasks import Asked
@@ -77,9 +77,9 @@ def steps_of(project: Project) -> Iterator[Step]:
     if isinstance(programs, str):
         programs = {data.get("name"): programs}
     for path in texts(table(programs).get(name)):
-        yield Step(joined([f"./{path}", *arguments]), folder)
+        yield Step(command_line([f"./{path}", *arguments]), folder)
     if (call.name, name) == ("node", "."):
-        yield Step(joined(["node", str(data.get("main", "index.js")), *arguments]), folder)
+        yield Step(command_line(["node", str(data.get("main", "index.js")), *arguments]), folder)
     is_other = name in PROJECT_FILES and name not in table(data, "scripts")
     if is_other and call.name in ("yarn", "pnpm", "bun"):
-        yield Step(joined([name, *arguments]), project.folder)
+        yield Step(command_line([name, *arguments]), project.folder)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from policy import marks
 from policy.paths import resolve
 from policy.shell.options import Parsed, parse
-from policy.shell.project_files import Project, Step, joined, table, texts
+from policy.shell.project_files import Project, Step, command_line, table, texts
 from policy.shell.project_files.data_files import read_data
 from policy.shell.project_files.task_rows import PACKAGE, PYTHON, ROWS, SAME, Row
 from policy.wildcards import is_made_of
@@ -105,25 +105,24 @@ class Tasks(NamedTuple):
     def follow(self, value: Any) -> Iterator[Step]:  # noqa: ANN401
         """What a value runs: a line, several of them, or a table with what is needed first."""
         if isinstance(value, list):
-            for item in [joined(texts(value))] if self.row.before else value:
+            for item in [command_line(texts(value))] if self.row.before else value:
                 yield from self.follow(item)
         elif isinstance(value, dict):
-            folder = self.filled(str(value.get("dir", value.get("cwd", ""))))
+            folder = self.fill(str(value.get("dir", value.get("cwd", ""))))
             given = table(value, "vars") | table(value, "env")
-            inner = self._replace(
-                variables=given | self.variables, folder=resolve(folder or ".", self.folder)
-            )
+            folder = resolve(folder or ".", self.folder)
+            inner = self._replace(variables=given | self.variables, folder=folder)
             yield from inner.variable_steps(given)
-            for words in [words for key in _NEEDED for words in _needed(value.get(key))]:
-                yield from inner.named([self.filled(word) for word in words])
+            for words in [words for key in _NEEDED for words in _needs(value.get(key))]:
+                yield from inner.named([self.fill(word) for word in words])
             for key in _COMMANDS:
                 item = value.get(key)
                 if key == "commands" and isinstance(item, dict):
                     item = [*item.values()]
                 elif key == "cmd" and isinstance(item, list):
-                    item = joined(texts(item))
+                    item = command_line(texts(item))
                 elif key == "command" and isinstance(item, str):
-                    item = f"{item} {joined(texts(value.get('args')))}"
+                    item = f"{item} {command_line(texts(value.get('args')))}"
                 yield from inner.follow(item)
         elif isinstance(value, str):
             yield from self.line(value)
@@ -132,7 +131,7 @@ class Tasks(NamedTuple):
         """What is run to get the values of variables: `sh: command`."""
         for value in variables.values():
             if isinstance(value, dict) and isinstance(value.get("sh"), str):
-                yield Step(self.filled(value["sh"]), self.folder)
+                yield Step(self.fill(value["sh"]), self.folder)
 
     def line(self, text: str) -> Iterator[Step]:
         """A line of a task, or another task that it names."""
@@ -148,12 +147,12 @@ class Tasks(NamedTuple):
             code = self.project.find(names, self.folder, is_upwards=False)[1]
             yield Step(pieces_for(code, {module[2]}), self.project.folder, "python")
         else:
-            line = self.row.before + self.filled(re.sub(r"^@(php|composer)\b", r"\1", text))
+            line = self.row.before + self.fill(re.sub(r"^@(php|composer)\b", r"\1", text))
             is_whole = self.row.takes in ("all", "each", "none") or _HOLDER.search(text)
             is_passed = self.row.files == PACKAGE.files or not is_whole
             yield Step(f"{line} {self.arguments}" if is_passed else line, self.folder)
 
-    def filled(self, text: str, depth: int = 0) -> str:
+    def fill(self, text: str, depth: int = 0) -> str:
         """A text with its variables and expressions worked out; what is not known stays unknown."""
         self.project.call.walker.budget.spend()
         known = dict.fromkeys(("args", "posargs", "CLI_ARGS"), self.arguments)
@@ -162,7 +161,7 @@ class Tasks(NamedTuple):
         def value(name: str) -> str:
             found = known.get(name, marks.LIST)
             is_text = isinstance(found, str) and depth < FILL_DEPTH_MAX
-            return self.filled(found, depth + 1) if is_text else marks.LIST
+            return self.fill(found, depth + 1) if is_text else marks.LIST
 
         def expression(found: re.Match[str]) -> str:
             if found[2]:
@@ -178,7 +177,7 @@ class Tasks(NamedTuple):
         return _HOLDER.sub(expression, text)
 
 
-def _needed(value: object) -> Iterator[list[str]]:
+def _needs(value: object) -> Iterator[list[str]]:
     """The names of tasks in a list, in one text, or as the keys of a table, with what they take."""
     for item in value if isinstance(value, list | dict) else [value]:
         given = table(item)
@@ -187,7 +186,7 @@ def _needed(value: object) -> Iterator[list[str]]:
                 yield [name.lstrip("^").rpartition("#")[2].split()[0], *given.get("arguments", ())]
 
 
-def _asked(row: Row, name: str, argv: tuple[str, ...]) -> Asked | None:
+def _read_request(row: Row, name: str, argv: tuple[str, ...]) -> Asked | None:
     """What a command line asks for, with the tasks that its first word may stand for."""
     if name in ("docker", "podman"):
         argv = argv[argv.index("compose") :] if "compose" in argv else argv[:1]
@@ -214,7 +213,7 @@ def steps_of(project: Project) -> Iterator[Step]:
     """The tasks that a command line names, of one folder or of the packages of a workspace."""
     name = project.call.name
     row = ROWS[SAME.get(name, name)]
-    asked = _asked(row, name, project.call.argv)
+    asked = _read_request(row, name, project.call.argv)
     if asked is None:
         return
     if _is_quiet(project.call.argv):
@@ -223,10 +222,9 @@ def steps_of(project: Project) -> Iterator[Step]:
         for place in words(row.scripts):
             yield Step(project.find(f"{place}/{name.replace(':', '/')}")[1], project.folder)
         if row.files == PYTHON.files and name.endswith(".py"):
-            yield Step(joined(["python", name, *asked.words]), project.folder)
-    folder = next(
-        asked.options.values(words("cwd C prefix d dir directory working-dir project root")), ""
-    )
+            yield Step(command_line(["python", name, *asked.words]), project.folder)
+    option = words("cwd C prefix d dir directory working-dir project root")
+    folder = next(asked.options.values(option), "")
     if row.files.startswith(PACKAGE.files):
         from policy.shell.project_files.package_json import packages  # noqa: PLC0415
 
@@ -250,7 +248,7 @@ def _run(project: Project, row: Row, asked: Asked, folder: str) -> Iterator[Step
         for path in texts(data.get("dotenv")):
             project.report_read(path, where)
         known = table(data, "vars") | table(data, "env") | asked.variables
-        tasks = Tasks(project, row, where, found, known, joined(asked.words), set())
+        tasks = Tasks(project, row, where, found, known, command_line(asked.words), set())
         yield from tasks.variable_steps(known)
         default = {"*": [*found], "first": [*found][:1]}.get(row.default, [row.default])
         wanted = [*asked.names] or default
@@ -291,7 +289,7 @@ def _hooks(data: dict[str, Any], asked: Asked) -> dict[str, Any]:
     hooks = [hook for repo in repos for hook in texts(repo.get("hooks"), dict)]
     stage = next(asked.options.values(("hook-stage",)), "pre-commit")
     return {
-        str(hook.get("id")): f"{hook.get('entry', '')} {joined(texts(hook.get('args')))}"
+        str(hook.get("id")): f"{hook.get('entry', '')} {command_line(texts(hook.get('args')))}"
         for hook in hooks
         if any(stage.endswith(one) for one in texts(hook.get("stages") or stage))
     }
@@ -314,7 +312,7 @@ def _environments(data: dict[str, Any], asked: Asked) -> dict[str, Any]:
 
 def _tox_lines(value: object) -> list[str]:
     if isinstance(value, list):
-        return [joined(texts(words)) for words in value]
+        return [command_line(texts(words)) for words in value]
     lines = str(value).replace("\\\n", " ").split("\n")
     return [re.sub(r"^(?:[\w!,.-]+:\s+)?[-!]?\s*", "", line) for line in lines]
 
@@ -328,10 +326,10 @@ def _services(data: dict[str, Any], asked: Asked) -> dict[str, Any]:
         if asked.verb == "run":  # else nobody sees its environment
             options += [f"--env-file={path}" for path in texts(service.get("env_file"))]
         parts = [service.get("entrypoint"), service.get("command")]
-        lines = [part if isinstance(part, str) else joined(texts(part)) for part in parts]
+        lines = [part if isinstance(part, str) else command_line(texts(part)) for part in parts]
         if asked.words and name in asked.names:
-            lines[1] = joined(asked.words)
-        line = " ".join([joined(["docker", "run", *options, "image"]), *lines])
+            lines[1] = command_line(asked.words)
+        line = " ".join([command_line(["docker", "run", *options, "image"]), *lines])
         found[name] = {"cmds": line, "deps": service.get("depends_on")}
     return found
 
