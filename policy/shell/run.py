@@ -61,7 +61,8 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
         from policy.shell.project_files import run_targets  # noqa: PLC0415 - few have targets
 
         run_targets(call, where)
-    _run_console(call)
+    if known or name in CONSOLES:
+        _run_console(call)
     is_script = "/" in argv[0] and _run_by_path(call, is_known=known is not None)
     output = None
     if known:
