@@ -65,7 +65,12 @@ def results_of(steps: Callable[[], Iterable[bytes]], seconds: float) -> list[byt
     for a process of one thread.
     """
     reader, writer = os.pipe()
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError:
+        os.close(reader)
+        os.close(writer)
+        raise
     if not child:
         try:
             os.close(reader)

@@ -151,9 +151,11 @@ def test_without_a_process_the_strictest_rule_decides(monkeypatch: pytest.Monkey
         raise BlockingIOError(errno.EAGAIN, "no more processes")
 
     monkeypatch.setattr(os, "fork", fail)
+    descriptors = os.listdir("/proc/self/fd")
     verdicts = in_time_of([shell("ls"), shell("id")], rules("deny Read(./.env)"))
     assert [verdict.decision for verdict in verdicts] == [Decision.DENY] * 2
     assert "no more processes" in verdicts[0].message
+    assert os.listdir("/proc/self/fd") == descriptors
 
 
 @pytest.mark.parametrize("text", ["deny Read(./.env)", "deny Edit(/a)", "ask WebFetch(domain:a.b)"])
