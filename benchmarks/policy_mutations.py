@@ -55,8 +55,10 @@ def report(checks: Sequence[Check], languages: Sequence[str]) -> Report:
         some = [one for one, name in zip(checks, languages, strict=True) if name == language]
         large = sum(one.is_too_large for one in some)
         longest = max(one.seconds for one in some) * 1000
-        told = f"{language}, {len(some):,} programs, {large:,} too large, longest {longest:,.0f} ms"
-        found.add(Row(told, summary([one.seconds for one in some])))
+        label = (
+            f"{language}, {len(some):,} programs, {large:,} too large, longest {longest:,.0f} ms"
+        )
+        found.add(Row(label, summary([one.seconds for one in some])))
     ordered = sorted(one.seconds for one in checks)
     found.figures = {
         "programs": len(checks),

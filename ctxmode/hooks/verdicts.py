@@ -33,30 +33,30 @@ def steps(
         rules = load_rules(ground.project, ground.home, ground.environ)
     except policy.RuleFileError as error:
         if call.kind in ("read", "edit") and _concerns(call, error.path):
-            yield _packed(PASS, ())  # so that it can be mended
+            yield _pack(PASS, ())  # so that it can be mended
             return
         text = f"The rules cannot be read, so nothing is allowed: {error}"
-        yield _packed(Ruling("deny", fit(text)), ())
+        yield _pack(Ruling("deny", fit(text)), ())
         return
     yield b""
     if not is_judged:
-        yield _packed(*_undecided(call, rules, TOO_LARGE))
+        yield _pack(*_rule_strictly(call, rules, TOO_LARGE))
         return
     try:
-        yield _packed(*_ruling(call, ground, rules, server_lives=server_lives))
+        yield _pack(*_ruling(call, ground, rules, server_lives=server_lives))
     except MemoryError:
         raise
     except Exception as error:
         from ctxmode import bugs  # noqa: PLC0415 - only a defect pays for it
 
-        yield _packed(*_undecided(call, rules, not_judged(bugs.report(error))))
+        yield _pack(*_rule_strictly(call, rules, not_judged(bugs.report(error))))
 
 
-def _packed(said: Ruling, verdicts: Sequence[Verdict]) -> bytes:
+def _pack(said: Ruling, verdicts: Sequence[Verdict]) -> bytes:
     return json.dumps((said, [verdict.to_json() for verdict in verdicts])).encode()
 
 
-def _undecided(call: ToolCall, rules: Rules, why: str) -> tuple[Ruling, Sequence[Verdict]]:
+def _rule_strictly(call: ToolCall, rules: Rules, why: str) -> tuple[Ruling, Sequence[Verdict]]:
     verdicts = tuple(undecided(value, rules, why) for value in call.values)
     return _said(_strictest(verdicts)), verdicts
 
@@ -152,15 +152,15 @@ def _read(
 
 def _absolute(path: str, cwd: str, home: str) -> str:
     # The library ends a path at a NUL character; for the kernel there is none with one.
-    return os.path.normpath(_joined(path, cwd, home).replace("\0", "\ufffd"))
+    return os.path.normpath(_join(path, cwd, home).replace("\0", "\ufffd"))
 
 
 def _behind(value: str, path: str, cwd: str, home: str) -> policy.RealPath:
     """What resolves links as the kernel does: `..` behind a link leaves what the link leads to."""
-    return lambda asked: policy.real_path(_joined(value, cwd, home) if asked == path else asked)
+    return lambda asked: policy.real_path(_join(value, cwd, home) if asked == path else asked)
 
 
-def _joined(path: str, cwd: str, home: str) -> str:
+def _join(path: str, cwd: str, home: str) -> str:
     if path == "~" or path.startswith("~/"):
         path = f"{home}{path[1:]}"
     return os.path.join(cwd, path)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.host.names import Binding
-from policy.host.passing import handed_source, nodes_passed, pairs
+from policy.host.passing import GOES_THROUGH, handed_source, nodes_passed, pairs
 from policy.host.tree import Role, text_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def _passed(folder: Folder, binding: Binding) -> Iterable[str]:
     yield from _awaited(folder, binding)
     if not binding.function:  # it is called with what its call goes through: paths, for paths
         source, operations = handed_source(folder, binding)
-        if {"each", "map", "filter", "walk"} & {*operations}:
+        if {"walk", *GOES_THROUGH} & operations:
             yield from folder.references(source)
     around = folder.tree.parent(binding.node)
     if around is not None and around.type == "decorated_definition" and not binding.position:
