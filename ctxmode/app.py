@@ -23,7 +23,7 @@ from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.logged import logged
 from ctxmode.rules import load as load_rules
 from ctxmode.waiting_line import Told, told_to_nobody
-from executor.keep import Answer, Keep
+from executor.run.output_routing import Answer, Keep
 from kb.disk_use import queue_folder
 
 # What only some operations need is loaded by these: a person waits for one run.
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ctxmode.searching import SearchRequest
     from ctxmode.usage import Answered, Recorder, Usage
     from executor import Background, Backgrounds, Caller, Completed, Executor, Request
-    from executor.control import KeptAhead
+    from executor.instance.control import KeptAhead
 
 T = TypeVar("T")
 

@@ -11,8 +11,8 @@ import trio
 from ctxmode.answers import CommandAnswer
 from ctxmode.errors import ContextModeError
 from ctxmode.waiting_line import Told, told_to_nobody
-from executor.keep import Answer
 from executor.model import Limits, Request
+from executor.run.output_routing import Answer
 
 CONCURRENCY_MAX = 64
 # The share of the time that is kept for storing what the last commands printed, and for queries.

@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     collecting.pause()
     arguments = sys.argv[1:]
     if arguments[:1] == ["run"] and "--help" not in arguments and "-h" not in arguments:
-        from executor import starting  # noqa: PLC0415 - runs side by side with the loading
+        from executor.instance import child_processes as starting  # noqa: PLC0415 - runs side by side with the loading
 
         starting.start_ahead()
     try:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ctxmode.destination import Destination, RefusedError, open_destination
 from ctxmode.errors import ContextModeError
-from executor.artifacts import safe_name
-from executor.keep import Answer
 from executor.model import Artifact
+from executor.run.artifacts import safe_name
+from executor.run.output_routing import Answer
 from kb.plain_files import open_plain
 
 GLOB_CHARACTERS = frozenset("*?[")

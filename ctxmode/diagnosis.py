@@ -25,7 +25,7 @@ from executor import (
     SandboxUnavailableError,
     open_executor,
 )
-from executor.control import KeptAhead, list_kept_ahead
+from executor.instance.control import KeptAhead, list_kept_ahead
 
 CRITICAL_LANGUAGES = ("shell", "python")
 

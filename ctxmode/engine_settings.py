@@ -10,7 +10,7 @@ from ctxmode.configuration import load_settings
 from ctxmode.errors import UsageError
 from ctxmode.moved_names import load_names
 from ctxmode.profiles import load_profiles
-from executor.sessions import SessionLimits
+from executor.sessions.registry import SessionLimits
 from executor.settings import Settings
 
 

@@ -9,7 +9,7 @@ import trio
 from ctxmode import audit
 from ctxmode.config import Config
 from executor import Request
-from executor.keep import Answer
+from executor.run.output_routing import Answer
 
 
 async def logged(config: Config, request: Request, answer: Answer) -> Answer:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from ctxmode.answers import BatchAnswer, CommandAnswer, IndexAnswer
     from ctxmode.diagnosis import Diagnosis
     from executor import Background, LanguageReport
-    from executor.control import KeptAhead
-    from executor.keep import Answer
+    from executor.instance.control import KeptAhead
+    from executor.run.output_routing import Answer
     from kb.model import Purged
 
 CHANGED_FILES_SHOWN = 8

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from ctxmode.answers import SearchAnswer
 from ctxmode.errors import UsageError
 from ctxmode.highlight import one_line
-from executor.output_ids import OUTPUT_PREFIX
+from executor.run.output_ids import OUTPUT_PREFIX
 from kb import Hit, QueryResult, SearchState, Store, filters
 
 SOURCES_NAMED = 5

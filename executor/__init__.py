@@ -6,31 +6,31 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from executor.background import Background, Backgrounds, open_backgrounds
     from executor.caller import Caller
+    from executor.cells.trial_record import TrialOutdatedError
     from executor.errors import RequestError, SandboxError, SandboxUnavailableError
     from executor.model import Isolation, Layer, Limits, Request, Result, Status, Stream, Usage
-    from executor.progress import Completed
+    from executor.run.progress import Completed
     from executor.service import Executor, open_executor
-    from executor.sessions import SessionLimits
+    from executor.sessions.background import Background, Backgrounds, open_backgrounds
+    from executor.sessions.registry import SessionLimits
     from executor.settings import Settings
-    from executor.toolchains import LanguageReport
-    from executor.trial_record import TrialOutdatedError
+    from executor.toolchains.catalog import LanguageReport
 
 # Each name is loaded at its first use: the spawner is started before all the rest is there.
 _MODULES = {
     name: module
     for module, names in {
-        "background": "Background Backgrounds open_backgrounds",
+        "sessions.background": "Background Backgrounds open_backgrounds",
         "caller": "Caller",
         "errors": "RequestError SandboxError SandboxUnavailableError",
         "model": "Isolation Layer Limits Request Result Status Stream Usage",
-        "progress": "Completed",
+        "run.progress": "Completed",
         "service": "Executor open_executor",
-        "sessions": "SessionLimits",
+        "sessions.registry": "SessionLimits",
         "settings": "Settings",
-        "toolchains": "LanguageReport",
-        "trial_record": "TrialOutdatedError",
+        "toolchains.catalog": "LanguageReport",
+        "cells.trial_record": "TrialOutdatedError",
     }.items()
     for name in names.split()
 }

@@ -13,19 +13,22 @@ from typing import TYPE_CHECKING
 import trio
 
 import runtimes
-from executor import cgroup, instance, repositories, temporary
-from executor.box import Place
+from executor.cells import cgroup
+from executor.cells.placement import Machine, placed
+from executor.cells.trial_record import TrialRecord
+from executor.engine.box import Place
 from executor.errors import SandboxUnavailableError
-from executor.placement import Machine, placed
-from executor.project_search import ProjectSearch
-from executor.removal import remove
-from executor.runner import OpenBox
+from executor.instance import lock as instance
+from executor.instance import temporary
+from executor.instance.removal import remove
+from executor.pool.supply import Supply, open_supply
+from executor.project import repositories
+from executor.project.search import ProjectSearch
+from executor.run.runner import OpenBox
 from executor.settings import Settings
-from executor.supply import Supply, open_supply
-from executor.trial_record import TrialRecord
 
 if TYPE_CHECKING:
-    from executor.budget import Budget
+    from executor.pool.budget import Budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +172,7 @@ def open_ground(here: instance.Instance, state_dir: Path) -> Iterator[Ground]:
 
 
 def _budget(here: instance.Instance, limit_bytes: int) -> Budget:
-    from executor.budget import Budget  # noqa: PLC0415 - where something waits for runs
+    from executor.pool.budget import Budget  # noqa: PLC0415 - where something waits for runs
 
     return Budget(here.folder, here.id, limit_bytes)
 

@@ -13,27 +13,28 @@ import trio
 
 import policy
 import runtimes
-from executor import control, instance, temporary
 from executor.back_end import open_back_end, open_ground
 from executor.caller import Caller, refusal
-from executor.compiled import CompiledStore
-from executor.compiling import Compiler
+from executor.compile.compiler import Compiler
+from executor.compile.products import CompiledStore
 from executor.errors import RequestError
-from executor.judge import Judges, open_judges
+from executor.instance import control, temporary
+from executor.instance import lock as instance
 from executor.model import Isolation, Limits, Request, Result, Status
+from executor.pool.supply import Supply
 from executor.profile import Profile, ProjectAccess
-from executor.progress import Completed, Observe, OnOutput
 from executor.project.door import Door, identity_of, set_in_order
 from executor.request import Checked, check
-from executor.runner import Runner
-from executor.sessions import Sessions, open_sessions
+from executor.run.judging import Judges, open_judges
+from executor.run.progress import Completed, Observe, OnOutput
+from executor.run.runner import Runner
+from executor.sessions.registry import Sessions, open_sessions
 from executor.settings import Settings
-from executor.supply import Supply
-from executor.toolchain_caches import ToolchainCaches
-from executor.toolchains import LanguageReport, Toolchains
+from executor.toolchains.caches import ToolchainCaches
+from executor.toolchains.catalog import LanguageReport, Toolchains
 
 if TYPE_CHECKING:
-    from executor.pool import PoolState
+    from executor.pool.pool import PoolState
 
 # Asked before every run, so that a rule written while a server runs holds from then on.
 LoadRules = Callable[[], policy.Rules]
@@ -180,7 +181,7 @@ class Executor:
         if script is not None and await trio.to_thread.run_sync(self._is_hidden, script):
             # A session's scripts are read here, on the outside.
             raise RequestError(f"{script} is kept from programs", "name another script")
-        from executor.session_call import session_call  # noqa: PLC0415 - most runs have none
+        from executor.sessions.call import session_call  # noqa: PLC0415 - most runs have none
 
         call = session_call(checked, candidate)
         return await self._sessions.call(name, call, on_output, fresh=checked.request.fresh)

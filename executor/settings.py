@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from executor.model import MIB, Limits
 from executor.profile import PROFILES, Profile
-from executor.sessions import SessionLimits
+from executor.sessions.registry import SessionLimits
 
 if TYPE_CHECKING:
     from executor.project.names import Names

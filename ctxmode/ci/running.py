@@ -19,9 +19,9 @@ from ctxmode.destination import RefusedError, remove_folder
 from ctxmode.errors import ContextModeError
 from ctxmode.refusals import refusal_text
 from ctxmode.render import ending
-from executor.artifacts import safe_name
-from executor.keep import Answer
 from executor.model import Request, Status
+from executor.run.artifacts import safe_name
+from executor.run.output_routing import Answer
 
 LINES_SHOWN = 30
 ARTIFACTS_VARIABLE = "CI_ARTIFACTS"

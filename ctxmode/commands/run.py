@@ -37,9 +37,9 @@ from ctxmode.suggestions import or_all
 from ctxmode.terminal_output import for_stdout
 from ctxmode.waiting_line import waiting
 from executor import Caller
-from executor.jobs import first_line
-from executor.keep import Answer
 from executor.model import Limits, Request, Status
+from executor.run.job import first_line
+from executor.run.output_routing import Answer
 from runtimes import LANGUAGES, UnknownLanguage, language, language_for_file
 
 TAKES_PROGRAM_ARGUMENTS = True

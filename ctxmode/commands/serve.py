@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
 @contextlib.contextmanager
 def _presence(config: Config) -> Iterator[None]:
     """A lock that tells hooks from the start on that our tools can be called."""
-    from executor.instance import join  # noqa: PLC0415 - as above
+    from executor.instance.lock import join  # noqa: PLC0415 - as above
 
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(ContextModeError, OSError):  # each call will say it

@@ -19,7 +19,7 @@ from ctxmode.config import load_config
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.highlight import one_line
 from ctxmode.launch import print_json
-from executor import control
+from executor.instance import control
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -35,7 +35,7 @@ from ctxmode.highlight import one_line
 from ctxmode.launch import print_json
 from ctxmode.render import size
 from ctxmode.terminal import console
-from executor import control
+from executor.instance import control
 
 REFRESH_S = 1.0
 ROWS_WITH_KEYS = 9

@@ -11,8 +11,8 @@ from typing import Any
 
 from ctxmode.answers import BatchAnswer, SearchAnswer
 from executor import Background
-from executor.keep import Answer
 from executor.model import Result, Status
+from executor.run.output_routing import Answer
 from kb.model import QueryResult
 from policy.messages import cut
 

@@ -21,8 +21,8 @@ from ctxmode.mcp import arguments, images, keeping, staged, structured
 from ctxmode.mcp.conversation import Conversation
 from ctxmode.mcp.reply import Reply
 from executor import Background, Caller
-from executor.keep import Answer
 from executor.model import Limits, Request, Result
+from executor.run.output_routing import Answer
 
 MILLISECONDS = 1000
 ANSWER_GRACE_S = 60.0

@@ -1,4 +1,4 @@
-"""A container as the box of a run or a session: what `executor.cells.Cell` is for a cell.
+"""A container as the box of a run or a session: what `executor.cells.cell.Cell` is for a cell.
 
 The runner passes descriptors of this host, as it does to a cell; here their bytes are moved to and
 from the container.
@@ -19,13 +19,13 @@ from typing import Any
 
 import trio
 
-from executor import temporary
-from executor.cells import Exit
-from executor.cgroup import Consumption
+from executor.cells.cell import Exit
+from executor.cells.cgroup import Consumption
 from executor.containers.container import Container
 from executor.containers.create import has_own_kernel
 from executor.containers.link import Channel
 from executor.errors import SandboxError
+from executor.instance import temporary
 from executor.spawner.view import FOLDER
 
 READ_BYTES = 64 * 1024

@@ -17,15 +17,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from executor import rootfs
-from executor.cells import UNPRIVILEGED_ID
+from executor.cells import rootfs
+from executor.cells.cell import UNPRIVILEGED_ID
+from executor.cells.description import ROOM_BYTES, ROOM_INODES
 from executor.containers.absence import leave_out
 from executor.containers.create import ContainerSpec, Mount, overlay_volume
-from executor.description import ROOM_BYTES, ROOM_INODES
 from executor.errors import SandboxError
-from executor.instance import Instance
+from executor.instance.lock import Instance
+from executor.instance.removal import remove
 from executor.profile import ProjectAccess
-from executor.removal import remove
 from executor.spawner.changes import Changes, Snapshot, look, of_overlay
 from executor.spawner.kernel import MS_NODEV, MS_NOSUID, StepError, detach, mount
 from executor.spawner.tree import has_no_room

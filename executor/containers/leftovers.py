@@ -11,7 +11,7 @@ import trio
 
 from executor.containers import host
 from executor.containers.engine import Engine, EngineError
-from executor.instance import is_held
+from executor.instance.lock import is_held
 
 INSTANCE, INSTANCES, MACHINE = "ctxmode.instance", "ctxmode.instances", "ctxmode.machine"
 PROJECT = "ctxmode.project"

@@ -12,23 +12,23 @@ import trio
 
 import images
 import runtimes
-from executor import seccomp
-from executor.cells import UNPRIVILEGED_ID
+from executor.cells import seccomp
+from executor.cells.cell import UNPRIVILEGED_ID
 from executor.containers import host as hosts
 from executor.containers import leftovers
 from executor.containers.create import ContainerSpec, has_own_kernel
 from executor.containers.endpoint import endpoint
 from executor.containers.engine import Engine, EngineError, connect
 from executor.containers.place import ContainerPlace
-from executor.containers.pool import Pool, PoolLimits
 from executor.containers.toolchains import discovered, image_id
+from executor.engine.layers import REMEDIES
 from executor.errors import SandboxError, SandboxUnavailableError
-from executor.instance import Instance
-from executor.layers import REMEDIES
+from executor.instance.lock import Instance
 from executor.model import Isolation, Layer, Limits
+from executor.pool.containers import Pool, PoolLimits
 from executor.profile import ANALYZE
-from executor.project_search import ProjectSearch
-from executor.runner import Job
+from executor.project.search import ProjectSearch
+from executor.run.runner import Job
 
 START_ENGINE = (
     "start the engine (`systemctl start docker`, or as root `dockerd`), or set DOCKER_HOST; "

@@ -15,22 +15,24 @@ from typing import Any
 
 import trio
 
-from executor import rootfs, seccomp, temporary, work_copy
-from executor.box import Box, Meter
-from executor.cells import Exit
+from executor.cells import rootfs, seccomp
+from executor.cells.cell import Exit
+from executor.cells.placement import Layout
 from executor.containers import shipping
 from executor.containers.box import ContainerBox
 from executor.containers.create import ContainerSpec, has_own_kernel, of_box
 from executor.containers.host import Host
-from executor.containers.pool import Pool
+from executor.engine.box import Box, Meter
+from executor.instance import temporary
 from executor.model import Isolation
-from executor.placement import Layout
+from executor.pool.containers import Pool
 from executor.profile import Profile, ProjectAccess
+from executor.project import work_copy
+from executor.project.guarded_files import Guarded, guarded, identities
 from executor.project.record import Record
-from executor.project_files import Guarded, guarded, identities
-from executor.project_search import ProjectSearch, is_special
-from executor.runner import Job
-from executor.work_copy import WorkCopy
+from executor.project.search import ProjectSearch, is_special
+from executor.project.work_copy import WorkCopy
+from executor.run.runner import Job
 
 ARCHIVE, COPY = "project.tar", "copy"
 WRITABLE = (rootfs.SCRATCH, rootfs.HOME, rootfs.SHARED_MEMORY, *rootfs.DEVICES)
@@ -190,7 +192,7 @@ class ContainerPlace:
         )
 
     def _cell(self, spec: ContainerSpec, session: bool) -> bytes:
-        """The description of the box for the agent; see `executor.description.pack_cell`."""
+        """The description of the box for the agent; see `executor.cells.description.pack_cell`."""
         commits = spec.access == ProjectAccess.COMMIT.value
         read_only = spec.access == ProjectAccess.READ_ONLY.value
         writable = WRITABLE if read_only else (*WRITABLE, spec.project)

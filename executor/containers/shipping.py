@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from executor.errors import RequestError
+from executor.instance.unpacking import take_out, unpack, within
 from executor.model import GIB
+from executor.project.search import ProjectSearch
 from executor.project.walking import FOLDER_FLAGS, Folder, walk
-from executor.project_search import ProjectSearch
-from executor.unpacking import take_out, unpack, within
-from executor.work_copy import BYTES_MAX, ENTRIES_MAX
+from executor.project.work_copy import BYTES_MAX, ENTRIES_MAX
 from policy.secrets import is_secret_path
 
 HINT = "use a local engine, or tier A: see `context-mode doctor`"

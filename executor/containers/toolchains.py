@@ -13,8 +13,8 @@ from typing import Any
 import trio
 
 import runtimes
-from executor import rootfs
-from executor.cells import UNPRIVILEGED_ID
+from executor.cells import rootfs
+from executor.cells.cell import UNPRIVILEGED_ID
 from executor.containers.container import start
 from executor.containers.create import ContainerSpec, of_box
 from executor.containers.engine import Engine, EngineError

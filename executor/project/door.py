@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from executor.artifacts import readable
 from executor.errors import RequestError, SandboxError
 from executor.model import ChangedFile, NotCommitted, Result
+from executor.project.guarded_files import guarded
 from executor.project.listing import Listings
-from executor.project_files import guarded
+from executor.run.artifacts import readable
 
 # What commits takes tens of milliseconds to load, and most runs commit nothing.
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from executor.project.commit import Change, Commit
     from executor.project.names import Names
     from executor.project.record import Record
-    from executor.project_search import ProjectSearch
-    from executor.work_copy import WorkCopy
+    from executor.project.search import ProjectSearch
+    from executor.project.work_copy import WorkCopy
 
 LISTED_MAX = 500
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from executor.project.names import Names
 from executor.project.record import Record
-from executor.repositories import BARE_PARTS, configured, configured_outside
+from executor.project.repositories import BARE_PARTS, configured, configured_outside
 from policy import real_path
 
 

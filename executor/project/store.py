@@ -12,6 +12,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
+from executor.instance.removal import remove
 from executor.project import diff, keeping
 from executor.project.apply import Applied, Contents, apply, recover
 from executor.project.blobs import Ours, brought_in
@@ -33,7 +34,6 @@ from executor.project.planning import plan
 from executor.project.record import is_below
 from executor.project.tree import Tree
 from executor.project.walking import FOLDER_FLAGS
-from executor.removal import remove
 
 AGE_S_MAX = 7 * 24 * 3600
 BYTES_MAX = 4 << 30

@@ -15,7 +15,7 @@ descriptor of the view's upper layer comes with {"exit"}, {"report"} and {"ended
 All sockets are SOCK_SEQPACKET; descriptions come as files in memory, JSON behind an 8-byte length
 and then raw blobs, so that no socket's size limit applies. None of it is inherited by the
 program, which owns just descriptors 0, 1 and 2: whatever it prints is output, never protocol.
-(A session's interpreter has two more, for what `executor.interpreter` says.)
+(A session's interpreter has two more, for what `executor.sessions.interpreter` says.)
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ import trio
 
 from ctxmode.batch import BatchCommand, BatchRequest, run_commands
 from ctxmode.errors import UsageError
-from executor.keep import Answer
 from executor.model import Result, Status
+from executor.run.output_routing import Answer
 
 COMMANDS = tuple(BatchCommand(f"c{number}", f"echo {number}") for number in range(6))
 

@@ -12,8 +12,8 @@ import pytest
 from ctxmode.delivery import deliver
 from ctxmode.destination import RefusedError, open_destination, remove_folder
 from ctxmode.errors import ContextModeError
-from executor.keep import Answer
 from executor.model import Artifact, Result, Status
+from executor.run.output_routing import Answer
 
 
 @pytest.fixture

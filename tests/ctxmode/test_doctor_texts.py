@@ -12,7 +12,7 @@ from ctxmode.container_engine import EngineHealth
 from ctxmode.diagnosis import Diagnosis, PartHealth
 from ctxmode.remedies import GIVES, remedies, script
 from executor import Isolation, LanguageReport, Layer
-from executor.layers import REMEDIES
+from executor.engine.layers import REMEDIES
 
 FINE = PartHealth(True, "fine")
 

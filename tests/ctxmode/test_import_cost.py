@@ -52,9 +52,25 @@ def test_a_run_that_prints_little_loads_nothing_of_what_keeps_and_searches(impor
 
 def test_a_run_loads_nothing_of_what_serves_others_after_it(imported):
     loaded = imported("run", "shell", "-c", "true")
-    ahead = {"executor.pool", "executor.warmth", "executor.budget", "executor.pressure"}
-    sessions = {"executor.session", "executor.session_call", "executor.interpreter"}
-    assert not loaded & {*ahead, *sessions, "executor.unpacking", "tarfile", "zipfile", "difflib"}
+    ahead = {
+        "executor.pool.pool",
+        "executor.pool.prewarming",
+        "executor.pool.budget",
+        "executor.pool.pressure",
+    }
+    sessions = {
+        "executor.sessions.session",
+        "executor.sessions.call",
+        "executor.sessions.interpreter",
+    }
+    assert not loaded & {
+        *ahead,
+        *sessions,
+        "executor.instance.unpacking",
+        "tarfile",
+        "zipfile",
+        "difflib",
+    }
 
 
 def test_a_run_that_prints_much_loads_the_store_and_keeps_it(imported):

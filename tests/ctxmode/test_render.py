@@ -6,8 +6,8 @@ from ctxmode.answers import BatchAnswer, CommandAnswer, IndexAnswer
 from ctxmode.mcp.structured import is_error
 from ctxmode.render import answer_text, batch_text, index_text, size
 from ctxmode.render_passages import query_text
-from executor.keep import Answer, Kept, KeptStream, Section
 from executor.model import ChangedFile, Isolation, Result, Status, Stream, Usage
+from executor.run.output_routing import Answer, Kept, KeptStream, Section
 from kb import Correction, Hit, QueryResult, SearchState
 from policy.messages import BYTES_MAX
 

@@ -9,7 +9,7 @@ import pytest
 RUN = """
 import sys
 from ctxmode.cli import main
-from executor import placement
+from executor.cells import placement
 
 really = placement._try
 

@@ -12,7 +12,7 @@ import trio
 
 from ctxmode.delivery import deliver
 from executor import Limits, Result
-from executor.keep import Answer
+from executor.run.output_routing import Answer
 from tests.escapes.arena import Arena
 from tests.escapes.attack import Attack, Program, Stopped, python, shell
 

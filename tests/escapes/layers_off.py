@@ -17,21 +17,21 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import executor.runner as runner_module
+import executor.run.runner as runner_module
 from executor import Executor
-from executor.cells import Cell, Spawner
+from executor.cells.cell import Cell, Spawner
+from executor.cells.placement import Layout
+from executor.cells.seccomp import judged as judged_calls
 from executor.containers import container
 from executor.containers.container import Container
 from executor.containers.create import ContainerSpec
 from executor.containers.place import ContainerPlace
-from executor.placement import Layout
+from executor.pool.prewarming import Kind, Waiting, WaitingRoom
+from executor.pool.spare import Spare
+from executor.pool.supply import Supply
 from executor.project.commit import Commit
 from executor.project.record import Record
-from executor.runner import Job
-from executor.seccomp import judged as judged_calls
-from executor.spare import Spare
-from executor.supply import Supply
-from executor.warmth import Kind, Waiting, WaitingRoom
+from executor.run.runner import Job
 
 ULIMITS = {"core": resource.RLIMIT_CORE, "nofile": resource.RLIMIT_NOFILE}
 ALLOW_EVERYTHING = struct.pack("=HBBI", 0x06, 0, 0, 0x7FFF0000)  # BPF: return SECCOMP_RET_ALLOW

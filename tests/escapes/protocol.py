@@ -18,8 +18,8 @@ import kb
 from ctxmode.errors import ContextModeError
 from ctxmode.profiles import PROJECT_FILE, USER_FILE, load_profiles
 from executor import Limits, Request, Result, Settings, Status
-from executor.pool import BURST_MAX
-from executor.supply import LINGERING_MAX
+from executor.pool.pool import BURST_MAX
+from executor.pool.supply import LINGERING_MAX
 from tests.escapes.arena import Arena, end_survivors, gone
 from tests.escapes.attack import Attack, Control, Program, Stopped, perl, python, shell
 from tests.escapes.server import CHECKOUT, in_a_server, server_program
@@ -230,7 +230,7 @@ async def _lying_toolchains_are_found_out(arena: Arena) -> None:
             f"""
             import os
             os.environ["PATH"] = {f"{folder}:{os.environ['PATH']}"!r}
-            import executor.toolchains as toolchains
+            import executor.toolchains.catalog as toolchains
             from dataclasses import replace
             toolchains.PROBE_LIMITS = replace(toolchains.PROBE_LIMITS, wall_s=4)
             """,

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 import policy
-from executor import Caller, Request, RequestError, Status, judge, open_executor
-from executor.starting import JUDGE
+from executor import Caller, Request, RequestError, Status, open_executor
+from executor.instance.child_processes import JUDGE
+from executor.run import judging as judge
 
 
 @pytest.fixture

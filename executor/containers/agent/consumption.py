@@ -11,7 +11,7 @@ PROCESS_EVENTS = ("pids.events", "pids/pids.events")
 
 
 def read() -> dict[str, int | None]:
-    """The fields of `executor.cgroup.Consumption`; what nothing tells is none or nought."""
+    """The fields of `executor.cells.cgroup.Consumption`; what nothing tells is none or nought."""
     peak = _first(MEMORY_PEAK)
     return {
         "peak_memory_bytes": int(peak) if peak.isdigit() else None,

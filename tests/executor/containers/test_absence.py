@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from executor.containers.absence import leave_out
-from executor.project_search import is_special
+from executor.project.search import is_special
 
 
 @pytest.fixture

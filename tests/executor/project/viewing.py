@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from executor import removal, work_copy
-from executor.project import past
+from executor.instance import removal
+from executor.project import past, work_copy
 from executor.project.changes import of_upper
 from executor.project.commit import Commit, commit
 from executor.project.listing import Listings

@@ -1,0 +1,345 @@
+"""The server's side of the spawner: start it, ask it for cells, talk to their supervisors."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import trio
+
+from executor.cells import description
+from executor.errors import SandboxError
+from executor.instance.child_processes import SPAWNER, started
+
+# An uid and gid that Debian's policy reserves and no package or person gets: what real root's
+# cells run as on the host.
+UNPRIVILEGED_ID = 65_432
+MESSAGE_BYTES_MAX = 1 << 20
+FDS_MAX = 253  # what the kernel lets one message carry (SCM_MAX_FD)
+WRITE_BYTES = 1 << 20
+START_S_MAX = 10.0
+FAREWELL_S_MAX = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a run's deciding step ended, as its supervisor saw it."""
+
+    phase: str
+    exit_code: int | None
+    signal: int | None
+    reason: str | None
+    cpu_s: float
+    peak_memory_bytes: int
+    peak_processes: int
+    scratch_full: bool
+    changed: Sequence[tuple[str, str, int | None]]
+    changed_omitted: int
+    leaves_open: bool = False  # its ends of the pipes, though it writes nothing there any more
+    unstopped: str = ""  # why a session's processes had to be ended instead of stopped
+
+
+class LostError(SandboxError):
+    """A program that was held for its run was gone when the run came; nothing was started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stdio:
+    """The server's ends of a run's streams, made before the run is known."""
+
+    readers: Mapping[str, int]
+    stdin: int | None  # a file in memory; None if there is nothing to read
+
+    def close(self) -> None:
+        for fd in (*self.readers.values(), *(() if self.stdin is None else (self.stdin,))):
+            os.close(fd)
+
+
+class Cell:
+    """One sandbox, from its making until everything in it is gone."""
+
+    def __init__(self, control: trio.socket.SocketType, tier: str, owner: tuple[int, int]) -> None:
+        self.owner = owner  # uid and gid on the host of what runs in it
+        self._control = control
+        self._tier = tier
+        self._pidfd = -1
+        self.pid = -1
+        self.is_over = False  # nothing in it does anything any more
+        self.layers: Mapping[str, Any] = {}
+        self.handed_over: Mapping[str, Any] = {}  # names behind the artifacts' descriptors
+        self._upper: int | None = None
+        self._fds: list[int] = []
+        self.stdio: Stdio | None = None  # of a program that is held here for its run
+
+    async def started(self) -> None:
+        """Until the cell's first process exists; `pid` is its number on the host.
+
+        Raises:
+            SandboxError: the spawner could not make it.
+        """
+        message = await self._receive()
+        if "pid" not in message or not self._fds:
+            raise SandboxError(str(message.get("unmade", "the spawner ended")))
+        self.pid, self._pidfd = message["pid"], self._fds.pop()
+
+    def is_alive(self) -> bool:
+        """Whether its first process is there still."""
+        poller = select.poll()
+        poller.register(self._pidfd, select.POLLIN)
+        return not poller.poll(0)
+
+    async def make(self, packed: bytes) -> None:
+        """Let the first process become the cell that is described; `ready` says when it has.
+
+        Raises:
+            SandboxError: it died.
+        """
+        await self.order(b"make", packed)
+
+    async def ready(self) -> None:
+        """Until all that can be made ahead of a run is made; `layers` says what is in force.
+
+        Raises:
+            SandboxError: a step of it failed, or the cell died.
+        """
+        message = await self._receive()
+        if "ready" not in message:
+            raise SandboxError(str(message.get("error", "the cell ended before it was ready")))
+        self.layers = message["ready"]
+
+    async def hold(self, packed: bytes, stdio: Sequence[int]) -> int:
+        """Start a program with these descriptors that waits for its run; the memory that it takes.
+
+        Raises:
+            SandboxError: it does not come to wait.
+        """
+        await self.order(b"hold", packed, stdio)
+        message = await self._receive()
+        if "held" not in message:
+            raise SandboxError(str(message.get("error", "the cell ended")))
+        return int(message["held"])
+
+    async def release(self, packed: bytes, stdin: bytes) -> None:
+        """Let the program that is held here go on as this run.
+
+        Raises:
+            SandboxError: the cell died.
+        """
+        if self.stdio and self.stdio.stdin is not None:
+            for start in range(0, len(stdin), WRITE_BYTES):
+                os.pwrite(self.stdio.stdin, stdin[start : start + WRITE_BYTES], start)
+        await self.order(b"run", packed)
+
+    def take_readers(self) -> Mapping[str, int]:
+        """The reading ends of the held program's outputs, by name; the caller closes them."""
+        assert self.stdio is not None
+        readers = self.stdio.readers
+        self.stdio = replace(self.stdio, readers={})
+        return readers
+
+    async def run(self, packed: bytes, stdio: Sequence[int]) -> None:
+        """Start the run with these as its descriptors from 0 on; they stay the caller's.
+
+        Raises:
+            SandboxError: the cell died.
+        """
+        await self.order(b"run", packed, stdio)
+
+    async def order(self, name: bytes, packed: bytes, fds: Sequence[int] = ()) -> None:
+        """Tell the supervisor to do something that a description describes.
+
+        Raises:
+            SandboxError: the cell died.
+        """
+        file = description.anonymous_file(packed)
+        try:
+            await _send_fds(self._control, name, (file, *fds))
+        except OSError as error:
+            raise SandboxError(f"the cell is gone: {error.strerror}") from error
+        finally:
+            os.close(file)
+
+    async def stop(self) -> None:
+        """Ask the supervisor to end the run and report; the caller bounds the wait."""
+        with contextlib.suppress(OSError):
+            await self._control.send(b"stop")
+
+    async def exit(self) -> Exit:
+        """How the run ended.
+
+        Raises:
+            LostError: the program that was held for this run had ended before.
+            SandboxError: the program could not be started, or the supervisor itself was killed.
+        """
+        message = await self.message()
+        if "lost" in message:
+            raise LostError(message["lost"])
+        if "exit" not in message:
+            raise SandboxError(str(message.get("error", "the cell's supervisor was killed")))
+        self.is_over = self._tier == "A"
+        return Exit(**message["exit"])
+
+    async def message(self) -> Mapping[str, Any]:
+        """What the supervisor says next; nothing if it is dead. What goes ahead is put aside."""
+        while "artifacts" in (message := await self._receive()):
+            self.handed_over = message
+        if message.get("upper") and self._fds:
+            self._upper = self._fds.pop()  # it came last
+        return message
+
+    def take_upper(self) -> int | None:
+        """A view's upper layer, which comes with a run's end; the caller closes it."""
+        upper, self._upper = self._upper, None
+        return upper
+
+    def take_fds(self) -> list[int]:
+        """The open files behind `handed_over`, in its order; the caller closes them."""
+        fds, self._fds = self._fds, []
+        return fds
+
+    def end(self) -> None:
+        """End whatever is left of the cell. Does not wait: see `ended`.
+
+        Killing pid 1 takes its namespace along. Tier B has no such thing: there the supervisor
+        must do the killing, and sees the closed socket as the order.
+        """
+        if self._tier == "A":
+            self._kill()
+        self._control.close()
+        upper = self.take_upper()
+        for fd in (*self.take_fds(), *(() if upper is None else (upper,))):
+            os.close(fd)
+        if self.stdio:
+            self.stdio.close()
+            self.stdio = None
+
+    async def ended(self) -> None:
+        """Until the supervisor, and with it everything in the cell, is dead."""
+        if self._pidfd < 0:
+            return
+        with trio.move_on_after(FAREWELL_S_MAX) as deadline:
+            await trio.lowlevel.wait_readable(self._pidfd)
+        if deadline.cancelled_caught:
+            self._kill()
+        os.close(self._pidfd)
+        self._pidfd = -1
+
+    def _kill(self) -> None:
+        if self._pidfd >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
+    async def _receive(self) -> Mapping[str, Any]:
+        try:
+            data, fds = await _receive_fds(self._control)
+        except ConnectionResetError:
+            # An order crossed with the supervisor's end and was never read. The kernel says so
+            # once, ahead of the message that the supervisor left.
+            data, fds = await _receive_fds(self._control)
+        self._fds += fds
+        return json.loads(data) if data else {}
+
+
+class Spawner:
+    """A running spawner process. Made by `open_spawner` only."""
+
+    def __init__(self, requests: trio.socket.SocketType, answer: Mapping[str, Any]) -> None:
+        self._requests = requests
+        self._lock = trio.Lock()
+        self.uid: int = answer["uid"]
+        self.gid: int = answer["gid"]
+        self.staged: Mapping[str, str] = answer["staged"]
+        self.refused: Mapping[str, str] = answer["refused"]
+
+    def source(self, path: str) -> str:
+        """Where the spawner reaches a host path (as real root: re-bound with mapped ids)."""
+        return self.staged.get(path, path)
+
+    async def start_cell(self, tier: str) -> Cell:
+        """A new cell whose first process exists, and waits to be told what cell that is to be.
+
+        The caller owes it `end` and `ended`.
+
+        Raises:
+            SandboxError: it could not be made.
+        """
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        cell = Cell(trio.socket.from_stdlib_socket(ours), tier, (self.uid, self.gid))
+        try:
+            with theirs:
+                await self._ask(tier, theirs.fileno())
+            with trio.move_on_after(START_S_MAX) as deadline:
+                await cell.started()
+            if deadline.cancelled_caught:
+                raise SandboxError(f"the spawner did not answer within {START_S_MAX:g} s")
+        except BaseException:
+            cell.end()
+            raise
+        return cell
+
+    async def _ask(self, tier: str, control: int) -> None:
+        try:
+            async with self._lock:
+                await _send_fds(self._requests, f"cell {tier}".encode(), (control,))
+        except OSError as error:
+            raise SandboxError(f"the spawner is gone: {error.strerror}") from error
+
+
+@contextlib.asynccontextmanager
+async def open_spawner(stage: Sequence[str], *, as_root: bool) -> AsyncIterator[Spawner]:
+    """Start a spawner, as root one that leaves root for good.
+
+    `stage` are the paths outside the system folders that cells may be given: root re-binds them
+    with its ids mapped, so that an unprivileged process reaches them.
+
+    Raises:
+        SandboxError: it did not start.
+    """
+    process, ours = started(SPAWNER)
+    requests = trio.socket.from_stdlib_socket(ours)
+    try:
+        identity = (UNPRIVILEGED_ID, UNPRIVILEGED_ID) if as_root else None
+        setup = {"leave_root": identity, "stage": list(stage) if as_root else []}
+        data = b""
+        with trio.move_on_after(START_S_MAX), contextlib.suppress(BrokenPipeError):
+            await requests.send(json.dumps(setup).encode())
+            data = await requests.recv(MESSAGE_BYTES_MAX)
+        answer = json.loads(data) if data else {}
+        if "uid" not in answer:
+            raise SandboxError(str(answer.get("error", "the spawner did not start")))
+        yield Spawner(requests, answer)
+    finally:
+        requests.close()
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(_bury, process)
+
+
+def _bury(process: subprocess.Popen[bytes]) -> None:
+    """The closed socket ends the spawner; if it should not, a signal does."""
+    try:
+        process.wait(FAREWELL_S_MAX)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+async def _receive_fds(source: trio.socket.SocketType) -> tuple[bytes, list[int]]:
+    data, ancillary, _, _ = await source.recvmsg(
+        MESSAGE_BYTES_MAX, socket.CMSG_SPACE(4 * FDS_MAX), socket.MSG_CMSG_CLOEXEC
+    )
+    packed = b"".join(content for _, _, content in ancillary)
+    return data, list(memoryview(packed).cast("i"))
+
+
+async def _send_fds(target: trio.socket.SocketType, message: bytes, fds: Sequence[int]) -> None:
+    packed = b"".join(fd.to_bytes(4, sys.byteorder) for fd in fds)
+    await target.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, packed)])

@@ -1,0 +1,357 @@
+"""Where runs are placed: the strongest tier of isolation that works here, found by trying it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import os
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import trio
+
+from executor.cells import cgroup, rootfs, seccomp
+from executor.cells.cell import UNPRIVILEGED_ID, Cell, Spawner, open_spawner
+from executor.cells.description import CellSpec, RunSpec, pack_cell, pack_run
+from executor.cells.trial_record import Recalled, TrialRecord
+from executor.engine.layers import REMEDIES, Findings, layers
+from executor.errors import SandboxError, SandboxUnavailableError
+from executor.instance import temporary
+from executor.instance.removal import remove
+from executor.model import Isolation, Limits
+from executor.profile import ANALYZE, Profile, ProjectAccess
+from executor.project import guarded_files as project_files
+from executor.project.guarded_files import Guarded
+from executor.project.search import ProjectSearch
+from executor.spawner.confine import landlock_abi
+from runtimes import Step
+
+if TYPE_CHECKING:
+    from executor.project.record import Record
+    from executor.project.work_copy import WorkCopy
+
+T = TypeVar("T")
+
+LET_IN = (
+    "as root put the project where others may read it (not below /root), or start as its owner: "
+    "programs run as another user, who may not enter it"
+)
+TRIAL_S_MAX = 10.0
+TIERS = ("A", "B")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where a cell's own folders are, as the program sees them."""
+
+    job: str = rootfs.JOB
+    scratch: str = rootfs.SCRATCH
+    home: str = rootfs.HOME
+    project: str = ""
+    host_folder: str | None = None
+    room: str = ""  # on the host, where a view's upper layers lie that are to be committed
+    work_copy: WorkCopy | None = None
+    is_in_place: bool = False  # the copy is shown where the project lies
+
+    def inside(self, path: str) -> str:
+        """Where the program finds a path of the project."""
+        if self.work_copy is None or self.is_in_place:
+            return path
+        return os.path.normpath(self.work_copy.folder / os.path.relpath(path, self.project))
+
+    def remove(self) -> None:
+        """Take what was made on the host away again, whatever a program did to it."""
+        if self.host_folder:
+            remove(Path(self.host_folder))
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The tier in use, and how a cell of it is described."""
+
+    tier: str
+    isolation: Isolation
+    search: ProjectSearch
+    spawner: Spawner
+    temporary: Path  # where tier B's cells have their folders, and others what they are shown
+    # Where a worktree's git data lies, as found when the project was opened: what a run writes
+    # into a `.git` file later must not choose what the next one is shown.
+    repository: tuple[str, ...]
+    rooms: Path | None = None  # where layouts may have their rooms
+    travels: bool = False
+    recalled: Recalled | None = None  # where an earlier trial stands for this executor's
+
+    @property
+    def project(self) -> Path:
+        return self.search.project
+
+    def layout(
+        self, profile: Profile, record: Record | None = None, *, session: bool = False
+    ) -> Layout:
+        """The folders of one cell. Tier B has no file system of its own: its lie on the host.
+
+        `record` is of the project that is to be committed to.
+
+        Raises:
+            RequestError: the profile needs a copy of the project, which is too large.
+            SandboxUnavailableError: see `temporary.own`.
+        """
+        del session
+        if self.tier == "A":
+            return self._with_room(Layout(project=str(self.project)), record)
+        base = tempfile.mkdtemp(dir=temporary.own(self.temporary))
+        layout = Layout(f"{base}/job", f"{base}/tmp", f"{base}/tmp/home", str(self.project), base)
+        owner = (self.spawner.uid, self.spawner.gid)
+        copy = Path(base, self.project.name or "project")
+        os.chmod(base, 0o711)  # noqa: S103 - the names below are its own user's
+        for folder in (layout.job, layout.scratch, layout.home, copy):
+            os.mkdir(folder, 0o700)
+            os.chown(folder, *owner)
+        if record is None:
+            return layout
+        from executor.project import work_copy  # noqa: PLC0415 - only what is committed needs one
+
+        try:
+            return replace(layout, work_copy=work_copy.make(record, copy, owner))
+        except BaseException:
+            layout.remove()
+            raise
+
+    def _with_room(self, layout: Layout, record: Record | None) -> Layout:
+        if record is None or self.rooms is None:
+            return layout
+        self.rooms.mkdir(mode=0o700, exist_ok=True)
+        room = tempfile.mkdtemp(dir=self.rooms)
+        return replace(layout, room=room, host_folder=room)
+
+    def share(self, language: str, other: str) -> bool:
+        """Whether one box can serve programs of both languages: every one can, here."""
+        del language, other
+        return True
+
+    def cell(
+        self,
+        profile: Profile,
+        limits: Limits,
+        binds: tuple[str, ...],
+        layout: Layout,
+        *,
+        session: bool = False,
+    ) -> CellSpec:
+        """The description of a cell for this profile; one for a session serves many runs.
+
+        Raises:
+            RequestError: what to guard in the project can't be found out.
+        """
+        project = str(self.project)
+        access = profile.project
+        if self.tier == "B" or project in self.spawner.refused:
+            access = ProjectAccess.READ_ONLY
+        # Nothing may still be written (as by io_submit) when what changed reaches the project.
+        persists = access in {ProjectAccess.COMMIT, ProjectAccess.LIVE}
+        exits = self.tier == "A" and not session and not persists
+        renames = access in {ProjectAccess.COPY_ON_WRITE, ProjectAccess.COMMIT}
+        return CellSpec(
+            tier=self.tier,
+            uid=self.spawner.uid or UNPRIVILEGED_ID,
+            gid=self.spawner.gid or UNPRIVILEGED_ID,
+            outer_uid=self.spawner.uid,
+            outer_gid=self.spawner.gid,
+            project=project,
+            project_source=self.spawner.source(project),
+            access=access,
+            seccomp=seccomp.program(seccomp.Filter(namespaces=self.tier == "A")),
+            notices=seccomp.notices(renames=renames),
+            heavy_notices=seccomp.notices(exits=exits, renames=renames),
+            judged=None if self.tier == "A" else seccomp.judged(_landlock_abi()),
+            binds=(
+                *((self.spawner.source(path), path) for path in not_of_the_system(binds)),
+                *((self.spawner.source(path), path) for path in self.repository),
+                *self._passed_through(profile, layout),
+            ),
+            limits=limits,
+            job=layout.job,
+            scratch=layout.scratch,
+            home=layout.home,
+            guarded=project_files.guarded(
+                self.search, profile.sockets, everywhere=access is ProjectAccess.LIVE
+            ),
+            room=self._source(layout.room),
+            readable=self._readable(layout),
+            listen=profile.network.listen,
+            session=session,
+        )
+
+    def without_project(self, spec: CellSpec, substitute: str) -> CellSpec:
+        """The same cell with a folder of `temporary`, read-only, in the place of the project."""
+        return replace(
+            spec,
+            project_source=self._source(f"{self.temporary}/{substitute}"),
+            access=ProjectAccess.READ_ONLY,
+            binds=tuple(bind for bind in spec.binds if bind[1] not in self.repository),
+            guarded=Guarded(),
+        )
+
+    def showing(self, spec: CellSpec, shown: Sequence[tuple[str, str]]) -> CellSpec:
+        """The same cell with further paths, read-only, if they lie at or below a staged one."""
+        binds = tuple((self._source(path), target) for path, target in shown)
+        return replace(spec, binds=(*spec.binds, *binds))
+
+    def _source(self, path: str) -> str:
+        """Where the spawner reaches what lies at or below a staged path."""
+        for top in (path, *map(str, Path(path).parents)):
+            if top in self.spawner.staged:
+                return self.spawner.staged[top] + path[len(top) :]
+        return path
+
+    def _readable(self, layout: Layout) -> tuple[tuple[str, str], ...]:
+        """Tier B's grants of the project: the whole of a copy, else what is no secret."""
+        if self.tier == "A":
+            return ()
+        if layout.work_copy:
+            return ((str(layout.work_copy.folder), "rw"),)
+        return project_files.readable(self.search)
+
+    def _passed_through(self, profile: Profile, layout: Layout) -> Iterator[tuple[str, str]]:
+        """The paths that a profile shows, those below the home at the same place of the cell's."""
+        for path in profile.read:
+            source = os.path.realpath(os.path.expanduser(path))
+            target = f"{layout.home}/{path[2:]}" if path.startswith("~/") else path
+            if os.path.exists(source) and not self.search.denies(source):
+                yield self.spawner.source(source), target
+
+
+@functools.cache
+def _landlock_abi() -> int:
+    return landlock_abi()  # which asks the kernel, whose answer stands
+
+
+def not_of_the_system(paths: Iterable[str]) -> Iterator[str]:
+    """Those paths that the system folders of a cell don't show anyway."""
+    paths = tuple(paths)
+    shown = rootfs.system_entries().binds if paths else ()
+    for path in paths:
+        if not any(path == folder or path.startswith(f"{folder}/") for folder in shown):
+            yield path
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What placing a project needs to know beyond the spawner."""
+
+    search: ProjectSearch
+    hierarchy: cgroup.Hierarchy | None
+    why_no_cgroup: str
+    temporary: Path
+    rooms: Path | None = None
+    repository: tuple[str, ...] = ()
+    record: TrialRecord | None = None  # of earlier trials, where one of them may do
+
+
+@contextlib.asynccontextmanager
+async def placed(
+    machine: Machine,
+    stage: Sequence[str],
+    supplied: Callable[[Placement], contextlib.AbstractAsyncContextManager[T]],
+    *,
+    as_root: bool,
+) -> AsyncIterator[tuple[Placement, T]]:
+    """The strongest tier in which a program really ran, with its spawner, and what supplies cells.
+
+    `stage` are the paths besides the system's that cells may be given. `supplied` is opened before
+    the trial, beside which it may begin cells; it is closed where the tier turns out not to work.
+    Where the machine's record has a trial of tier A, that one does, until a cell shows otherwise.
+
+    Raises:
+        SandboxUnavailableError: there is none; its remedy says what would help.
+    """
+    try:
+        instructions = len(seccomp.program(seccomp.Filter())) // 8
+    except OSError as error:
+        raise SandboxUnavailableError(f"seccomp: {error}", REMEDIES["seccomp"]) from error
+    reasons: dict[str, str] = {}
+    for tier in TIERS:
+        record = machine.record if tier == "A" else None
+        recalled = record.recall() if record else None
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                # Staged paths hang in a mount namespace that only tier A's cells can make use of.
+                spawner = await stack.enter_async_context(
+                    open_spawner(stage if tier == "A" else (), as_root=as_root)
+                )
+                placement = Placement(
+                    tier,
+                    Isolation(tier),
+                    machine.search,
+                    spawner,
+                    machine.temporary,
+                    machine.repository,
+                    machine.rooms,
+                    recalled=recalled,
+                )
+                supply = await stack.enter_async_context(supplied(placement))
+                supervisor = recalled.found if recalled else await _try(placement)
+            except SandboxError as error:
+                reasons[tier] = str(error)
+                continue
+            if record and not recalled:
+                record.keep(supervisor)
+            found = Findings(
+                tier,
+                supervisor,
+                instructions,
+                machine.hierarchy.version if machine.hierarchy else None,
+                machine.why_no_cgroup,
+                why_not_a=reasons.get("A", ""),
+                mapped_uid=spawner.uid if spawner.staged else None,
+                why_not_mapped=spawner.refused.get(str(machine.search.project), ""),
+            )
+            yield replace(placement, isolation=Isolation(tier, layers(found))), supply
+            return
+    text = "; ".join(f"tier {tier}: {reason}" for tier, reason in reasons.items())
+    barred = as_root and os.strerror(errno.EACCES) in reasons.get("B", "")
+    other = LET_IN if barred else REMEDIES["landlock"]
+    raise SandboxUnavailableError(text, f"{REMEDIES['namespaces']}. Or: {other}.")
+
+
+async def _try(placement: Placement) -> Mapping[str, Any]:
+    """Run a shell that does nothing in a cell; what its supervisor said of the layers.
+
+    Raises:
+        SandboxError: the cell could not be made, or the program did not run in it.
+    """
+    shell = Step(("/bin/sh", "-c", ":"), "run")
+    run = RunSpec((shell,), {}, str(placement.project), limits=Limits())
+    layout = placement.layout(ANALYZE)
+    spec = await trio.to_thread.run_sync(placement.cell, ANALYZE, Limits(), (), layout)
+    try:
+        with trio.move_on_after(TRIAL_S_MAX):
+            cell = await placement.spawner.start_cell(placement.tier)
+            try:
+                await cell.make(pack_cell(spec))
+                return await _run_trial(cell, placement.tier, pack_run(run))
+            finally:
+                cell.end()
+                await cell.ended()
+    finally:
+        layout.remove()
+    raise SandboxError(f"no answer within {TRIAL_S_MAX:g} s")
+
+
+async def _run_trial(cell: Cell, tier: str, packed: bytes) -> Mapping[str, Any]:
+    await cell.ready()
+    if tier == "B" and not cell.layers.get("landlock"):
+        raise SandboxError("this kernel has no Landlock")
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        await cell.run(packed, (null, null, null))
+    finally:
+        os.close(null)
+    end = await cell.exit()
+    if end.exit_code != 0:
+        raise SandboxError(f"a trial program ended with {end.exit_code or end.signal}")
+    return cell.layers

@@ -1,0 +1,400 @@
+"""Compiled programs: compiled in a cell that has no project, kept, and run from what was kept.
+
+What a compiler leaves is kept only where it is a function of its key: the source, the toolchain's
+files, the flags, the system's packages. Hence the cell in which it works shows the source and
+nothing else of the project, has no network and none of the request's variables; a source that may
+reach for more, by its row's `inputs`, is compiled beside its run, as ever.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import trio
+
+import runtimes
+from executor.cells.placement import Layout
+from executor.compile.products import Compiled, CompiledStore
+from executor.engine.layers import for_run
+from executor.instance import temporary
+from executor.instance.removal import remove
+from executor.model import MIB, Limits, Result, Status, Usage
+from executor.profile import Profile, ProjectAccess
+from executor.request import Checked
+from executor.run.job import job, label
+from executor.run.program_job import job_of
+from executor.run.progress import Completed, Observe, OnOutput
+from executor.run.runner import Job, Runner
+from executor.toolchains.caches import ToolchainCaches
+from kb.plain_files import open_plain
+from runtimes.model import CompileInputs
+
+KEY_VERSION = 1
+PRODUCT_BYTES_MAX = 64 * MIB
+DIAGNOSIS_BYTES_MAX = 256 * 1024
+COMPILING = Profile("compile", ProjectAccess.READ_ONLY)
+# Installing a package changes what compilers find, and touches one of these.
+SYSTEM_MARKS = (
+    "/var/lib/dpkg/status",
+    "/var/lib/rpm/rpmdb.sqlite",
+    "/lib/apk/db/installed",
+    "/var/lib/pacman/local",
+    "/usr/include",
+    "/usr/local/include",
+    "/usr/local/lib",
+)
+# It comes last, so that the compiler before it is treated as it is beside a run.
+_DONE = runtimes.Step(("/bin/sh", "-c", ":"), "run")
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A program to compile by itself."""
+
+    key: str
+    program: runtimes.Program
+    script: bytes | None  # the text of a script, which is shown at its own place
+
+
+class Compiler:
+    """Runs requests, compiled programs among them from what is kept."""
+
+    def __init__(
+        self, runner: Runner, store: CompiledStore, caches: ToolchainCaches, project: Path
+    ) -> None:
+        self._runner = runner
+        self._store = store
+        self._caches = caches
+        self._project = project
+        self._impure: set[str] = set()  # what was tried, and does need the project
+        # What programs of the project may write, no server may trust.
+        self._may_keep = not store.folder.is_relative_to(project)
+        # Its keys are of this machine's compilers and packages, which no container has.
+        self._may_keep = self._may_keep and runner.placement.tier != "C"
+
+    async def run(
+        self,
+        checked: Checked,
+        candidate: runtimes.Candidate,
+        version: str | None,
+        on_output: OnOutput | None = None,
+        observe: Observe | None = None,
+    ) -> Completed:
+        """One program, from its placing to its end. Cancelling ends all of it.
+
+        Raises:
+            RequestError: the profile can't be given for this project here.
+            OSError: its output can't be spooled, or its script not be read.
+        """
+        start = partial(
+            self._runner.run,
+            on_output=on_output,
+            profile=checked.profile,
+            waits=not checked.request.background,
+            observe=observe,
+        )
+        beside = partial(_beside, checked, candidate, self._caches.shown(candidate))
+        inputs = candidate.toolchain.inputs
+        if inputs is None:  # nothing of it is compiled by itself
+            return await start(beside)
+        plan = await trio.to_thread.run_sync(self._plan, checked, candidate, version, inputs)
+        if plan is None:
+            return await start(beside)
+        compiled = await trio.to_thread.run_sync(self._store.load, plan.key)
+        if compiled is not None:
+            return _told(await start(partial(_from_kept, beside, compiled, Usage())), "kept")
+        attempt = await self._compile(plan, checked, candidate, observe)
+        spent = attempt.result.usage
+        compiled = await trio.to_thread.run_sync(_taken, plan, attempt)
+        if compiled is not None:
+            await trio.to_thread.run_sync(self._store.store, plan.key, compiled)
+            completed = await start(partial(_from_kept, beside, compiled, spent))
+            return _told(_with_usage(completed, spent), "now")
+        if _is_final(attempt.result, candidate):
+            final, complaint = await trio.to_thread.run_sync(self._final, attempt, checked)
+            if on_output is not None:
+                on_output("stderr", complaint)
+            return final
+        self._impure.add(plan.key)
+        await trio.to_thread.run_sync(_discard, attempt)
+        return _with_usage(await start(partial(_shortened, beside, spent)), spent)
+
+    def _plan(
+        self,
+        checked: Checked,
+        candidate: runtimes.Candidate,
+        version: str | None,
+        inputs: CompileInputs,
+    ) -> _Plan | None:
+        """How to compile a request's program by itself; None if it has to see the project."""
+        request = checked.request
+        if candidate.project_specific or not self._may_keep:
+            return None
+        if self._runner.placement.tier != "A":  # the others show paths that differ from run to run
+            return None
+        if request.env or checked.profile.env or runtimes.reaches(inputs, checked.text):
+            return None
+        folders = _folders_above(checked, self._project)
+        if runtimes.heeds(inputs, folders, except_for=checked.script):
+            return None
+        layout = Layout(project=str(self._project))
+        program = runtimes.prepare(
+            candidate,
+            code=checked.text if checked.script is None else None,
+            script_path=checked.script,
+            bind_file=checked.bind_file,
+            job_dir=layout.job,
+            scratch_dir=layout.scratch,
+            cwd=checked.cwd,
+        )
+        script = _text(checked.script, self._project) if checked.script else None
+        key = _key(program, candidate, version, script)
+        return None if key in self._impure else _Plan(key, program, script)
+
+    async def _compile(
+        self, plan: _Plan, checked: Checked, candidate: runtimes.Candidate, observe: Observe | None
+    ) -> Completed:
+        with _substitute(self._runner.placement.temporary, self._project, checked, plan) as folder:
+            return await self._runner.run(
+                partial(
+                    _compile_job,
+                    plan,
+                    checked,
+                    candidate,
+                    substitute=folder.name,
+                    shown=self._caches.shown(candidate),
+                ),
+                profile=COMPILING,
+                waits=not checked.request.background,
+                observe=observe,
+            )
+
+    def _final(self, attempt: Completed, checked: Checked) -> tuple[Completed, bytes]:
+        """A failed compilation as the result of the request, and all that the compiler said."""
+        _discard_artifacts(attempt.result)
+        complaint = _whole(attempt, len_max=None) or b""
+        isolation = for_run(self._runner.placement.isolation, checked.profile)
+        result = replace(
+            attempt.result, profile=checked.profile.name, isolation=isolation, artifacts=()
+        )
+        return replace(attempt, result=result), complaint
+
+
+def _beside(
+    checked: Checked,
+    candidate: runtimes.Candidate,
+    shown: tuple[tuple[str, str], ...],
+    layout: Layout,
+) -> Job:
+    """The job that compiles and runs."""
+    return replace(job(checked, candidate, layout), shown=shown)
+
+
+def _compile_job(  # noqa: PLR0913 - keyword-only what is shown
+    plan: _Plan,
+    checked: Checked,
+    candidate: runtimes.Candidate,
+    layout: Layout,
+    *,
+    substitute: str,
+    shown: tuple[tuple[str, str], ...],
+) -> Job:
+    program = plan.program
+    steps = [step for step in program.steps if step.phase == "compile"]
+    found = [pattern for path in program.products for pattern in (path, f"{path}/**/*")]
+    ahead = program.compiler_ahead
+    if ahead is not None:
+        ahead = ahead._replace(steps=(*ahead.steps, _DONE))
+    return job_of(
+        program._replace(steps=(*steps, _DONE), ahead=ahead),
+        candidate,
+        layout,
+        cwd=checked.cwd,
+        limits=replace(checked.limits, artifact_bytes=PRODUCT_BYTES_MAX),
+        artifacts=tuple(found),
+        profile=COMPILING,
+        substitute=substitute,
+        warm=ahead is not None and plan.script is None,  # else what is shown is there but once
+        shown=shown,
+        label=label(checked),
+    )
+
+
+def _from_kept(beside: partial[Job], compiled: Compiled, spent: Usage, layout: Layout) -> Job:
+    """The job of a program whose products lie ready."""
+    whole = beside(layout)
+    return replace(
+        whole,
+        steps=tuple(step for step in whole.steps if step.phase == "run"),
+        files={**whole.files, **compiled.files},
+        shown=(),
+        diagnosis=compiled.diagnosis,
+        limits=_left(whole.limits, spent),
+        whole=whole.limits,
+    )
+
+
+def _shortened(beside: partial[Job], spent: Usage, layout: Layout) -> Job:
+    whole = beside(layout)
+    return replace(whole, limits=_left(whole.limits, spent))
+
+
+def _left(limits: Limits, spent: Usage) -> Limits:
+    """What is left of the time once compiling has taken its share."""
+    least_s = 0.001
+    return replace(
+        limits,
+        wall_s=max(least_s, limits.wall_s - spent.wall_s),
+        cpu_s=max(least_s, limits.cpu_s - spent.cpu_s),
+    )
+
+
+def _key(
+    program: runtimes.Program,
+    candidate: runtimes.Candidate,
+    version: str | None,
+    script: bytes | None,
+) -> str:
+    """The digest of all that the products depend on."""
+    parts = {
+        "version": KEY_VERSION,
+        "machine": platform.machine(),
+        "toolchain": [candidate.toolchain.name, version, candidate.fingerprint],
+        "paths": [dict(candidate.paths), dict(candidate.real_paths)],
+        "compile": [step.argv for step in program.steps if step.phase == "compile"],
+        "env": sorted(program.env.items()),
+        "files": {name: _digest(content) for name, content in sorted(program.files.items())},
+        "script": script and _digest(script),
+        "links": sorted(program.links.items()),
+        "products": program.products,
+        "system": [_mark(path) for path in SYSTEM_MARKS],
+    }
+    return _digest(json.dumps(parts, sort_keys=True).encode())
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _mark(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+def _folders_above(checked: Checked, project: Path) -> list[Path]:
+    """The working folder, the script's, and those above them up to the project's."""
+    starts = [Path(checked.cwd), *([Path(checked.script).parent] if checked.script else [])]
+    found = {f for start in starts for f in (start, *start.parents) if f.is_relative_to(project)}
+    return sorted(found)
+
+
+def _text(script: str, project: Path) -> bytes:
+    with open_plain(Path(script), project) as file:
+        return file.read()
+
+
+@contextmanager
+def _substitute(above: Path, project: Path, checked: Checked, plan: _Plan) -> Iterator[Path]:
+    """A folder with nothing of the project but its working folder's name, and the script.
+
+    Without a script it is always the same one, as what waits for it shows.
+    """
+    temporary.own(above)
+    within = Path(checked.cwd).relative_to(project)
+    if checked.script is None:
+        folder = above / f"empty-{_digest(str(within).encode(errors='surrogateescape'))[:32]}"
+        _make_readable(folder, within)
+        yield folder
+        return
+    folder = Path(tempfile.mkdtemp(dir=above))
+    try:
+        _make_readable(folder, within)
+        if checked.script is not None and plan.script is not None:
+            within = Path(checked.script).relative_to(project)
+            _make_readable(folder, within.parent)
+            (folder / within).write_bytes(plan.script)
+            os.chmod(folder / within, 0o644)
+        yield folder
+    finally:
+        remove(folder)
+
+
+def _make_readable(top: Path, within: Path) -> None:
+    """Folders for another user to read: cells of a server that is root have one of their own."""
+    (top / within).mkdir(parents=True, exist_ok=True)
+    for folder in (top, *(top / part for part in (within, *within.parents))):
+        os.chmod(folder, 0o755)  # noqa: S103 - the folder above tells nobody its name
+
+
+def _taken(plan: _Plan, attempt: Completed) -> Compiled | None:
+    """The products of a compilation, all of them and nothing else; None if it gave none."""
+    result = attempt.result
+    if result.status is not Status.OK:
+        return None
+    diagnosis = _whole(attempt, DIAGNOSIS_BYTES_MAX)
+    files = {
+        artifact.name: Path(artifact.path).read_bytes()
+        for artifact in result.artifacts
+        if artifact.path is not None and _is_product(artifact.name, plan.program.products)
+    }
+    if diagnosis is None or not files or len(files) < len(result.artifacts):
+        return None
+    _discard(attempt)
+    return Compiled(files, diagnosis)
+
+
+def _is_product(name: str, products: tuple[str, ...]) -> bool:
+    inside = ".." not in Path(name).parts and "\ufffd" not in name
+    return inside and any(name == path or name.startswith(f"{path}/") for path in products)
+
+
+def _whole(completed: Completed, len_max: int | None) -> bytes | None:
+    """All that was said on stderr, byte for byte; None if it is too much or no text."""
+    stream, spool = completed.result.stderr, completed.stderr_spool
+    if len_max is not None and (stream.bytes_total > len_max or stream.binary):
+        return None
+    return spool.read_bytes() if spool else stream.head.encode()
+
+
+def _is_final(result: Result, candidate: runtimes.Candidate) -> bool:
+    """Whether a failed compilation would fail with the project, too."""
+    if result.status in (Status.OK, Status.SANDBOX_ERROR):
+        return False
+    inputs = candidate.toolchain.inputs
+    return result.status is not Status.NONZERO_EXIT or (inputs is not None and inputs.complete)
+
+
+def _discard(attempt: Completed) -> None:
+    for spool in (attempt.stdout_spool, attempt.stderr_spool):
+        if spool is not None:
+            spool.unlink(missing_ok=True)
+    _discard_artifacts(attempt.result)
+
+
+def _discard_artifacts(result: Result) -> None:
+    for artifact in result.artifacts:
+        if artifact.path is not None:
+            Path(artifact.path).unlink(missing_ok=True)
+
+
+def _with_usage(completed: Completed, spent: Usage) -> Completed:
+    """The whole request's use: compiling came first."""
+    usage = completed.result.usage
+    both = replace(usage, wall_s=usage.wall_s + spent.wall_s, cpu_s=usage.cpu_s + spent.cpu_s)
+    return replace(completed, result=replace(completed.result, usage=both))
+
+
+def _told(completed: Completed, compiled: str) -> Completed:
+    return replace(completed, result=replace(completed.result, compiled=compiled))

@@ -1,0 +1,1 @@
+"""What the executor asks of a back end: the protocols that cells and containers implement."""

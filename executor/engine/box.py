@@ -1,0 +1,92 @@
+"""What the server asks of a sandbox: the face that cells and containers share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from executor.cells.cell import Exit
+    from executor.cells.cgroup import Consumption
+    from executor.cells.placement import Layout
+    from executor.model import Isolation
+    from executor.profile import Profile
+    from executor.project.record import Record
+    from executor.project.search import ProjectSearch
+
+
+class Box(Protocol):
+    """One sandbox, from its making until all in it is gone. See `executor.cells.cell.Cell`."""
+
+    handed_over: Mapping[str, Any]
+    layers: Mapping[str, Any]
+
+    @property
+    def owner(self) -> tuple[int, int]:
+        """Uid and gid on this host of whoever is to own the ends of pipes."""
+
+    async def run(self, packed: bytes, stdio: Sequence[int]) -> None: ...
+
+    async def order(self, name: bytes, packed: bytes, fds: Sequence[int] = ()) -> None: ...
+
+    async def stop(self) -> None: ...
+
+    async def exit(self) -> Exit: ...
+
+    async def message(self) -> Mapping[str, Any]: ...
+
+    def take_fds(self) -> list[int]: ...
+
+    def take_upper(self) -> int | None:
+        """A view's upper layer, once what is in it is to be committed; the caller closes it."""
+
+    def end(self) -> None: ...
+
+    async def ended(self) -> None: ...
+
+
+class Meter(Protocol):
+    """What counts a box's consumption."""
+
+    @property
+    def enforces(self) -> bool:
+        """Whether memory and processes are refused at their limits, not merely counted."""
+
+    def consumption(self) -> Consumption: ...
+
+
+class Place(Protocol):
+    """Where runs are placed: the tier in use, and the folders of a box in it."""
+
+    @property
+    def tier(self) -> str: ...
+
+    @property
+    def isolation(self) -> Isolation: ...
+
+    @property
+    def project(self) -> Path: ...
+
+    @property
+    def search(self) -> ProjectSearch:
+        """What of the project boxes are not shown, or may not change."""
+
+    @property
+    def temporary(self) -> Path:
+        """A folder of the host for what has to lie there while a run lasts."""
+
+    @property
+    def travels(self) -> bool:
+        """Whether boxes get a copy of the project, because it can't be mounted."""
+
+    def layout(
+        self, profile: Profile, record: Record | None = None, *, session: bool = False
+    ) -> Layout:
+        """The folders of a box, or of a session's.
+
+        `record` is of the project that is to be committed to.
+        """
+
+    def share(self, language: str, other: str) -> bool:
+        """Whether one box can serve programs of both languages."""

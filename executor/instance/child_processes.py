@@ -1,0 +1,69 @@
+"""The processes that a server has beside it: started when one is asked for, or ahead, while modules
+are loaded."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from typing import NamedTuple
+
+
+class Kind(NamedTuple):
+    """A kind of process: what an interpreter is told, and how it is talked to."""
+
+    arguments: tuple[str, ...]
+    socket: socket.SocketKind
+    imports: bool = False  # whether it gets our path of modules, or stands alone
+
+
+class Started(NamedTuple):
+    """A process that waits for what it is told, and the socket to do that through.
+
+    It ends when the socket is closed, if by nothing else with this process.
+    """
+
+    process: subprocess.Popen[bytes]
+    requests: socket.socket
+
+
+_EXECUTOR = os.path.dirname(os.path.dirname(__file__))
+SPAWNER = Kind((os.path.join(_EXECUTOR, "spawner", "__main__.py"),), socket.SOCK_SEQPACKET)
+_JUDGE = """\
+import sys
+sys.path[:] = sys.argv[2:]
+from executor.run.judge_process import serve
+serve(int(sys.argv[1]))
+"""
+JUDGE = Kind(("-c", _JUDGE), socket.SOCK_STREAM, imports=True)
+
+_ahead: dict[Kind, Started] = {}
+
+
+def start_ahead() -> None:
+    """Start the processes that `started` will give out first: their own loading takes 40 ms."""
+    for kind in (SPAWNER, JUDGE):
+        _ahead[kind] = _start(kind)
+
+
+def started(kind: Kind) -> Started:
+    """A process of a kind that nobody else has."""
+    return _ahead.pop(kind, None) or _start(kind)
+
+
+def _start(kind: Kind) -> Started:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, kind.socket)
+    path = map(os.path.abspath, sys.path) if kind.imports else ()
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", *kind.arguments, str(theirs.fileno()), *path],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env={},
+            start_new_session=True,  # a Ctrl-C at the terminal is for the server to handle
+        )
+    return Started(process, ours)

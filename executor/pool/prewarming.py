@@ -1,0 +1,148 @@
+"""Programs that wait in cells for their runs: what one may be taken for, and how it is made."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import PurePath
+
+import trio
+
+from executor.cells import rootfs
+from executor.cells.cell import Cell, Stdio
+from executor.cells.description import CellSpec, RunSpec, anonymous_file, pack_hold
+from executor.cells.making import Maker, Remains
+from executor.model import Limits
+from executor.run.pipes import OUTPUTS, nothing_to_read, pipe
+from runtimes import Ahead
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """All that is known of a run but the text of its program: whoever waits does so for this.
+
+    The descriptions of the cell and of the waiting program are the key: what they do not hold, no
+    cell and no program can depend on.
+    """
+
+    label: str
+    cell: bytes
+    hold: bytes
+    has_stdin: bool
+    limits: Limits
+    paths: tuple[str, ...]  # on the host, of what a cell shows as it was when it was made
+
+    @property
+    def key(self) -> Hashable:
+        limits = self.limits
+        return self.cell, self.hold, self.has_stdin, limits.memory_bytes, limits.processes
+
+    def fresh(self) -> Hashable:
+        """What is to be the same, on the host, when the program is let go."""
+        return tuple(map(_identity, self.paths))
+
+
+def kind_of(
+    packed: bytes, spec: CellSpec, run: RunSpec, ahead: Ahead | None, *, has_stdin: bool
+) -> Kind:
+    """The kind of a run in the cell that is described."""
+    unspecific = replace(run, artifacts=())
+    if ahead and ahead.reads_early and has_stdin:
+        ahead = None
+    if ahead and ahead.steps[0].phase != run.steps[0].phase:
+        ahead = None  # what it waits for is yet to be compiled
+    if ahead and not run.env.keys().isdisjoint(ahead.not_with):
+        ahead = None
+    return Kind(
+        label=f"{PurePath(run.steps[0].argv[0]).name}, {'started' if ahead else 'ready to start'}",
+        cell=packed,
+        hold=pack_hold(unspecific, ahead),
+        has_stdin=has_stdin,
+        limits=run.limits,
+        paths=tuple(_shown(spec, run)),
+    )
+
+
+def _shown(spec: CellSpec, run: RunSpec) -> Iterator[str]:
+    """The paths that a cell holds on to: of mounts, of programs, of folders it has looked into.
+
+    A mount goes on showing the old file where a host program puts a new one in its place, and a
+    copy-on-write view what it has looked up before.
+    """
+    yield from rootfs.system_entries().binds
+    for _, path in spec.binds:
+        yield path
+    for step in run.steps:
+        yield step.argv[0]
+    yield spec.project
+    yield run.cwd
+    yield from _on_the_way(spec.project, run.cwd, spec.guarded.paths)
+
+
+@lru_cache(maxsize=16)
+def _on_the_way(project: str, cwd: str, secrets: tuple[str, ...]) -> tuple[str, ...]:
+    """The project's folders that lead to these."""
+    looked_into = [cwd, *(f"{project}/{path}" for path in secrets)]
+    folders = {folder for path in looked_into for folder in PurePath(path).parents}
+    return tuple(sorted(str(f) for f in folders if f.is_relative_to(project)))
+
+
+def _identity(path: str) -> Hashable:
+    """Which file there is, and for all but folders as of when."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return None
+    is_folder = info.st_mode & 0o170000 == 0o040000
+    return info.st_dev, info.st_ino, 0 if is_folder else info.st_mtime_ns
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A program that waits for its run, in its cell."""
+
+    remains: Remains
+    fresh: Hashable
+    bytes: int
+    made_at: float
+
+    @property
+    def cell(self) -> Cell:
+        assert self.remains.cell is not None
+        return self.remains.cell
+
+
+class WaitingRoom:
+    """Makes programs wait."""
+
+    def __init__(self, maker: Maker) -> None:
+        self._maker = maker
+
+    async def make(self, kind: Kind, remains: Remains) -> Waiting:
+        """One of this kind. What has come into being is entered in `remains`, also on failure.
+
+        Raises:
+            SandboxError, OSError: it could not be made.
+        """
+        fresh = await trio.to_thread.run_sync(kind.fresh)
+        await self._maker.begin(remains)
+        cell = await self._maker.finish(kind.cell, kind.limits, remains)
+        resident = await self._hold(cell, kind)
+        group = remains.group
+        in_group = await trio.to_thread.run_sync(group.memory_bytes) if group else None
+        return Waiting(remains, fresh, in_group or resident, trio.current_time())
+
+    async def _hold(self, cell: Cell, kind: Kind) -> int:
+        stdin = anonymous_file(b"") if kind.has_stdin else nothing_to_read()
+        readers, writers = {}, []
+        for name in OUTPUTS:
+            readers[name], writer = pipe(cell.owner)
+            writers.append(writer)
+        cell.stdio = Stdio(readers, stdin if kind.has_stdin else None)
+        try:
+            return await cell.hold(kind.hold, (stdin, *writers))
+        finally:
+            for fd in (*writers, *(() if kind.has_stdin else (stdin,))):
+                os.close(fd)

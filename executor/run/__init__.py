@@ -1,0 +1,1 @@
+"""One run in order: job, runner, capture, outcome, artifacts, and where its output goes."""

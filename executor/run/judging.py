@@ -1,0 +1,142 @@
+"""Verdicts on programs, given by processes that can be lost: a text may hold up who reads it."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+from collections.abc import AsyncIterator, Collection
+
+import trio
+
+from executor.instance.child_processes import JUDGE, Started, started
+from executor.run.judge_process import Defect, Question
+from policy.deadline import WALL_SECONDS, take_frame, to_frame
+from policy.decide import undecided
+from policy.judging import TOO_LARGE, Report, not_judged
+from policy.model import Subject, Verdict
+from policy.rules import Rules
+
+JUDGES_MAX = 2  # so that one program that takes long holds up no other
+RECEIVE_BYTES = 1 << 16
+
+
+class JudgingError(Exception):
+    """A defect that showed in a judge; its notes say where."""
+
+    def __init__(self, defect: Defect) -> None:
+        super().__init__(defect.name)
+        self.add_note(defect.story)  # for the log
+
+
+class Judges:
+    """The judging processes of a server. Made by `open_judges` only."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._idle: list[_Judge] = []
+        self._turns = trio.CapacityLimiter(JUDGES_MAX)
+
+    async def verdict(self, subject: Subject, rules: Rules, tools: Collection[str]) -> Verdict:
+        """May this program run? As `policy.judge` says, in bounded time."""
+        async with self._turns:
+            try:
+                judge, answer = await self._idle_judge(), None
+            except (OSError, RuntimeError) as error:  # no process, or no thread, is to be had
+                return undecided(subject.code, rules, not_judged(self._report(error)))
+            try:
+                with trio.move_on_after(WALL_SECONDS):
+                    answer = await judge.ask(subject, rules, tools)
+            finally:
+                if answer is not None:
+                    self._idle.append(judge)
+                else:
+                    await judge.end()
+            if answer is None:
+                with contextlib.suppress(OSError):  # who asks next is told
+                    await self.start()
+        if isinstance(answer, Verdict):
+            return answer
+        answer = answer or judge.defect
+        why = TOO_LARGE
+        if answer is not None:
+            why = not_judged(self._report(JudgingError(answer)))
+        return undecided(subject.code, rules, why)
+
+    async def _idle_judge(self) -> _Judge:
+        """One that can be asked: nothing it was asked has ended it, but something else may have."""
+        while self._idle:
+            judge = self._idle.pop()
+            if judge.is_alive:
+                return judge
+            await judge.end()
+        await self.start()
+        return self._idle.pop()
+
+    async def start(self) -> None:
+        """Have one more that waits to be asked."""
+        self._idle.append(_Judge(await trio.to_thread.run_sync(started, JUDGE)))
+
+    async def end(self) -> None:
+        """End all of them."""
+        while self._idle:
+            await self._idle.pop().end()
+
+
+class _Judge:
+    """One process, and what it knows of the rules."""
+
+    def __init__(self, one: Started) -> None:
+        self._process = one.process
+        self._socket = trio.socket.from_stdlib_socket(one.requests)
+        self._rules: Rules | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can be asked."""
+        return self._process.poll() is None
+
+    @property
+    def defect(self) -> Defect | None:
+        """What made it end, where no signal did."""
+        code = self._process.returncode
+        return Defect(f"a judging process ended with exit code {code}", "") if code > 0 else None
+
+    async def ask(
+        self, subject: Subject, rules: Rules, tools: Collection[str]
+    ) -> Verdict | Defect | None:
+        """Its answer; None when it ended at the question."""
+        question = Question(subject, None if rules == self._rules else rules, tools)
+        self._rules = rules
+        data = bytearray()
+        try:
+            unsent = memoryview(to_frame(pickle.dumps(question)))
+            while unsent:
+                unsent = unsent[await self._socket.send(unsent) :]
+            while (frame := take_frame(data)) is None:
+                chunk = await self._socket.recv(RECEIVE_BYTES)
+                if not chunk:
+                    return None
+                data += chunk
+        except OSError:
+            return None
+        answer: Verdict | Defect = pickle.loads(frame)  # noqa: S301 - of a process of ours
+        return answer
+
+    async def end(self) -> None:
+        """End it, whatever it is at."""
+        self._socket.close()
+        self._process.kill()
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(self._process.wait)
+
+
+@contextlib.asynccontextmanager
+async def open_judges(report: Report, *, ahead: bool) -> AsyncIterator[Judges]:
+    """The judges of a server, one of them started ahead; on the way out all have ended."""
+    judges = Judges(report)
+    if ahead:
+        await judges.start()
+    try:
+        yield judges
+    finally:
+        await judges.end()

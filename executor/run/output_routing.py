@@ -1,0 +1,331 @@
+"""Output routing: what of a run's output goes into the answer, and where the rest is found.
+
+A small output is the answer. Of a large one the answer has the head and the tail, or the
+sections that match the intent; the whole stream is kept under an output id and is searchable.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import trio
+
+from executor.model import Request, Result, Stream
+from executor.run import output_ids
+
+if TYPE_CHECKING:
+    from executor.run.progress import Completed
+    from kb import Hit, Indexed, Store
+
+T = TypeVar("T")
+
+SECTIONS_MAX = 5
+SECTIONS_COUNTED = 100
+SECTIONS_BYTES_MAX = 4096
+"""What the sections of an answer may hold together; the first is shown however long it is."""
+
+INDEX_STEP_BYTES = 512 * 1024
+"""How much is indexed at a time behind an answer, so that a search never waits long for it."""
+
+FURTHER_S = 0.6
+"""How long an answer with an intent waits for more than the beginning and the end to be indexed."""
+
+
+class KeptStream(NamedTuple):
+    """One stream of a run as a source of its own, and how far it is searchable already."""
+
+    stream: str
+    source_id: int
+    label: str
+    bytes_total: int
+    bytes_indexed: int
+
+
+class Kept(NamedTuple):
+    """What was kept of one run."""
+
+    output_id: str
+    streams: tuple[KeptStream, ...]
+
+    @property
+    def bytes_total(self) -> int:
+        return sum(stream.bytes_total for stream in self.streams)
+
+    @property
+    def bytes_indexed(self) -> int:
+        return sum(stream.bytes_indexed for stream in self.streams)
+
+
+class Section(NamedTuple):
+    """A part of a kept stream that matches the intent; `text` is its exact bytes' text."""
+
+    stream: str
+    title: str
+    text: str
+    start_byte: int
+    end_byte: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A result, and where the rest of its output is.
+
+    `sections` of None means that no intent was applied: show the result's streams. A tuple,
+    even an empty one, stands in their place; `sections_total` counts all that match, up to
+    SECTIONS_COUNTED. `note` says why a large output could not be kept.
+    """
+
+    result: Result
+    kept: Kept | None = None
+    sections: tuple[Section, ...] | None = None
+    sections_total: int = 0
+    note: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole answer as JSON carries it."""
+        return {
+            "result": self.result.to_json(),
+            "kept": None if self.kept is None else _kept_json(self.kept),
+            "sections": None if self.sections is None else [s._asdict() for s in self.sections],
+            "sections_total": self.sections_total,
+            "note": self.note,
+        }
+
+
+def _kept_json(kept: Kept) -> dict[str, Any]:
+    return {
+        "output_id": kept.output_id,
+        "bytes_total": kept.bytes_total,
+        "bytes_indexed": kept.bytes_indexed,
+        "streams": [stream._asdict() for stream in kept.streams],
+    }
+
+
+class Keep:
+    """Puts outputs into the store, and indexes behind the answers what was too much before them.
+
+    Whoever writes much holds `writing`, one after the other; an answer waits for none of them, only
+    for other answers. `spool_dir` is where a stream waits for its indexing, beyond the life of this
+    process.
+    """
+
+    def __init__(self, open_store: Callable[[], Store], spool_dir: Path) -> None:
+        self.writing = trio.CapacityLimiter(1)
+        self._answering = trio.CapacityLimiter(1)
+        self._open_store = open_store
+        self._opened: Store | None = None
+        self._opening = threading.Lock()
+        self._spool_dir = spool_dir
+        self._queued = trio.Event()
+
+    @property
+    def store(self) -> Store:
+        """The store, opened when it is first asked for.
+
+        Raises:
+            StoreError: it can't be opened.
+        """
+        with self._opening:
+            if self._opened is None:
+                self._opened = self._open_store()
+            return self._opened
+
+    @property
+    def opened(self) -> bool:
+        """Whether the store was opened."""
+        return self._opened is not None
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know about the store, as far as it is open."""
+        return self._opened.notices if self._opened else ()
+
+    def close(self) -> None:
+        """Close the store, if it was opened."""
+        if self._opened is not None:
+            self._opened.close()
+
+    async def answer(
+        self, completed: Completed, request: Request, *, name: str = "", always: bool = False
+    ) -> Answer:
+        """The answer to a run: whole if small, else kept and pointed at.
+
+        The run's spool files change hands. `name` is what a reader calls the run; `always` keeps
+        small outputs too, for a caller that is going to search them.
+        """
+        result = completed.result
+        streams = {
+            "stdout": (result.stdout, completed.stdout_spool),
+            "stderr": (result.stderr, completed.stderr_spool),
+        }
+        wanted = {
+            stream: (shown, spool)
+            for stream, (shown, spool) in streams.items()
+            if spool is not None or (always and shown.bytes_total)
+        }
+        if not wanted:
+            return Answer(result)
+        from kb import StoreError  # noqa: PLC0415 - most runs keep nothing, and do without the store
+
+        output_id = output_ids.new()
+        about = f"{request.language} {name}".strip()
+        command = _identity(request)
+        added: list[KeptStream] = []
+        note = ""
+        try:
+            for stream, (shown, spool) in wanted.items():
+                label = f"{output_id}/{stream} ({about})"
+                series = f"{stream} of {command}"
+                indexed = await self._add(label, shown, spool, series)
+                added.append(_kept_stream(stream, indexed))
+        except (StoreError, OSError) as error:
+            _discard(spool for _, spool in wanted.values())
+            note = f"the output could not be kept: {error}"
+            if not added:
+                return Answer(result, note=note)
+        self.wake()
+        if request.intent is not None:
+            added = await self._further_indexed(added)
+        kept = Kept(output_id, tuple(added))
+        answer = Answer(replace(result, output_id=output_id), kept, note=note)
+        return answer if request.intent is None else await self._filtered(answer, request.intent)
+
+    def wake(self) -> None:
+        """There may be something to do behind the answers."""
+        self._queued.set()
+
+    async def _further_indexed(self, streams: Sequence[KeptStream]) -> list[KeptStream]:
+        """The same streams when more of them is indexed, as far as that takes but a moment: the
+        sections that match an intent are chosen from what is indexed."""
+        from kb import StoreError  # noqa: PLC0415
+
+        found = dict.fromkeys(streams, 0)
+        with trio.move_on_after(FURTHER_S), suppress(StoreError):
+            for stream in streams:
+                found[stream] = stream.bytes_indexed
+                while found[stream] < stream.bytes_total:
+                    step = partial(self.store.index_pending, INDEX_STEP_BYTES, stream.source_id)
+                    progress = await trio.to_thread.run_sync(step, limiter=self.writing)
+                    found[stream] = progress.done
+        return [s._replace(bytes_indexed=max(found[s], s.bytes_indexed)) for s in streams]
+
+    async def index_behind(self) -> None:
+        """Do what is left to do behind the answers, in small steps, for ever; also what earlier
+        processes left."""
+        while True:
+            await self.index_queued()
+            await self._queued.wait()
+            self._queued = trio.Event()
+
+    async def index_queued(self) -> None:
+        """Index until nothing is queued and no more is kept than may be, then see to what was
+        superseded; or until nothing more can be stored."""
+        if self._opened is None and not self._spooled():
+            return  # the store need not be opened for that
+        from kb import StoreError  # noqa: PLC0415 - as of here the store is loaded anyway
+
+        while True:
+            step = partial(self.store.settle, INDEX_STEP_BYTES)
+            async with self._answering:  # an answer comes first: nothing is begun beside one
+                pass
+            try:
+                more = await trio.to_thread.run_sync(step, limiter=self.writing)
+            except StoreError:
+                return  # what is queued stays queued: the next output, or process, tries again
+            if not more:
+                return
+
+    def _spooled(self) -> bool:
+        """Whether a process has left something to index."""
+        try:
+            return any(self._spool_dir.iterdir())
+        except FileNotFoundError:
+            return False
+
+    async def _add(self, label: str, shown: Stream, spool: Path | None, series: str) -> Indexed:
+        if spool is None:
+            return await self._in_thread(self._add_text, label, shown.head.encode(), series)
+        return await self._in_thread(self._add_spool, label, spool, series)
+
+    def _add_text(self, label: str, data: bytes, series: str) -> Indexed:
+        from kb import Origin  # noqa: PLC0415
+
+        return self.store.add(label, data, origin=Origin.RUN, series=series)
+
+    def _add_spool(self, label: str, spool: Path, series: str) -> Indexed:
+        self._spool_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        waiting = spool.rename(self._spool_dir / secrets.token_hex(8))
+        from kb import Origin, StoreError  # noqa: PLC0415
+
+        try:
+            return self.store.add_spool(label, waiting, origin=Origin.RUN, series=series)
+        except (StoreError, OSError):
+            waiting.unlink(missing_ok=True)
+            raise
+
+    async def _filtered(self, answer: Answer, intent: str) -> Answer:
+        assert answer.kept is not None
+        found: list[Section] = []
+        for kept in answer.kept.streams:
+            best = partial(self.store.best_chunks, kept.source_id, intent, SECTIONS_COUNTED)
+            found += [_section(kept.stream, hit) for hit in await self._in_thread(best)]
+        return replace(answer, sections=_affordable(found), sections_total=len(found))
+
+    async def _in_thread(self, call: Callable[..., T], *args: object) -> T:
+        return await trio.to_thread.run_sync(partial(call, *args), limiter=self._answering)
+
+
+def _identity(request: Request) -> str:
+    """What makes two runs the same command, so that the later one's output supersedes the
+    earlier's: the program and all that it is started with, but neither limits nor intent."""
+    told = (
+        request.language,
+        request.code,
+        request.path,
+        request.bind_file,
+        request.cwd,
+        request.args,
+        sorted(request.env.items()),
+        sorted((name, hashlib.sha256(data).hexdigest()) for name, data in request.files.items()),
+        hashlib.sha256(request.stdin or b"").hexdigest(),
+        request.profile,
+        request.session,
+        request.owner,
+    )
+    return hashlib.sha256(repr(told).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _kept_stream(stream: str, indexed: Indexed) -> KeptStream:
+    return KeptStream(
+        stream, indexed.source_id, indexed.label, indexed.bytes_total, indexed.bytes_indexed
+    )
+
+
+def _section(stream: str, hit: Hit) -> Section:
+    return Section(stream, hit.title, hit.text, hit.start_byte, hit.end_byte)
+
+
+def _affordable(sections: Sequence[Section]) -> tuple[Section, ...]:
+    """The best sections that the answer has room for."""
+    room = SECTIONS_BYTES_MAX
+    taken: list[Section] = []
+    for section in sections[:SECTIONS_MAX]:
+        room -= len(section.text.encode())
+        if taken and room < 0:
+            break
+        taken.append(section)
+    return tuple(taken)
+
+
+def _discard(spools: Iterable[Path | None]) -> None:
+    for spool in spools:
+        if spool is not None:
+            spool.unlink(missing_ok=True)

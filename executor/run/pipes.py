@@ -1,0 +1,33 @@
+"""The descriptors of a run: what it reads from, and the pipes that it writes to."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+
+from executor.cells.description import anonymous_file
+
+PIPE_BYTES = 1024 * 1024
+OUTPUTS = ("stdout", "stderr")
+
+
+def pipe(owner: tuple[int, int]) -> tuple[int, int]:
+    """A pipe with room for bursts, as far as the user's allowance goes.
+
+    It is the program's own, who may open it by name, as in `echo >/dev/stderr`.
+    """
+    reader, writer = os.pipe2(os.O_CLOEXEC)
+    os.fchown(writer, *owner)
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    return reader, writer
+
+
+def to_read(content: bytes | None) -> int:
+    """A program's standard input."""
+    return nothing_to_read() if content is None else anonymous_file(content)
+
+
+def nothing_to_read() -> int:
+    return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)

@@ -1,0 +1,178 @@
+"""What the server knows of a run while it lasts, and the result that becomes of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import trio
+
+from executor.cells.cell import Exit
+from executor.cells.cgroup import Consumption
+from executor.engine.box import Box, Meter
+from executor.model import (
+    Artifact,
+    ChangedFile,
+    Connection,
+    Isolation,
+    Limits,
+    Result,
+    Status,
+    Usage,
+)
+from executor.run import artifacts, outcome
+from executor.run.artifacts import readable
+from executor.run.capture import READ_BYTES, Capture
+
+Observe = Callable[["Progress"], None]
+OnOutput = Callable[[str, bytes], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A result and the files that hold its whole streams (mode 0600, the caller's to delete).
+
+    A spool of None means that the stream is whole in the result.
+    """
+
+    result: Result
+    stdout_spool: Path | None = None
+    stderr_spool: Path | None = None
+
+
+@dataclass(slots=True)
+class Progress:
+    """One run's record. `number` is its own among all runs of this server."""
+
+    number: int
+    profile: str
+    isolation: Isolation
+    outputs: Mapping[str, Capture]
+    artifact_folder: Path
+    on_output: OnOutput | None = None
+    stopped: Status | None = None  # why the server had it ended
+    failure: str = ""
+    note: str = ""  # what else the result's message says
+    wall_s: float = 0.0
+    artifacts: tuple[Artifact, ...] = ()
+    connections: list[Connection] = field(default_factory=list)
+    session: str | None = None
+    label: str = ""  # what it is called while it runs
+    started_at: float = field(default_factory=time.monotonic)
+    cell: Box | None = None
+    meter: Meter | None = None  # what counts its consumption
+    limits: Limits | None = None
+
+    @property
+    def elapsed_s(self) -> float:
+        """How long the run takes by now, or took."""
+        return self.wall_s or time.monotonic() - self.started_at
+
+    @property
+    def output_bytes(self) -> int:
+        return sum(capture.bytes_total for capture in self.outputs.values())
+
+    def take(self, name: str, chunk: bytes) -> None:
+        """The next bytes of one stream.
+
+        Raises:
+            OSError: they can't be spooled.
+        """
+        capture = self.outputs[name]
+        capture.feed(chunk)
+        if self.on_output and not capture.discarding:
+            self.on_output(name, chunk)
+
+    def take_rest(self, name: str, reader: int, bytes_max: int, *, drain: bool = False) -> None:
+        """What is in a pipe at this moment, without waiting for more.
+
+        Beyond a run's `bytes_max` it is left there, or counted and discarded, to `drain` it.
+        """
+        with contextlib.suppress(BlockingIOError):
+            while self.output_bytes <= bytes_max or drain:
+                chunk = os.read(reader, READ_BYTES)
+                if not chunk:
+                    return
+                self.take(name, chunk)
+                if drain and self.output_bytes > bytes_max:
+                    self.discard(bytes_max)
+
+    def discard(self, bytes_max: int) -> None:
+        """From here on output is only counted."""
+        if not self.note:
+            self.note = f"output beyond {bytes_max:,} bytes was counted and discarded"
+        for capture in self.outputs.values():
+            capture.discarding = True
+
+    async def stop(self, reason: Status) -> None:
+        """Have the program ended; the first reason stands."""
+        self.stopped = self.stopped or reason
+        if self.cell:
+            await self.cell.stop()
+
+    async def keep_artifacts(self, cell: Box) -> None:
+        """Copy the files that the cell handed over, if it did.
+
+        Raises:
+            OSError: they can't be stored.
+        """
+        if cell.handed_over:
+            self.artifacts = await trio.to_thread.run_sync(
+                artifacts.store, cell.handed_over, cell.take_fds(), self.artifact_folder
+            )
+            cell.handed_over = {}
+
+    def result(
+        self, status: Status, end: Exit | None = None, consumed: Consumption | None = None
+    ) -> Result:
+        """The truth about the run: `end` as its supervisor saw it, if it lived to tell."""
+        measured = end.peak_memory_bytes if end else None
+        if consumed and consumed.peak_memory_bytes is not None:
+            measured = consumed.peak_memory_bytes
+        usage = Usage(
+            wall_s=self.wall_s,
+            cpu_s=end.cpu_s if end else 0.0,
+            peak_memory_bytes=measured,
+            peak_processes=end.peak_processes if end else None,
+        )
+        return Result(
+            status=status,
+            exit_code=end.exit_code if end else None,
+            signal=end.signal if end else None,
+            stdout=self.outputs["stdout"].stream(),
+            stderr=self.outputs["stderr"].stream(),
+            usage=usage,
+            isolation=self.isolation,
+            artifacts=self.artifacts,
+            changed_files=_changed(end) if end else (),
+            connections=tuple(self.connections),
+            changed_files_omitted=end.changed_omitted if end else 0,
+            phase=end.phase if end else "run",
+            message=self._message(status, end, consumed),
+            profile=self.profile,
+            session=self.session,
+        )
+
+    def _message(self, status: Status, end: Exit | None, consumed: Consumption | None) -> str:
+        why = self.failure or (outcome.meaning_of(end) if end else "") or self.note
+        met = outcome.limits_met(status, end, consumed, self.limits)
+        return "; ".join(filter(None, (why, met)))
+
+    def completed(self, result: Result) -> Completed:
+        return Completed(result, self.outputs["stdout"].spool, self.outputs["stderr"].spool)
+
+
+def _changed(end: Exit) -> tuple[ChangedFile, ...]:
+    """The changes as text: a program may choose names that are none."""
+    return tuple(ChangedFile(readable(path), change, size) for path, change, size in end.changed)
+
+
+def status_of(progress: Progress, end: Exit | None, consumed: Consumption | None) -> Status:
+    """The status of a run; `end` is None if its supervisor was lost with it."""
+    if end is None:
+        return outcome.status_of_lost(progress.stopped, consumed)
+    return outcome.status_of(end, progress.stopped, consumed)

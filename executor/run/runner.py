@@ -1,0 +1,383 @@
+"""The one place that starts untrusted programs: into a cell, captured, under every limit."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import trio
+
+from executor import network
+from executor.cells.cell import Cell, Exit, LostError
+from executor.cells.description import RunSpec, pack_run
+from executor.cells.placement import Layout
+from executor.engine.box import Box, Meter, Place
+from executor.engine.layers import for_run, with_room
+from executor.errors import SandboxError, SandboxUnavailableError
+from executor.model import Limits, Result, Status
+from executor.profile import ANALYZE, Profile, ProjectAccess
+from executor.project import sampling
+from executor.project.door import with_commit
+from executor.run.capture import READ_BYTES, Capture
+from executor.run.pipes import pipe, to_read
+from executor.run.progress import Completed, Observe, OnOutput, Progress, status_of
+from runtimes import Ahead, Step
+
+if TYPE_CHECKING:
+    from executor.project.commit import Commit
+    from executor.project.door import Door
+    from executor.project.record import Record
+
+DRAIN_S_MAX = 0.2  # how long output may still come once the program has ended
+STOP_S_MAX = 1.0  # how long the supervisor may take to end a run and report,
+LIVE_STOP_S_MAX = 20.0  # and to look through a live project for what it did there
+NO_VIEW = "what a run changes can't be kept apart from the project, so that nothing ran"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A program ready to be placed: all that the sandbox needs to know of it."""
+
+    steps: tuple[Step, ...]
+    cwd: str
+    env: Mapping[str, str]
+    limits: Limits
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+    binds: tuple[str, ...] = ()
+    stdin: bytes | None = None
+    drain: bool = False  # beyond its limit, output is counted and discarded
+    artifacts: tuple[str, ...] = ()
+    profile: Profile = ANALYZE
+    label: str = ""  # what it is called while it runs
+    language: str = ""  # by the name of its row
+    substitute: str | None = None  # a folder of `temporary` that is shown in the project's place
+    shown: tuple[tuple[str, str], ...] = ()  # (path on the host, path in the cell), read-only
+    ahead: Ahead | None = None  # how its interpreter is started before its text is known
+    warm: bool = True  # whether it may run where something has waited for it
+    diagnosis: bytes = b""  # what an earlier compilation said, told again on stderr
+    whole: Limits | None = None  # before compiling had its share of `limits`
+
+    def spec(self, *, without_cgroup: bool) -> RunSpec:
+        """The same for the spawner."""
+        return RunSpec(
+            self.steps,
+            self.env,
+            self.cwd,
+            self.limits,
+            self.files,
+            self.links,
+            self.artifacts,
+            without_cgroup,
+        )
+
+
+class OpenBox(Protocol):
+    """Makes the box of a job, and what counts its consumption."""
+
+    def __call__(
+        self, job: Job, layout: Layout, *, session: bool = False
+    ) -> AbstractAsyncContextManager[tuple[Box, Meter | None]]: ...
+
+
+class Runner:
+    """Places jobs: in the boxes that `box` makes, of the spawner's or of another back end."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - all that a run needs
+        self,
+        placement: Place,
+        box: OpenBox,
+        spool_folder: Path,
+        inline_bytes: int,
+        concurrency: int,
+        door: Door,
+    ) -> None:
+        self.placement = placement
+        self.box = box
+        self.door = door
+        self._spools = spool_folder
+        self._inline_bytes = inline_bytes
+        self.slots = trio.CapacityLimiter(concurrency)
+        self._last = 0  # the number of the latest run
+        self.running: dict[int, Progress] = {}
+
+    async def run(
+        self,
+        make_job: Callable[[Layout], Job],
+        on_output: OnOutput | None = None,
+        *,
+        profile: Profile = ANALYZE,
+        waits: bool = True,
+        observe: Observe | None = None,
+    ) -> Completed:
+        """Run one job, if it `waits` then in its turn. Cancelling ends everything it started.
+
+        Raises:
+            RequestError: the profile can't be given for this project here.
+            SandboxUnavailableError: the server's temporary folder is no longer its own.
+            OSError: its output can't be spooled.
+        """
+        async with self.slots if waits else contextlib.nullcontext():
+            with self.progress(profile, on_output) as progress:
+                if observe:
+                    observe(progress)
+                record = await self.record(profile, whole=self.placement.tier != "A")
+                layout = await self.layout(profile, record)
+                result = await self._run(make_job(layout), progress, layout, record)
+        return progress.completed(result)
+
+    async def record(self, profile: Profile, *, whole: bool = True) -> Record | None:
+        """The project as it is now, where what changes is to be committed to it: see `Door`.
+
+        Raises:
+            RequestError: it is too large.
+            SandboxUnavailableError: it can't be read.
+        """
+        if profile.project is not ProjectAccess.COMMIT:
+            return None
+        try:
+            return await trio.to_thread.run_sync(partial(self.door.record, profile, whole=whole))
+        except SandboxError as error:
+            raise SandboxUnavailableError(str(error), "make it readable to this user") from error
+
+    async def layout(
+        self, profile: Profile, record: Record | None, *, session: bool = False
+    ) -> Layout:
+        """The folders of a box; see `Place.layout`."""
+        if self.placement.tier == "A" and record is None:  # which makes no folder on the host
+            return self.placement.layout(profile)
+        make = partial(self.placement.layout, profile, record, session=session)
+        return await trio.to_thread.run_sync(make)
+
+    @contextlib.contextmanager
+    def progress(self, profile: Profile, on_output: OnOutput | None) -> Iterator[Progress]:
+        """The record of a new run, under way until the block ends."""
+        self._last += 1
+        number = self._last
+        outputs = {
+            name: Capture(self._spools / f"{number}.{name}", self._inline_bytes)
+            for name in ("stdout", "stderr")
+        }
+        isolation = for_run(self.placement.isolation, profile)
+        folder = self._spools / f"{number}.artifacts"
+        progress = Progress(number, profile.name, isolation, outputs, folder, on_output)
+        self.running[number] = progress
+        try:
+            yield progress
+        finally:
+            del self.running[number]
+            for capture in outputs.values():
+                capture.close()
+
+    async def stop(self, number: int) -> bool:
+        """End a run, whose result says so; whether there was one of that number."""
+        progress = self.running.get(number)
+        if progress is not None:
+            await progress.stop(Status.CANCELLED)
+        return progress is not None
+
+    async def _run(
+        self, job: Job, progress: Progress, layout: Layout, record: Record | None
+    ) -> Result:
+        progress.label, progress.limits = job.label, job.limits
+        if job.diagnosis:
+            progress.take("stderr", job.diagnosis)
+        run = _Run(job, progress)
+        consumed = None
+        try:
+            async with self.box(job, layout) as (cell, group):
+                progress.meter = group
+                check_view(cell, layout, record)
+                if record is not None:
+                    await trio.to_thread.run_sync(record.settle)
+                progress.isolation = with_room(progress.isolation, cell.layers, job.profile)
+                async with watched_room(layout, cell, progress):
+                    end = await run.through(cell, without_cgroup=not (group and group.enforces))
+                progress.meter = None
+                if run.lost:
+                    again = replace(job, warm=False, diagnosis=b"")
+                    return await self._run(again, progress, layout, record)
+                consumed = group.consumption() if group else None
+                await progress.keep_artifacts(cell)
+                result = progress.result(status_of(progress, end, consumed), end, consumed)
+                result = replace(result, persists=job.profile.project is ProjectAccess.LIVE)
+                # Only where its supervisor saw every process of the run dead.
+                if end is not None and record is not None:
+                    done = await self.commit(
+                        cell, layout, record, job.profile, job.label, is_over=True
+                    )
+                    result = with_commit(result, done, stage=job.profile.stage)
+        except SandboxError as error:
+            progress.failure = str(error)
+            return progress.result(Status.SANDBOX_ERROR)
+        return result
+
+    async def commit(  # noqa: PLR0913 - all that a commit needs
+        self,
+        cell: Box,
+        layout: Layout,
+        record: Record,
+        profile: Profile,
+        label: str,
+        *,
+        is_over: bool = False,
+    ) -> Commit:
+        """Bring what changed in the view of a box into the project, or keep it for a person.
+
+        Where the box `is_over`, nobody needs afterwards what the view holds.
+
+        Raises:
+            SandboxError: nothing of it could be.
+        """
+        changed = layout.work_copy or cell.take_upper()
+        if changed is None:
+            raise SandboxError("what the run changed was lost with its sandbox")
+        room = layout.room if is_over else ""
+        call = partial(self.door.commit, changed, record, label, stage=profile.stage, room=room)
+        # Half a commit would be taken back, but a whole one is what was asked for.
+        with trio.CancelScope(shield=True):
+            done: Commit = await trio.to_thread.run_sync(call)
+        return done
+
+
+class _Run:
+    """One run in a ready cell: feed it, drain it, stop it at its limits."""
+
+    def __init__(self, job: Job, progress: Progress) -> None:
+        self.job = job
+        self.lost = False  # what was held for this run was gone: nothing has been started
+        self._progress = progress
+
+    async def through(self, cell: Box, *, without_cgroup: bool) -> Exit | None:
+        """Until the program has ended and its output is collected.
+
+        None if the program could not be started or its cell was lost: see the progress.
+        """
+        progress = self._progress
+        progress.cell = cell
+        async with trio.open_nursery() as outside:
+            allowed, listeners = self.job.profile.network, cell.take_fds()
+            if allowed.listen or listeners:
+                gate = network.Gate(allowed, connections=progress.connections)
+                open_network(listeners, gate, outside)
+            readers = await self._start(cell, without_cgroup)
+            progress.started_at = time.monotonic()
+            if progress.stopped:  # while the cell was being made
+                await cell.stop()
+            async with trio.open_nursery() as nursery:
+                for name, reader in readers.items():
+                    nursery.start_soon(self._drain, name, reader)
+                end = await self._end(cell)
+                progress.wall_s = time.monotonic() - progress.started_at
+                # Every process of the run is dead: what is still in the pipes comes at once.
+                drain_s_max = 0 if end and end.leaves_open else DRAIN_S_MAX
+                nursery.cancel_scope.deadline = trio.current_time() + drain_s_max
+            outside.cancel_scope.cancel()
+        return end
+
+    async def _start(self, cell: Box, without_cgroup: bool) -> dict[str, int]:
+        """Hand the run over; the reading ends of its output pipes by name."""
+        job = self.job
+        packed = pack_run(job.spec(without_cgroup=without_cgroup))
+        if isinstance(cell, Cell) and cell.stdio:
+            await cell.release(packed, job.stdin or b"")
+            return dict(cell.take_readers())
+        stdin = to_read(job.stdin)
+        readers, writers = {}, []
+        for name in self._progress.outputs:
+            readers[name], writer = pipe(cell.owner)
+            writers.append(writer)
+        try:
+            await cell.run(packed, (stdin, *writers))
+        except BaseException:
+            for reader in readers.values():
+                os.close(reader)
+            raise
+        finally:
+            for fd in (stdin, *writers):
+                os.close(fd)
+        return readers
+
+    async def _drain(self, name: str, reader: int) -> None:
+        progress, output_bytes = self._progress, self.job.limits.output_bytes
+        async with trio.lowlevel.FdStream(reader) as stream:
+            try:
+                while chunk := await stream.receive_some(READ_BYTES):
+                    progress.take(name, chunk)
+                    if progress.output_bytes <= output_bytes or progress.stopped:
+                        continue
+                    if self.job.drain:
+                        progress.discard(output_bytes)
+                    else:
+                        await progress.stop(Status.OUTPUT_LIMIT)
+            except trio.Cancelled:
+                # What the program wrote is never lost.
+                progress.take_rest(name, reader, output_bytes, drain=self.job.drain)
+                raise
+
+    async def _end(self, cell: Box) -> Exit | None:
+        """The run's end, brought about at its deadline."""
+        progress = self._progress
+        try:
+            with trio.move_on_after(self.job.limits.wall_s):
+                return await cell.exit()
+            await progress.stop(Status.TIMED_OUT)
+            with trio.move_on_after(self._stop_s_max):
+                return await cell.exit()
+            progress.failure = "the supervisor did not report in time and was killed"
+        except LostError:
+            self.lost = True
+        except SandboxError as error:
+            progress.failure = str(error)
+        return None
+
+    @property
+    def _stop_s_max(self) -> float:
+        is_live = self.job.profile.project is ProjectAccess.LIVE
+        return LIVE_STOP_S_MAX if is_live else STOP_S_MAX
+
+
+def open_network(listeners: Sequence[int], gate: network.Gate, outside: trio.Nursery) -> None:
+    """Serve the sockets that listen inside a cell, in the order of the profile's ports."""
+    for port, fd in zip(gate.allowlist.listen, listeners, strict=True):
+        listener = trio.socket.from_stdlib_socket(socket.socket(fileno=fd))
+        if port == network.PROXY_PORT:
+            outside.start_soon(network.serve, listener, gate)
+        else:
+            outside.start_soon(network.forward, listener, port, gate)
+
+
+def check_view(cell: Box, layout: Layout, record: Record | None) -> None:
+    """Whether what changes can be committed.
+
+    Raises:
+        SandboxError: the project could be shown read-only at best.
+    """
+    why = cell.layers.get("copy_on_write", True)
+    if record is not None and layout.work_copy is None and why is not True:
+        raise SandboxError(f"{NO_VIEW}: {why or 'it can only be shown read-only here'}")
+
+
+@contextlib.asynccontextmanager
+async def watched_room(layout: Layout, cell: Box, progress: Progress) -> AsyncIterator[None]:
+    """Stop a run that changes more of the project than is committed, if that lies on disk."""
+    copy, room = layout.work_copy, cell.layers.get("room")
+    if copy is not None and not room:
+        watch = partial(sampling.watch, str(copy.folder), beyond=copy.size)
+    elif layout.room and room == "on disk":
+        watch = partial(sampling.watch, layout.room)
+    else:
+        yield
+        return
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(watch, partial(progress.stop, Status.DISK_LIMIT))
+        yield
+        nursery.cancel_scope.cancel()

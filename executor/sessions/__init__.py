@@ -1,0 +1,1 @@
+"""Boxes that stay for call after call, their interpreters, and runs in the background."""

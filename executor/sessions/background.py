@@ -1,0 +1,215 @@
+"""Runs in the background: started, looked at later, stopped; none outlives the server."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
+
+import trio
+
+from executor.caller import Caller
+from executor.errors import RequestError
+from executor.model import Limits, Request, Status, Stream
+from executor.run.progress import Completed, Progress
+from executor.service import Executor
+
+T = TypeVar("T")
+
+LIFE_S = 3600.0  # how long a run may take that does not say it
+RUNNING_MAX = 8
+ENDED_MAX = 32  # how many ended runs are remembered
+STOP_S_MAX = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Background(Generic[T]):
+    """How a run in the background stands.
+
+    While it is `running`, the streams show what it has printed; afterwards `answer` is what was
+    made of it, or `error` says why there is none.
+    """
+
+    id: str
+    label: str
+    running: bool
+    wall_s: float
+    stdout: Stream = field(default_factory=Stream)
+    stderr: Stream = field(default_factory=Stream)
+    answer: T | None = None
+    error: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class _Entry(Generic[T]):
+    id: str
+    request: Request
+    caller: Caller | None = None
+    begun: trio.Event = field(default_factory=trio.Event)
+    done: trio.Event = field(default_factory=trio.Event)
+    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
+    progress: Progress | None = None
+    answer: T | None = None
+    failure: Exception | None = None
+
+    def observe(self, progress: Progress) -> None:
+        self.progress = progress
+        self.begun.set()
+
+
+class Backgrounds(Generic[T]):
+    """The runs in the background of one executor. Made by `open_backgrounds` only."""
+
+    def __init__(
+        self, executor: Executor, finish: Callable[[Request, Completed], Awaitable[T]]
+    ) -> None:
+        self._executor = executor
+        self._finish = finish
+        self._entries: dict[str, _Entry[T]] = {}
+        self._start, self._to_start = trio.open_memory_channel[_Entry[T]](RUNNING_MAX)
+
+    async def start(self, request: Request, caller: Caller | None = None) -> Background[T]:
+        """Start a run and return once it goes on by itself, or has ended already.
+
+        It may take LIFE_S unless the request says how long. Where a rule asks, the `caller` is
+        asked before it begins.
+
+        Raises:
+            RequestError: it can't be run as asked, or too many run already.
+            OSError: its output can't be spooled.
+        """
+        if sum(not entry.done.is_set() for entry in self._entries.values()) >= RUNNING_MAX:
+            raise RequestError(
+                f"{RUNNING_MAX} programs run in the background, and there may not be more",
+                "stop one of them, or wait for its end",
+            )
+        entry = _Entry[T](f"bg-{secrets.token_hex(3)}", _lasting(request), caller)
+        self._entries[entry.id] = entry
+        self._start.send_nowait(entry)
+        try:
+            await entry.begun.wait()
+        except trio.Cancelled:
+            entry.scope.cancel()  # nobody will know its handle
+            raise
+        if entry.failure:
+            del self._entries[entry.id]
+            raise entry.failure
+        self._forget_oldest()
+        return _view(entry)
+
+    async def look(self, handle: str, wait_s: float = 0, owner: str = "") -> Background[T]:
+        """How a run stands, or stands once it has ended or `wait_s` are over.
+
+        Raises:
+            RequestError: there is no such run.
+        """
+        entry = self._entry(handle, owner)
+        with trio.move_on_after(wait_s):
+            await entry.done.wait()
+        return _view(entry)
+
+    async def stop(self, handle: str, owner: str = "") -> Background[T]:
+        """End a run; what it printed is kept.
+
+        Raises:
+            RequestError: there is no such run.
+        """
+        entry = self._entry(handle, owner)
+        if not entry.done.is_set():
+            if entry.progress:
+                await entry.progress.stop(Status.CANCELLED)
+            with trio.move_on_after(STOP_S_MAX):
+                await entry.done.wait()
+            entry.scope.cancel()
+            await entry.done.wait()
+        return _view(entry)
+
+    def all(self, owner: str = "") -> tuple[Background[T], ...]:
+        """Every run of this owner that is still known, in the order in which they were started."""
+        return tuple(
+            _view(entry)
+            for entry in self._entries.values()
+            if entry.begun.is_set() and entry.request.owner == owner
+        )
+
+    async def serve(self) -> None:
+        """Carry out what is started, until cancelled; then end it."""
+        async with trio.open_nursery() as nursery:
+            async for entry in self._to_start:
+                nursery.start_soon(self._carry_out, entry)
+
+    async def _carry_out(self, entry: _Entry[T]) -> None:
+        try:
+            with entry.scope:
+                completed = await self._executor.run(
+                    entry.request, observe=entry.observe, caller=entry.caller
+                )
+                entry.answer = await self._finish(entry.request, completed)
+        except Exception as error:  # told to whoever asks, and the other runs go on
+            entry.failure = error
+        finally:
+            entry.begun.set()
+            entry.done.set()
+
+    def _entry(self, handle: str, owner: str) -> _Entry[T]:
+        entry = self._entries.get(handle)
+        if entry is None or entry.request.owner != owner:
+            known = ", ".join(one.id for one in self.all(owner)) or "none"
+            raise RequestError(f"no run in the background is called {handle!r}", f"known: {known}")
+        return entry
+
+    def _forget_oldest(self) -> None:
+        ended = [entry.id for entry in self._entries.values() if entry.done.is_set()]
+        for handle in ended[:-ENDED_MAX]:
+            del self._entries[handle]
+
+
+def _lasting(request: Request) -> Request:
+    """The request, with time enough for a run that nobody waits for."""
+    life_s = LIFE_S if request.timeout_s is None else request.timeout_s
+    limits = request.limits
+    if limits is None:
+        # As many processors may be busy all the time as for any other run.
+        usual = Limits()
+        limits = replace(usual, cpu_s=max(usual.cpu_s, life_s * usual.cpu_s / usual.wall_s))
+    return replace(request, timeout_s=life_s, limits=limits, background=True)
+
+
+def _view(entry: _Entry[T]) -> Background[T]:
+    progress, running = entry.progress, not entry.done.is_set()
+    if progress is None:
+        return Background(entry.id, "", running, 0.0, answer=entry.answer, error=_error(entry))
+    return Background(
+        entry.id,
+        progress.label,
+        running,
+        progress.elapsed_s,
+        progress.outputs["stdout"].stream(),
+        progress.outputs["stderr"].stream(),
+        entry.answer,
+        _error(entry),
+    )
+
+
+def _error(entry: _Entry[T]) -> str:
+    if entry.failure is not None:
+        return f"{type(entry.failure).__name__}: {entry.failure}"
+    ended_without = entry.done.is_set() and entry.answer is None
+    return "it was ended before it could report" if ended_without else ""
+
+
+@contextlib.asynccontextmanager
+async def open_backgrounds(
+    executor: Executor, finish: Callable[[Request, Completed], Awaitable[T]]
+) -> AsyncIterator[Backgrounds[T]]:
+    """Runs in the background of an executor; on the way out those that still go on are ended.
+
+    `finish` makes of each result what is kept of it.
+    """
+    backgrounds = Backgrounds(executor, finish)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(backgrounds.serve)
+        yield backgrounds
+        nursery.cancel_scope.cancel()

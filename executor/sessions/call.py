@@ -1,0 +1,66 @@
+"""From a checked request to a call of a session: a program for an interpreter that lives on."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import PurePath
+
+import runtimes
+from executor.cells.placement import Layout
+from executor.request import Checked
+from executor.run.job import granted_environment, job, label
+from executor.run.program_job import job_of
+from executor.run.runner import Job
+from executor.sessions.interpreter import Program
+from executor.sessions.session import Call
+
+
+def session_call(checked: Checked, candidate: runtimes.Candidate) -> Call:
+    """A program for a session: for an interpreter that lives on, where the language has one."""
+    request = checked.request
+    driver = runtimes.driver(candidate, interactive=request.interactive)
+    name = candidate.toolchain.name
+    return Call(
+        interpreter=f"{name}, interactive" if request.interactive else name,
+        make_job=partial(_interpreter if driver else job, checked, candidate),
+        program=partial(_program, checked, driver) if driver else None,
+        limits=checked.limits,
+        profile=checked.profile,
+        env=request.env,
+        artifacts=request.artifacts,
+        cwd=checked.cwd,
+        label=label(checked),
+        limits_given=request.limits is not None,
+        language=checked.language.name,
+    )
+
+
+def _interpreter(checked: Checked, candidate: runtimes.Candidate, layout: Layout) -> Job:
+    program = runtimes.driver_program(
+        candidate,
+        job_dir=layout.job,
+        scratch_dir=layout.scratch,
+        cwd=layout.inside(checked.cwd),
+        interactive=checked.request.interactive,
+    )
+    return job_of(
+        program,
+        candidate,
+        layout,
+        cwd=layout.inside(checked.cwd),
+        limits=checked.limits,
+        env=granted_environment(checked.profile) | dict(checked.request.env),
+        profile=checked.profile,
+    )
+
+
+def _program(checked: Checked, driver: runtimes.Driver, layout: Layout, number: int) -> Program:
+    source = PurePath(checked.language.source_name)
+    name = f"{layout.job}/{source.stem}-{number}{source.suffix}"
+    return Program(
+        code=driver.rewrite(checked.text),
+        name=layout.inside(checked.script) if checked.script else name,
+        folder=layout.inside(checked.cwd) if checked.request.cwd is not None else "",
+        bound=layout.inside(checked.bind_file) if checked.bind_file else "",
+        args=checked.request.args,
+    )

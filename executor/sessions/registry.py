@@ -1,0 +1,182 @@
+"""The sessions of one server: found by name, bounded in number, ended when nobody uses them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import trio
+
+from executor.errors import RequestError
+from executor.run.progress import Completed, OnOutput
+from executor.run.runner import Runner, open_network
+
+if TYPE_CHECKING:
+    from executor.sessions.session import Call, Session
+
+    Attended = tuple[Session, list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLimits:
+    """How many sessions there may be, how long one may be idle, and how old it may grow."""
+
+    count: int = 8
+    idle_s: float = 30 * 60
+    life_s: float = 8 * 3600
+
+
+class Sessions:
+    """Made by `open_sessions` only."""
+
+    def __init__(self, runner: Runner, binds: tuple[str, ...], limits: SessionLimits) -> None:
+        self._runner = runner
+        self._binds = binds
+        self._limits = limits
+        self._open: dict[str, Session] = {}
+        self._endings: dict[str, str] = {}  # why sessions ended, until their names are used again
+        self._used = trio.Event()
+        self._attend, self._to_attend = trio.open_memory_channel["Attended"](limits.count)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sessions that live, the one used longest ago first."""
+        return tuple(sorted(self._open, key=lambda name: self._open[name].used_at))
+
+    async def call(
+        self, name: str, call: Call, on_output: OnOutput | None, *, fresh: bool
+    ) -> Completed:
+        """One call of the session of that name, which is made if there is none.
+
+        Calls of one session take turns. Cancelling a call ends its session.
+
+        Raises:
+            RequestError: the session can't serve this call, or there are too many.
+            OSError: the output can't be spooled.
+        """
+        if fresh:
+            await self._end(name, "")
+        while True:
+            await self._make_room(name)
+            from executor.sessions.session import Session  # noqa: PLC0415 - most servers have none
+
+            session = self._open.setdefault(name, Session(self._runner, self._binds, call))
+            async with session.lock, self._runner.slots:
+                if not session.over and await session.is_outdated():
+                    await self._bury(name, session, "the project's secret files have changed")
+                if session.over:  # perhaps while this call was waiting for its turn
+                    continue
+                session.check(call)
+                return await self._serve(name, session, call, on_output)
+
+    async def interrupt(self, name: str) -> bool:
+        """Tell the program that runs in a session to stop, as Ctrl-C does; whether one runs.
+
+        Raises:
+            SandboxError: the session's box is gone.
+        """
+        session = self._open.get(name)
+        return session is not None and await session.interrupt()
+
+    async def _serve(
+        self, name: str, session: Session, call: Call, on_output: OnOutput | None
+    ) -> Completed:
+        with self._runner.progress(call.profile, on_output) as progress:
+            if ending := self._endings.pop(name, ""):
+                progress.session = f"started: the one before has ended, because {ending}"
+            try:
+                result = await session.call(call, progress, self._attend.send_nowait)
+            finally:
+                if session.over:
+                    self._open.pop(name, None)
+                self._used.set()
+        return progress.completed(result)
+
+    async def _end(self, name: str, reason: str) -> None:
+        """End a session; for a reason that its next caller does not know, that one is told."""
+        session = self._open.get(name)
+        if session is not None:
+            async with session.lock:
+                await self._bury(name, session, reason)
+
+    async def _bury(self, name: str, session: Session, reason: str) -> None:
+        if session.over:
+            return
+        session.over = reason or "it was asked to"
+        del self._open[name]
+        if reason:
+            self._endings[name] = reason
+        await session.close()
+
+    async def _make_room(self, name: str) -> None:
+        """For a new session: the one that was used longest ago may have to go.
+
+        Raises:
+            RequestError: all of them are busy.
+        """
+        while name not in self._open and len(self._open) >= self._limits.count:
+            idle = [other for other in self.names if not self._open[other].lock.locked()]
+            if not idle:
+                raise RequestError(
+                    f"{len(self._open)} sessions are busy, and there may not be more",
+                    "wait for a call to end, or use one of them",
+                )
+            await self._end(idle[0], f"more than {self._limits.count} sessions were in use")
+
+    async def expire(self) -> None:
+        """End sessions that were idle or alive for too long, until cancelled."""
+        while True:
+            self._used = trio.Event()
+            now = trio.current_time()
+            due = {name: self._due(session) for name, session in self._open.items()}
+            for name, (at, reason) in due.items():
+                session = self._open.get(name)
+                if session and at <= now and not session.lock.locked():
+                    await self._end(name, reason)
+            next_at = min((at for at, _ in due.values() if at > now), default=float("inf"))
+            with trio.move_on_at(next_at):
+                await self._used.wait()
+
+    def _due(self, session: Session) -> tuple[float, str]:
+        idle_at = session.used_at + self._limits.idle_s
+        old_at = session.opened_at + self._limits.life_s
+        if idle_at <= old_at:
+            return idle_at, f"nobody used it for {self._limits.idle_s:g} s"
+        return old_at, f"it was {self._limits.life_s:g} s old"
+
+    async def attend(self) -> None:
+        """Serve the sockets that sessions' boxes listen on, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            async for session, listeners in self._to_attend:
+                nursery.start_soon(_serve_network, session, listeners)
+
+    async def close(self) -> None:
+        """End all of them at once."""
+        async with trio.open_nursery() as nursery:
+            for session in self._open.values():
+                nursery.start_soon(session.close)
+
+
+async def _serve_network(session: Session, listeners: list[int]) -> None:
+    with session.scope:
+        async with trio.open_nursery() as nursery:
+            open_network(listeners, session.gate, nursery)
+
+
+@contextlib.asynccontextmanager
+async def open_sessions(
+    runner: Runner, binds: tuple[str, ...], limits: SessionLimits
+) -> AsyncIterator[Sessions]:
+    """A server's sessions; on the way out they are ended."""
+    sessions = Sessions(runner, binds, limits)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(sessions.expire)
+        nursery.start_soon(sessions.attend)
+        try:
+            yield sessions
+        finally:
+            with trio.CancelScope(shield=True):
+                await sessions.close()
+            nursery.cancel_scope.cancel()

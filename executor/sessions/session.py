@@ -1,0 +1,355 @@
+"""A session: one box that serves call after call, with the interpreters that live on in it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import trio
+
+from executor import network
+from executor.cells.cell import Exit
+from executor.cells.cgroup import Consumption
+from executor.cells.description import pack_asked, pack_interrupted, pack_run
+from executor.cells.placement import Layout
+from executor.engine.box import Box, Meter
+from executor.engine.layers import with_room
+from executor.errors import RequestError, SandboxError
+from executor.model import Limits, Result, Status
+from executor.profile import Profile, ProjectAccess
+from executor.project import guarded_files as project_files
+from executor.project.door import with_commit
+from executor.run.pipes import pipe
+from executor.run.progress import Progress, status_of
+from executor.run.runner import LIVE_STOP_S_MAX, Job, Runner, check_view, watched_room
+from executor.sessions.interpreter import Channel, Program
+from executor.sessions.turn import FAREWELL_S_MAX, Turn
+from executor.sessions.view import SessionView
+
+CPU_S_MAX = 3600.0  # of all calls together, unless the first one says otherwise
+# The descriptors of an interpreter's process, in their order.
+DESCRIPTORS = ("stdin", "stdout", "stderr", "requests", "answers")
+ENDINGS = {
+    Status.TIMED_OUT: "a call ran into its deadline",
+    Status.OUTPUT_LIMIT: "a call printed too much",
+    Status.DISK_LIMIT: "a call wrote too much",
+    Status.CANCELLED: "a call was stopped",
+    Status.CPU_LIMIT: "its processor time is used up",
+    Status.MEMORY_LIMIT: "it had no memory left",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One program for a session, as it was asked for.
+
+    `interpreter` is the name of what runs it. `make_job` starts the program, or its interpreter;
+    then `program` makes what is sent there, out of the layout and the number of the call.
+    """
+
+    interpreter: str
+    make_job: Callable[[Layout], Job]
+    program: Callable[[Layout, int], Program] | None
+    limits: Limits
+    profile: Profile
+    env: Mapping[str, str] = field(default_factory=dict)
+    artifacts: tuple[str, ...] = ()
+    cwd: str = "/"
+    label: str = ""
+    limits_given: bool = False
+    language: str = ""  # by the name of its row
+
+
+class Session:
+    """Made for its first call. `over` says why it serves no more, and is empty until then."""
+
+    def __init__(self, runner: Runner, binds: tuple[str, ...], first: Call) -> None:
+        self.lock = trio.Lock()
+        self.over = ""
+        self.opened_at = self.used_at = trio.current_time()
+        self.profile = first.profile
+        self.gate = network.Gate(first.profile.network)
+        self.scope = trio.CancelScope()  # of what serves it from outside
+        self._runner = runner
+        self._binds = binds
+        self._language = first.language
+        self._limits = first.limits
+        if not first.limits_given:
+            self._limits = replace(first.limits, cpu_s=CPU_S_MAX)
+        self._cell: Box | None = None
+        self._group: Meter | None = None
+        self._consumed: Consumption | None = None  # as of the end of the last call
+        self._stack = contextlib.AsyncExitStack()
+        self._channels: dict[str, Channel] = {}
+        self._ended: list[Channel] = []  # to be closed once all their output is read
+        self._known: set[str] = set()  # every interpreter that was ever started
+        self._grants: object = None
+        self._runs = 0
+        self._calls = 0
+        self._turn: Turn | None = None  # the call under way, as far as it has come to run
+        self._view = SessionView(runner, first.profile)
+
+    def check(self, call: Call) -> None:
+        """Whether this call can be served here.
+
+        Raises:
+            RequestError: it asks for another box than the session has.
+        """
+        hint = "give it the name of another session, or fresh: true"
+        if call.profile != self.profile:
+            own, given = self.profile.name, call.profile.name
+            raise RequestError(f"the session has profile {own}, the call asks for {given}", hint)
+        if call.limits_given and _of_the_box(call.limits) != _of_the_box(self._limits):
+            raise RequestError("the limits of a session that runs can't be changed", hint)
+        if not self._runner.placement.share(self._language, call.language):
+            own, given = self._language, call.language
+            raise RequestError(
+                f"the session's container has {own}, and {given} is in another", hint
+            )
+        channel = self._channels.get(call.interpreter)
+        if channel and call.env and dict(call.env) != dict(channel.env):
+            raise RequestError("the environment of a running interpreter can't be changed", hint)
+
+    async def is_outdated(self) -> bool:
+        """Whether it may see too much or too little of the project as it is by now.
+
+        An overlay and a copy are guarded anew before each call. Landlock's grants stay as they
+        were when a program started, and a container's mounts as they were when it did.
+        """
+        if self._runner.placement.tier == "A" or self._calls == 0 or self._view.is_copy:
+            return False
+        return bool(await trio.to_thread.run_sync(self._granted) != self._grants)
+
+    async def call(
+        self, call: Call, progress: Progress, attend: Callable[[tuple[Session, list[int]]], None]
+    ) -> Result:
+        """Serve one call. Cancelling it ends the session.
+
+        `attend` gets the sockets that the box listens on, once.
+
+        Raises:
+            OSError: the output can't be spooled.
+        """
+        progress.label = call.label
+        if self._calls:
+            progress.session = "continued"
+        progress.session = progress.session or "started"
+        self._calls += 1
+        try:
+            if self._calls == 1:
+                attend((self, await self._open()))
+            result = await self._serve(call, progress)
+        except SandboxError as error:
+            progress.failure = str(error)
+            self.over = "its box was lost"
+            result = progress.result(Status.SANDBOX_ERROR)
+        except BaseException:
+            self.over = "a call was cancelled"
+            raise
+        finally:
+            self.used_at = trio.current_time()
+            if self.over:
+                await self.close()
+        return replace(result, session=f"ended: {self.over}") if self.over else result
+
+    async def interrupt(self) -> bool:
+        """Tell what runs here to stop, as Ctrl-C does; whether anything runs.
+
+        Raises:
+            SandboxError: the box is gone.
+        """
+        if self._turn is None or self._cell is None:
+            return False
+        await self._cell.order(b"interrupt", pack_interrupted(self._turn.run))
+        return True
+
+    async def close(self) -> None:
+        """End everything in the box."""
+        self.over = self.over or "it was closed"
+        self.scope.cancel()
+        with trio.CancelScope(shield=True):
+            is_live = self.profile.project is ProjectAccess.LIVE
+            with trio.move_on_after(LIVE_STOP_S_MAX if is_live else FAREWELL_S_MAX):
+                await self._farewell()
+            for channel in (*self._channels.values(), *self._ended):
+                channel.close()
+            self._channels.clear()
+            await self._stack.aclose()
+
+    async def _open(self) -> list[int]:
+        placement = self._runner.placement
+        await self._view.open()
+        if placement.tier != "A" and not self._view.is_copy:
+            self._grants = await trio.to_thread.run_sync(self._granted)
+        opened = self._runner.box(self._job(), self._view.layout, session=True)
+        cell, self._group = await self._stack.enter_async_context(opened)
+        self._cell = cell
+        check_view(cell, self._view.layout, self._view.record)
+        return cell.take_fds()
+
+    def _job(self) -> Job:
+        return Job(
+            *((), "/", {}, self._limits),
+            binds=self._binds,
+            profile=self._profile_of_box(),
+            language=self._language,
+        )
+
+    def _profile_of_box(self) -> Profile:
+        if self._view.is_read_only:
+            return replace(self.profile, project=ProjectAccess.READ_ONLY)
+        return self.profile
+
+    def _granted(self) -> object:
+        """What may be read of the project, or not, and which files exactly that is."""
+        search = self._runner.placement.search
+        if self._runner.placement.tier == "C":
+            return project_files.identities(search)
+        grants = project_files.readable(search)
+        return [(grant, os.stat(grant[0]).st_ino) for grant in grants if os.path.exists(grant[0])]
+
+    async def _serve(self, call: Call, progress: Progress) -> Result:
+        assert self._cell is not None
+        cell, group = self._cell, self._group
+        folders = await self._begin(cell, progress)
+        # Between two calls everything is stopped: what was seen last still holds.
+        before = self._consumed or (group.consumption() if group else None)
+        channel = await self._channel(cell, call, progress)
+        turn = Turn(cell, channel, call.limits, progress, self._forget)
+        progress.limits = replace(
+            call.limits,
+            memory_bytes=self._limits.memory_bytes,
+            processes=self._limits.processes,
+        )
+        progress.started_at = time.monotonic()
+        self._turn = turn
+        program = call.program and call.program(self._view.layout, self._calls)
+        if program and not program.folder and (folder := folders.get(str(channel.run))):
+            program = replace(program, folder=folder)  # it is still in the earlier view
+        try:
+            async with watched_room(self._view.layout, cell, progress):
+                await turn.through(program)
+        finally:
+            self._turn = None
+        progress.wall_s = time.monotonic() - progress.started_at
+        end = await self._end(call, turn, progress)
+        while self._ended:
+            self._ended.pop().close()
+        await progress.keep_artifacts(cell)
+        self._consumed = group.consumption() if group else None
+        consumed = self._consumed.since(before) if self._consumed and before else None
+        status = status_of(progress, end, consumed)
+        if progress.failure and not progress.stopped:
+            status = Status.SANDBOX_ERROR
+        if turn.ended is not None or turn.failure:
+            self.over = ENDINGS.get(status, turn.failure or "its supervisor was lost")
+        elif end is not None and end.unstopped:
+            self.over = f"its processes could not be stopped between calls: {end.unstopped}"
+        result = progress.result(status, end, consumed)
+        if self.profile.project is ProjectAccess.LIVE:
+            return replace(result, persists=True)
+        if end is not None and self._view.record is not None:
+            done = await self._view.commit(cell, call.label)
+            return with_commit(result, done, stage=False)
+        return result
+
+    async def _begin(self, cell: Box, progress: Progress) -> Mapping[str, str]:
+        """Wake the box up, the project being seen and guarded as it is now.
+
+        Where the view had to be renewed, the folders that interpreters are in, by their numbers.
+
+        Raises:
+            SandboxError: the box is gone, or the view could not be renewed.
+        """
+        beginning = await self._view.begin()
+        await cell.order(b"begin", beginning.order)
+        while "begun" not in (message := await cell.message()):
+            if "run" not in message:
+                raise SandboxError(str(message.get("error", "the session's supervisor was killed")))
+            self._forget(message["run"])  # it had ended when all was stopped
+        progress.note = beginning.note or progress.note
+        progress.isolation = with_room(progress.isolation, cell.layers, self.profile)
+        self.gate.connections = progress.connections
+        progress.cell = cell
+        return dict(message["begun"])
+
+    async def _end(self, call: Call, turn: Turn, progress: Progress) -> Exit | None:
+        """How the call ended, with what it did to the project and took of the machine."""
+        cwd = self._view.layout.inside(call.cwd)
+        asked = pack_asked(call.artifacts, cwd, call.limits.artifact_bytes)
+        report = await turn.report(asked)
+        progress.failure = turn.failure
+        if report is None:
+            return None
+        fate: Mapping[str, Any] = {"phase": "run", "exit_code": turn.answer, "signal": None}
+        if turn.end is not None:
+            fate = turn.end.get("exit", fate)
+            progress.failure = turn.end.get("error", "")
+            if call.program is not None:
+                progress.session = "interpreter ended: the next call starts another, files are kept"
+        reason = "asked" if turn.ended is not None and not report["reason"] else report["reason"]
+        return Exit(**{**fate, **report, "reason": reason})
+
+    async def _channel(self, cell: Box, call: Call, progress: Progress) -> Channel:
+        """The interpreter for this call, or a run of its own."""
+        channel = self._channels.get(call.interpreter)
+        if channel is not None:
+            return channel
+        if call.program is not None and call.interpreter in self._known:
+            progress.session = "continued, with a new interpreter"
+        self._runs += 1
+        layout = self._view.layout
+        layout = replace(layout, job=f"{layout.job}/{self._runs}")
+        channel = await self._start(cell, call, call.make_job(layout))
+        if call.program is None:
+            self._ended.append(channel)
+        else:
+            self._known.add(call.interpreter)
+            self._channels[call.interpreter] = channel
+        return channel
+
+    async def _start(self, cell: Box, call: Call, job: Job) -> Channel:
+        names = ("stdout", "stderr", "answers") if call.program else ("stdout", "stderr")
+        ours, theirs = {}, {"stdin": os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)}
+        for name in names:
+            ours[name], theirs[name] = pipe(cell.owner)
+        if call.program:
+            theirs["requests"], ours["requests"] = pipe(cell.owner)
+        order = [name for name in DESCRIPTORS if name in theirs]
+        without_cgroup = not (self._group and self._group.enforces)
+        packed = pack_run(job.spec(without_cgroup=without_cgroup))
+        try:
+            await cell.order(b"run", packed, [theirs[name] for name in order])
+        except BaseException:
+            for fd in ours.values():
+                os.close(fd)
+            raise
+        finally:
+            for fd in theirs.values():
+                os.close(fd)
+        streams = {name: trio.lowlevel.FdStream(fd) for name, fd in ours.items()}
+        outputs = {name: streams.pop(name) for name in ("stdout", "stderr")}
+        return Channel(self._runs, outputs, env=dict(call.env), **streams)
+
+    def _forget(self, run: int) -> None:
+        """An interpreter has ended."""
+        for name, channel in list(self._channels.items()):
+            if channel.run == run:
+                del self._channels[name]
+                self._ended.append(channel)
+
+    async def _farewell(self) -> None:
+        if self._cell is None:
+            return
+        await self._cell.stop()
+        while "ended" not in (message := await self._cell.message()) and message:
+            pass
+
+
+def _of_the_box(limits: Limits) -> Limits:
+    """Those that hold for all calls: the others may differ from call to call."""
+    return replace(limits, wall_s=1, cpu_s=1, output_bytes=1, artifact_bytes=1)

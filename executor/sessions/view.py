@@ -1,0 +1,143 @@
+"""What a session sees of the project: kept up with the host, and committed call by call.
+
+Where an overlay can be mounted anew, that is the view. Elsewhere it is a work copy, in which the
+server replaces what the host has changed while everything of the session stands still.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import trio
+
+from executor.cells.description import pack_begin
+from executor.errors import RequestError, SandboxError
+from executor.profile import Profile, ProjectAccess
+from executor.project import guarded_files as project_files
+from executor.project.freshness import Freshness, differs_only_by
+from executor.project.guarded_files import Guarded
+
+if TYPE_CHECKING:
+    from executor.cells.placement import Layout
+    from executor.engine.box import Box
+    from executor.project.commit import Commit
+    from executor.project.record import Record
+    from executor.run.runner import Runner
+
+MOUNTED_ANEW = (
+    "the project is seen as it is by now; what was open before, and background programs, still see "
+    "it as it was"
+)
+COPIED_ANEW = (
+    "the project is seen as it is by now; files that were open before, and have been replaced "
+    "since, still are what they were"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The order that begins a call, and what its result tells of the view."""
+
+    order: bytes
+    note: str = ""
+
+
+class SessionView:
+    """Made for one session. `layout` and `record` are those of the call under way."""
+
+    layout: Layout
+
+    def __init__(self, runner: Runner, profile: Profile) -> None:
+        self.record: Record | None = None
+        self._runner = runner
+        self._profile = profile
+        self._freshness = Freshness(runner.placement.project)
+        self._committed: Record | None = None  # as far as the view is known to show it
+        self._leftovers = False  # whether the view has what was not committed
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether there is no view to renew: then the project is shown as it is, read-only."""
+        is_overlay = self._runner.placement.tier == "A"
+        return not is_overlay and self._profile.project is ProjectAccess.COPY_ON_WRITE
+
+    @property
+    def is_copy(self) -> bool:
+        return self.layout.work_copy is not None
+
+    async def open(self) -> None:
+        """Make the folders of the session's box.
+
+        Raises:
+            RequestError, SandboxUnavailableError: the project can't be shown so.
+        """
+        self.record = await self._runner.record(self._profile)
+        self.layout = await self._runner.layout(self._profile, self.record, session=True)
+
+    async def begin(self) -> Beginning:
+        """Have the project seen, and guarded, as it is by now. All of the session stands still.
+
+        Raises:
+            SandboxError: a copy of it could not be renewed.
+        """
+        is_stale = await self._is_stale()
+        if self.is_copy:
+            if is_stale:
+                await self._renew_copy()
+            # What is hidden of the project is not in the copy; what has its name, is the program's.
+            order = pack_begin(Guarded(), renew=False, keep=True)
+            return Beginning(order, COPIED_ANEW * is_stale)
+        search = self._runner.placement.search
+        sockets = self._profile.sockets
+        guarded = await trio.to_thread.run_sync(project_files.guarded, search, sockets)
+        keep = self._profile.project is not ProjectAccess.COMMIT
+        order = pack_begin(guarded, renew=is_stale, keep=keep)
+        return Beginning(order, MOUNTED_ANEW * is_stale)
+
+    async def commit(self, cell: Box, label: str) -> Commit:
+        """Commit what a call changed, all of the session being stopped.
+
+        Raises:
+            SandboxError: nothing of it could be.
+        """
+        assert self.record is not None
+        done = await self._runner.commit(cell, self.layout, self.record, self._profile, label)
+        self._leftovers = bool(done.left_out)
+        # Where the host changed something during the call, the view is renewed before the next.
+        self._committed = self.record
+        if done.changed and (now := await self._runner.record(self._profile)):
+            check = partial(differs_only_by, self.record, now, done.changed)
+            if await trio.to_thread.run_sync(check):
+                await self._agree(now)
+        return done
+
+    async def _is_stale(self) -> bool:
+        """Whether the view may differ from the project; what is recorded is of this call."""
+        if self._profile.project is ProjectAccess.COMMIT:
+            if self._committed is None:  # the first call
+                return False
+            self.record = await self._runner.record(self._profile)
+            return self._leftovers or self.record != self._committed
+        if self._profile.project is ProjectAccess.COPY_ON_WRITE and not self.is_read_only:
+            return await trio.to_thread.run_sync(self._freshness.look)
+        return False
+
+    async def _agree(self, now: Record) -> None:
+        """The view shows what the project is by `now`, unless something was left out."""
+        self._committed = now
+        copy = self.layout.work_copy
+        if copy is not None and not self._leftovers:
+            copy = await trio.to_thread.run_sync(copy.agreed, now)
+            self.layout = replace(self.layout, work_copy=copy)
+
+    async def _renew_copy(self) -> None:
+        copy = self.layout.work_copy
+        assert copy is not None
+        assert self.record is not None
+        try:
+            copy = await trio.to_thread.run_sync(copy.renewed, self.record)
+        except (OSError, RequestError) as error:
+            raise SandboxError(f"the copy of the project could not be renewed: {error}") from error
+        self.layout = replace(self.layout, work_copy=copy)

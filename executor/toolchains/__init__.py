@@ -1,0 +1,1 @@
+"""Which languages really run here, and what their toolchains keep between compilations."""

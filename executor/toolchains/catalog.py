@@ -1,0 +1,257 @@
+"""Which languages really run here: each candidate proves itself in the sandbox."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+import trio
+
+import runtimes
+from executor.caller import Preparing
+from executor.cells.placement import Layout
+from executor.model import Limits, Status
+from executor.run.program_job import job_of
+from executor.run.runner import Job, Runner
+from executor.toolchains.caches import ToolchainCaches
+
+PROBE_LIMITS = Limits(wall_s=30, cpu_s=60, output_bytes=64 * 1024)
+# The first start of a toolchain reads it from disk; the later ones are what a user waits for.
+PROBE_RUNS = 2
+CACHE_VERSION = 1
+# What a busy machine can cause is not kept: the next start tries again.
+TOO_LATE = "its hello program did not end within"
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageReport:
+    """Whether a language runs here: by what and how fast, or why not and what helps."""
+
+    name: str
+    runnable: bool
+    path: str | None = None
+    toolchain: str | None = None
+    version: str | None = None
+    start_ms: float | None = None
+    reason: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What a probe found; kept until one of the candidate's files changes."""
+
+    start_ms: float | None
+    reason: str
+    version: str | None
+
+
+class Toolchains:
+    """Finds, proves and remembers the toolchains of one project."""
+
+    def __init__(
+        self,
+        runner: Runner,
+        found: Mapping[str, runtimes.Discovery],
+        cache: Path,
+        cwd: str,
+        caches: ToolchainCaches,
+    ) -> None:
+        self._runner = runner
+        self._caches = caches
+        self._found = found
+        self._cache_file = cache
+        self._cwd = cwd
+        self._answers = _load(cache)
+        self._busy: dict[str, trio.Lock] = {name: trio.Lock() for name in found}
+        self._chosen: dict[tuple[str, bool], runtimes.Candidate] = {}
+
+    async def choose(
+        self,
+        language: runtimes.Language,
+        *,
+        interactive: bool = False,
+        preparing: Preparing = nullcontext,
+    ) -> runtimes.Candidate | LanguageReport:
+        """The candidate to run this language with, or a report that says why there is none.
+
+        For `interactive` use it is one that converses well, where there is any. `preparing` tells
+        what has to be proven first.
+        """
+        if settled := self._chosen.get((language.name, interactive)):
+            return settled
+        results = await self._probe_all(language, preparing)
+        chosen = runtimes.choose(results, runtimes.conversing(language) if interactive else ())
+        if chosen is None:
+            return self._missing(language, results)
+        async with self._busy[language.name]:
+            await self._caches.fill(chosen.candidate)
+        equipped = self._caches.equipped(chosen.candidate)
+        self._chosen[language.name, interactive] = equipped
+        return equipped
+
+    async def report(self, language: runtimes.Language) -> LanguageReport:
+        results = await self._probe_all(language)
+        chosen = runtimes.choose(results)
+        if chosen is None:
+            return self._missing(language, results)
+        return LanguageReport(
+            language.name,
+            runnable=True,
+            path=chosen.candidate.path,
+            toolchain=chosen.candidate.toolchain.name,
+            version=self._answers[_key(chosen.candidate)].version,
+            start_ms=chosen.start_ms,
+        )
+
+    def version(self, candidate: runtimes.Candidate) -> str | None:
+        """What a proven toolchain said of itself."""
+        return self._answers[_key(candidate)].version
+
+    def forget(self) -> None:
+        """Let every probe run again."""
+        self._answers.clear()
+        self._chosen.clear()
+
+    def _missing(
+        self, language: runtimes.Language, results: Sequence[runtimes.ProbeResult]
+    ) -> LanguageReport:
+        missing = runtimes.missing(language, self._found[language.name].passed_over)
+        if not results:
+            return LanguageReport(
+                language.name, runnable=False, reason=missing.reason, hint=missing.hint
+            )
+        tried = "; ".join(f"{result.candidate.path}: {result.reason}" for result in results)
+        return LanguageReport(
+            language.name,
+            runnable=False,
+            path=results[0].candidate.path,
+            reason=tried,
+            hint=missing.hint,
+        )
+
+    async def _probe_all(
+        self, language: runtimes.Language, preparing: Preparing = nullcontext
+    ) -> list[runtimes.ProbeResult]:
+        candidates = self._found[language.name].candidates
+        async with self._busy[language.name]:
+            if unknown := [c for c in candidates if _key(c) not in self._answers]:
+                names = ", ".join(dict.fromkeys(c.toolchain.name for c in unknown))
+                with preparing(f"first use of {language.title}: trying {names} in the sandbox"):
+                    async with trio.open_nursery() as nursery:
+                        for candidate in unknown:
+                            nursery.start_soon(self._probe, candidate)
+                await trio.to_thread.run_sync(_save, self._cache_file, dict(self._answers))
+        results = []
+        for candidate in candidates:
+            answer = self._answers[_key(candidate)]
+            results.append(runtimes.ProbeResult(candidate, answer.start_ms, answer.reason))
+        return results
+
+    async def _probe(self, candidate: runtimes.Candidate) -> None:
+        """Run the hello program and record what came of it."""
+        await self._caches.fill(candidate)
+        best, reason = None, ""
+        for _ in range(PROBE_RUNS):
+            took_ms, reason = await self._hello(candidate)
+            if took_ms is None:
+                best = None
+                break
+            best = took_ms if best is None else min(best, took_ms)
+        version = await self._version(candidate) if best is not None else None
+        self._answers[_key(candidate)] = _Answer(best, reason, version)
+
+    async def _hello(self, candidate: runtimes.Candidate) -> tuple[float | None, str]:
+        row = candidate.language
+        completed = await self._runner.run(lambda layout: self._hello_job(candidate, layout))
+        result = completed.result
+        if result.status is Status.OK and result.stdout.text == row.hello_output:
+            return result.usage.wall_s * 1000, ""
+        if result.status is Status.TIMED_OUT:
+            return None, f"{TOO_LATE} {PROBE_LIMITS.wall_s:g} s"
+        said = (result.stderr.text or result.stdout.text or result.message).strip()
+        how = result.status.value.replace("_", " ")
+        if result.exit_code:
+            how = f"exit {result.exit_code} while it was to {result.phase}"
+        return None, f"{how}: {said[-300:]}" if said else how
+
+    def _hello_job(self, candidate: runtimes.Candidate, layout: Layout) -> Job:
+        program = runtimes.prepare(
+            candidate,
+            code=candidate.language.hello,
+            job_dir=layout.job,
+            scratch_dir=layout.scratch,
+            cwd=self._folder(candidate, layout),
+        )
+        return self._job(program, candidate, layout, shown=self._caches.shown(candidate))
+
+    async def _version(self, candidate: runtimes.Candidate) -> str | None:
+        """What the toolchain says of itself; a hang or nonsense is no version."""
+        argv = runtimes.version_argv(candidate)
+
+        def make_job(layout: Layout) -> Job:
+            program = runtimes.Program({}, (runtimes.Step(argv, "run"),), dict(candidate.env))
+            return self._job(program, candidate, layout)
+
+        result = (await self._runner.run(make_job)).result
+        return runtimes.parse_version(result.stdout.text + result.stderr.text)
+
+    def _job(
+        self,
+        program: runtimes.Program,
+        candidate: runtimes.Candidate,
+        layout: Layout,
+        shown: tuple[tuple[str, str], ...] = (),
+    ) -> Job:
+        return job_of(
+            program,
+            candidate,
+            layout,
+            cwd=self._folder(candidate, layout),
+            limits=PROBE_LIMITS,
+            shown=shown,
+            warm=False,
+        )
+
+    def _folder(self, candidate: runtimes.Candidate, layout: Layout) -> str:
+        """Where a probe runs: where no files are but its own, which no host has in its place.
+
+        What a project's files do to an interpreter that starts beside them says nothing of the next
+        project, for which the answer is kept, too.
+        """
+        return self._cwd if candidate.project_specific else layout.job
+
+
+def _key(candidate: runtimes.Candidate) -> str:
+    """Candidates with the same key give the same answer."""
+    return json.dumps([candidate.toolchain.name, candidate.path, candidate.fingerprint])
+
+
+def _load(file: Path) -> dict[str, _Answer]:
+    """The kept answers; a file that can't be read is as good as none: probes run again."""
+    try:
+        data = json.loads(file.read_bytes())
+        if data["version"] != CACHE_VERSION:
+            return {}
+        return {key: _Answer(**answer) for key, answer in data["answers"].items()}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _save(file: Path, answers: Mapping[str, _Answer]) -> None:
+    """Replace the file as a whole; not being able to costs the next start its probes, no more."""
+    plain = {
+        k: {"start_ms": a.start_ms, "reason": a.reason, "version": a.version}
+        for k, a in answers.items()
+        if not a.reason.startswith(TOO_LATE)
+    }
+    with contextlib.suppress(OSError):
+        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as out:
+            json.dump({"version": CACHE_VERSION, "answers": plain}, out)
+        os.replace(out.name, file)
