@@ -97,10 +97,9 @@ async def _warmed(executor: Executor) -> None:
     place = executor._runner.placement
     assert isinstance(place, ContainerPlace)
     pool = place.pool
+    await _run(executor)
     with trio.move_on_after(WARM_S_MAX):
-        while not any(spec.limits.scratch_inodes == 65_536 for spec in pool.waiting):
-            if not pool.waiting:
-                await _run(executor)
+        while not pool.state[0].waiting:  # the purpose used last
             await trio.sleep(0.1)
     await trio.sleep(1.5)
 

@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import executor
 from ctxmode.config import load_config
 from ctxmode.errors import sole
 from ctxmode.highlight import harmless
@@ -48,10 +47,7 @@ def with_app(
             tell(notice for notice in app.notices if notice not in told)
             return done
 
-    try:
-        return run(opened)
-    except executor.TrialOutdatedError:  # nothing ran, and this time there is a trial
-        return run(opened)
+    return run(opened)
 
 
 def with_library(args: argparse.Namespace, action: Callable[[Library], T]) -> T:

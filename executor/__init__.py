@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from executor.caller import Caller
-    from executor.cells.trial_record import TrialOutdatedError
     from executor.errors import RequestError, SandboxError, SandboxUnavailableError
     from executor.model import Isolation, Layer, Limits, Request, Result, Status, Stream, Usage
     from executor.run.progress import Completed
@@ -30,7 +29,6 @@ _MODULES = {
         "sessions.registry": "SessionLimits",
         "settings": "Settings",
         "toolchains.catalog": "LanguageReport",
-        "cells.trial_record": "TrialOutdatedError",
     }.items()
     for name in names.split()
 }
@@ -61,7 +59,6 @@ __all__ = [
     "Settings",
     "Status",
     "Stream",
-    "TrialOutdatedError",
     "Usage",
     "open_backgrounds",
     "open_executor",

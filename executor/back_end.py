@@ -8,20 +8,19 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import trio
 
 import runtimes
 from executor.cells import cgroup
 from executor.cells.placement import Machine, placed
-from executor.cells.trial_record import TrialRecord
 from executor.engine.box import Place
 from executor.errors import SandboxUnavailableError
 from executor.instance import lock as instance
 from executor.instance import temporary
 from executor.instance.removal import remove
-from executor.pool.supply import Supply, open_supply
+from executor.pool.cells import open_cell_pool
 from executor.project import repositories
 from executor.project.search import ProjectSearch
 from executor.run.runner import OpenBox
@@ -29,6 +28,7 @@ from executor.settings import Settings
 
 if TYPE_CHECKING:
     from executor.pool.budget import Budget
+    from executor.pool.pool import PoolState
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,14 @@ class Ground:
     why_no_cgroup: str
 
 
+class Prewarming(Protocol):
+    """The pool of a back end."""
+
+    @property
+    def state(self) -> tuple[PoolState, ...]:
+        """What is prewarmed, the purpose used last first."""
+
+
 @dataclass(frozen=True, slots=True)
 class BackEnd:
     """What makes the boxes, and the toolchains that are in them."""
@@ -51,8 +59,8 @@ class BackEnd:
     open_box: OpenBox
     found: Mapping[str, runtimes.Discovery]
     probes: Path
+    pool: Prewarming
     binds: tuple[str, ...] = ()  # what a session's box is shown of toolchains
-    supply: Supply | None = None
 
 
 @contextlib.asynccontextmanager
@@ -115,18 +123,17 @@ async def _cells(
         here.temporary,
         ground.rooms,
         repository,
-        TrialRecord(ground.state_dir / "trials.json", project) if once else None,
     )
-    supplied = partial(open_supply, hierarchy=ground.hierarchy, budget=budget, once=once)
+    open_pool = partial(open_cell_pool, hierarchy=ground.hierarchy, budget=budget, once=once)
     as_root = is_real_root()
-    async with placed(machine, list(stage), supplied, as_root=as_root) as (placement, supply):
+    async with placed(machine, list(stage), open_pool, as_root=as_root) as (placement, pool):
         yield BackEnd(
             placement,
-            supply.open,
+            pool.lease,
             found,
             ground.state_dir / "probes.json",
+            pool,
             tuple(sorted(binds)),
-            supply,
         )
 
 
@@ -148,9 +155,11 @@ async def _containers(project: Path, settings: Settings, ground: Ground) -> Asyn
         tuple(existing(sorted(shown))),
         ground.state_dir / "containers",
     )
-    limits = containers.PoolLimits() if settings.warm else containers.PoolLimits(0, 0)
+    limits = containers.PREWARMED if settings.warm else containers.NONE_PREWARMED
     async with containers.opened(floor, settings.runtime, limits) as made:
-        yield BackEnd(made.place, made.place.open_box, made.toolchains, made.probes)
+        yield BackEnd(
+            made.place, made.place.open_box, made.toolchains, made.probes, made.place.pool
+        )
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ import trio
 
 import policy
 import runtimes
-from executor.back_end import open_back_end, open_ground
+from executor.back_end import Prewarming, open_back_end, open_ground
 from executor.caller import Caller, refusal
 from executor.compile.compiler import Compiler
 from executor.compile.products import CompiledStore
@@ -21,7 +21,6 @@ from executor.errors import RequestError
 from executor.instance import control, temporary
 from executor.instance import lock as instance
 from executor.model import Isolation, Limits, Request, Result, Status
-from executor.pool.supply import Supply
 from executor.profile import Profile, ProjectAccess
 from executor.project.door import Door, identity_of, set_in_order
 from executor.request import Checked, check
@@ -56,7 +55,7 @@ class Parts:
     """What an executor is put together from."""
 
     runner: Runner
-    supply: Supply | None  # containers are made ahead by a pool of their own
+    pool: Prewarming
     toolchains: Toolchains
     sessions: Sessions
     compiler: Compiler
@@ -79,7 +78,7 @@ class Executor:
         self.project = terms.project
         self._terms = terms
         self._runner = parts.runner
-        self._supply = parts.supply
+        self._pool = parts.pool
         self._toolchains = parts.toolchains
         self._sessions = parts.sessions
         self._compiler = parts.compiler
@@ -97,8 +96,8 @@ class Executor:
 
     @property
     def pools(self) -> tuple[PoolState, ...]:
-        """What waits ahead of its use, by kind, the one used last first."""
-        return self._supply.pool.state if self._supply and self._supply.pool else ()
+        """What is prewarmed, by purpose, the one used last first."""
+        return self._pool.state
 
     async def run(
         self,
@@ -119,7 +118,6 @@ class Executor:
             RequestError: the request can't be run as asked; its hint says what to do.
             SandboxUnavailableError: the server's temporary folder is no longer its own.
             policy.RuleFileError: a file of rules can't be read: nothing is run unguarded.
-            TrialOutdatedError: the executor is for a single run, and has to be opened anew.
             OSError: the output can't be spooled.
         """
         caller = caller or Caller()
@@ -145,8 +143,6 @@ class Executor:
         else:
             name = _session_name(request.session, request.owner)
             completed = await self._in_session(name, checked, chosen, on_output)
-        if completed.result.status is Status.SANDBOX_ERROR and self._supply:
-            self._supply.doubt()
         result = replace(completed.result, verdict=verdict, toolchain=chosen.toolchain.name)
         return replace(completed, result=result)
 
@@ -362,7 +358,7 @@ async def open_executor(
                 compiled = CompiledStore(state_dir / "compiled")
                 compiler = Compiler(runner, compiled, caches, project)
                 executor = Executor(
-                    terms, Parts(runner, made.supply, toolchains, sessions, compiler, judges)
+                    terms, Parts(runner, made.pool, toolchains, sessions, compiler, judges)
                 )
                 desk = control.Desk(runner, lambda: executor.pools)
                 await nursery.start(control.serve, here.socket, desk)

@@ -73,7 +73,6 @@ class Cell:
         self._tier = tier
         self._pidfd = -1
         self.pid = -1
-        self.is_over = False  # nothing in it does anything any more
         self.layers: Mapping[str, Any] = {}
         self.handed_over: Mapping[str, Any] = {}  # names behind the artifacts' descriptors
         self._upper: int | None = None
@@ -185,7 +184,6 @@ class Cell:
             raise LostError(message["lost"])
         if "exit" not in message:
             raise SandboxError(str(message.get("error", "the cell's supervisor was killed")))
-        self.is_over = self._tier == "A"
         return Exit(**message["exit"])
 
     async def message(self) -> Mapping[str, Any]:

@@ -17,7 +17,6 @@ import trio
 from executor.cells import cgroup, rootfs, seccomp
 from executor.cells.cell import UNPRIVILEGED_ID, Cell, Spawner, open_spawner
 from executor.cells.description import CellSpec, RunSpec, pack_cell, pack_run
-from executor.cells.trial_record import Recalled, TrialRecord
 from executor.engine.layers import REMEDIES, Findings, layers
 from executor.errors import SandboxError, SandboxUnavailableError
 from executor.instance import temporary
@@ -83,7 +82,6 @@ class Placement:
     repository: tuple[str, ...]
     rooms: Path | None = None  # where layouts may have their rooms
     travels: bool = False
-    recalled: Recalled | None = None  # where an earlier trial stands for this executor's
 
     @property
     def project(self) -> Path:
@@ -249,22 +247,20 @@ class Machine:
     temporary: Path
     rooms: Path | None = None
     repository: tuple[str, ...] = ()
-    record: TrialRecord | None = None  # of earlier trials, where one of them may do
 
 
 @contextlib.asynccontextmanager
 async def placed(
     machine: Machine,
     stage: Sequence[str],
-    supplied: Callable[[Placement], contextlib.AbstractAsyncContextManager[T]],
+    open_pool: Callable[[Placement], contextlib.AbstractAsyncContextManager[T]],
     *,
     as_root: bool,
 ) -> AsyncIterator[tuple[Placement, T]]:
-    """The strongest tier in which a program really ran, with its spawner, and what supplies cells.
+    """The strongest tier in which a program really ran, with its spawner and its pool of cells.
 
-    `stage` are the paths besides the system's that cells may be given. `supplied` is opened before
-    the trial, beside which it may begin cells; it is closed where the tier turns out not to work.
-    Where the machine's record has a trial of tier A, that one does, until a cell shows otherwise.
+    `stage` are the paths besides the system's that cells may be given. The pool is opened before
+    the trial, so that cells start beside it; it is closed where the tier turns out not to work.
 
     Raises:
         SandboxUnavailableError: there is none; its remedy says what would help.
@@ -275,8 +271,6 @@ async def placed(
         raise SandboxUnavailableError(f"seccomp: {error}", REMEDIES["seccomp"]) from error
     reasons: dict[str, str] = {}
     for tier in TIERS:
-        record = machine.record if tier == "A" else None
-        recalled = record.recall() if record else None
         async with contextlib.AsyncExitStack() as stack:
             try:
                 # Staged paths hang in a mount namespace that only tier A's cells can make use of.
@@ -291,15 +285,12 @@ async def placed(
                     machine.temporary,
                     machine.repository,
                     machine.rooms,
-                    recalled=recalled,
                 )
-                supply = await stack.enter_async_context(supplied(placement))
-                supervisor = recalled.found if recalled else await _try(placement)
+                pool = await stack.enter_async_context(open_pool(placement))
+                supervisor = await _try(placement)
             except SandboxError as error:
                 reasons[tier] = str(error)
                 continue
-            if record and not recalled:
-                record.keep(supervisor)
             found = Findings(
                 tier,
                 supervisor,
@@ -310,7 +301,7 @@ async def placed(
                 mapped_uid=spawner.uid if spawner.staged else None,
                 why_not_mapped=spawner.refused.get(str(machine.search.project), ""),
             )
-            yield replace(placement, isolation=Isolation(tier, layers(found))), supply
+            yield replace(placement, isolation=Isolation(tier, layers(found))), pool
             return
     text = "; ".join(f"tier {tier}: {reason}" for tier, reason in reasons.items())
     barred = as_root and os.strerror(errno.EACCES) in reasons.get("B", "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -30,8 +30,14 @@ class Container:
     link: Link
     upper: Upper | None
     layers: Mapping[str, Any]
-    used_at: float = 0.0
-    remains: Callable[[], None] | None = None  # takes away what its run has on this host
+    made_at: float = field(default_factory=trio.current_time)
+    remove_layout: Callable[[], None] | None = None  # what its run has on this host
+    bytes: int = 0  # its memory is the engine's
+
+    @property
+    def fresh(self) -> bool:
+        """Whether it still answers; its spec says what it shows."""
+        return not self.link.broken
 
     async def fate(self) -> tuple[str, bool]:
         """Why it is no more, as the engine says, and whether its memory was used up."""
@@ -53,8 +59,8 @@ class Container:
                 removed = True
             if self.upper is not None:
                 await trio.to_thread.run_sync(self.upper.remove)
-            if self.remains is not None:
-                await trio.to_thread.run_sync(self.remains)
+            if self.remove_layout is not None:
+                await trio.to_thread.run_sync(self.remove_layout)
         return removed
 
 

@@ -48,6 +48,16 @@ class ContainerSpec:
     shipped: bool = False
     state: tuple[tuple[str, int, int], ...] = ()
 
+    @property
+    def key(self) -> ContainerSpec:
+        """Containers of equal specs are interchangeable."""
+        return self
+
+    @property
+    def label(self) -> str:
+        """The image's name, as pools show it."""
+        return self.image.rpartition("/")[2]
+
 
 def of_box(limits: Limits) -> Limits:
     """Those that a container has from its beginning; the others are each run's own."""

@@ -25,7 +25,8 @@ from executor.engine.layers import REMEDIES
 from executor.errors import SandboxError, SandboxUnavailableError
 from executor.instance.lock import Instance
 from executor.model import Isolation, Layer, Limits
-from executor.pool.containers import Pool, PoolLimits
+from executor.pool.containers import ContainerPool
+from executor.pool.pool import PoolLimits
 from executor.profile import ANALYZE
 from executor.project.search import ProjectSearch
 from executor.run.runner import Job
@@ -188,8 +189,8 @@ async def _host(ground: Ground) -> AsyncIterator[hosts.Host]:
 @contextlib.asynccontextmanager
 async def _pool(
     engine: Engine, host: hosts.Host | None, labels: Mapping[str, str], limits: PoolLimits
-) -> AsyncIterator[Pool]:
-    pool = Pool(engine, host, labels, limits)
+) -> AsyncIterator[ContainerPool]:
+    pool = ContainerPool(engine, host, labels, limits)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.serve)
         try:

@@ -25,7 +25,7 @@ from executor.containers.host import Host
 from executor.engine.box import Box, Meter
 from executor.instance import temporary
 from executor.model import Isolation
-from executor.pool.containers import Pool
+from executor.pool.containers import ContainerPool
 from executor.profile import Profile, ProjectAccess
 from executor.project import work_copy
 from executor.project.guarded_files import Guarded, guarded, identities
@@ -54,7 +54,7 @@ class ContainerPlace:
     runtime: str
     user: tuple[int, int]
     host: Host | None
-    pool: Pool
+    pool: ContainerPool
     tier: str = "C"
 
     @property
@@ -110,27 +110,27 @@ class ContainerPlace:
         Raises:
             SandboxError: none could be made; what it says tells what to do.
         """
-        async with contextlib.AsyncExitStack() as remains:
-            remains.push_async_callback(_remove, layout)
+        stack = contextlib.AsyncExitStack()
+        try:
             spec = await trio.to_thread.run_sync(self.spec, job, layout.work_copy)
             archive = None
             if self.host is None:
                 archive = await trio.Path(str(layout.host_folder), ARCHIVE).read_bytes()
-            container = await self.pool.take(spec)
-            # Its programs may be at work in the folders of the layout until it has ended.
-            remains.pop_all()
-            container.remains = layout.remove
+            container = await stack.enter_async_context(self.pool.lease(spec))
+        except BaseException:
+            await _remove(layout)
+            raise
+        # Its programs may be at work in the folders of the layout until it has ended.
+        container.remove_layout = layout.remove
+        async with stack:
             box = ContainerBox(container, self.temporary / "sockets")
             box.layers = self._room(spec)
-            try:
-                if layout.work_copy is not None and self.host is None:
-                    box.bring_back = partial(_bring_back, layout.work_copy.folder)
-                packed = self._cell(spec, session)
-                await box.begin(packed, archive, job.profile.network.listen)
-                yield box, box
-            finally:
-                box.end()
-                self.pool.bury(container)
+            if layout.work_copy is not None and self.host is None:
+                box.bring_back = partial(_bring_back, layout.work_copy.folder)
+            stack.callback(box.end)
+            packed = self._cell(spec, session)
+            await box.begin(packed, archive, job.profile.network.listen)
+            yield box, box
 
     def _room(self, spec: ContainerSpec) -> Mapping[str, Any]:
         """What holds the writes to the project, in the words of a cell's supervisor."""

@@ -1,15 +1,15 @@
-"""What is made ahead of its use and serves one use: kept by what it is for, within a budget.
+"""A pool of what is made before its use and serves one use, by purpose and within a budget.
 
-How many of a kind are kept follows its recent use. They are made when nothing else is to be done,
-and given up when they grow old, when the machine needs its memory, or when what they show has
-changed.
+How many of a purpose are kept follows its recent demand. Members are made while the server is not
+busy. They are evicted when they are old, when memory or descriptors are short, or when nobody asks
+for their purpose any more.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -18,35 +18,40 @@ import trio
 
 from executor.errors import SandboxError
 from executor.pool import pressure
-from executor.pool.budget import Budget
 
-AGE_S_MAX = 600.0  # of what waits, and of a use that still counts
-PEAK_S = 60.0  # as many are kept as were wanted at once within such a time
+AGE_S_MAX = 600.0  # of an idle member, and of a use that still counts as demand
+PEAK_S = 60.0  # as many are kept as were in use at once within such a time
 BURST_S = 0.5  # uses that begin within such a time are one burst, as of a batch of commands
-BURST_MAX = 64  # of one burst: what waits has descriptors open
+BURST_MAX = 64  # of one burst: idle members have descriptors open
 MAKING_S_MIN = 0.005  # no making counts as shorter: that bounds how many are made at once
 REFILL_S = 1.0  # of a burst as many are kept as can be made in such a time, one by one
-AT_ONCE_S = 0.05  # what takes no longer to make, together, is made at once: much of it is waiting
-USES_MIN = 2  # what is used once may never be used again
+AT_ONCE_S = 0.05  # members that take less, together, are made at once: most of it is waiting
 USES_MAX = 256
-KINDS_MAX = 64
+PURPOSES_MAX = 64
 LOOK_S = 5.0  # between two looks at age and memory
-PRESSURE_S = 0.25  # so long holds what was seen of the machine's memory and our descriptors
-RETRY_S = 60.0  # after one could not be made
-ROUNDS = 24  # of the scheduler, in which an answer comes from the end of its run to its client
-GUESS_BYTES = 24 << 20  # what one takes before the first of its kind is measured
+PRESSURE_S = 0.25  # for such a time a look at memory and descriptors holds
+RETRY_S = 60.0  # after a member could not be made
+GUESS_BYTES = 24 << 20  # of a member before the first of its purpose is measured
 
 
 class Member(Protocol):
-    """One that waits."""
+    """What a pool keeps."""
 
-    bytes: int
-    made_at: float
-    fresh: Hashable  # what it shows, as it was when it was made
+    @property
+    def bytes(self) -> int:
+        """The memory that it takes."""
+
+    @property
+    def made_at(self) -> float:
+        """When it was made, by trio's clock."""
+
+    @property
+    def fresh(self) -> Hashable:
+        """The state of the host that it shows; a lease asks for one such state."""
 
 
-class Kind(Protocol):
-    """What one is for. All of a key are interchangeable."""
+class Purpose(Protocol):
+    """What members are made for. All members of one key are interchangeable."""
 
     @property
     def key(self) -> Hashable: ...
@@ -55,13 +60,34 @@ class Kind(Protocol):
     def label(self) -> str: ...
 
 
+class Budget(Protocol):
+    """What says how much may be kept."""
+
+    def claim(self, own: int) -> bool:
+        """Whether this pool may hold `own` bytes in all from now on."""
+
+
 M = TypeVar("M", bound=Member)
-K = TypeVar("K", bound=Kind)
+P = TypeVar("P", bound=Purpose)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolLimits:
+    """How many members are kept.
+
+    A purpose gets members from its `uses_min`-th use on: what is used once may never be used again.
+    Then at least `idle_min` and at most `idle_max` are kept of it, and `total_max` of all purposes.
+    """
+
+    uses_min: int = 2
+    idle_min: int = 1
+    idle_max: int = USES_MAX
+    total_max: int = USES_MAX * PURPOSES_MAX
 
 
 @dataclass(frozen=True, slots=True)
 class PoolState:
-    """What is kept of one kind, and how often one was there when it was wanted."""
+    """What is kept for one purpose, and how often a member was there when it was asked for."""
 
     label: str
     waiting: int
@@ -72,7 +98,7 @@ class PoolState:
 
 
 class _Use(NamedTuple):
-    """When one was begun, how many there were then at once, and in the burst so far."""
+    """When a use began, how many there were then at once, and in the burst so far."""
 
     at: float
     at_once: int
@@ -80,13 +106,15 @@ class _Use(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class _Stock(Generic[K, M]):
-    kind: K
-    members: list[M] = field(default_factory=list)
+class _Shelf(Generic[P, M]):
+    """The idle members of one purpose, and the demand for them."""
+
+    purpose: P
+    idle: list[M] = field(default_factory=list)
     uses: deque[_Use] = field(default_factory=lambda: deque(maxlen=USES_MAX))
     in_use: int = 0
     making: int = 0
-    awaited: int = 0  # how many of those being made somebody waits for
+    awaited: int = 0  # how many of those being made a lease waits for
     arrived: trio.Event = field(default_factory=trio.Event)
     bytes_each: int = GUESS_BYTES
     making_s: float = REFILL_S
@@ -103,167 +131,181 @@ class _Stock(Generic[K, M]):
         before = takewhile(lambda use: use.at > now - BURST_S, reversed(self.uses))
         self.uses.append(_Use(now, self.in_use, 1 + sum(1 for _ in before)))
 
-    def wanted(self, now: float) -> int:
-        """How many should wait."""
+    def target(self, now: float, limits: PoolLimits) -> int:
+        """How many should be idle."""
         recent = [use for use in self.uses if use.at > now - AGE_S_MAX]
-        if len(recent) < USES_MIN or now < self.not_before:
+        if len(recent) < limits.uses_min or now < self.not_before:
             return 0
         peak = [use for use in recent if use.at > now - PEAK_S]
-        if not peak:
-            return 1
         makeable = min(BURST_MAX, int(REFILL_S / self.making_s))
-        in_burst = min(makeable, max(use.in_burst for use in peak))
-        return max(in_burst, *(use.at_once for use in peak))
+        in_burst = min(makeable, max((use.in_burst for use in peak), default=0))
+        at_once = max((use.at_once for use in peak), default=0)
+        return min(limits.idle_max, max(limits.idle_min, in_burst, at_once))
 
 
-class Pool(Generic[K, M]):
-    """`make` and `bury` are the maker's; `is_busy` says that now is no time for making."""
+class Pool(Generic[P, M]):
+    """Made of a factory: `make`, `dispose`, and `is_busy`, while which nothing is made."""
 
     def __init__(
         self,
-        make: Callable[[K], Awaitable[M]],
-        bury: Callable[[M], None],
+        make: Callable[[P], Awaitable[M]],
+        dispose: Callable[[M], None],
         is_busy: Callable[[], bool],
         budget: Budget,
+        limits: PoolLimits | None = None,
     ) -> None:
         self._make = make
-        self._bury = bury
+        self._dispose = dispose
         self._is_busy = is_busy
         self._budget = budget
-        self._stocks: dict[Hashable, _Stock[K, M]] = {}
-        self._stir = trio.Event()
+        self._limits = limits or PoolLimits()
+        self._shelves: dict[Hashable, _Shelf[P, M]] = {}
+        self._changed = trio.Event()
         self._pressure_seen = (float("-inf"), False)  # when, and whether something was short
 
     @property
     def state(self) -> tuple[PoolState, ...]:
-        """All kinds that are kept, the one used last first."""
-        stocks = sorted(self._stocks.values(), key=_Stock.used_at, reverse=True)
+        """All purposes that are kept, the one used last first."""
+        shelves = sorted(self._shelves.values(), key=_Shelf.used_at, reverse=True)
         return tuple(
             PoolState(
-                stock.kind.label,
-                len(stock.members),
-                sum(member.bytes for member in stock.members),
-                stock.hits,
-                stock.misses,
-                stock.trouble,
+                shelf.purpose.label,
+                len(shelf.idle),
+                sum(member.bytes for member in shelf.idle),
+                shelf.hits,
+                shelf.misses,
+                shelf.trouble,
             )
-            for stock in stocks
+            for shelf in shelves
         )
 
-    async def take(self, kind: K, fresh: Hashable) -> M | None:
-        """One that waits and still shows what is `fresh`; None if there is none, or none coming."""
-        stock = self._stocks.get(kind.key)
-        if stock is None:
-            return None
-        while True:
-            while stock.members:
-                member = stock.members.pop()
-                if member.fresh == fresh:
-                    stock.hits += 1
-                    return member
-                self._bury(member)
-            if stock.making <= stock.awaited:
-                stock.misses += 1
-                return None
-            stock.awaited += 1
-            try:
-                await stock.arrived.wait()
-            finally:
-                stock.awaited -= 1
+    @asynccontextmanager
+    async def lease(self, purpose: P, fresh: Hashable) -> AsyncIterator[M | None]:
+        """An idle member that shows what is `fresh`, for one use; None if there is none.
 
-    @contextmanager
-    def use(self, kind: K) -> Iterator[None]:
-        """While one of this kind is in use, waiting before or not. Afterwards others are made."""
-        stock = self._stocks.setdefault(kind.key, _Stock(kind))
-        stock.begin_use(trio.current_time())
+        The use counts as demand in either case, and members for the next are made after it.
+        """
+        shelf = self._shelves.setdefault(purpose.key, _Shelf(purpose))
+        shelf.begin_use(trio.current_time())
         try:
-            yield
+            yield await self._take(shelf, fresh)
         finally:
-            stock.in_use -= 1
-            self._stir.set()
+            shelf.in_use -= 1
+            self._changed.set()
 
-    async def tend(self) -> None:
-        """Make what is wanted and give up what is not, until cancelled; then give up all."""
+    def put(self, purpose: P, member: M) -> None:
+        """Keep a member that was made otherwise; it counts as one use of its purpose."""
+        shelf = self._shelves.setdefault(purpose.key, _Shelf(purpose))
+        shelf.begin_use(trio.current_time())
+        shelf.in_use -= 1
+        shelf.idle.append(member)
+        self._changed.set()
+
+    async def serve(self) -> None:
+        """Make and evict members until cancelled; then dispose of all."""
         try:
             async with trio.open_nursery() as nursery:
                 while True:
-                    self._stir = trio.Event()
-                    self._give_up()
-                    for stock in self._to_fill():
-                        stock.making += 1
-                        nursery.start_soon(self._fill, stock)
-                    with trio.move_on_after(LOOK_S if self._stocks else float("inf")):
-                        await self._stir.wait()
-                        await _after_what_is_ready()
+                    self._changed = trio.Event()
+                    self._evict()
+                    for shelf in self._shelves_to_fill():
+                        shelf.making += 1
+                        nursery.start_soon(self._prewarm, shelf)
+                    with trio.move_on_after(LOOK_S if self._shelves else float("inf")):
+                        await self._changed.wait()
         finally:
             self._empty()
 
-    def _to_fill(self) -> Iterator[_Stock[K, M]]:
-        """What to make now: the kind used last comes first."""
+    async def _take(self, shelf: _Shelf[P, M], fresh: Hashable) -> M | None:
+        """An idle member, or the next one that is being made."""
+        while True:
+            while shelf.idle:
+                member = shelf.idle.pop()
+                if member.fresh == fresh:
+                    shelf.hits += 1
+                    return member
+                self._dispose(member)
+            if shelf.making <= shelf.awaited:
+                shelf.misses += 1
+                return None
+            shelf.awaited += 1
+            try:
+                await shelf.arrived.wait()
+            finally:
+                shelf.awaited -= 1
+
+    def _shelves_to_fill(self) -> Iterator[_Shelf[P, M]]:
+        """One shelf for each member to make now; the purpose used last comes first."""
         now = trio.current_time()
         if self._is_busy():
             return
-        being_made_s = sum(stock.making * stock.making_s for stock in self._stocks.values())
-        for stock in sorted(self._stocks.values(), key=_Stock.used_at, reverse=True):
-            for _ in range(len(stock.members) + stock.making, stock.wanted(now)):
-                if being_made_s and being_made_s + stock.making_s > AT_ONCE_S:
+        being_made_s = sum(shelf.making * shelf.making_s for shelf in self._shelves.values())
+        for shelf in sorted(self._shelves.values(), key=_Shelf.used_at, reverse=True):
+            for _ in range(len(shelf.idle) + shelf.making, shelf.target(now, self._limits)):
+                if being_made_s and being_made_s + shelf.making_s > AT_ONCE_S:
                     return
-                if not self._afford(stock):
+                if not self._make_room(shelf):
                     break
-                being_made_s += stock.making_s
-                yield stock
+                being_made_s += shelf.making_s
+                yield shelf
 
-    def _afford(self, wanted: _Stock[K, M]) -> bool:
-        """Whether there is room for one more, if need be in place of what was used before it."""
+    def _make_room(self, wanted: _Shelf[P, M]) -> bool:
+        """Whether one more may be made, if need be in place of what was used before it."""
         if self._is_short():
             return False
-        others = sorted(self._stocks.values(), key=_Stock.used_at)
-        coming = sum(stock.making * stock.bytes_each for stock in self._stocks.values())
-        while not self._budget.claim(self._bytes() + coming + wanted.bytes_each):
-            victim = next((s for s in others if s.members and s.used_at() < wanted.used_at()), None)
-            if victim is None:
+        others = sorted(self._shelves.values(), key=_Shelf.used_at)
+        while not self._has_room(wanted.bytes_each):
+            older = (s for s in others if s.idle and s.used_at() < wanted.used_at())
+            oldest = next(older, None)
+            if oldest is None:
                 return False
-            self._bury(victim.members.pop(0))
+            self._dispose(oldest.idle.pop(0))
         return True
 
-    async def _fill(self, stock: _Stock[K, M]) -> None:
-        begun_at = trio.current_time()
+    def _has_room(self, further: int) -> bool:
+        shelves = self._shelves.values()
+        if sum(len(shelf.idle) + shelf.making for shelf in shelves) >= self._limits.total_max:
+            return False
+        coming = sum(shelf.making * shelf.bytes_each for shelf in shelves)
+        return self._budget.claim(self._bytes() + coming + further)
+
+    async def _prewarm(self, shelf: _Shelf[P, M]) -> None:
+        began_at = trio.current_time()
         try:
-            member = await self._make(stock.kind)
+            member = await self._make(shelf.purpose)
         except (SandboxError, OSError) as error:
-            stock.trouble = str(error)
-            stock.not_before = trio.current_time() + RETRY_S
+            shelf.trouble = str(error)
+            shelf.not_before = trio.current_time() + RETRY_S
         else:
-            stock.trouble = ""
-            stock.bytes_each = member.bytes
-            stock.making_s = min(stock.making_s, max(trio.current_time() - begun_at, MAKING_S_MIN))
-            stock.members.append(member)
+            shelf.trouble = ""
+            shelf.bytes_each = member.bytes
+            shelf.making_s = min(shelf.making_s, max(trio.current_time() - began_at, MAKING_S_MIN))
+            shelf.idle.append(member)
             self._budget.claim(self._bytes())
         finally:
-            stock.making -= 1
-            stock.arrived.set()
-            stock.arrived = trio.Event()
-            self._stir.set()
+            shelf.making -= 1
+            shelf.arrived.set()
+            shelf.arrived = trio.Event()
+            self._changed.set()
 
-    def _give_up(self) -> None:
-        """What is old, what nobody wants any more, and all when memory or descriptors are short."""
+    def _evict(self) -> None:
+        """Dispose of the old and the unwanted, and of all where memory or descriptors are short."""
         now = trio.current_time()
-        short = any(stock.members for stock in self._stocks.values()) and self._is_short()
-        for key, stock in list(self._stocks.items()):
-            wanted = 0 if short else stock.wanted(now)
-            old = [member for member in stock.members if member.made_at < now - AGE_S_MAX]
-            for member in old:
-                stock.members.remove(member)
-                self._bury(member)
-            while len(stock.members) > wanted:
-                self._bury(stock.members.pop(0))
-            if stock.used_at() < now - AGE_S_MAX and not (stock.in_use or stock.making):
-                del self._stocks[key]
-        for stock in sorted(self._stocks.values(), key=_Stock.used_at)[:-KINDS_MAX]:
-            if not (stock.in_use or stock.making):
-                self._stocks.pop(stock.kind.key)
-                for member in stock.members:
-                    self._bury(member)
+        short = any(shelf.idle for shelf in self._shelves.values()) and self._is_short()
+        for key, shelf in list(self._shelves.items()):
+            for member in [one for one in shelf.idle if one.made_at < now - AGE_S_MAX]:
+                shelf.idle.remove(member)
+                self._dispose(member)
+            target = 0 if short else shelf.target(now, self._limits)
+            while len(shelf.idle) > target:
+                self._dispose(shelf.idle.pop(0))
+            if shelf.used_at() < now - AGE_S_MAX and not (shelf.in_use or shelf.making):
+                del self._shelves[key]
+        for shelf in sorted(self._shelves.values(), key=_Shelf.used_at)[:-PURPOSES_MAX]:
+            if not (shelf.in_use or shelf.making):
+                del self._shelves[shelf.purpose.key]
+                for member in shelf.idle:
+                    self._dispose(member)
 
     def _is_short(self) -> bool:
         """Whether the machine's memory is, or this process's descriptors."""
@@ -274,16 +316,10 @@ class Pool(Generic[K, M]):
         return short
 
     def _empty(self) -> None:
-        for stock in self._stocks.values():
-            while stock.members:
-                self._bury(stock.members.pop())
+        for shelf in self._shelves.values():
+            while shelf.idle:
+                self._dispose(shelf.idle.pop())
         self._budget.claim(0)
 
     def _bytes(self) -> int:
-        return sum(member.bytes for stock in self._stocks.values() for member in stock.members)
-
-
-async def _after_what_is_ready() -> None:
-    """Let an answer out first that the end of a use has made possible."""
-    for _ in range(ROUNDS):
-        await trio.lowlevel.checkpoint()
+        return sum(member.bytes for shelf in self._shelves.values() for member in shelf.idle)

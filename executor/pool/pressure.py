@@ -1,9 +1,10 @@
-"""Whether the machine is short of memory, or this process of descriptors: what waits has to go."""
+"""Whether the machine is short of memory, or this process of descriptors."""
 
 from __future__ import annotations
 
 import os
 import resource
+import sys
 from pathlib import Path
 
 MEMORY = Path("/proc/meminfo")
@@ -24,13 +25,26 @@ def is_short(memory: Path = MEMORY, stalls: Path = STALLS) -> bool:
     )
 
 
-def _available(file: Path) -> float:
-    """The share of all memory that can still be had."""
+def free_bytes(memory: Path = MEMORY) -> int:
+    """Memory that new processes could have; without bound where the kernel does not say."""
+    return _sizes(memory).get("MemAvailable:", sys.maxsize >> 10) * 1024
+
+
+def _sizes(file: Path) -> dict[str, int]:
+    """The rows of /proc/meminfo, in KiB."""
     try:
         rows = (line.split() for line in file.read_text().splitlines())
-        sizes = {row[0]: int(row[1]) for row in rows if len(row) > 1}
+        return {row[0]: int(row[1]) for row in rows if len(row) > 1}
+    except (OSError, ValueError):
+        return {}
+
+
+def _available(file: Path) -> float:
+    """The share of all memory that can still be had."""
+    sizes = _sizes(file)
+    try:
         return sizes["MemAvailable:"] / sizes["MemTotal:"]
-    except (OSError, ValueError, KeyError, ZeroDivisionError):
+    except (KeyError, ZeroDivisionError):
         return 1.0
 
 

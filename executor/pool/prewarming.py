@@ -1,4 +1,4 @@
-"""Programs that wait in cells for their runs: what one may be taken for, and how it is made."""
+"""Prewarmed cells: in each a program waits for its run. How one is made, and for what."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import trio
 from executor.cells import rootfs
 from executor.cells.cell import Cell, Stdio
 from executor.cells.description import CellSpec, RunSpec, anonymous_file, pack_hold
-from executor.cells.making import Maker, Remains
+from executor.cells.maker import CellMaker, CellParts
 from executor.model import Limits
 from executor.run.pipes import OUTPUTS, nothing_to_read, pipe
 from runtimes import Ahead
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """All that is known of a run but the text of its program: whoever waits does so for this.
+class CellPurpose:
+    """All that is known of a run but the text of its program.
 
-    The descriptions of the cell and of the waiting program are the key: what they do not hold, no
-    cell and no program can depend on.
+    The descriptions of the cell and of the waiting program are the key: no cell and no program can
+    depend on what they do not hold.
     """
 
     label: str
@@ -40,14 +40,14 @@ class Kind:
         return self.cell, self.hold, self.has_stdin, limits.memory_bytes, limits.processes
 
     def fresh(self) -> Hashable:
-        """What is to be the same, on the host, when the program is let go."""
+        """What must be the same on the host when the program is released."""
         return tuple(map(_identity, self.paths))
 
 
-def kind_of(
+def describe_purpose(
     packed: bytes, spec: CellSpec, run: RunSpec, ahead: Ahead | None, *, has_stdin: bool
-) -> Kind:
-    """The kind of a run in the cell that is described."""
+) -> CellPurpose:
+    """The purpose that a run in the described cell is one of."""
     unspecific = replace(run, artifacts=())
     if ahead and ahead.reads_early and has_stdin:
         ahead = None
@@ -55,7 +55,7 @@ def kind_of(
         ahead = None  # what it waits for is yet to be compiled
     if ahead and not run.env.keys().isdisjoint(ahead.not_with):
         ahead = None
-    return Kind(
+    return CellPurpose(
         label=f"{PurePath(run.steps[0].argv[0]).name}, {'started' if ahead else 'ready to start'}",
         cell=packed,
         hold=pack_hold(unspecific, ahead),
@@ -100,49 +100,50 @@ def _identity(path: str) -> Hashable:
 
 
 @dataclass(slots=True)
-class Waiting:
-    """A program that waits for its run, in its cell."""
+class PrewarmedCell:
+    """A cell in which a program waits for its run."""
 
-    remains: Remains
+    parts: CellParts
     fresh: Hashable
     bytes: int
     made_at: float
 
     @property
     def cell(self) -> Cell:
-        assert self.remains.cell is not None
-        return self.remains.cell
+        assert self.parts.cell is not None
+        return self.parts.cell
 
 
-class WaitingRoom:
-    """Makes programs wait."""
+class Prewarmer:
+    """Makes prewarmed cells."""
 
-    def __init__(self, maker: Maker) -> None:
+    def __init__(self, maker: CellMaker) -> None:
         self._maker = maker
 
-    async def make(self, kind: Kind, remains: Remains) -> Waiting:
-        """One of this kind. What has come into being is entered in `remains`, also on failure.
+    async def make(self, purpose: CellPurpose, parts: CellParts) -> PrewarmedCell:
+        """One for this purpose. What has come into being is entered in `parts`, also on failure.
 
         Raises:
             SandboxError, OSError: it could not be made.
         """
-        fresh = await trio.to_thread.run_sync(kind.fresh)
-        await self._maker.begin(remains)
-        cell = await self._maker.finish(kind.cell, kind.limits, remains)
-        resident = await self._hold(cell, kind)
-        group = remains.group
+        fresh = await trio.to_thread.run_sync(purpose.fresh)
+        await self._maker.start(parts)
+        cell = await self._maker.complete(purpose.cell, purpose.limits, parts)
+        resident = await self._start_program(cell, purpose)
+        group = parts.group
         in_group = await trio.to_thread.run_sync(group.memory_bytes) if group else None
-        return Waiting(remains, fresh, in_group or resident, trio.current_time())
+        return PrewarmedCell(parts, fresh, in_group or resident, trio.current_time())
 
-    async def _hold(self, cell: Cell, kind: Kind) -> int:
-        stdin = anonymous_file(b"") if kind.has_stdin else nothing_to_read()
+    async def _start_program(self, cell: Cell, purpose: CellPurpose) -> int:
+        """Start the program up to where it waits for its text; the bytes that it takes."""
+        stdin = anonymous_file(b"") if purpose.has_stdin else nothing_to_read()
         readers, writers = {}, []
         for name in OUTPUTS:
             readers[name], writer = pipe(cell.owner)
             writers.append(writer)
-        cell.stdio = Stdio(readers, stdin if kind.has_stdin else None)
+        cell.stdio = Stdio(readers, stdin if purpose.has_stdin else None)
         try:
-            return await cell.hold(kind.hold, (stdin, *writers))
+            return await cell.hold(purpose.hold, (stdin, *writers))
         finally:
-            for fd in (*writers, *(() if kind.has_stdin else (stdin,))):
+            for fd in (*writers, *(() if purpose.has_stdin else (stdin,))):
                 os.close(fd)

@@ -29,7 +29,6 @@ from .wire import Description, send
 # run must not use up what its user has.
 COUNTS = {"max_inotify_instances": 32, "max_inotify_watches": 16_384}
 RUN_FDS = 4  # the description, stdin, stdout, stderr
-SETTLED_S = 0.05  # after which a program that came to wait does nothing any more
 
 
 def supervise(control: socket.socket, tier: str) -> None:
@@ -66,10 +65,7 @@ def supervise(control: socket.socket, tier: str) -> None:
         held = holding.Held(
             Description(fds[0]), fds[1:], confine, notices.of_cell(cell.data, handles)
         )
-        _rehearse(control, cell, handles, Description(fds[0]), held)
         send(control, {"held": held.resident_bytes()})
-        if not held.attend(control, SETTLED_S):
-            held.settle()
         held.attend(control)
         message, fds, _, _ = socket.recv_fds(control, 64, RUN_FDS)
     if message != b"run" or len(fds) != (1 if held else RUN_FDS):
@@ -114,25 +110,7 @@ def _run(
     given = project.handed_over(cell.data, handles)
     send(control, {"exit": report, "upper": bool(given)}, given)
     if cell.data["tier"] == "A":
-        control.recv(64)  # to go is work for the kernel, which the server sees to when it has time
-
-
-def _rehearse(
-    control: socket.socket,
-    cell: Description,
-    handles: tree.Handles,
-    run: Description,
-    held: holding.Held,
-) -> None:
-    """Go once through what a release and an end do, on nothing.
-
-    This process shares its memory with the spawner until it writes to it, as Python does wherever
-    it reads: the run would wait for more than a hundred page faults.
-    """
-    held.rehearse(control, run, f"{cell.data['job']}/.rehearsal")
-    if cell.data["project"]["mode"] != "live":
-        project.what_changed(cell.data, handles, project.look(cell.data, handles))
-    tree.is_full(handles)
+        control.recv(64)  # until the server ends the cell: its teardown must not delay the answer
 
 
 def _confinement(cell: Description, run: dict[str, Any]) -> Confinement:

@@ -46,7 +46,6 @@ class Held:
         self._population = Population()
         self._notices = notices
         self._exits = False
-        self._settled = False
         tree.place_files(run)
         if self._waiting:
             os.makedirs(os.path.dirname(self._waiting["gate"]), exist_ok=True)
@@ -61,41 +60,21 @@ class Held:
         if self._waiting:
             self._launched.arrive()
             self._gate = self._opened(self._waiting["gate"])
-
-    def settle(self) -> None:
-        """Take away what only the start needed, now that the program waits: its run gains that."""
-        self._settled = True
-        if self._waiting:
             for path in (self._waiting["gate"], *self._waiting["only_ahead"]):
-                _remove(path)
+                _remove(path)  # only the start needed them
             self._population.count_anew()
 
     def release(self, control: socket.socket, run: Description) -> Supervisor:
         """Put the run's files in place; the supervisor of what it is from now on."""
-        if not self._settled:
-            self.settle()
         tree.place_files(run)
         return self._supervisor(control, run)
 
-    def rehearse(self, control: socket.socket, run: Description, path: str) -> None:
-        """What `release` does, with an empty file at this path in place of a run's."""
-        run.data["files"], run.data["links"] = [(path, 0o600, 0, 0)], []
-        tree.place_files(run)
-        _remove(path)
-        self._population.count_anew()
-        self._supervisor(control, run)
-        self._notices.settle(dict(self._population.reap()))
-
-    def attend(self, control: socket.socket, timeout_s: float | None = None) -> bool:
-        """Serve what waits until the server says something; False if that takes too long."""
+    def attend(self, control: socket.socket) -> None:
+        """Serve what waits until the server says something."""
         ready: list[int] = []
         while control.fileno() not in ready:
-            asking = [control.fileno(), self._notices.fd]
-            ready, _, _ = select.select(asking, [], [], timeout_s)
-            if not ready:
-                return False
+            ready, _, _ = select.select([control.fileno(), self._notices.fd], [], [])
             self._serve()
-        return True
 
     def go(self, run: Description) -> None:
         """Let it go: everything else is done.

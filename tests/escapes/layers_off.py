@@ -26,9 +26,9 @@ from executor.containers import container
 from executor.containers.container import Container
 from executor.containers.create import ContainerSpec
 from executor.containers.place import ContainerPlace
-from executor.pool.prewarming import Kind, Waiting, WaitingRoom
-from executor.pool.spare import Spare
-from executor.pool.supply import Supply
+from executor.pool.cells import CellPool
+from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer
+from executor.pool.started_cell import StartedCell
 from executor.project.commit import Commit
 from executor.project.record import Record
 from executor.run.runner import Job
@@ -165,16 +165,14 @@ class WeakSpawner:
 
 
 class Ready:
-    """In a pool's place: there something waits for every run, made when the run comes."""
+    """In a pool's place: there a cell is prewarmed for every run, made when the run comes."""
 
-    def __init__(self, supply: Supply) -> None:
-        self._make = partial(supply._make, WaitingRoom(supply._maker))
+    def __init__(self, cells: CellPool) -> None:
+        self._make = partial(cells._prewarm, Prewarmer(cells._maker))
 
-    def use(self, kind: Kind) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext()
-
-    async def take(self, kind: Kind, fresh: Hashable) -> Waiting:
-        return await self._make(kind)
+    @contextlib.asynccontextmanager
+    async def lease(self, purpose: CellPurpose, fresh: Hashable) -> AsyncIterator[PrewarmedCell]:
+        yield await self._make(purpose)
 
 
 class WeakCell:
@@ -220,7 +218,8 @@ class WeakPlace:
     def _cell(self, *args: Any) -> bytes:
         return edited(self._place._cell(*args), "cell", self._edits)
 
-    async def take(self, spec: ContainerSpec) -> Container:
+    @contextlib.asynccontextmanager
+    async def lease(self, spec: ContainerSpec) -> AsyncIterator[Container]:
         pool = self._place.pool
         whole = container.configuration
 
@@ -232,12 +231,13 @@ class WeakPlace:
 
         container.configuration = weak
         try:
-            return await pool._start(spec)
+            started = await pool.start(spec)
         finally:
             container.configuration = whole
-
-    def bury(self, taken: Container) -> None:
-        self._place.pool.bury(taken)
+        try:
+            yield started
+        finally:
+            pool.dispose(started)
 
     @contextlib.asynccontextmanager
     async def open_box(self, *args: Any, **named: Any) -> AsyncIterator[tuple[Any, Any]]:
@@ -267,12 +267,12 @@ def weakened(executor: Executor, edits: tuple[Edit, ...], *, warm: bool = False)
     if isinstance(runner.placement, ContainerPlace):
         runner.box = WeakPlace(runner.placement, edits).open_box
     else:
-        supply: Any = copy.copy(executor._supply)
-        maker = supply._maker
-        supply._maker = replace(maker, spawner=WeakSpawner(maker.spawner, edits))
-        supply._spare = Spare(supply._maker, supply._end)
-        supply.pool = Ready(supply) if warm else None  # what waits by now was not made with less
-        runner.box = supply.open
+        cells: Any = copy.copy(executor._pool)
+        maker = cells._maker
+        cells._maker = replace(maker, spawner=WeakSpawner(maker.spawner, edits))
+        cells._started = StartedCell(cells._maker, cells._dispose)
+        cells._prewarmed = Ready(cells) if warm else None  # the idle were not made with less
+        runner.box = cells.lease
     without_door = protection in edits or copy_on_write in edits
     check = runner_module.check_view
     if without_door:

@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from executor import Executor, Limits, Request, RequestError, Result, Settings, open_executor
-from executor.pool.pool import USES_MIN
+from executor.pool.pool import PoolLimits
 from tests.executor import warm_compiled_programs
 from tests.executor.warm_programs import PROGRAMS as INTERPRETED
 from tests.executor.warm_programs import PROJECT
@@ -83,7 +83,7 @@ async def until_something_waits(executor: Executor) -> None:
     for _ in range(400):
         latest = executor.pools[0]
         assert not latest.trouble, latest
-        if latest.waiting or latest.hits + latest.misses < USES_MIN:
+        if latest.waiting or latest.hits + latest.misses < PoolLimits().uses_min:
             return
         await trio.sleep(0.02)
 
@@ -266,7 +266,7 @@ async def test_a_run_with_other_limits_finds_nothing_that_waits(warm, waits):
 async def test_what_died_while_it_waited_costs_nothing(warm, waits):
     request = Request("python", "print('alive')")
     await waits(request)
-    held = [w.cell.pid for s in warm._supply.pool._stocks.values() for w in s.members]
+    held = [w.cell.pid for s in warm._pool._prewarmed._shelves.values() for w in s.idle]
     for supervisor in held:
         children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
         for child in children:

@@ -484,7 +484,7 @@ async def test_too_many_sessions_end_the_one_used_longest_ago(project: Path, sta
     ) as executor:
         for name in ("one", "two", "one", "three"):
             await executor.run(Request("shell", ":", session=name))
-        assert executor.sessions.registry == ("one", "three")
+        assert executor.sessions == ("one", "three")
         result = (await executor.run(Request("shell", ":", session="two"))).result
         assert "more than 2 sessions were in use" in result.session
 

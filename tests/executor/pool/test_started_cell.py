@@ -1,4 +1,4 @@
-"""The cell that is begun ahead of its use."""
+"""The cell that is started before its use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATIENCE_S = 60.0
 
 @pytest.fixture
 async def cold(project: Path, state_dir: Path) -> AsyncIterator[Executor]:
-    """An executor where no program waits for its run."""
+    """An executor that prewarms no program."""
     async with open_executor(
         project=project,
         state_dir=state_dir,
@@ -29,14 +29,14 @@ async def cold(project: Path, state_dir: Path) -> AsyncIterator[Executor]:
         yield opened
 
 
-async def spare_pid(executor: Executor) -> int:
-    """The spare's process, once there is one."""
-    spare = executor._supply._spare
+async def started_pid(executor: Executor) -> int:
+    """The started cell's process, once there is one."""
+    started = executor._pool._started
     with trio.fail_after(PATIENCE_S):
-        while spare._there is None:  # noqa: ASYNC110 - nothing tells of it
+        while started._idle is None:  # noqa: ASYNC110 - nothing tells of it
             await trio.sleep(0.01)
-    assert spare._there.cell is not None
-    return spare._there.cell.pid
+    assert started._idle.cell is not None
+    return started._idle.cell.pid
 
 
 async def said(executor: Executor, code: str, limits: Limits | None = None) -> str:
@@ -46,25 +46,25 @@ async def said(executor: Executor, code: str, limits: Limits | None = None) -> s
 
 async def test_each_run_takes_another_process(cold):
     assert await said(cold, "echo one") == "one\n"
-    first = await spare_pid(cold)
+    first = await started_pid(cold)
     assert await said(cold, "echo two") == "two\n"
-    assert await spare_pid(cold) != first
+    assert await started_pid(cold) != first
 
 
 async def test_the_limits_are_those_of_the_run_that_takes_it(cold):
     await said(cold, "true")
-    await spare_pid(cold)
+    await started_pid(cold)
     eat = "x=$(head -c 100000000 /dev/zero | tr '\\0' x); echo ${#x}"
     result = (await cold.run(Request("shell", eat, limits=Limits(memory_bytes=64 * MIB)))).result
     assert result.status is not Status.OK  # without a control group bash meets a limit and says so
     assert result.stdout.text == ""
-    await spare_pid(cold)
+    await started_pid(cold)
     assert await said(cold, eat, Limits(memory_bytes=1024 * MIB)) == "100000000\n"
 
 
 async def test_one_that_was_killed_while_it_waited_is_not_taken(cold):
     await said(cold, "true")
-    pid = await spare_pid(cold)
+    pid = await started_pid(cold)
     pidfd = os.pidfd_open(pid)
     os.kill(pid, signal.SIGKILL)
     await trio.lowlevel.wait_readable(pidfd)
@@ -78,7 +78,7 @@ async def test_it_is_gone_when_the_executor_is(project, state_dir):
         project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
     ) as opened:
         await said(opened, "true")
-        pid = await spare_pid(opened)
+        pid = await started_pid(opened)
     with trio.fail_after(PATIENCE_S):
         while Path(f"/proc/{pid}").exists():  # noqa: ASYNC110 - the kernel tells nobody
             await trio.sleep(0.01)

@@ -1,0 +1,209 @@
+"""Leases cells to runs: a prewarmed one where there is one for this run, else a new one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncIterator, Hashable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import trio
+
+from executor.cells import cgroup
+from executor.cells.cell import Cell
+from executor.cells.description import pack_cell
+from executor.cells.maker import CellMaker, CellParts, dispose
+from executor.cells.placement import Layout, Placement
+from executor.errors import SandboxError
+from executor.model import Limits
+from executor.pool.started_cell import StartedCell
+
+# A single run prewarms nothing, so that it does not load these.
+if TYPE_CHECKING:
+    from executor.pool.budget import Budget
+    from executor.pool.pool import Pool, PoolState
+    from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer
+    from executor.run.runner import Job
+
+DISPOSAL_S_MAX = 10.0
+RUN_S = 2.0  # a run that goes on for longer does not count as busy
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A cell as it is described, and the purpose for which one may be prewarmed."""
+
+    packed: bytes
+    purpose: CellPurpose | None = None
+    fresh: Hashable = None
+
+
+class CellPool:
+    """The cells of one server. Without a budget none is prewarmed."""
+
+    def __init__(
+        self,
+        placement: Placement,
+        hierarchy: cgroup.Hierarchy | None,
+        budget: Budget | None,
+        *,
+        once: bool = False,
+    ) -> None:
+        self._placement = placement
+        self._once = once
+        self._maker = CellMaker(placement.spawner, placement.tier, hierarchy)
+        self._started = StartedCell(self._maker, self._dispose)
+        if once:
+            self._started.request()
+        self._ended, self._to_dispose = trio.open_memory_channel[CellParts](1 << 16)
+        # Serving goes on until `close`, whatever is cancelled around it: sessions end on the way
+        # out, and hand over what they leave.
+        self._serving = trio.CancelScope(shield=True)
+        self._runs: dict[object, float] = {}  # when each run that is under way asked for its cell
+        self._prewarmed: Pool[CellPurpose, PrewarmedCell] | None = None
+        if budget is not None and placement.tier == "A":
+            from executor.pool.pool import Pool  # noqa: PLC0415
+            from executor.pool.prewarming import Prewarmer  # noqa: PLC0415
+
+            make = partial(self._prewarm, Prewarmer(self._maker))
+            self._prewarmed = Pool(make, self._dispose_prewarmed, self._is_busy, budget)
+
+    @property
+    def state(self) -> tuple[PoolState, ...]:
+        """What is prewarmed, the purpose used last first."""
+        return self._prewarmed.state if self._prewarmed else ()
+
+    @contextlib.asynccontextmanager
+    async def lease(
+        self, job: Job, layout: Layout, *, session: bool = False
+    ) -> AsyncIterator[tuple[Cell, cgroup.Group | None]]:
+        """A ready cell in its control group; on the way out it is ended, and disposed of.
+
+        Raises:
+            SandboxError: it could not be made.
+        """
+        parts = CellParts(layout)
+        run = object()
+        self._runs[run] = trio.current_time()
+        try:
+            # The project is searched for what is to be hidden: it may be slow, or have grown.
+            wanted = await trio.to_thread.run_sync(self._describe, job, layout, session)
+            async with self._lease_prewarmed(wanted) as prewarmed:
+                if prewarmed is not None:
+                    parts = prewarmed.parts
+                    yield prewarmed.cell, parts.group
+                else:
+                    cell = await self._make(wanted.packed, job.limits, parts)
+                    yield cell, parts.group
+        except OSError as error:
+            raise SandboxError(f"control group: {error}") from error
+        finally:
+            del self._runs[run]
+            self._dispose(parts)
+
+    async def _make(self, packed: bytes, limits: Limits, parts: CellParts) -> Cell:
+        """A ready cell, made of a started one.
+
+        Raises:
+            SandboxError, OSError: it could not be made.
+        """
+        started = await self._started.take()
+        parts.cell, parts.group = started.cell, started.group
+        cell = await self._maker.complete(packed, limits, parts)
+        if not self._once:
+            self._started.request()
+        return cell
+
+    def _describe(self, job: Job, layout: Layout, session: bool) -> _Wanted:
+        placement = self._placement
+        spec = placement.cell(job.profile, job.limits, job.binds, layout, session=session)
+        if job.substitute is not None:
+            spec = placement.without_project(spec, job.substitute)
+        spec = placement.showing(spec, job.shown)
+        packed = pack_cell(spec)
+        if self._prewarmed is None or not job.warm or session or layout.room:
+            return _Wanted(packed)
+        from executor.pool.prewarming import describe_purpose  # noqa: PLC0415 - with the pool
+
+        run = job.spec(without_cgroup=self._maker.hierarchy is None)
+        run = replace(run, limits=job.whole or job.limits)  # the run says what is left of them
+        has_stdin = job.stdin is not None
+        purpose = describe_purpose(packed, spec, run, job.ahead, has_stdin=has_stdin)
+        return _Wanted(packed, purpose, purpose.fresh())
+
+    @contextlib.asynccontextmanager
+    async def _lease_prewarmed(self, wanted: _Wanted) -> AsyncIterator[PrewarmedCell | None]:
+        """A cell that is prewarmed for just this run, if the run may have one."""
+        if self._prewarmed is None or wanted.purpose is None:
+            yield None
+            return
+        async with self._prewarmed.lease(wanted.purpose, wanted.fresh) as cell:
+            yield cell
+
+    async def _prewarm(self, prewarmer: Prewarmer, purpose: CellPurpose) -> PrewarmedCell:
+        parts = CellParts(Layout(project=str(self._placement.project)))
+        try:
+            return await prewarmer.make(purpose, parts)
+        except BaseException:
+            self._dispose(parts)
+            raise
+
+    def _dispose_prewarmed(self, prewarmed: PrewarmedCell) -> None:
+        self._dispose(prewarmed.parts)
+
+    def _dispose(self, parts: CellParts) -> None:
+        """End a cell now; what it leaves is removed after the answer."""
+        if parts.cell:
+            parts.cell.end()
+        self._ended.send_nowait(parts)
+
+    def _is_busy(self) -> bool:
+        """Whether runs keep all processors busy. Long runs and sessions do not count."""
+        since = trio.current_time() - RUN_S
+        return sum(at > since for at in self._runs.values()) >= (os.cpu_count() or 1)
+
+    async def serve(self) -> None:
+        """Start and prewarm cells until `close`."""
+        try:
+            with self._serving:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._started.serve)
+                    if self._prewarmed is not None:
+                        nursery.start_soon(self._prewarmed.serve)
+        finally:
+            self._ended.close()
+
+    async def dispose_ended(self) -> None:
+        """Remove what ended cells left on the host, until all of it is gone after `close`."""
+        with trio.CancelScope(shield=True):
+            async for parts in self._to_dispose:
+                with trio.move_on_after(DISPOSAL_S_MAX):
+                    await dispose(parts)
+
+    def close(self) -> None:
+        """No more runs."""
+        self._serving.cancel()
+
+
+@contextlib.asynccontextmanager
+async def open_cell_pool(
+    placement: Placement,
+    hierarchy: cgroup.Hierarchy | None,
+    budget: Budget | None,
+    *,
+    once: bool = False,
+) -> AsyncIterator[CellPool]:
+    """A server's cells; on the way out everything they have left is gone.
+
+    `once`: there is one run, for which a cell is started at once, and none for another.
+    """
+    pool = CellPool(placement, hierarchy, budget, once=once)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pool.dispose_ended)
+        nursery.start_soon(pool.serve)
+        try:
+            yield pool
+        finally:
+            pool.close()
