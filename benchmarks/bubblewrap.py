@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from executor.cells import rootfs
+from executor.engine import rootfs
 
 MISSING = "bubblewrap is not here: apt-get install --no-install-recommends bubblewrap"
 

@@ -58,8 +58,8 @@ class Question:
 QUESTIONS = (
     Question(
         "git history", "git log --stat",
-        "git log --format=%s --diff-filter=A -- executor/cells/seccomp.py | tail -1",
-        "commit that added executor/cells/seccomp.py",
+        "git log --format=%s --diff-filter=A -- executor/engine/seccomp.py | tail -1",
+        "commit that added executor/engine/seccomp.py",
     ),
     Question(
         "git objects", "git ls-files -s", "git rev-parse HEAD:LICENSE", "LICENSE",

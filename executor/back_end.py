@@ -15,7 +15,7 @@ import trio
 import runtimes
 from executor.cells import cgroup
 from executor.cells.placement import Machine, placed
-from executor.engine.box import Place
+from executor.engine.box import OpenBox, Place
 from executor.errors import SandboxUnavailableError
 from executor.instance import lock as instance
 from executor.instance import temporary
@@ -23,7 +23,6 @@ from executor.instance.removal import remove
 from executor.pool.cells import open_cell_pool
 from executor.project import repositories
 from executor.project.search import ProjectSearch
-from executor.run.runner import OpenBox
 from executor.settings import Settings
 
 if TYPE_CHECKING:

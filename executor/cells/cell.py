@@ -11,12 +11,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import trio
 
-from executor.cells import description
+from executor.engine.exit import Exit, LostError
+from executor.engine.pipes import Stdio, anonymous_file
 from executor.errors import SandboxError
 from executor.instance.child_processes import SPAWNER, started
 
@@ -28,40 +29,6 @@ FDS_MAX = 253  # what the kernel lets one message carry (SCM_MAX_FD)
 WRITE_BYTES = 1 << 20
 START_S_MAX = 10.0
 FAREWELL_S_MAX = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class Exit:
-    """How a run's deciding step ended, as its supervisor saw it."""
-
-    phase: str
-    exit_code: int | None
-    signal: int | None
-    reason: str | None
-    cpu_s: float
-    peak_memory_bytes: int
-    peak_processes: int
-    scratch_full: bool
-    changed: Sequence[tuple[str, str, int | None]]
-    changed_omitted: int
-    leaves_open: bool = False  # its ends of the pipes, though it writes nothing there any more
-    unstopped: str = ""  # why a session's processes had to be ended instead of stopped
-
-
-class LostError(SandboxError):
-    """A program that was held for its run was gone when the run came; nothing was started."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stdio:
-    """The server's ends of a run's streams, made before the run is known."""
-
-    readers: Mapping[str, int]
-    stdin: int | None  # a file in memory; None if there is nothing to read
-
-    def close(self) -> None:
-        for fd in (*self.readers.values(), *(() if self.stdin is None else (self.stdin,))):
-            os.close(fd)
 
 
 class Cell:
@@ -159,7 +126,7 @@ class Cell:
         Raises:
             SandboxError: the cell died.
         """
-        file = description.anonymous_file(packed)
+        file = anonymous_file(packed)
         try:
             await _send_fds(self._control, name, (file, *fds))
         except OSError as error:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from executor.engine.exit import Consumption
 from executor.model import Limits
 
 MOUNT_TABLE = Path("/proc/self/mountinfo")
@@ -42,23 +43,6 @@ V1 = Files(
     "memory.max_usage_in_bytes",
     "memory.oom_control",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Consumption:
-    """What a group's processes used and what they were refused."""
-
-    peak_memory_bytes: int | None
-    oom_kills: int
-    fork_refusals: int
-
-    def since(self, before: Consumption) -> Consumption:
-        """What came after an earlier look; the peak is of the whole time."""
-        return Consumption(
-            self.peak_memory_bytes,
-            self.oom_kills - before.oom_kills,
-            self.fork_refusals - before.fork_refusals,
-        )
 
 
 @dataclass(frozen=True, slots=True)

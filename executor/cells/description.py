@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
-import resource
-import struct
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Any
 
-from executor.cells import rootfs
-from executor.cells.seccomp import Judged
+from executor.engine import rootfs
+from executor.engine.orders import Packed
+from executor.engine.rootfs import JOB_BYTES, ROOM_BYTES, ROOM_INODES
+from executor.engine.seccomp import Judged
 from executor.model import MIB, Limits
 from executor.profile import ProjectAccess
 from executor.project.guarded_files import Guarded
-from runtimes import Ahead, Step
 
 READ_ONLY, NOSUID, NODEV = 0x1, 0x2, 0x4  # MOUNT_ATTR_* of mount_setattr(2)
 ROOT_BYTES = 16 * MIB
-JOB_BYTES = 64 * MIB
-# For what a run changes of a project, where it can't lie on disk.
-ROOM_BYTES, ROOM_INODES = 2048 * MIB, 400_000
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,40 +48,6 @@ class CellSpec:
     room: str = ""  # a folder for what is to be committed; without one it is kept in memory
 
 
-@dataclass(frozen=True, slots=True)
-class RunSpec:
-    """What to run in a cell, once. Paths of files and links are absolute, in the job folder."""
-
-    steps: tuple[Step, ...]
-    env: Mapping[str, str]
-    cwd: str
-    limits: Limits
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    links: Mapping[str, str] = field(default_factory=dict)
-    artifacts: tuple[str, ...] = ()  # patterns of files to hand back
-    # Without a control group the supervisor sums memory, and the kernel counts processes by uid.
-    without_cgroup: bool = False
-
-
-class _Packed:
-    """A description under construction: JSON in front, blobs behind."""
-
-    def __init__(self) -> None:
-        self._blobs = bytearray()
-
-    def blob(self, content: bytes) -> tuple[int, int]:
-        offset = len(self._blobs)
-        self._blobs += content
-        return offset, len(content)
-
-    def file(self, path: str, content: bytes, mode: int = 0o644) -> tuple[str, int, int, int]:
-        return path, mode, *self.blob(content)
-
-    def pack(self, description: Mapping[str, Any]) -> bytes:
-        text = json.dumps(description).encode()
-        return struct.pack("=Q", len(text)) + text + bytes(self._blobs)
-
-
 def pack_cell(spec: CellSpec) -> bytes:
     """The description of a cell."""
     devices = tuple(path for path in rootfs.DEVICES if os.path.exists(path))
@@ -98,7 +56,7 @@ def pack_cell(spec: CellSpec) -> bytes:
 
 @functools.lru_cache(maxsize=16)
 def _packed_cell(spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[str, ...]) -> bytes:
-    packed = _Packed()
+    packed = Packed()
     description: dict[str, Any] = {
         "tier": spec.tier,
         "uid": spec.uid,
@@ -125,7 +83,7 @@ def _packed_cell(spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[st
 
 
 def _namespaced(
-    spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[str, ...], packed: _Packed
+    spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[str, ...], packed: Packed
 ) -> dict[str, Any]:
     read_only = READ_ONLY | NOSUID | NODEV
     accounts = rootfs.account_files(spec.uid, spec.gid)
@@ -173,96 +131,3 @@ def _tier_b_access(spec: CellSpec) -> list[tuple[str, str]]:
     binds = [(source, "r") for source, _ in spec.binds]
     devices = [(path, "rw") for path in rootfs.DEVICES]
     return [*system, *etc, *binds, *devices, (spec.job, "r"), (spec.scratch, "rw"), *spec.readable]
-
-
-def pack_run(spec: RunSpec, more: Mapping[str, Any] = NOTHING) -> bytes:
-    """The description of a run."""
-    packed = _Packed()
-    return packed.pack(
-        {
-            "steps": [_step(step) for step in spec.steps],
-            "env": dict(spec.env),
-            "cwd": spec.cwd,
-            "files": [packed.file(path, content, 0o755) for path, content in spec.files.items()],
-            "links": list(spec.links.items()),
-            "artifacts": list(spec.artifacts),
-            "artifact_bytes": spec.limits.artifact_bytes,
-            "rlimits": _rlimits(spec),
-            "cpu_s": spec.limits.cpu_s,
-            "memory_bytes": spec.limits.memory_bytes if spec.without_cgroup else None,
-            **more,
-        }
-    )
-
-
-def _step(step: Step) -> Mapping[str, Any]:
-    return {"argv": step.argv, "phase": step.phase, "heavy": step.heavy}
-
-
-def pack_hold(spec: RunSpec, ahead: Ahead | None) -> bytes:
-    """The description of a program that is to wait for its run: what of the run is known by then.
-
-    An interpreter that can be started ahead has a gate to wait at; any other program waits for
-    its exec.
-    """
-    if ahead is None:
-        return pack_run(replace(spec, files={}, links={}), {"waiting": None})
-    job = ahead.job_dir
-    started = replace(
-        spec,
-        steps=ahead.steps,
-        env={**spec.env, **ahead.env},
-        files={f"{job}/{name}": content for name, content in ahead.files.items()},
-        links={},
-    )
-    waiting = {
-        "gate": f"{job}/{ahead.gate}",
-        "only_ahead": [f"{job}/{name}" for name in ahead.only_ahead],
-        "environment": "".join(
-            f"{name}={spec.env[name]}\n" for name in ahead.env if name in spec.env
-        ),
-    }
-    return pack_run(started, {"waiting": waiting})
-
-
-def pack_begin(guarded: Guarded, *, renew: bool, keep: bool) -> bytes:
-    """What a session's project is to look like from this call on.
-
-    To `renew` the view shows the host's present files, and to `keep` also what was written.
-    """
-    return _Packed().pack({"guarded": asdict(guarded), "renew": renew, "keep": keep})
-
-
-def pack_interrupted(run: int) -> bytes:
-    """Which run of a session is to stop what it does."""
-    return _Packed().pack({"run": run})
-
-
-def pack_asked(artifacts: Sequence[str], cwd: str, artifact_bytes: int) -> bytes:
-    """What a session's report is to bring along."""
-    asked = {"artifacts": list(artifacts), "cwd": cwd, "artifact_bytes": artifact_bytes}
-    return _Packed().pack(asked)
-
-
-def _rlimits(spec: RunSpec) -> Sequence[tuple[int, int]]:
-    limits = spec.limits
-    chosen = [
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_NOFILE, limits.open_files),
-        (resource.RLIMIT_FSIZE, limits.file_bytes),
-        # A backstop of the supervisor's sum over the tree, which is the limit proper.
-        (resource.RLIMIT_CPU, int(limits.cpu_s) + 1),
-    ]
-    if spec.without_cgroup:
-        chosen.append((resource.RLIMIT_DATA, limits.memory_bytes))
-        chosen.append((resource.RLIMIT_NPROC, limits.processes))
-    return chosen
-
-
-def anonymous_file(content: bytes) -> int:
-    """A descriptor of an unnamed file in memory with this content, at its start."""
-    fd = os.memfd_create("ctxmode", os.MFD_CLOEXEC)
-    with open(os.dup(fd), "wb") as out:
-        out.write(content)
-    os.lseek(fd, 0, os.SEEK_SET)
-    return fd

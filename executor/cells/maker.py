@@ -10,7 +10,7 @@ import trio
 
 from executor.cells import cgroup
 from executor.cells.cell import Cell, Spawner
-from executor.cells.placement import Layout
+from executor.engine.layout import Layout
 from executor.model import Limits
 
 

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
-from executor.cells import cgroup, rootfs, seccomp
+from executor.cells import cgroup
 from executor.cells.cell import UNPRIVILEGED_ID, Cell, Spawner, open_spawner
-from executor.cells.description import CellSpec, RunSpec, pack_cell, pack_run
+from executor.cells.description import CellSpec, pack_cell
+from executor.engine import rootfs, seccomp
 from executor.engine.layers import REMEDIES, Findings, layers
+from executor.engine.layout import Layout
+from executor.engine.orders import RunSpec, pack_run
 from executor.errors import SandboxError, SandboxUnavailableError
 from executor.instance import temporary
-from executor.instance.removal import remove
 from executor.model import Isolation, Limits
 from executor.profile import ANALYZE, Profile, ProjectAccess
 from executor.project import guarded_files as project_files
@@ -31,7 +33,6 @@ from runtimes import Step
 
 if TYPE_CHECKING:
     from executor.project.record import Record
-    from executor.project.work_copy import WorkCopy
 
 T = TypeVar("T")
 
@@ -41,31 +42,6 @@ LET_IN = (
 )
 TRIAL_S_MAX = 10.0
 TIERS = ("A", "B")
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Where a cell's own folders are, as the program sees them."""
-
-    job: str = rootfs.JOB
-    scratch: str = rootfs.SCRATCH
-    home: str = rootfs.HOME
-    project: str = ""
-    host_folder: str | None = None
-    room: str = ""  # on the host, where a view's upper layers lie that are to be committed
-    work_copy: WorkCopy | None = None
-    is_in_place: bool = False  # the copy is shown where the project lies
-
-    def inside(self, path: str) -> str:
-        """Where the program finds a path of the project."""
-        if self.work_copy is None or self.is_in_place:
-            return path
-        return os.path.normpath(self.work_copy.folder / os.path.relpath(path, self.project))
-
-    def remove(self) -> None:
-        """Take what was made on the host away again, whatever a program did to it."""
-        if self.host_folder:
-            remove(Path(self.host_folder))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,10 @@ from pathlib import Path
 import trio
 
 import runtimes
-from executor.cells.placement import Layout
 from executor.compile.products import Compiled, CompiledStore
+from executor.engine.job import Job
 from executor.engine.layers import for_run
+from executor.engine.layout import Layout
 from executor.instance import temporary
 from executor.instance.removal import remove
 from executor.model import MIB, Limits, Result, Status, Usage
@@ -33,7 +34,7 @@ from executor.request import Checked
 from executor.run.job import job, label
 from executor.run.program_job import job_of
 from executor.run.progress import Completed, Observe, OnOutput
-from executor.run.runner import Job, Runner
+from executor.run.runner import Runner
 from executor.toolchains.caches import ToolchainCaches
 from kb.plain_files import open_plain
 from runtimes.model import CompileInputs

@@ -19,11 +19,10 @@ from typing import Any
 
 import trio
 
-from executor.cells.cell import Exit
-from executor.cells.cgroup import Consumption
 from executor.containers.container import Container
 from executor.containers.create import has_own_kernel
 from executor.containers.link import Channel
+from executor.engine.exit import Consumption, Exit
 from executor.errors import SandboxError
 from executor.instance import temporary
 from executor.spawner.view import FOLDER

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from executor.cells import rootfs
-from executor.cells.description import JOB_BYTES
 from executor.containers import seccomp
+from executor.engine import rootfs
+from executor.engine.rootfs import JOB_BYTES
 from executor.model import MIB, Limits
 
 AGENT = ("python3", "-I", "-S", "-B", "/opt/ctxmode/agent/__main__.py")

@@ -17,11 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from executor.cells import rootfs
 from executor.cells.cell import UNPRIVILEGED_ID
-from executor.cells.description import ROOM_BYTES, ROOM_INODES
 from executor.containers.absence import leave_out
 from executor.containers.create import ContainerSpec, Mount, overlay_volume
+from executor.engine import rootfs
+from executor.engine.rootfs import ROOM_BYTES, ROOM_INODES
 from executor.errors import SandboxError
 from executor.instance.lock import Instance
 from executor.instance.removal import remove

@@ -12,7 +12,6 @@ import trio
 
 import images
 import runtimes
-from executor.cells import seccomp
 from executor.cells.cell import UNPRIVILEGED_ID
 from executor.containers import host as hosts
 from executor.containers import leftovers
@@ -21,6 +20,8 @@ from executor.containers.endpoint import endpoint
 from executor.containers.engine import Engine, EngineError, connect
 from executor.containers.place import ContainerPlace
 from executor.containers.toolchains import discovered, image_id
+from executor.engine import seccomp
+from executor.engine.job import Job
 from executor.engine.layers import REMEDIES
 from executor.errors import SandboxError, SandboxUnavailableError
 from executor.instance.lock import Instance
@@ -29,7 +30,6 @@ from executor.pool.containers import ContainerPool
 from executor.pool.pool import PoolLimits
 from executor.profile import ANALYZE
 from executor.project.search import ProjectSearch
-from executor.run.runner import Job
 
 START_ENGINE = (
     "start the engine (`systemctl start docker`, or as root `dockerd`), or set DOCKER_HOST; "

@@ -15,14 +15,15 @@ from typing import Any
 
 import trio
 
-from executor.cells import rootfs, seccomp
-from executor.cells.cell import Exit
-from executor.cells.placement import Layout
 from executor.containers import shipping
 from executor.containers.box import ContainerBox
 from executor.containers.create import ContainerSpec, has_own_kernel, of_box
 from executor.containers.host import Host
+from executor.engine import rootfs, seccomp
 from executor.engine.box import Box, Meter
+from executor.engine.exit import Exit
+from executor.engine.job import Job
+from executor.engine.layout import Layout
 from executor.instance import temporary
 from executor.model import Isolation
 from executor.pool.containers import ContainerPool
@@ -32,7 +33,6 @@ from executor.project.guarded_files import Guarded, guarded, identities
 from executor.project.record import Record
 from executor.project.search import ProjectSearch, is_special
 from executor.project.work_copy import WorkCopy
-from executor.run.runner import Job
 
 ARCHIVE, COPY = "project.tar", "copy"
 WRITABLE = (rootfs.SCRATCH, rootfs.HOME, rootfs.SHARED_MEMORY, *rootfs.DEVICES)

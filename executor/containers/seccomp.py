@@ -2,7 +2,7 @@
 
 Docker's own profile can't be read from a daemon, so its list of calls is kept here, as of
 `profiles/seccomp/default.json` of Moby at commit 00f3d189: what it allows without any capability.
-Programs are put under our own filter (`executor.cells.seccomp`) besides, by the agent.
+Programs are put under our own filter (`executor.engine.seccomp`) besides, by the agent.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import json
 
-from executor.cells.seccomp import ALLOWED_FAMILIES, CLONE_NEW_FLAGS, DENIED
+from executor.engine.seccomp import ALLOWED_FAMILIES, CLONE_NEW_FLAGS, DENIED
 
 ALLOWED = (
     "accept accept4 access alarm arch_prctl arm_fadvise64_64 arm_sync_file_range bind brk "

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from executor.cells.cell import Exit
-    from executor.cells.cgroup import Consumption
-    from executor.cells.placement import Layout
+    from executor.engine.exit import Consumption, Exit
+    from executor.engine.job import Job
+    from executor.engine.layout import Layout
     from executor.model import Isolation
     from executor.profile import Profile
     from executor.project.record import Record
@@ -90,3 +91,11 @@ class Place(Protocol):
 
     def share(self, language: str, other: str) -> bool:
         """Whether one box can serve programs of both languages."""
+
+
+class OpenBox(Protocol):
+    """Makes the box of a job, and what counts its consumption."""
+
+    def __call__(
+        self, job: Job, layout: Layout, *, session: bool = False
+    ) -> AbstractAsyncContextManager[tuple[Box, Meter | None]]: ...

@@ -15,17 +15,18 @@ from executor.cells import cgroup
 from executor.cells.cell import Cell
 from executor.cells.description import pack_cell
 from executor.cells.maker import CellMaker, CellParts, dispose
-from executor.cells.placement import Layout, Placement
+from executor.cells.placement import Placement
+from executor.engine.layout import Layout
 from executor.errors import SandboxError
 from executor.model import Limits
 from executor.pool.started_cell import StartedCell
 
 # A single run prewarms nothing, so that it does not load these.
 if TYPE_CHECKING:
+    from executor.engine.job import Job
     from executor.pool.budget import Budget
     from executor.pool.pool import Pool, PoolState
     from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer
-    from executor.run.runner import Job
 
 DISPOSAL_S_MAX = 10.0
 RUN_S = 2.0  # a run that goes on for longer does not count as busy

@@ -10,12 +10,13 @@ from pathlib import PurePath
 
 import trio
 
-from executor.cells import rootfs
-from executor.cells.cell import Cell, Stdio
-from executor.cells.description import CellSpec, RunSpec, anonymous_file, pack_hold
+from executor.cells.cell import Cell
+from executor.cells.description import CellSpec
 from executor.cells.maker import CellMaker, CellParts
+from executor.engine import rootfs
+from executor.engine.orders import RunSpec, pack_hold
+from executor.engine.pipes import OUTPUTS, Stdio, anonymous_file, nothing_to_read, pipe
 from executor.model import Limits
-from executor.run.pipes import OUTPUTS, nothing_to_read, pipe
 from runtimes import Ahead
 
 

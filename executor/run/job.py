@@ -6,11 +6,11 @@ import os
 
 import runtimes
 from executor import network
-from executor.cells.placement import Layout
+from executor.engine.job import Job
+from executor.engine.layout import Layout
 from executor.profile import Profile, ProjectAccess
 from executor.request import Checked
 from executor.run.program_job import job_of
-from executor.run.runner import Job
 
 # `git status` would refresh the index, a change of the repository that nobody asked for.
 NO_REFRESH = {"GIT_OPTIONAL_LOCKS": "0"}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from executor.cells.cell import Exit
-from executor.cells.cgroup import Consumption
+from executor.engine.exit import Consumption, Exit
 from executor.model import MIB, Limits, Status
 
 # Why the supervisor ended a run by itself.

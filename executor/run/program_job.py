@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import runtimes
-from executor.cells.placement import Layout
+from executor.engine.job import Job
+from executor.engine.layout import Layout
 from executor.model import Limits
-from executor.run.runner import Job
 
 
 def job_of(

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import trio
 
-from executor.cells.cell import Exit
-from executor.cells.cgroup import Consumption
 from executor.engine.box import Box, Meter
+from executor.engine.exit import Consumption, Exit
 from executor.model import (
     Artifact,
     ChangedFile,

@@ -6,30 +6,30 @@ import contextlib
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import trio
 
 from executor import network
-from executor.cells.cell import Cell, Exit, LostError
-from executor.cells.description import RunSpec, pack_run
-from executor.cells.placement import Layout
-from executor.engine.box import Box, Meter, Place
+from executor.cells.cell import Cell
+from executor.engine.box import Box, OpenBox, Place
+from executor.engine.exit import Exit, LostError
+from executor.engine.job import Job
 from executor.engine.layers import for_run, with_room
+from executor.engine.layout import Layout
+from executor.engine.orders import pack_run
+from executor.engine.pipes import pipe, to_read
 from executor.errors import SandboxError, SandboxUnavailableError
-from executor.model import Limits, Result, Status
+from executor.model import Result, Status
 from executor.profile import ANALYZE, Profile, ProjectAccess
 from executor.project import sampling
 from executor.project.door import with_commit
 from executor.run.capture import READ_BYTES, Capture
-from executor.run.pipes import pipe, to_read
 from executor.run.progress import Completed, Observe, OnOutput, Progress, status_of
-from runtimes import Ahead, Step
 
 if TYPE_CHECKING:
     from executor.project.commit import Commit
@@ -40,52 +40,6 @@ DRAIN_S_MAX = 0.2  # how long output may still come once the program has ended
 STOP_S_MAX = 1.0  # how long the supervisor may take to end a run and report,
 LIVE_STOP_S_MAX = 20.0  # and to look through a live project for what it did there
 NO_VIEW = "what a run changes can't be kept apart from the project, so that nothing ran"
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A program ready to be placed: all that the sandbox needs to know of it."""
-
-    steps: tuple[Step, ...]
-    cwd: str
-    env: Mapping[str, str]
-    limits: Limits
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    links: Mapping[str, str] = field(default_factory=dict)
-    binds: tuple[str, ...] = ()
-    stdin: bytes | None = None
-    drain: bool = False  # beyond its limit, output is counted and discarded
-    artifacts: tuple[str, ...] = ()
-    profile: Profile = ANALYZE
-    label: str = ""  # what it is called while it runs
-    language: str = ""  # by the name of its row
-    substitute: str | None = None  # a folder of `temporary` that is shown in the project's place
-    shown: tuple[tuple[str, str], ...] = ()  # (path on the host, path in the cell), read-only
-    ahead: Ahead | None = None  # how its interpreter is started before its text is known
-    warm: bool = True  # whether it may run where something has waited for it
-    diagnosis: bytes = b""  # what an earlier compilation said, told again on stderr
-    whole: Limits | None = None  # before compiling had its share of `limits`
-
-    def spec(self, *, without_cgroup: bool) -> RunSpec:
-        """The same for the spawner."""
-        return RunSpec(
-            self.steps,
-            self.env,
-            self.cwd,
-            self.limits,
-            self.files,
-            self.links,
-            self.artifacts,
-            without_cgroup,
-        )
-
-
-class OpenBox(Protocol):
-    """Makes the box of a job, and what counts its consumption."""
-
-    def __call__(
-        self, job: Job, layout: Layout, *, session: bool = False
-    ) -> AbstractAsyncContextManager[tuple[Box, Meter | None]]: ...
 
 
 class Runner:

@@ -6,11 +6,11 @@ from functools import partial
 from pathlib import PurePath
 
 import runtimes
-from executor.cells.placement import Layout
+from executor.engine.job import Job
+from executor.engine.layout import Layout
 from executor.request import Checked
 from executor.run.job import granted_environment, job, label
 from executor.run.program_job import job_of
-from executor.run.runner import Job
 from executor.sessions.interpreter import Program
 from executor.sessions.session import Call
 

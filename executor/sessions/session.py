@@ -12,20 +12,20 @@ from typing import Any
 import trio
 
 from executor import network
-from executor.cells.cell import Exit
-from executor.cells.cgroup import Consumption
-from executor.cells.description import pack_asked, pack_interrupted, pack_run
-from executor.cells.placement import Layout
 from executor.engine.box import Box, Meter
+from executor.engine.exit import Consumption, Exit
+from executor.engine.job import Job
 from executor.engine.layers import with_room
+from executor.engine.layout import Layout
+from executor.engine.orders import pack_asked, pack_interrupted, pack_run
+from executor.engine.pipes import pipe
 from executor.errors import RequestError, SandboxError
 from executor.model import Limits, Result, Status
 from executor.profile import Profile, ProjectAccess
 from executor.project import guarded_files as project_files
 from executor.project.door import with_commit
-from executor.run.pipes import pipe
 from executor.run.progress import Progress, status_of
-from executor.run.runner import LIVE_STOP_S_MAX, Job, Runner, check_view, watched_room
+from executor.run.runner import LIVE_STOP_S_MAX, Runner, check_view, watched_room
 from executor.sessions.interpreter import Channel, Program
 from executor.sessions.turn import FAREWELL_S_MAX, Turn
 from executor.sessions.view import SessionView

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from executor.cells.description import pack_begin
+from executor.engine.orders import pack_begin
 from executor.errors import RequestError, SandboxError
 from executor.profile import Profile, ProjectAccess
 from executor.project import guarded_files as project_files
@@ -20,8 +20,8 @@ from executor.project.freshness import Freshness, differs_only_by
 from executor.project.guarded_files import Guarded
 
 if TYPE_CHECKING:
-    from executor.cells.placement import Layout
     from executor.engine.box import Box
+    from executor.engine.layout import Layout
     from executor.project.commit import Commit
     from executor.project.record import Record
     from executor.run.runner import Runner

@@ -19,14 +19,15 @@ from pathlib import Path
 import trio
 
 import runtimes
-from executor.cells.placement import Layout
+from executor.engine.job import Job
+from executor.engine.layout import Layout
 from executor.errors import SandboxError
 from executor.instance import temporary
 from executor.instance.removal import remove
 from executor.model import GIB, Limits, Status
 from executor.profile import Profile, ProjectAccess
 from executor.run.program_job import job_of
-from executor.run.runner import Job, Runner
+from executor.run.runner import Runner
 
 KEPT_MAX = 4  # toolchains come and go; this many of them keep their folders
 BUNDLE = ".caches.tar"

@@ -15,10 +15,11 @@ import trio
 
 import runtimes
 from executor.caller import Preparing
-from executor.cells.placement import Layout
+from executor.engine.job import Job
+from executor.engine.layout import Layout
 from executor.model import Limits, Status
 from executor.run.program_job import job_of
-from executor.run.runner import Job, Runner
+from executor.run.runner import Runner
 from executor.toolchains.caches import ToolchainCaches
 
 PROBE_LIMITS = Limits(wall_s=30, cpu_s=60, output_bytes=64 * 1024)

@@ -20,18 +20,18 @@ from typing import Any
 import executor.run.runner as runner_module
 from executor import Executor
 from executor.cells.cell import Cell, Spawner
-from executor.cells.placement import Layout
-from executor.cells.seccomp import judged as judged_calls
 from executor.containers import container
 from executor.containers.container import Container
 from executor.containers.create import ContainerSpec
 from executor.containers.place import ContainerPlace
+from executor.engine.job import Job
+from executor.engine.layout import Layout
+from executor.engine.seccomp import judged as judged_calls
 from executor.pool.cells import CellPool
 from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer
 from executor.pool.started_cell import StartedCell
 from executor.project.commit import Commit
 from executor.project.record import Record
-from executor.run.runner import Job
 
 ULIMITS = {"core": resource.RLIMIT_CORE, "nofile": resource.RLIMIT_NOFILE}
 ALLOW_EVERYTHING = struct.pack("=HBBI", 0x06, 0, 0, 0x7FFF0000)  # BPF: return SECCOMP_RET_ALLOW

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from executor.cells import cgroup
-from executor.cells.cgroup import V1, V2, Consumption, Group, Hierarchy
+from executor.cells.cgroup import V1, V2, Group, Hierarchy
+from executor.engine.exit import Consumption
 from executor.model import MIB, Limits
 
 

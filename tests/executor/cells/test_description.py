@@ -8,16 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from executor.cells import rootfs
-from executor.cells.description import (
-    ROOM_BYTES,
-    ROOM_INODES,
-    CellSpec,
-    RunSpec,
-    anonymous_file,
-    pack_cell,
-    pack_run,
-)
+from executor.cells.description import CellSpec, pack_cell
+from executor.engine import rootfs
+from executor.engine.orders import RunSpec, pack_run
+from executor.engine.pipes import anonymous_file
+from executor.engine.rootfs import ROOM_BYTES, ROOM_INODES
 from executor.model import GIB, MIB, Limits
 from executor.profile import ProjectAccess
 from executor.project.guarded_files import Guarded

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from executor.cells.cell import Exit
-from executor.cells.cgroup import Consumption
+from executor.engine.exit import Consumption, Exit
 from executor.model import MIB, Limits, Status
 from executor.run.outcome import limits_met, status_of, status_of_lost
 

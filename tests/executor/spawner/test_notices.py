@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from executor import Limits, Status
-from executor.cells import seccomp
+from executor.engine import seccomp
 from executor.profile import ANALYZE, BUILD
 
 FILTERS = "puts File.read('/proc/self/status')[/^Seccomp_filters:\\s*(\\d+)/, 1]"
@@ -129,7 +129,7 @@ def _in_a_process(code: str) -> object:
 
 CHILD = """
 import json, os, select, signal, socket, sys
-from executor.cells import seccomp
+from executor.engine import seccomp
 from executor.spawner.confine import LISTENERS, PR_SET_NO_NEW_PRIVS, _hand_over_listener, prctl
 from executor.spawner.notices import Notices
 

@@ -54,7 +54,7 @@ while True:
 def test_below_a_listener_of_somebody_elses_every_such_call_is_refused():
     code = """
 import errno, json, os, socket
-from executor.cells import seccomp
+from executor.engine import seccomp
 from executor.spawner.confine import PR_SET_NO_NEW_PRIVS, _hand_over_listener, prctl
 
 def answer(pid):

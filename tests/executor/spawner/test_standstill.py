@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.cells.seccomp import CLONE_UNTRACED
+from executor.engine.seccomp import CLONE_UNTRACED
 from tests.processes import DEADLINE_S
 
 # The system's own: other users can't reach the tests', maybe.

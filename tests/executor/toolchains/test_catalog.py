@@ -14,10 +14,10 @@ import pytest
 
 import runtimes
 from executor import Executor, LanguageReport, Request, RequestError, open_executor
-from executor.cells.placement import Layout
+from executor.engine.job import Job
+from executor.engine.layout import Layout
 from executor.model import Limits
 from executor.run.program_job import job_of
-from executor.run.runner import Job
 
 Open = partial[AbstractAsyncContextManager[Executor]]
 REMEMBERED_MS = 123_456.0

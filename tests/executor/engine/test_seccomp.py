@@ -9,7 +9,7 @@ import struct
 import pyseccomp
 import pytest
 
-from executor.cells.seccomp import (
+from executor.engine.seccomp import (
     CLONE_NEW_FLAGS,
     CLONE_UNTRACED,
     DENIED,

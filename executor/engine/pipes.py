@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-
-from executor.cells.description import anonymous_file
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 PIPE_BYTES = 1024 * 1024
 OUTPUTS = ("stdout", "stderr")
@@ -31,3 +31,24 @@ def to_read(content: bytes | None) -> int:
 
 def nothing_to_read() -> int:
     return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+
+
+def anonymous_file(content: bytes) -> int:
+    """A descriptor of an unnamed file in memory with this content, at its start."""
+    fd = os.memfd_create("ctxmode", os.MFD_CLOEXEC)
+    with open(os.dup(fd), "wb") as out:
+        out.write(content)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
+@dataclass(frozen=True, slots=True)
+class Stdio:
+    """The server's ends of a run's streams, made before the run is known."""
+
+    readers: Mapping[str, int]
+    stdin: int | None  # a file in memory; None if there is nothing to read
+
+    def close(self) -> None:
+        for fd in (*self.readers.values(), *(() if self.stdin is None else (self.stdin,))):
+            os.close(fd)

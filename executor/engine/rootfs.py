@@ -6,6 +6,8 @@ import functools
 import os
 from typing import NamedTuple
 
+from executor.model import MIB
+
 # Folders that hold programs and libraries and nothing of any user.
 SYSTEM_FOLDERS = (
     "/usr",
@@ -69,6 +71,9 @@ HOME = "/home/sandbox"
 JOB = "/job"
 SCRATCH = "/tmp"
 SHARED_MEMORY = "/dev/shm"
+JOB_BYTES = 64 * MIB
+# For what a run changes of a project, where it can't lie on disk.
+ROOM_BYTES, ROOM_INODES = 2048 * MIB, 400_000
 
 
 class SystemEntries(NamedTuple):
