@@ -13,10 +13,13 @@ import trio
 
 import policy
 import runtimes
-from executor.back_end import Prewarming, open_back_end, open_ground
+from executor.back_ends.ground import open_ground
+from executor.back_ends.table import open_back_end
 from executor.caller import Caller, refusal
 from executor.compile.compiler import Compiler
 from executor.compile.products import CompiledStore
+from executor.engine.box import Prewarming
+from executor.engine.tiers import STRONGEST
 from executor.errors import RequestError
 from executor.instance import control, temporary
 from executor.instance import lock as instance
@@ -249,37 +252,17 @@ class Executor:
 
     def _unmet(self, checked: Checked) -> str:
         """What this request demands and the tier in use lacks; empty if nothing."""
-        tier, profile = self.isolation.tier, checked.profile
-        if tier == "A":
-            return ""
-        if tier == "C":
-            return self._unmet_by_containers(checked)
-        lacking = self.isolation.layers["namespaces"]
-        if profile.floor == "A" or profile.network.is_open:
+        place, profile = self._runner.placement, checked.profile
+        if profile.floor not in place.can.floors or (
+            profile.network.is_open and not place.can.network_by_allowlist
+        ):
+            return f"profile {profile.name} needs tier {STRONGEST}, {place.shortfall()}"
+        if profile.project is ProjectAccess.LIVE and not place.can.live_project:
             return (
-                f"profile {profile.name} needs tier A and this machine gives tier {tier}: "
-                f"{lacking.reason}. To mend it, {lacking.remedy}."
+                f"profile {profile.name} needs tier {STRONGEST}, since others work on a copy of "
+                f"the project, {place.shortfall()}"
             )
-        if profile.project is ProjectAccess.LIVE:
-            return (
-                f"profile {profile.name} needs tier A, since tier {tier} works on a copy of the "
-                f"project: {lacking.reason}. To mend it, {lacking.remedy}."
-            )
-        return ""
-
-    def _unmet_by_containers(self, checked: Checked) -> str:
-        profile = checked.profile
-        if profile.floor == "A":
-            return (
-                f"profile {profile.name} needs tier A, and programs run in containers here (tier "
-                "C). To mend it, leave out isolation = container, or lower the profile's floor."
-            )
-        if profile.project is ProjectAccess.LIVE:
-            return (
-                f"profile {profile.name} needs tier A, and programs run in containers here (tier "
-                "C). To mend it, leave out isolation = container."
-            )
-        if _is_building_session(checked) and self._runner.placement.travels:
+        if _is_building_session(checked) and place.travels:
             return (
                 f"a session with profile {profile.name} needs an engine that mounts folders of "
                 "this machine, and projects travel to the one in use. To mend it, leave out "

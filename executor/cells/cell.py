@@ -20,6 +20,7 @@ from executor.engine.exit import Exit, LostError
 from executor.engine.pipes import Stdio, anonymous_file
 from executor.errors import SandboxError
 from executor.instance.child_processes import SPAWNER, started
+from executor.spawner.wire import CELL, NAMESPACED_CELL
 
 # An uid and gid that Debian's policy reserves and no package or person gets: what real root's
 # cells run as on the host.
@@ -34,10 +35,12 @@ FAREWELL_S_MAX = 2.0
 class Cell:
     """One sandbox, from its making until everything in it is gone."""
 
-    def __init__(self, control: trio.socket.SocketType, tier: str, owner: tuple[int, int]) -> None:
+    def __init__(
+        self, control: trio.socket.SocketType, namespaces: bool, owner: tuple[int, int]
+    ) -> None:
         self.owner = owner  # uid and gid on the host of what runs in it
         self._control = control
-        self._tier = tier
+        self._namespaces = namespaces
         self._pidfd = -1
         self.pid = -1
         self.layers: Mapping[str, Any] = {}
@@ -177,7 +180,7 @@ class Cell:
         Killing pid 1 takes its namespace along. Tier B has no such thing: there the supervisor
         must do the killing, and sees the closed socket as the order.
         """
-        if self._tier == "A":
+        if self._namespaces:
             self._kill()
         self._control.close()
         upper = self.take_upper()
@@ -229,7 +232,7 @@ class Spawner:
         """Where the spawner reaches a host path (as real root: re-bound with mapped ids)."""
         return self.staged.get(path, path)
 
-    async def start_cell(self, tier: str) -> Cell:
+    async def start_cell(self, namespaces: bool) -> Cell:
         """A new cell whose first process exists, and waits to be told what cell that is to be.
 
         The caller owes it `end` and `ended`.
@@ -238,10 +241,10 @@ class Spawner:
             SandboxError: it could not be made.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        cell = Cell(trio.socket.from_stdlib_socket(ours), tier, (self.uid, self.gid))
+        cell = Cell(trio.socket.from_stdlib_socket(ours), namespaces, (self.uid, self.gid))
         try:
             with theirs:
-                await self._ask(tier, theirs.fileno())
+                await self._ask(namespaces, theirs.fileno())
             with trio.move_on_after(START_S_MAX) as deadline:
                 await cell.started()
             if deadline.cancelled_caught:
@@ -251,10 +254,11 @@ class Spawner:
             raise
         return cell
 
-    async def _ask(self, tier: str, control: int) -> None:
+    async def _ask(self, namespaces: bool, control: int) -> None:
+        wanted = NAMESPACED_CELL if namespaces else CELL
         try:
             async with self._lock:
-                await _send_fds(self._requests, f"cell {tier}".encode(), (control,))
+                await _send_fds(self._requests, wanted, (control,))
         except OSError as error:
             raise SandboxError(f"the spawner is gone: {error.strerror}") from error
 

@@ -23,7 +23,7 @@ ROOT_BYTES = 16 * MIB
 class CellSpec:
     """What a cell may touch. Sources are paths as the spawner reaches them."""
 
-    tier: str
+    namespaces: bool
     uid: int
     gid: int
     outer_uid: int
@@ -58,7 +58,7 @@ def pack_cell(spec: CellSpec) -> bytes:
 def _packed_cell(spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[str, ...]) -> bytes:
     packed = Packed()
     description: dict[str, Any] = {
-        "tier": spec.tier,
+        "namespaces": spec.namespaces,
         "uid": spec.uid,
         "gid": spec.gid,
         "outer_uid": spec.outer_uid,
@@ -75,7 +75,7 @@ def _packed_cell(spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[st
     if spec.judged:
         filter_ = packed.blob(spec.judged.program)
         description["judged"] = {"filter": filter_, "kinds": spec.judged.kinds}
-    if spec.tier == "A":
+    if spec.namespaces:
         description |= _namespaced(spec, system, devices, packed)
     else:
         description |= {"access": _tier_b_access(spec), "deny_tcp": True}

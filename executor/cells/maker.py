@@ -28,7 +28,7 @@ class CellMaker:
     """Makes the cells of one server."""
 
     spawner: Spawner
-    tier: str
+    namespaces: bool
     hierarchy: cgroup.Hierarchy | None
     _numbers: count[int] = field(default_factory=count)
 
@@ -45,7 +45,7 @@ class CellMaker:
         if self.hierarchy:
             name = str(next(self._numbers))
             parts.group = await trio.to_thread.run_sync(cgroup.make_group, self.hierarchy, name)
-        parts.cell = await self.spawner.start_cell(self.tier)
+        parts.cell = await self.spawner.start_cell(self.namespaces)
         if parts.group:
             with contextlib.suppress(ProcessLookupError):  # `complete` will say why it died
                 await trio.to_thread.run_sync(parts.group.add, parts.cell.pid)

@@ -2,46 +2,31 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import functools
 import os
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import trio
-
-from executor.cells import cgroup
-from executor.cells.cell import UNPRIVILEGED_ID, Cell, Spawner, open_spawner
-from executor.cells.description import CellSpec, pack_cell
+from executor.cells.cell import UNPRIVILEGED_ID, Spawner
+from executor.cells.description import CellSpec
 from executor.engine import rootfs, seccomp
-from executor.engine.layers import REMEDIES, Findings, layers
 from executor.engine.layout import Layout
-from executor.engine.orders import RunSpec, pack_run
-from executor.errors import SandboxError, SandboxUnavailableError
+from executor.engine.tiers import TIERS, Capabilities
 from executor.instance import temporary
 from executor.model import Isolation, Limits
-from executor.profile import ANALYZE, Profile, ProjectAccess
+from executor.profile import Profile, ProjectAccess
 from executor.project import guarded_files as project_files
 from executor.project.guarded_files import Guarded
 from executor.project.search import ProjectSearch
 from executor.spawner.confine import landlock_abi
-from runtimes import Step
 
 if TYPE_CHECKING:
     from executor.project.record import Record
 
 T = TypeVar("T")
-
-LET_IN = (
-    "as root put the project where others may read it (not below /root), or start as its owner: "
-    "programs run as another user, who may not enter it"
-)
-TRIAL_S_MAX = 10.0
-TIERS = ("A", "B")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +45,11 @@ class Placement:
     travels: bool = False
 
     @property
+    def can(self) -> Capabilities:
+        """What the tier's cells can do."""
+        return TIERS[self.tier]
+
+    @property
     def project(self) -> Path:
         return self.search.project
 
@@ -75,7 +65,7 @@ class Placement:
             SandboxUnavailableError: see `temporary.own`.
         """
         del session
-        if self.tier == "A":
+        if self.can.own_file_system:
             return self._with_room(Layout(project=str(self.project)), record)
         base = tempfile.mkdtemp(dir=temporary.own(self.temporary))
         layout = Layout(f"{base}/job", f"{base}/tmp", f"{base}/tmp/home", str(self.project), base)
@@ -102,6 +92,14 @@ class Placement:
         room = tempfile.mkdtemp(dir=self.rooms)
         return replace(layout, room=room, host_folder=room)
 
+    def shortfall(self) -> str:
+        """Why no stronger tier is in use, and what would help: the end of a sentence."""
+        lacking = self.isolation.layers["namespaces"]
+        return (
+            f"and this machine gives tier {self.tier}: {lacking.reason}. To mend it, "
+            f"{lacking.remedy}."
+        )
+
     def share(self, language: str, other: str) -> bool:
         """Whether one box can serve programs of both languages: every one can, here."""
         del language, other
@@ -123,14 +121,14 @@ class Placement:
         """
         project = str(self.project)
         access = profile.project
-        if self.tier == "B" or project in self.spawner.refused:
+        if not self.can.copy_on_write or project in self.spawner.refused:
             access = ProjectAccess.READ_ONLY
         # Nothing may still be written (as by io_submit) when what changed reaches the project.
         persists = access in {ProjectAccess.COMMIT, ProjectAccess.LIVE}
-        exits = self.tier == "A" and not session and not persists
+        exits = self.can.sees_exits and not session and not persists
         renames = access in {ProjectAccess.COPY_ON_WRITE, ProjectAccess.COMMIT}
         return CellSpec(
-            tier=self.tier,
+            namespaces=self.can.namespaces,
             uid=self.spawner.uid or UNPRIVILEGED_ID,
             gid=self.spawner.gid or UNPRIVILEGED_ID,
             outer_uid=self.spawner.uid,
@@ -138,10 +136,10 @@ class Placement:
             project=project,
             project_source=self.spawner.source(project),
             access=access,
-            seccomp=seccomp.program(seccomp.Filter(namespaces=self.tier == "A")),
+            seccomp=seccomp.program(seccomp.Filter(namespaces=self.can.namespaces)),
             notices=seccomp.notices(renames=renames),
             heavy_notices=seccomp.notices(exits=exits, renames=renames),
-            judged=None if self.tier == "A" else seccomp.judged(_landlock_abi()),
+            judged=None if self.can.namespaces else seccomp.judged(_landlock_abi()),
             binds=(
                 *((self.spawner.source(path), path) for path in not_of_the_system(binds)),
                 *((self.spawner.source(path), path) for path in self.repository),
@@ -184,7 +182,7 @@ class Placement:
 
     def _readable(self, layout: Layout) -> tuple[tuple[str, str], ...]:
         """Tier B's grants of the project: the whole of a copy, else what is no secret."""
-        if self.tier == "A":
+        if self.can.namespaces:
             return ()
         if layout.work_copy:
             return ((str(layout.work_copy.folder), "rw"),)
@@ -211,114 +209,3 @@ def not_of_the_system(paths: Iterable[str]) -> Iterator[str]:
     for path in paths:
         if not any(path == folder or path.startswith(f"{folder}/") for folder in shown):
             yield path
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """What placing a project needs to know beyond the spawner."""
-
-    search: ProjectSearch
-    hierarchy: cgroup.Hierarchy | None
-    why_no_cgroup: str
-    temporary: Path
-    rooms: Path | None = None
-    repository: tuple[str, ...] = ()
-
-
-@contextlib.asynccontextmanager
-async def placed(
-    machine: Machine,
-    stage: Sequence[str],
-    open_pool: Callable[[Placement], contextlib.AbstractAsyncContextManager[T]],
-    *,
-    as_root: bool,
-) -> AsyncIterator[tuple[Placement, T]]:
-    """The strongest tier in which a program really ran, with its spawner and its pool of cells.
-
-    `stage` are the paths besides the system's that cells may be given. The pool is opened before
-    the trial, so that cells start beside it; it is closed where the tier turns out not to work.
-
-    Raises:
-        SandboxUnavailableError: there is none; its remedy says what would help.
-    """
-    try:
-        instructions = len(seccomp.program(seccomp.Filter())) // 8
-    except OSError as error:
-        raise SandboxUnavailableError(f"seccomp: {error}", REMEDIES["seccomp"]) from error
-    reasons: dict[str, str] = {}
-    for tier in TIERS:
-        async with contextlib.AsyncExitStack() as stack:
-            try:
-                # Staged paths hang in a mount namespace that only tier A's cells can make use of.
-                spawner = await stack.enter_async_context(
-                    open_spawner(stage if tier == "A" else (), as_root=as_root)
-                )
-                placement = Placement(
-                    tier,
-                    Isolation(tier),
-                    machine.search,
-                    spawner,
-                    machine.temporary,
-                    machine.repository,
-                    machine.rooms,
-                )
-                pool = await stack.enter_async_context(open_pool(placement))
-                supervisor = await _try(placement)
-            except SandboxError as error:
-                reasons[tier] = str(error)
-                continue
-            found = Findings(
-                tier,
-                supervisor,
-                instructions,
-                machine.hierarchy.version if machine.hierarchy else None,
-                machine.why_no_cgroup,
-                why_not_a=reasons.get("A", ""),
-                mapped_uid=spawner.uid if spawner.staged else None,
-                why_not_mapped=spawner.refused.get(str(machine.search.project), ""),
-            )
-            yield replace(placement, isolation=Isolation(tier, layers(found))), pool
-            return
-    text = "; ".join(f"tier {tier}: {reason}" for tier, reason in reasons.items())
-    barred = as_root and os.strerror(errno.EACCES) in reasons.get("B", "")
-    other = LET_IN if barred else REMEDIES["landlock"]
-    raise SandboxUnavailableError(text, f"{REMEDIES['namespaces']}. Or: {other}.")
-
-
-async def _try(placement: Placement) -> Mapping[str, Any]:
-    """Run a shell that does nothing in a cell; what its supervisor said of the layers.
-
-    Raises:
-        SandboxError: the cell could not be made, or the program did not run in it.
-    """
-    shell = Step(("/bin/sh", "-c", ":"), "run")
-    run = RunSpec((shell,), {}, str(placement.project), limits=Limits())
-    layout = placement.layout(ANALYZE)
-    spec = await trio.to_thread.run_sync(placement.cell, ANALYZE, Limits(), (), layout)
-    try:
-        with trio.move_on_after(TRIAL_S_MAX):
-            cell = await placement.spawner.start_cell(placement.tier)
-            try:
-                await cell.make(pack_cell(spec))
-                return await _run_trial(cell, placement.tier, pack_run(run))
-            finally:
-                cell.end()
-                await cell.ended()
-    finally:
-        layout.remove()
-    raise SandboxError(f"no answer within {TRIAL_S_MAX:g} s")
-
-
-async def _run_trial(cell: Cell, tier: str, packed: bytes) -> Mapping[str, Any]:
-    await cell.ready()
-    if tier == "B" and not cell.layers.get("landlock"):
-        raise SandboxError("this kernel has no Landlock")
-    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        await cell.run(packed, (null, null, null))
-    finally:
-        os.close(null)
-    end = await cell.exit()
-    if end.exit_code != 0:
-        raise SandboxError(f"a trial program ended with {end.exit_code or end.signal}")
-    return cell.layers

@@ -79,8 +79,7 @@ class Compiler:
         self._impure: set[str] = set()  # what was tried, and does need the project
         # What programs of the project may write, no server may trust.
         self._may_keep = not store.folder.is_relative_to(project)
-        # Its keys are of this machine's compilers and packages, which no container has.
-        self._may_keep = self._may_keep and runner.placement.tier != "C"
+        self._may_keep = self._may_keep and runner.placement.can.keeps_products
 
     async def run(
         self,
@@ -139,8 +138,6 @@ class Compiler:
         """How to compile a request's program by itself; None if it has to see the project."""
         request = checked.request
         if candidate.project_specific or not self._may_keep:
-            return None
-        if self._runner.placement.tier != "A":  # the others show paths that differ from run to run
             return None
         if request.env or checked.profile.env or runtimes.reaches(inputs, checked.text):
             return None

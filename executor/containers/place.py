@@ -8,25 +8,27 @@ import os
 import struct
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import trio
 
 from executor.containers import shipping
 from executor.containers.box import ContainerBox
+from executor.containers.container import Container
 from executor.containers.create import ContainerSpec, has_own_kernel, of_box
 from executor.containers.host import Host
 from executor.engine import rootfs, seccomp
-from executor.engine.box import Box, Meter
+from executor.engine.box import Box, Meter, Prewarming
 from executor.engine.exit import Exit
 from executor.engine.job import Job
 from executor.engine.layout import Layout
+from executor.engine.tiers import TIERS, Capabilities
 from executor.instance import temporary
 from executor.model import Isolation
-from executor.pool.containers import ContainerPool
 from executor.profile import Profile, ProjectAccess
 from executor.project import work_copy
 from executor.project.guarded_files import Guarded, guarded, identities
@@ -42,6 +44,17 @@ ACCOUNTS = ("passwd", "group", "nsswitch.conf", "hosts", "mtab")
 ImageOf = Callable[[str], str]  # a language's image, by its reference
 
 
+class Leases(Prewarming, Protocol):
+    """The pool that containers come from."""
+
+    def lease(self, spec: ContainerSpec) -> AbstractAsyncContextManager[Container]:
+        """A container for one run or session; disposed of on the way out.
+
+        Raises:
+            SandboxError: none could be made.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class ContainerPlace:
     """How runs of one project become containers. `host` is None where projects travel."""
@@ -54,8 +67,13 @@ class ContainerPlace:
     runtime: str
     user: tuple[int, int]
     host: Host | None
-    pool: ContainerPool
+    pool: Leases
     tier: str = "C"
+
+    @property
+    def can(self) -> Capabilities:
+        """What containers can do."""
+        return TIERS[self.tier]
 
     @property
     def project(self) -> Path:
@@ -91,6 +109,13 @@ class ContainerPlace:
             layout.remove()
             raise
         return layout
+
+    def shortfall(self) -> str:
+        """Why no stronger tier is in use, and what would help: the end of a sentence."""
+        return (
+            f"and programs run in containers here (tier {self.tier}). To mend it, leave out "
+            "isolation = container, or use another profile."
+        )
 
     @property
     def travels(self) -> bool:
@@ -202,7 +227,7 @@ class ContainerPlace:
         notices = seccomp.notices(renames=spec.overlay and not own_kernel)
         text = json.dumps(
             {
-                "tier": "C",
+                "namespaces": False,
                 "session": session,
                 "job": rootfs.JOB,
                 "scratch_folder": rootfs.SCRATCH,

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from executor.engine.exit import Consumption, Exit
     from executor.engine.job import Job
     from executor.engine.layout import Layout
+    from executor.engine.tiers import Capabilities
     from executor.model import Isolation
+    from executor.pool.pool import PoolState
     from executor.profile import Profile
     from executor.project.record import Record
     from executor.project.search import ProjectSearch
@@ -64,6 +66,10 @@ class Place(Protocol):
     def tier(self) -> str: ...
 
     @property
+    def can(self) -> Capabilities:
+        """What the boxes of the tier can do."""
+
+    @property
     def isolation(self) -> Isolation: ...
 
     @property
@@ -76,6 +82,9 @@ class Place(Protocol):
     @property
     def temporary(self) -> Path:
         """A folder of the host for what has to lie there while a run lasts."""
+
+    def shortfall(self) -> str:
+        """Why no stronger tier is in use, and what would help: the end of a sentence."""
 
     @property
     def travels(self) -> bool:
@@ -99,3 +108,11 @@ class OpenBox(Protocol):
     def __call__(
         self, job: Job, layout: Layout, *, session: bool = False
     ) -> AbstractAsyncContextManager[tuple[Box, Meter | None]]: ...
+
+
+class Prewarming(Protocol):
+    """The pool of a back end."""
+
+    @property
+    def state(self) -> tuple[PoolState, ...]:
+        """What is prewarmed, the purpose used last first."""

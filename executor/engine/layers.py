@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from executor.engine.tiers import Capabilities
 from executor.model import Isolation, Layer
 from executor.profile import Profile, ProjectAccess
 from executor.project.limits import INTERVAL_S
@@ -30,12 +31,12 @@ REMEDIES = {
 class Findings:
     """What experiments said of this machine."""
 
-    tier: str
+    can: Capabilities
     supervisor: Mapping[str, Any]  # the layers the trial cell's supervisor reported
     filter_instructions: int
     cgroup_version: int | None
     why_no_cgroup: str = ""
-    why_not_a: str = ""  # tier B: what kept tier A from working
+    why_no_namespaces: str = ""  # what kept a tier with namespaces from working
     mapped_uid: int | None = None  # real root: the uid that its cells run as
     why_not_mapped: str = ""
 
@@ -51,7 +52,7 @@ def layers(found: Findings) -> dict[str, Layer]:
         "network": Layer(
             True,
             "none: an empty network namespace"
-            if found.tier == "A"
+            if found.can.network_by_allowlist
             else "none: seccomp refuses every socket",
         ),
         "copy_on_write": _copy_on_write(found),
@@ -104,10 +105,10 @@ def _layer(name: str, reason: str, detail: str) -> Layer:
 
 
 def _namespaces(found: Findings) -> Layer:
-    if found.tier == "A":
+    if found.can.namespaces:
         return Layer(True, "user, mount, pid, net, ipc, uts, cgroup")
     instead = "calls that act on a process are judged one by one: only the run's own pass"
-    return Layer(False, instead, found.why_not_a, REMEDIES["namespaces"])
+    return Layer(False, instead, found.why_no_namespaces, REMEDIES["namespaces"])
 
 
 def _cgroup(found: Findings) -> Layer:
@@ -118,7 +119,7 @@ def _cgroup(found: Findings) -> Layer:
 
 
 def _copy_on_write(found: Findings) -> Layer:
-    if found.tier != "A":
+    if not found.can.copy_on_write:
         return Layer(False, "the project is read-only", "needs namespaces", REMEDIES["namespaces"])
     report = found.supervisor.get("copy_on_write")
     reason = "" if report is True else str(report)

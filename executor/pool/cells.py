@@ -54,7 +54,7 @@ class CellPool:
     ) -> None:
         self._placement = placement
         self._once = once
-        self._maker = CellMaker(placement.spawner, placement.tier, hierarchy)
+        self._maker = CellMaker(placement.spawner, placement.can.namespaces, hierarchy)
         self._started = StartedCell(self._maker, self._dispose)
         if once:
             self._started.request()
@@ -64,7 +64,7 @@ class CellPool:
         self._serving = trio.CancelScope(shield=True)
         self._runs: dict[object, float] = {}  # when each run that is under way asked for its cell
         self._prewarmed: Pool[CellPurpose, PrewarmedCell] | None = None
-        if budget is not None and placement.tier == "A":
+        if budget is not None and placement.can.prewarm:
             from executor.pool.pool import Pool  # noqa: PLC0415
             from executor.pool.prewarming import Prewarmer  # noqa: PLC0415
 

@@ -83,7 +83,7 @@ class Runner:
             with self.progress(profile, on_output) as progress:
                 if observe:
                     observe(progress)
-                record = await self.record(profile, whole=self.placement.tier != "A")
+                record = await self.record(profile, whole=not self.placement.can.copy_on_write)
                 layout = await self.layout(profile, record)
                 result = await self._run(make_job(layout), progress, layout, record)
         return progress.completed(result)
@@ -106,8 +106,6 @@ class Runner:
         self, profile: Profile, record: Record | None, *, session: bool = False
     ) -> Layout:
         """The folders of a box; see `Place.layout`."""
-        if self.placement.tier == "A" and record is None:  # which makes no folder on the host
-            return self.placement.layout(profile)
         make = partial(self.placement.layout, profile, record, session=session)
         return await trio.to_thread.run_sync(make)
 

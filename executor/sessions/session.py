@@ -120,7 +120,7 @@ class Session:
         An overlay and a copy are guarded anew before each call. Landlock's grants stay as they
         were when a program started, and a container's mounts as they were when it did.
         """
-        if self._runner.placement.tier == "A" or self._calls == 0 or self._view.is_copy:
+        if self._runner.placement.can.copy_on_write or self._calls == 0 or self._view.is_copy:
             return False
         return bool(await trio.to_thread.run_sync(self._granted) != self._grants)
 
@@ -183,7 +183,7 @@ class Session:
     async def _open(self) -> list[int]:
         placement = self._runner.placement
         await self._view.open()
-        if placement.tier != "A" and not self._view.is_copy:
+        if not placement.can.copy_on_write and not self._view.is_copy:
             self._grants = await trio.to_thread.run_sync(self._granted)
         opened = self._runner.box(self._job(), self._view.layout, session=True)
         cell, self._group = await self._stack.enter_async_context(opened)
@@ -207,7 +207,7 @@ class Session:
     def _granted(self) -> object:
         """What may be read of the project, or not, and which files exactly that is."""
         search = self._runner.placement.search
-        if self._runner.placement.tier == "C":
+        if self._runner.placement.can.own_file_system:
             return project_files.identities(search)
         grants = project_files.readable(search)
         return [(grant, os.stat(grant[0]).st_ino) for grant in grants if os.path.exists(grant[0])]

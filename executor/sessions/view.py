@@ -60,8 +60,8 @@ class SessionView:
     @property
     def is_read_only(self) -> bool:
         """Whether there is no view to renew: then the project is shown as it is, read-only."""
-        is_overlay = self._runner.placement.tier == "A"
-        return not is_overlay and self._profile.project is ProjectAccess.COPY_ON_WRITE
+        can = self._runner.placement.can
+        return not can.copy_on_write and self._profile.project is ProjectAccess.COPY_ON_WRITE
 
     @property
     def is_copy(self) -> bool:

@@ -31,13 +31,13 @@ COUNTS = {"max_inotify_instances": 32, "max_inotify_watches": 16_384}
 RUN_FDS = 4  # the description, stdin, stdout, stderr
 
 
-def supervise(control: socket.socket, tier: str) -> None:
+def supervise(control: socket.socket, namespaces: bool) -> None:
     """Wait for the cell's description, make it, wait for its run, run it, report.
 
     Raises:
         StepError, OSError: the cell could not be made or the program not be started.
     """
-    if tier == "A":
+    if namespaces:
         # The spawner's end is the cell's, whose namespace dies with this process. In tier B this
         # process must outlive it, to end the program; it sees the closed socket.
         prctl("pdeathsig", PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -94,7 +94,7 @@ def _run(
             Ahead(notices.of_cell(cell.data, handles)),
         )
         supervisor, stdio = Supervisor(control, run.data, confinement, by, ahead), by
-    if cell.data["tier"] == "A":
+    if cell.data["namespaces"]:
         tree.make_read_only(cell.data["job"])
     before = project.look(cell.data, handles)
     if isinstance(by, holding.Held):
@@ -109,7 +109,7 @@ def _run(
     artifacts.hand_over(control, cell.data, run.data)
     given = project.handed_over(cell.data, handles)
     send(control, {"exit": report, "upper": bool(given)}, given)
-    if cell.data["tier"] == "A":
+    if cell.data["namespaces"]:
         control.recv(64)  # until the server ends the cell: its teardown must not delay the answer
 
 
@@ -137,7 +137,7 @@ def _guard_again(cell: dict[str, Any]) -> None:
 
 def _make(cell: Description) -> tuple[tree.Handles, list[socket.socket]]:
     """The cell's file tree, and sockets that listen inside it for the server to serve."""
-    if cell.data["tier"] != "A":
+    if not cell.data["namespaces"]:
         prctl("dumpable", PR_SET_DUMPABLE, 1)  # else /proc/self would not be ours to open
         score.open()
         prctl("dumpable", PR_SET_DUMPABLE, 0)

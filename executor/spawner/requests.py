@@ -23,9 +23,7 @@ from .kernel import (
 )
 from .population import Population
 from .staging import leave_root, stage
-from .wire import MESSAGE_BYTES_MAX, send
-
-TIERS = {b"cell A": "A", b"cell B": "B"}
+from .wire import CELL, MESSAGE_BYTES_MAX, NAMESPACED_CELL, send
 
 
 def serve(fd: int) -> None:
@@ -43,9 +41,9 @@ def serve(fd: int) -> None:
     gc.freeze()  # a child should not copy pages only to look for garbage in them
     while True:
         message, fds, _, _ = socket.recv_fds(requests, 64, 1)
-        if message not in TIERS or len(fds) != 1:
+        if message not in (CELL, NAMESPACED_CELL) or len(fds) != 1:
             return
-        _start_cell(requests, TIERS[message], *fds)
+        _start_cell(requests, message == NAMESPACED_CELL, *fds)
 
 
 def _set_up(setup: dict[str, Any]) -> dict[str, Any]:
@@ -61,15 +59,15 @@ def _set_up(setup: dict[str, Any]) -> dict[str, Any]:
     return {"staged": staged, "refused": refused, "uid": os.geteuid(), "gid": os.getegid()}
 
 
-def _start_cell(requests: socket.socket, tier: str, control_fd: int) -> None:
+def _start_cell(requests: socket.socket, namespaces: bool, control_fd: int) -> None:
     with socket.socket(fileno=control_fd) as control:
         try:
-            pid, pidfd = clone(CLONE_ALL_NEW if tier == "A" else 0)
+            pid, pidfd = clone(CLONE_ALL_NEW if namespaces else 0)
         except (StepError, MemoryError) as error:
             send(control, {"unmade": reason(error)})
             return
         if pid == 0:
-            _be_cell(requests, control, tier)
+            _be_cell(requests, control, namespaces)
         try:
             send(control, {"pid": pid}, [pidfd])
         except OSError as error:  # more descriptors are on their way than this user may have
@@ -79,14 +77,14 @@ def _start_cell(requests: socket.socket, tier: str, control_fd: int) -> None:
             os.close(pidfd)
 
 
-def _be_cell(requests: socket.socket, control: socket.socket, tier: str) -> NoReturn:
+def _be_cell(requests: socket.socket, control: socket.socket, namespaces: bool) -> NoReturn:
     """In the new process: never return into the spawner's loop."""
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         requests.close()
-        supervise(control, tier)
+        supervise(control, namespaces)
     except BaseException as error:  # an end without a reason would look like a kill
-        if tier == "B":  # no namespace ends with this process
+        if not namespaces:  # none ends with this process
             with contextlib.suppress(StepError):
                 Population().end_all()
         send(control, {"error": reason(error)})

@@ -1,7 +1,7 @@
 """What passes between the server and the spawner's processes, and how it is packed.
 
 The first message to the spawner is the set-up (JSON); the answer says where paths were staged.
-Every later message is `cell A` or `cell B`, by its tier, with the new cell's own control socket. On
+Every later message asks for a cell, with namespaces or without, and brings its control socket. On
 that socket the spawner says {"pid": N} (with a pidfd) or {"unmade": reason}; when the server sends
 `make` with a description, the cell's supervisor says {"ready": layers}; the server sends `run` with
 a description and stdin, stdout, stderr, later perhaps `stop`; the supervisor ends with {"exit": …}
@@ -32,6 +32,7 @@ from .kernel import StepError
 
 Blob = tuple[int, int]  # offset and size behind the JSON
 MESSAGE_BYTES_MAX = 1 << 20
+CELL, NAMESPACED_CELL = b"cell", b"cell with namespaces"
 
 
 class Description:

@@ -87,7 +87,9 @@ class ToolchainCaches:
     def _serves(self, candidate: runtimes.Candidate) -> bool:
         caches = candidate.language.warm_up and candidate.toolchain.caches
         has_any = bool(caches or runtimes.helper(candidate))
-        return has_any and self._runner.placement.tier == "A" and not candidate.project_specific
+        return (
+            has_any and self._runner.placement.can.keeps_products and not candidate.project_specific
+        )
 
     def _job(self, candidate: runtimes.Candidate, layout: Layout, substitute: str) -> Job:
         """Compile the warm-up program or the helper, then bundle what that left."""

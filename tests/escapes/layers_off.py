@@ -152,8 +152,8 @@ class WeakSpawner:
     def __getattr__(self, name: str) -> object:
         return getattr(self._spawner, name)
 
-    async def start_cell(self, tier: str) -> Cell:
-        cell = await self._spawner.start_cell(tier)
+    async def start_cell(self, namespaces: bool) -> Cell:
+        cell = await self._spawner.start_cell(namespaces)
         whole = cell.order
 
         async def order(name: bytes, packed: bytes, fds: Sequence[int] = ()) -> None:

@@ -29,7 +29,7 @@ LIMITS = Limits(
     open_files=50,
 )
 CELL = CellSpec(
-    tier="A",
+    namespaces=True,
     uid=1000,
     gid=1001,
     outer_uid=65432,
@@ -113,7 +113,7 @@ def test_landlock_grants_writing_where_the_profile_does(access, writable):
 
 
 def test_a_cell_without_namespaces_is_granted_named_paths_and_never_the_root():
-    spec = replace(CELL, tier="B", scratch="/tmp/c/tmp", job="/tmp/c/job")
+    spec = replace(CELL, namespaces=False, scratch="/tmp/c/tmp", job="/tmp/c/job")
     readable = (("/srv/project", "list"), ("/srv/project/a.py", "r"))
     told = unpacked(pack_cell(replace(spec, readable=readable))).data
     access = [tuple(grant) for grant in told["access"]]

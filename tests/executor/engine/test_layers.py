@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from executor.engine.layers import REMEDIES, Findings, layers
+from executor.engine.tiers import TIERS
 from executor.model import Layer
 
 FULL = Findings(
-    tier="A",
+    can=TIERS["A"],
     supervisor={"landlock": 7, "copy_on_write": True},
     filter_instructions=184,
     cgroup_version=2,
@@ -57,7 +58,9 @@ CASES = {
         {"id_mapping": lacking("id_mapping", "mount_setattr: EINVAL")},
     ),
     "tier B": (
-        replace(FULL, tier="B", why_not_a="unshare: EPERM", supervisor={"landlock": 7}),
+        replace(
+            FULL, can=TIERS["B"], why_no_namespaces="unshare: EPERM", supervisor={"landlock": 7}
+        ),
         {
             "namespaces": Layer(
                 False,

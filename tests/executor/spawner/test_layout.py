@@ -18,14 +18,14 @@ FAILING = """
 import json, os, socket, sys
 from executor.spawner import requests
 
-def supervise(control, tier):
+def supervise(control, namespaces):
     {body}
 
 requests.supervise = supervise
 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 if os.fork() == 0:
     ours.close()
-    requests._be_cell(socket.socket(), theirs, "{tier}")
+    requests._be_cell(socket.socket(), theirs, {namespaces})
 theirs.close()
 print(ours.recv(4096).decode())
 os.wait()
@@ -40,8 +40,8 @@ ERRORS = {
 }
 
 
-def _last_words(body: str, tier: str = "A") -> str:
-    program = FAILING.format(body=body, tier=tier)
+def _last_words(body: str, *, namespaces: bool = True) -> str:
+    program = FAILING.format(body=body, namespaces=namespaces)
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, timeout=60, check=True
     )
@@ -65,7 +65,7 @@ def test_a_failing_supervisor_leaves_no_process_where_no_namespace_ends_with_it(
     open({str(left)!r}, "w").write(str(pid))
     raise LookupError("for a reason")
     """
-    assert "for a reason" in _last_words(body, "B")
+    assert "for a reason" in _last_words(body, namespaces=False)
     assert not Path(f"/proc/{left.read_text()}").exists()
 
 

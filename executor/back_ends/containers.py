@@ -1,4 +1,4 @@
-"""Opens tier C for a project: an engine, its images, what dead servers left, the pool."""
+"""Opens tier C for a project: an engine, its images, what dead servers left, and a pool."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import trio
 
 import images
 import runtimes
+from executor.back_ends.ground import BackEnd, ServerGround, existing
 from executor.cells.cell import UNPRIVILEGED_ID
 from executor.containers import host as hosts
 from executor.containers import leftovers
@@ -26,10 +27,12 @@ from executor.engine.layers import REMEDIES
 from executor.errors import SandboxError, SandboxUnavailableError
 from executor.instance.lock import Instance
 from executor.model import Isolation, Layer, Limits
-from executor.pool.containers import ContainerPool
+from executor.pool.containers import NONE_PREWARMED, PREWARMED, ContainerPool
 from executor.pool.pool import PoolLimits
 from executor.profile import ANALYZE
+from executor.project import repositories
 from executor.project.search import ProjectSearch
+from executor.settings import Settings
 
 START_ENGINE = (
     "start the engine (`systemctl start docker`, or as root `dockerd`), or set DOCKER_HOST; "
@@ -41,23 +44,14 @@ RUNTIME = "name a runtime that `docker info` lists, or register it in the engine
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class _Shown:
     """What a project brings along."""
 
     instance: Instance
     project: Path
     repository: tuple[str, ...]
-    shown: tuple[str, ...]  # further paths that profiles show
+    paths: tuple[str, ...]  # further paths that profiles show
     folder: Path  # for what is remembered of images
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """Tier C, ready."""
-
-    place: ContainerPlace
-    toolchains: Mapping[str, runtimes.Discovery]
-    probes: Path  # where answers of their hello programs are kept
 
 
 def reference_of(language: str) -> str:
@@ -66,23 +60,34 @@ def reference_of(language: str) -> str:
 
 
 @contextlib.asynccontextmanager
-async def opened(ground: Ground, runtime: str, limits: PoolLimits) -> AsyncIterator[Opened]:
+async def open_containers(
+    project: Path, home: Path, settings: Settings, ground: ServerGround
+) -> AsyncIterator[BackEnd]:
     """Containers for a project; on the way out all of them are removed.
 
     Raises:
         SandboxUnavailableError: no engine answers, or it can't run ours; it says what would help.
     """
+    del home  # containers see nothing of it
+    listed = {path for profile in settings.profiles.values() for path in profile.read}
+    repository = await trio.to_thread.run_sync(repositories.linked, project)
+    folder = ground.state_dir / "containers"
+    paths = tuple(existing(sorted(listed)))
+    shown = _Shown(ground.instance, project, repository, paths, folder)
+    limits = PREWARMED if settings.warm else NONE_PREWARMED
     try:
         engine = await connect(endpoint())
     except EngineError as error:
         raise SandboxUnavailableError(f"tier C: {error}", START_ENGINE) from error
+    runtime = settings.runtime
     if has_own_kernel(engine.facts.default_runtime):
         runtime = runtime or engine.facts.default_runtime  # by its name, which decides some things
     with contextlib.closing(engine):
-        labels = leftovers.labels(ground.instance.id, ground.instance.folder, ground.project)
-        found = await _found(engine, ground, runtime, labels)
-        async with _placed(engine, ground, runtime, labels, limits, found.trial) as place:
-            yield Opened(place, found.toolchains, ground.folder / f"probes-{found.key}.json")
+        labels = leftovers.labels(shown.instance.id, shown.instance.folder, project)
+        found = await _find(engine, shown, runtime, labels)
+        async with _try_out(engine, shown, runtime, labels, limits, found.trial) as place:
+            probes = folder / f"probes-{found.key}.json"
+            yield BackEnd(place, place.open_box, found.toolchains, probes, place.pool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,7 @@ class _Found:
     key: str
 
 
-async def _found(engine: Engine, ground: Ground, runtime: str, labels: Mapping[str, str]) -> _Found:
+async def _find(engine: Engine, shown: _Shown, runtime: str, labels: Mapping[str, str]) -> _Found:
     """What can be run on this engine, once it is rid of what dead servers left.
 
     Raises:
@@ -105,12 +110,12 @@ async def _found(engine: Engine, ground: Ground, runtime: str, labels: Mapping[s
         raise SandboxUnavailableError(f"the engine has no runtime {runtime!r}: {known}", RUNTIME)
     references = {row.name: reference_of(row.name) for row in runtimes.LANGUAGES}
     try:
-        await leftovers.sweep(engine, ground.instance.folder)
+        await leftovers.sweep(engine, shown.instance.folder)
         present = {name: await image_id(engine, name) for name in set(references.values())}
         if not any(present.values()):
             raise SandboxUnavailableError("tier C: none of the images is there", BUILD_IMAGES)
-        await trio.to_thread.run_sync(leftovers.sweep_mounts, ground.instance.folder)
-        toolchains = await discovered(engine, runtime, references, ground.folder, labels)
+        await trio.to_thread.run_sync(leftovers.sweep_mounts, shown.instance.folder)
+        toolchains = await discovered(engine, runtime, references, shown.folder, labels)
     except EngineError as error:
         raise SandboxUnavailableError(f"tier C: {error}", START_ENGINE) from error
     trial = next(name for name, reference in references.items() if present[reference])
@@ -119,9 +124,9 @@ async def _found(engine: Engine, ground: Ground, runtime: str, labels: Mapping[s
 
 
 @contextlib.asynccontextmanager
-async def _placed(  # noqa: PLR0913, PLR0917 - each is another thing
+async def _try_out(  # noqa: PLR0913, PLR0917 - each is another thing
     engine: Engine,
-    ground: Ground,
+    shown: _Shown,
     runtime: str,
     labels: Mapping[str, str],
     limits: PoolLimits,
@@ -134,17 +139,17 @@ async def _placed(  # noqa: PLR0913, PLR0917 - each is another thing
             try:
                 host = None
                 if mounted:
-                    if reason := _why_not_mounted(engine, ground.project):
+                    if reason := _why_not_mounted(engine, shown.project):
                         reasons.append(reason)
                         continue
-                    host = await stack.enter_async_context(_host(ground))
+                    host = await stack.enter_async_context(_host(shown))
                 pool = await stack.enter_async_context(_pool(engine, host, labels, limits))
                 user = host.user if host else (UNPRIVILEGED_ID, UNPRIVILEGED_ID)
                 place = ContainerPlace(
                     Isolation("C"),
-                    ProjectSearch(ground.project),
-                    ground.instance.temporary,
-                    ground.repository,
+                    ProjectSearch(shown.project),
+                    shown.instance.temporary,
+                    shown.repository,
                     reference_of,
                     runtime,
                     user,
@@ -175,9 +180,9 @@ def _why_not_mounted(engine: Engine, project: Path) -> str:
 
 
 @contextlib.asynccontextmanager
-async def _host(ground: Ground) -> AsyncIterator[hosts.Host]:
-    shown: Sequence[str] = (*ground.repository, *ground.shown)
-    manager = hosts.opened(ground.instance, ground.project, shown)
+async def _host(project: _Shown) -> AsyncIterator[hosts.Host]:
+    shown: Sequence[str] = (*project.repository, *project.paths)
+    manager = hosts.opened(project.instance, project.project, shown)
     host = await trio.to_thread.run_sync(manager.__enter__)
     try:
         yield host

@@ -1,0 +1,236 @@
+"""Opens tiers A and B for a project: the strongest one in which a program really ran."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+import runtimes
+from executor.back_ends.ground import BackEnd, ServerGround, existing
+from executor.cells import cgroup
+from executor.cells.cell import Cell, open_spawner
+from executor.cells.description import pack_cell
+from executor.cells.placement import Placement
+from executor.engine import seccomp
+from executor.engine.layers import REMEDIES, Findings, layers
+from executor.engine.orders import RunSpec, pack_run
+from executor.engine.tiers import TIERS, Capabilities
+from executor.errors import SandboxError, SandboxUnavailableError
+from executor.instance import lock as instance
+from executor.model import Isolation, Limits
+from executor.pool.cells import CellPool, open_cell_pool
+from executor.profile import ANALYZE
+from executor.project import repositories
+from executor.project.search import ProjectSearch
+from executor.settings import Settings
+from runtimes import Step
+
+if TYPE_CHECKING:
+    from executor.pool.budget import Budget
+
+LET_IN = (
+    "as root put the project where others may read it (not below /root), or start as its owner: "
+    "programs run as another user, who may not enter it"
+)
+TRIAL_S_MAX = 10.0
+CELLS = ("A", "B")  # the tiers of the spawner, the stronger first
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What placing a project needs to know beyond the spawner."""
+
+    search: ProjectSearch
+    hierarchy: cgroup.Hierarchy | None
+    why_no_cgroup: str
+    temporary: Path
+    rooms: Path | None = None
+    repository: tuple[str, ...] = ()
+
+
+@contextlib.asynccontextmanager
+async def open_cells(
+    project: Path, home: Path, settings: Settings, ground: ServerGround
+) -> AsyncIterator[BackEnd]:
+    """Cells of the spawner, and what is installed on this machine.
+
+    Raises:
+        SandboxUnavailableError: none works here.
+    """
+    here = ground.instance
+    search_path = os.environ.get("PATH", os.defpath).split(":")
+    rows = _languages(settings.sole_language)
+    found = await trio.to_thread.run_sync(_discover, rows, search_path, project, home)
+    binds = {bind for d in found.values() for c in d.candidates for bind in c.binds}
+    shown = {path for profile in settings.profiles.values() for path in profile.read}
+    repository = await trio.to_thread.run_sync(repositories.linked, project)
+    shown.update(repository)
+    # A candidate's paths are mounted under the names that it gives, which may be links.
+    stage = dict.fromkeys([str(project), *filter(os.path.exists, binds), *existing(sorted(shown))])
+    # Staged as a whole: cells are shown what is put there later.
+    stage |= dict.fromkeys(
+        (str(here.temporary), str(ground.state_dir / "caches"), str(ground.rooms))
+    )
+    warm = settings.warm and not settings.sole_language
+    budget = _budget(here, settings.warm_bytes) if warm else None
+    once = bool(settings.sole_language)
+    machine = Machine(
+        ProjectSearch(project),
+        ground.hierarchy,
+        ground.why_no_cgroup,
+        here.temporary,
+        ground.rooms,
+        repository,
+    )
+    open_pool = partial(open_cell_pool, hierarchy=ground.hierarchy, budget=budget, once=once)
+    as_root = is_real_root()
+    async with open_strongest(machine, list(stage), open_pool, as_root=as_root) as (
+        placement,
+        pool,
+    ):
+        yield BackEnd(
+            placement,
+            pool.lease,
+            found,
+            ground.state_dir / "probes.json",
+            pool,
+            tuple(sorted(binds)),
+        )
+
+
+@contextlib.asynccontextmanager
+async def open_strongest(
+    machine: Machine,
+    stage: Sequence[str],
+    open_pool: Callable[[Placement], contextlib.AbstractAsyncContextManager[CellPool]],
+    *,
+    as_root: bool,
+) -> AsyncIterator[tuple[Placement, CellPool]]:
+    """The strongest tier in which a program really ran, with its spawner and its pool of cells.
+
+    `stage` are the paths besides the system's that cells may be given. The pool is opened before
+    the trial, so that cells start beside it; it is closed where the tier turns out not to work.
+
+    Raises:
+        SandboxUnavailableError: there is none; its remedy says what would help.
+    """
+    try:
+        instructions = len(seccomp.program(seccomp.Filter())) // 8
+    except OSError as error:
+        raise SandboxUnavailableError(f"seccomp: {error}", REMEDIES["seccomp"]) from error
+    reasons: dict[str, str] = {}
+    for tier in CELLS:
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                # Staged paths hang in a mount namespace that only tier A's cells can make use of.
+                spawner = await stack.enter_async_context(
+                    open_spawner(stage if TIERS[tier].namespaces else (), as_root=as_root)
+                )
+                placement = Placement(
+                    tier,
+                    Isolation(tier),
+                    machine.search,
+                    spawner,
+                    machine.temporary,
+                    machine.repository,
+                    machine.rooms,
+                )
+                pool = await stack.enter_async_context(open_pool(placement))
+                supervisor = await _try(placement)
+            except SandboxError as error:
+                reasons[tier] = str(error)
+                continue
+            found = Findings(
+                TIERS[tier],
+                supervisor,
+                instructions,
+                machine.hierarchy.version if machine.hierarchy else None,
+                machine.why_no_cgroup,
+                why_no_namespaces=reasons.get(CELLS[0], ""),
+                mapped_uid=spawner.uid if spawner.staged else None,
+                why_not_mapped=spawner.refused.get(str(machine.search.project), ""),
+            )
+            yield replace(placement, isolation=Isolation(tier, layers(found))), pool
+            return
+    text = "; ".join(f"tier {tier}: {reason}" for tier, reason in reasons.items())
+    barred = as_root and os.strerror(errno.EACCES) in reasons.get(CELLS[-1], "")
+    other = LET_IN if barred else REMEDIES["landlock"]
+    raise SandboxUnavailableError(text, f"{REMEDIES['namespaces']}. Or: {other}.")
+
+
+async def _try(placement: Placement) -> Mapping[str, Any]:
+    """Run a shell that does nothing in a cell; what its supervisor said of the layers.
+
+    Raises:
+        SandboxError: the cell could not be made, or the program did not run in it.
+    """
+    shell = Step(("/bin/sh", "-c", ":"), "run")
+    run = RunSpec((shell,), {}, str(placement.project), limits=Limits())
+    layout = placement.layout(ANALYZE)
+    spec = await trio.to_thread.run_sync(placement.cell, ANALYZE, Limits(), (), layout)
+    try:
+        with trio.move_on_after(TRIAL_S_MAX):
+            cell = await placement.spawner.start_cell(placement.can.namespaces)
+            try:
+                await cell.make(pack_cell(spec))
+                return await _run_trial(cell, placement.can, pack_run(run))
+            finally:
+                cell.end()
+                await cell.ended()
+    finally:
+        layout.remove()
+    raise SandboxError(f"no answer within {TRIAL_S_MAX:g} s")
+
+
+async def _run_trial(cell: Cell, can: Capabilities, packed: bytes) -> Mapping[str, Any]:
+    await cell.ready()
+    if not can.namespaces and not cell.layers.get("landlock"):
+        raise SandboxError("this kernel has no Landlock")
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        await cell.run(packed, (null, null, null))
+    finally:
+        os.close(null)
+    end = await cell.exit()
+    if end.exit_code != 0:
+        raise SandboxError(f"a trial program ended with {end.exit_code or end.signal}")
+    return cell.layers
+
+
+def _budget(here: instance.Instance, limit_bytes: int) -> Budget:
+    from executor.pool.budget import Budget  # noqa: PLC0415 - where something waits for runs
+
+    return Budget(here.folder, here.id, limit_bytes)
+
+
+def _languages(sole: str) -> Sequence[runtimes.Language]:
+    """Those whose programs may be run; none where the only one is unknown, which its request's
+    check says."""
+    try:
+        return [runtimes.language(sole)] if sole else runtimes.LANGUAGES
+    except runtimes.UnknownLanguage:
+        return ()
+
+
+def _discover(
+    rows: Iterable[runtimes.Language], search_path: list[str], project: Path, home: Path
+) -> dict[str, runtimes.Discovery]:
+    return {
+        row.name: runtimes.discover(row, search_path, project, home, os.environ) for row in rows
+    }
+
+
+def is_real_root() -> bool:
+    """Whether this process is the host's root, and not merely called so in a user namespace."""
+    if os.geteuid() != 0:
+        return False
+    first = Path("/proc/self/uid_map").read_text().split()
+    return first[:2] == ["0", "0"]

@@ -1,0 +1,70 @@
+"""The tiers of isolation, by what each can do. No other place decides by a tier's letter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What the boxes of a tier can do.
+
+    `floors` are the floors of profiles that the tier satisfies. With `namespaces` the spawner puts
+    each cell into namespaces of its own, whose processes die with the first of them.
+    """
+
+    floors: tuple[str, ...]
+    namespaces: bool
+    own_file_system: bool  # no folder of the host is written to while a run lasts
+    copy_on_write: bool  # the spawner mounts an overlay, renews it, and lists what changed in it
+    live_project: bool  # the project can be bound as it is
+    network_by_allowlist: bool
+    prewarm: bool
+    keeps_products: bool  # compiled programs and toolchains' caches are kept, and shown to runs
+    sees_exits: bool  # the supervisor is told of a program's exit before the kernel tears it down
+
+
+STRONGEST: Final = "A"
+TIERS: Final[Mapping[str, Capabilities]] = MappingProxyType(
+    {
+        # Cells of the spawner, with namespaces.
+        "A": Capabilities(
+            floors=("A", "B"),
+            namespaces=True,
+            own_file_system=True,
+            copy_on_write=True,
+            live_project=True,
+            network_by_allowlist=True,
+            prewarm=True,
+            keeps_products=True,
+            sees_exits=True,
+        ),
+        # Cells of the spawner without: Landlock, seccomp and rlimits.
+        "B": Capabilities(
+            floors=("B",),
+            namespaces=False,
+            own_file_system=False,
+            copy_on_write=False,
+            live_project=False,
+            network_by_allowlist=False,
+            prewarm=False,
+            keeps_products=False,
+            sees_exits=False,
+        ),
+        # Containers of an engine.
+        "C": Capabilities(
+            floors=("B",),
+            namespaces=False,
+            own_file_system=True,
+            copy_on_write=False,
+            live_project=False,
+            network_by_allowlist=True,
+            prewarm=True,
+            keeps_products=False,
+            sees_exits=False,
+        ),
+    }
+)
