@@ -15,10 +15,10 @@ import trio
 import runtimes
 from benchmarks.execute import by_hand, chosen, expect
 from benchmarks.report import Report, Row, argument_parser, opened, show, summary
-from executor import Executor, Request
+from executor import LocalEngine, Request
 
 
-async def kept(executor: Executor, language: runtimes.Language) -> float:
+async def kept(executor: LocalEngine, language: runtimes.Language) -> float:
     """Seconds of a run whose program is kept."""
     started = time.perf_counter()
     completed = await executor.run(Request(language.name, language.hello))
@@ -27,7 +27,7 @@ async def kept(executor: Executor, language: runtimes.Language) -> float:
     return took
 
 
-async def compare(executor: Executor, candidate: runtimes.Candidate, rounds: int) -> Row:
+async def compare(executor: LocalEngine, candidate: runtimes.Candidate, rounds: int) -> Row:
     """Both in turn, after a run that compiles."""
     language = candidate.language
     ours, bare = [], []

@@ -23,7 +23,7 @@ import trio
 import images
 from benchmarks.report import Report, Row, argument_parser, show, summary
 from ctxmode.container_engine import examine
-from executor import Executor, Limits, Request, Result, Settings, Status, open_executor
+from executor import Limits, LocalEngine, Request, Result, Settings, Status, open_engine
 from executor.containers import leftovers
 from executor.containers.place import ContainerPlace
 
@@ -74,25 +74,25 @@ async def measure(rounds: int, parallel: int, many: int) -> Report:
     return report
 
 
-def _opened(project: Path, state: Path) -> AbstractAsyncContextManager[Executor]:
+def _opened(project: Path, state: Path) -> AbstractAsyncContextManager[LocalEngine]:
     settings = Settings(isolation="container")
-    return open_executor(
+    return open_engine(
         project=project, state_dir=state, rules=None, home=Path.home(), settings=settings
     )
 
 
-async def _run(executor: Executor, limits: Limits | None = None) -> Result:
+async def _run(executor: LocalEngine, limits: Limits | None = None) -> Result:
     return (await executor.run(Request("shell", CODE, limits=limits))).result
 
 
-async def _timed(executor: Executor, limits: Limits | None = None) -> float:
+async def _timed(executor: LocalEngine, limits: Limits | None = None) -> float:
     started = time.perf_counter()
     result = await _run(executor, limits)
     assert result.status is Status.OK, result.message
     return time.perf_counter() - started
 
 
-async def _warmed(executor: Executor) -> None:
+async def _warmed(executor: LocalEngine) -> None:
     """Until a container waits that the next plain run can have, and none is being made."""
     place = executor._runner.placement
     assert isinstance(place, ContainerPlace)
@@ -104,7 +104,7 @@ async def _warmed(executor: Executor) -> None:
     await trio.sleep(1.5)
 
 
-async def _side_by_side(executor: Executor, count: int) -> tuple[int, float]:
+async def _side_by_side(executor: LocalEngine, count: int) -> tuple[int, float]:
     results: list[Result] = []
 
     async def one() -> None:
@@ -117,7 +117,7 @@ async def _side_by_side(executor: Executor, count: int) -> tuple[int, float]:
     return sum(not result.ok for result in results), time.perf_counter() - started
 
 
-async def _many(executor: Executor, count: int) -> int:
+async def _many(executor: LocalEngine, count: int) -> int:
     failures = 0
     for start in range(0, count, 4):
         failed, _ = await _side_by_side(executor, min(4, count - start))

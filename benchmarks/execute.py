@@ -31,7 +31,7 @@ from pathlib import Path
 import trio
 
 import runtimes
-from executor import Executor, Isolation, LanguageReport, Request, Settings, open_executor
+from executor import Isolation, LanguageReport, LocalEngine, Request, Settings, open_engine
 
 WARM_UP_ROUNDS = 3  # what is used twice is kept warm from then on
 WAIT_TICK_S = 0.02
@@ -131,7 +131,7 @@ def run_bare(candidate: runtimes.Candidate) -> float:
     return took
 
 
-async def run_ours(executor: Executor, language: runtimes.Language) -> float:
+async def run_ours(executor: LocalEngine, language: runtimes.Language) -> float:
     """Seconds from the request to its result."""
     started = time.perf_counter()
     completed = await executor.run(Request(language.name, language.hello))
@@ -146,7 +146,7 @@ def expect(language: runtimes.Language, printed: str) -> None:
 
 
 async def compare(
-    cold: Executor, warm: Executor, candidate: runtimes.Candidate, rounds: int
+    cold: LocalEngine, warm: LocalEngine, candidate: runtimes.Candidate, rounds: int
 ) -> Row:
     """All sides in turn, after rounds that do not count."""
     bare, by_cold, by_warm, waited = [], [], [], True
@@ -171,7 +171,7 @@ async def compare(
     )
 
 
-async def something_waits(executor: Executor) -> None:
+async def something_waits(executor: LocalEngine) -> None:
     """Until what is to wait for a run like the last one does, as far as anything is."""
     for _ in range(WAIT_TICKS_MAX):
         await trio.sleep(WAIT_TICK_S)
@@ -196,7 +196,7 @@ async def measure(languages: Sequence[str], rounds: int) -> Report:
         tempfile.TemporaryDirectory(prefix="ctxmode-bench-") as state,
     ):
         opened = partial(
-            open_executor,
+            open_engine,
             project=Path(project),
             state_dir=Path(state),
             rules=None,

@@ -20,7 +20,7 @@ import trio
 from benchmarks.bubblewrap import MISSING, command
 from benchmarks.execute import something_waits
 from benchmarks.report import Report, Row, argument_parser, show, summary
-from executor import Executor, Request, Settings, open_executor
+from executor import LocalEngine, Request, Settings, open_engine
 
 SHELL = ("/bin/bash", "-c", "echo word")
 REQUEST = Request("shell", "echo word")
@@ -38,7 +38,7 @@ def by_hand(argv: Sequence[str]) -> float:
     return took
 
 
-async def by_us(executor: Executor) -> float:
+async def by_us(executor: LocalEngine) -> float:
     """Seconds from the request to its result."""
     started = time.perf_counter()
     result = (await executor.run(REQUEST)).result
@@ -55,7 +55,7 @@ async def measure(rounds: int) -> Report:
         os.chmod(project, 0o755)
         boxed = command(Path(project), SHELL)
         opened = partial(
-            open_executor,
+            open_engine,
             project=Path(project),
             state_dir=Path(state),
             rules=None,

@@ -3,7 +3,7 @@
 A program prints so many MiB of log lines, of JSON, or of one line, and a server answers the call of
 `ctx_execute`; beside it the same program through an executor alone, which keeps nothing. Then
 another one while the first is still being indexed; the same command once more, which supersedes
-what the first one left; and the same by `context-mode run` with its output thrown away. Told
+what the first one left; and the same by `context-mode run` with its output thrown away. OnProgress
 besides: how long the indexing behind the answers goes on, and what the server holds in memory at
 most.
 """
@@ -85,7 +85,7 @@ async def measure(mib: int, shapes: Sequence[str]) -> Report:
                 completed = await executor.run(Request("python", code))
                 alone.append(time.perf_counter() - started)
                 assert completed.stdout_spool is not None
-                completed.stdout_spool.unlink()
+                completed.stdout_spool.delete()
             bare = summary(alone)
             with server("-m", "ctxmode", "serve") as client, peak_mib(client) as peak:
                 client.call("ctx_execute", language="python", code="print(1)")

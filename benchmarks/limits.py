@@ -18,7 +18,7 @@ from pathlib import Path
 
 import trio
 
-from executor import Executor, Request, open_executor
+from executor import LocalEngine, Request, open_engine
 
 DEADLINE_S = 0.3
 RESISTS = (
@@ -26,7 +26,7 @@ RESISTS = (
 )
 
 
-async def overshoot_ms(executor: Executor) -> float:
+async def overshoot_ms(executor: LocalEngine) -> float:
     """One run into its deadline: how much later the answer comes."""
     code = RESISTS.format(mark=30)
     began = time.perf_counter()
@@ -37,7 +37,7 @@ async def overshoot_ms(executor: Executor) -> float:
     return (took - before - DEADLINE_S) * 1000
 
 
-async def cancel_to_dead_ms(executor: Executor, mark: str) -> float:
+async def cancel_to_dead_ms(executor: LocalEngine, mark: str) -> float:
     """One cancelled run: until nothing of it is left."""
     started = trio.Event()
 
@@ -57,7 +57,7 @@ async def cancel_to_dead_ms(executor: Executor, mark: str) -> float:
     return (time.perf_counter() - began) * 1000
 
 
-async def run_quietly(executor: Executor, code: str, on_output: object) -> None:
+async def run_quietly(executor: LocalEngine, code: str, on_output: object) -> None:
     await executor.run(Request("shell", code), on_output=on_output)  # type: ignore[arg-type]
 
 
@@ -83,7 +83,7 @@ async def measure(rounds: int) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         project, state = Path(folder, "project"), Path(folder, "state")
         project.mkdir()
-        async with open_executor(
+        async with open_engine(
             project=project, state_dir=state, rules=None, home=Path.home()
         ) as executor:
             await executor.run(Request("shell", "true"))  # probes happen before anything is timed

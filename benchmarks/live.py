@@ -20,7 +20,7 @@ from pathlib import Path
 import trio
 
 from benchmarks.report import Report, Row, argument_parser, show, summary
-from executor import Executor, Request, open_executor
+from executor import LocalEngine, Request, open_engine
 from executor.profile import ANALYZE, BUILD, Profile, ProjectAccess
 from executor.settings import Settings
 
@@ -125,14 +125,14 @@ WORK: dict[str, tuple[str, str, Callable[[Path], None], Callable[[Path], None], 
 
 
 @asynccontextmanager
-async def opened(plant: Callable[[Path], None]) -> AsyncIterator[Executor]:
+async def opened(plant: Callable[[Path], None]) -> AsyncIterator[LocalEngine]:
     """An executor for a project that was planted."""
     with tempfile.TemporaryDirectory(prefix="ctxmode-bench-") as folder:
         os.chmod(folder, 0o711)
         project = Path(folder, "project")
         project.mkdir()
         plant(project)
-        async with open_executor(
+        async with open_engine(
             project=project,
             state_dir=Path(folder, "state"),
             rules=None,
@@ -142,7 +142,7 @@ async def opened(plant: Callable[[Path], None]) -> AsyncIterator[Executor]:
             yield executor
 
 
-async def seconds_of(executor: Executor, code: str, profile: str, session: str | None) -> float:
+async def seconds_of(executor: LocalEngine, code: str, profile: str, session: str | None) -> float:
     """How long a program took, from the request to its result."""
     request = Request("shell", code, profile=profile, session=session, timeout_s=TIMEOUT_S)
     started = time.perf_counter()
@@ -154,7 +154,7 @@ async def seconds_of(executor: Executor, code: str, profile: str, session: str |
 
 
 async def in_turn(
-    executor: Executor,
+    executor: LocalEngine,
     code: str,
     profiles: tuple[str, str],
     rounds: int,
@@ -171,7 +171,7 @@ async def in_turn(
     return took
 
 
-async def calls_per_s(executor: Executor, profile: str) -> float:
+async def calls_per_s(executor: LocalEngine, profile: str) -> float:
     await seconds_of(executor, "echo word", profile, profile)
     started, count = time.perf_counter(), 0
     while time.perf_counter() - started < SLICE_S:

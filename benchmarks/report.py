@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from executor import Executor, open_executor
+from executor import LocalEngine, open_engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +115,12 @@ def show(report: Report, *, as_json: bool) -> None:
 
 
 @asynccontextmanager
-async def opened() -> AsyncIterator[Executor]:
+async def opened() -> AsyncIterator[LocalEngine]:
     """An executor for an empty project, with nothing remembered."""
     with tempfile.TemporaryDirectory(prefix="ctxmode-bench-") as folder:
         project = Path(folder, "project")
         project.mkdir()
-        async with open_executor(
+        async with open_engine(
             project=project, state_dir=Path(folder, "state"), rules=None, home=Path.home()
         ) as executor:
             yield executor

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import trio
 
 from benchmarks.report import Report, Row, argument_parser, opened, show, summary
-from executor import Executor, Request
+from executor import LocalEngine, Request
 
 READ_BYTES = 256 * 1024
 PROGRAM = "head -c {} /dev/zero"
@@ -26,7 +26,7 @@ def resident_bytes() -> int:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
-async def through_sandbox(executor: Executor, size: int) -> tuple[float, int]:
+async def through_sandbox(executor: LocalEngine, size: int) -> tuple[float, int]:
     """Seconds, and by how much this process grew at most."""
     before = peak = resident_bytes()
 
@@ -46,7 +46,7 @@ async def through_sandbox(executor: Executor, size: int) -> tuple[float, int]:
     if completed.result.stdout.bytes_total != size:
         raise RuntimeError(f"{completed.result.stdout.bytes_total} of {size} bytes came")
     if completed.stdout_spool:
-        completed.stdout_spool.unlink()
+        completed.stdout_spool.delete()
     return took, peak - before
 
 

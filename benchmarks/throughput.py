@@ -19,7 +19,7 @@ import trio
 
 from benchmarks.bubblewrap import MISSING, command
 from benchmarks.report import Report, Row, argument_parser, show, summary
-from executor import Executor, Request, open_executor
+from executor import LocalEngine, Request, open_engine
 
 CLIENTS = 8
 SLICE_S = 2.0
@@ -27,7 +27,7 @@ REQUEST = Request("shell", "echo word")
 IN_SESSION = Request("shell", "echo word", session="throughput")
 
 
-async def by_us(executor: Executor, request: Request) -> float:
+async def by_us(executor: LocalEngine, request: Request) -> float:
     started = time.perf_counter()
     result = (await executor.run(request)).result
     if result.stdout.text != "word\n":
@@ -75,7 +75,7 @@ async def measure(seconds: float) -> Report:
     with tempfile.TemporaryDirectory() as project, tempfile.TemporaryDirectory() as state:
         os.chmod(project, 0o755)
         argv = command(Path(project), ("/bin/bash", "-c", "echo word"))
-        async with open_executor(
+        async with open_engine(
             project=Path(project), state_dir=Path(state), rules=None, home=Path.home()
         ) as executor:
             await by_us(executor, REQUEST)

@@ -22,7 +22,7 @@ from ctxmode.engine_settings import engine_settings
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.logged import logged
 from ctxmode.rules import load as load_rules
-from ctxmode.waiting_line import Told, told_to_nobody
+from ctxmode.waiting_line import OnProgress, ignore_progress
 from executor.run.output_routing import Answer, Keep
 from kb.disk_use import queue_folder
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ctxmode.quotas import Holdings
     from ctxmode.searching import SearchRequest
     from ctxmode.usage import Answered, Recorder, Usage
-    from executor import Background, Backgrounds, Caller, Completed, Executor, Request
+    from executor import Background, Backgrounds, Caller, Completed, Engine, Request
     from executor.instance.control import KeptAhead
 
 T = TypeVar("T")
@@ -64,7 +64,7 @@ class App:
     def __init__(
         self,
         config: Config,
-        engine: Executor,
+        engine: Engine,
         keep: Keep,
         backgrounds: Backgrounds[Answer],
         refused: tuple[str, ...] = (),
@@ -158,11 +158,14 @@ class App:
         return self._backgrounds.all(owner)
 
     async def batch(
-        self, request: BatchRequest, caller: Caller | None = None, told: Told = told_to_nobody
+        self,
+        request: BatchRequest,
+        caller: Caller | None = None,
+        on_progress: OnProgress = ignore_progress,
     ) -> BatchAnswer:
         """Run the commands, then ask the queries of what they printed.
 
-        `told` hears how many commands are done.
+        `on_progress` hears how many commands are done.
 
         Raises:
             UsageError: one of them can't be run as asked; then none was.
@@ -178,7 +181,7 @@ class App:
             return await self.execute(one, name=label, always_keep=ask, caller=caller)
 
         deadline = trio.current_time() + request.total_s
-        commands = await batch.run_commands(request, execute, deadline, told)
+        commands = await batch.run_commands(request, execute, deadline, on_progress)
         if not ask:
             return BatchAnswer(commands)
         ids = [
@@ -248,12 +251,18 @@ class App:
 
         return await self._reading(partial(read_holdings, self.config))
 
-    async def doctor(self, *, refresh: bool = False, told: Told = told_to_nobody) -> Diagnosis:
-        """What works here; `refresh` forgets what earlier probes of languages found, `told` hears
-        how many of them are proven."""
+    async def doctor(
+        self, *, refresh: bool = False, on_progress: OnProgress = ignore_progress
+    ) -> Diagnosis:
+        """What works here; `refresh` forgets what earlier probes of languages found.
+
+        `on_progress` gets how many languages are proven.
+        """
         from ctxmode import diagnosis  # noqa: PLC0415 - few ask
 
-        diagnosed = await diagnosis.diagnose(self.config, self._engine, refresh=refresh, told=told)
+        diagnosed = await diagnosis.diagnose(
+            self.config, self._engine, refresh=refresh, on_progress=on_progress
+        )
         rules = await trio.to_thread.run_sync(_rules(self.config))
         listed = tuple(f"{rule.source}: {rule.text}" for rule in rules.untrusted)
         warnings = (one for one in rules.warnings if not one.startswith(listed))
@@ -301,7 +310,7 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
     try:
         with translated():
             async with (
-                executor.open_executor(
+                executor.open_engine(
                     project=config.project,
                     state_dir=config.state_dir,
                     rules=rules,

@@ -10,7 +10,7 @@ import trio
 
 from ctxmode.answers import CommandAnswer
 from ctxmode.errors import ContextModeError
-from ctxmode.waiting_line import Told, told_to_nobody
+from ctxmode.waiting_line import OnProgress, ignore_progress
 from executor.model import Limits, Request
 from executor.run.output_routing import Answer
 
@@ -64,10 +64,10 @@ async def run_commands(
     batch: BatchRequest,
     execute: Callable[[Request, str], Awaitable[Answer]],
     deadline: float,
-    told: Told = told_to_nobody,
+    on_progress: OnProgress = ignore_progress,
 ) -> tuple[CommandAnswer, ...]:
     """Every command's answer, in the order given. `execute` gets the request and the label,
-    `told` how many are done.
+    `on_progress` how many are done.
 
     At the deadline, on trio's clock, whatever is not finished is given up.
     """
@@ -78,7 +78,7 @@ async def run_commands(
     async def work(waiting: Iterator[tuple[int, BatchCommand]]) -> None:
         for number, command in waiting:
             answers[number] = await _run_one(command, batch, deadline, execute)
-            told(len(answers), len(batch.commands))
+            on_progress(len(answers), len(batch.commands))
 
     async with trio.open_nursery() as nursery:
         for _ in range(batch.workers):

@@ -9,12 +9,12 @@ from ctxmode.config import Config
 from ctxmode.engine_settings import engine_settings
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.render import CHANGE_MARKS, age, size
+from executor.model import readable
 from executor.project.changes import Change, LeftOut
 from executor.project.commit import Commit, CommitError
 from executor.project.decision import PREVENTING
 from executor.project.keeping import Kept
 from executor.project.store import Store, UnknownChangesError
-from executor.run.artifacts import readable
 
 APPLIED, NOT_APPLIED = "applied", "nothing was applied, as the project is now"
 

@@ -17,13 +17,13 @@ from ctxmode.config import Config, prepare_storage
 from ctxmode.container_engine import EngineHealth, examine
 from ctxmode.errors import ContextModeError
 from ctxmode.quotas import Holdings, read_holdings
-from ctxmode.waiting_line import Told, told_to_nobody
+from ctxmode.waiting_line import OnProgress, ignore_progress
 from executor import (
-    Executor,
+    Engine,
     Isolation,
     LanguageReport,
     SandboxUnavailableError,
-    open_executor,
+    open_engine,
 )
 from executor.instance.control import KeptAhead, list_kept_ahead
 
@@ -95,13 +95,19 @@ async def kept_ahead(config: Config) -> tuple[KeptAhead, ...]:
 
 
 async def diagnose(
-    config: Config, engine: Executor, *, refresh: bool = False, told: Told = told_to_nobody
+    config: Config,
+    engine: Engine,
+    *,
+    refresh: bool = False,
+    on_progress: OnProgress = ignore_progress,
 ) -> Diagnosis:
-    """Examine an open project. Languages are proven by running them in the sandbox; `told` hears
-    how many are."""
+    """Examine an open project. Languages are proven by running them in the sandbox.
+
+    `on_progress` gets how many are proven.
+    """
     return Diagnosis(
         project=str(config.project),
-        languages=await engine.languages(refresh=refresh, told=told),
+        languages=await engine.languages(refresh=refresh, on_progress=on_progress),
         isolation=engine.isolation,
         fts5=await trio.to_thread.run_sync(check_fts5),
         storage=PartHealth(True, str(config.database)),
@@ -124,7 +130,7 @@ async def diagnose_closed(config: Config, error: ContextModeError) -> Diagnosis:
     )
     with tempfile.TemporaryDirectory(prefix="context-mode-") as folder:
         try:
-            async with open_executor(
+            async with open_engine(
                 project=config.project, state_dir=Path(folder), rules=None, home=config.home
             ) as engine:
                 languages = await engine.languages()

@@ -6,19 +6,19 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-Told = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """How many are done, and of how many."""
 
 
-def told_to_nobody(done: int, total: int) -> None:
+def ignore_progress(done: int, total: int) -> None:
     """Where nobody waits."""
 
 
 @contextmanager
-def waiting(what: str) -> Iterator[Told]:
+def waiting(what: str) -> Iterator[OnProgress]:
     """Show it on stderr until the block ends; what is yielded keeps it up to date."""
     if not sys.stderr.isatty():
-        yield told_to_nobody
+        yield ignore_progress
         return
     from rich.console import Console  # noqa: PLC0415 - for people only
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from executor.caller import Caller
+    from executor.engine.engine import Completed, Engine
     from executor.errors import RequestError, SandboxError, SandboxUnavailableError
     from executor.model import Isolation, Layer, Limits, Request, Result, Status, Stream, Usage
-    from executor.run.progress import Completed
-    from executor.service import Executor, open_executor
+    from executor.opening import open_engine
+    from executor.service import LocalEngine
     from executor.sessions.background import Background, Backgrounds, open_backgrounds
     from executor.sessions.registry import SessionLimits
     from executor.settings import Settings
@@ -22,10 +23,11 @@ _MODULES = {
     for module, names in {
         "sessions.background": "Background Backgrounds open_backgrounds",
         "caller": "Caller",
+        "engine.engine": "Completed Engine",
         "errors": "RequestError SandboxError SandboxUnavailableError",
         "model": "Isolation Layer Limits Request Result Status Stream Usage",
-        "run.progress": "Completed",
-        "service": "Executor open_executor",
+        "opening": "open_engine",
+        "service": "LocalEngine",
         "sessions.registry": "SessionLimits",
         "settings": "Settings",
         "toolchains.catalog": "LanguageReport",
@@ -45,11 +47,12 @@ __all__ = [
     "Backgrounds",
     "Caller",
     "Completed",
-    "Executor",
+    "Engine",
     "Isolation",
     "LanguageReport",
     "Layer",
     "Limits",
+    "LocalEngine",
     "Request",
     "RequestError",
     "Result",
@@ -61,5 +64,5 @@ __all__ = [
     "Stream",
     "Usage",
     "open_backgrounds",
-    "open_executor",
+    "open_engine",
 ]

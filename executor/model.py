@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
@@ -323,3 +324,8 @@ def _encode(content: bytes) -> str:
 
 def _decode(text: str) -> bytes:
     return base64.b64decode(text, validate=True)
+
+
+def readable(name: str) -> str:
+    """The name as text: bytes that are none become U+FFFD."""
+    return os.fsencode(name).decode(errors="replace")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,25 +12,19 @@ import trio
 
 import policy
 import runtimes
-from executor.back_ends.ground import open_ground
-from executor.back_ends.table import open_back_end
 from executor.caller import Caller, refusal
 from executor.compile.compiler import Compiler
-from executor.compile.products import CompiledStore
 from executor.engine.box import Prewarming
+from executor.engine.engine import Completed, Observe, OnOutput, OnProgress
 from executor.engine.tiers import STRONGEST
 from executor.errors import RequestError
-from executor.instance import control, temporary
-from executor.instance import lock as instance
 from executor.model import Isolation, Limits, Request, Result, Status
 from executor.profile import Profile, ProjectAccess
-from executor.project.door import Door, identity_of, set_in_order
 from executor.request import Checked, check
-from executor.run.judging import Judges, open_judges
-from executor.run.progress import Completed, Observe, OnOutput
+from executor.run.job import make_job
+from executor.run.judging import Judges
 from executor.run.runner import Runner
-from executor.sessions.registry import Sessions, open_sessions
-from executor.settings import Settings
+from executor.sessions.registry import Sessions
 from executor.toolchains.caches import ToolchainCaches
 from executor.toolchains.catalog import LanguageReport, Toolchains
 
@@ -61,12 +54,13 @@ class Parts:
     pool: Prewarming
     toolchains: Toolchains
     sessions: Sessions
+    caches: ToolchainCaches
     compiler: Compiler
     judges: Judges
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Question:
     """What the rules are asked of a program, and what they say of the files it is given."""
 
     subject: policy.Subject
@@ -74,8 +68,21 @@ class Asked:
     of_files: tuple[policy.Verdict, ...]
 
 
-class Executor:
-    """Runs requests for one project. Made by `open_executor` only."""
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A request that may be placed, and the verdict on it; None where no rules are asked."""
+
+    checked: Checked
+    caller: Caller
+    verdict: Mapping[str, Any] | None
+
+
+class LocalEngine:
+    """Runs requests for one project on this machine. Made by `open_engine` only.
+
+    A request goes through `judge` and `place`, in this order:
+    check, judge, choose a toolchain, place in a box, run, outcome.
+    """
 
     def __init__(self, terms: Terms, parts: Parts) -> None:
         self.project = terms.project
@@ -84,6 +91,7 @@ class Executor:
         self._pool = parts.pool
         self._toolchains = parts.toolchains
         self._sessions = parts.sessions
+        self._caches = parts.caches
         self._compiler = parts.compiler
         self._judges = parts.judges
 
@@ -123,31 +131,77 @@ class Executor:
             policy.RuleFileError: a file of rules can't be read: nothing is run unguarded.
             OSError: the output can't be spooled.
         """
-        caller = caller or Caller()
+        judged = await self.judge(request, caller or Caller())
+        if isinstance(judged, Completed):
+            return judged
+        return await self.place(judged, on_output=on_output, observe=observe)
+
+    async def judge(self, request: Request, caller: Caller) -> Judged | Completed:
+        """Check a request, and ask the rules and the caller: a refusal, or what may be placed.
+
+        Raises:
+            RequestError, policy.RuleFileError: see `run`.
+        """
         # By a thread, however quick it was the last time: the project chooses what is read there.
-        checked, unmet, asked = await trio.to_thread.run_sync(self._screen, request)
+        checked, unmet, question = await trio.to_thread.run_sync(self._check, request)
         if unmet:
-            return Completed(self._refused(request, Status.SANDBOX_UNAVAILABLE, unmet))
-        verdict = None
-        if asked is not None:
-            judged = await self._judges.verdict(asked.subject, asked.rules, caller.tools)
-            strictest = max([judged, *asked.of_files], key=lambda verdict: verdict.decision)
-            verdict = await caller.settle(strictest.to_json())
-        if verdict and (status := refusal(verdict)):
-            return Completed(self._refused(request, status, str(verdict["message"]), verdict))
+            return Completed(self._refuse(request, Status.SANDBOX_UNAVAILABLE, unmet))
+        if question is None:
+            return Judged(checked, caller, None)
+        verdict = await self._judges.verdict(question.subject, question.rules, caller.tools)
+        strictest = max([verdict, *question.of_files], key=lambda one: one.decision)
+        settled = await caller.settle(strictest.to_json())
+        if status := refusal(settled):
+            return Completed(self._refuse(request, status, str(settled["message"]), settled))
+        return Judged(checked, caller, settled)
+
+    async def place(
+        self,
+        judged: Judged,
+        *,
+        on_output: OnOutput | None = None,
+        observe: Observe | None = None,
+    ) -> Completed:
+        """Choose a toolchain for what was judged, and run it in a box.
+
+        Raises:
+            RequestError: its language does not run here.
+            SandboxUnavailableError, OSError: see `run`.
+        """
+        checked = judged.checked
         chosen = await self._toolchains.choose(
-            checked.language, interactive=request.interactive, preparing=caller.preparing
+            checked.language,
+            interactive=checked.request.interactive,
+            preparing=judged.caller.preparing,
         )
         if isinstance(chosen, LanguageReport):
             raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
-        if request.session is None:
+        if checked.request.session is not None:
+            completed = await self._run_in_session(checked, chosen, on_output)
+        elif chosen.toolchain.inputs is None:  # nothing of it is compiled by itself
+            completed = await self._run(checked, chosen, on_output, observe)
+        else:
             version = self._toolchains.version(chosen)
             completed = await self._compiler.run(checked, chosen, version, on_output, observe)
-        else:
-            name = _session_name(request.session, request.owner)
-            completed = await self._in_session(name, checked, chosen, on_output)
-        result = replace(completed.result, verdict=verdict, toolchain=chosen.toolchain.name)
-        return replace(completed, result=result)
+        named = replace(completed.result, verdict=judged.verdict, toolchain=chosen.toolchain.name)
+        return replace(completed, result=named)
+
+    async def _run(
+        self,
+        checked: Checked,
+        candidate: runtimes.Candidate,
+        on_output: OnOutput | None,
+        observe: Observe | None,
+    ) -> Completed:
+        """A program in a box of its own."""
+        shown = self._caches.shown(candidate)
+        return await self._runner.run(
+            lambda layout: make_job(checked, candidate, layout, shown=shown),
+            on_output,
+            profile=checked.profile,
+            waits=not checked.request.background,
+            observe=observe,
+        )
 
     async def check(self, request: Request) -> None:
         """Refuse what `run` would refuse of the request as such, and run nothing.
@@ -169,32 +223,30 @@ class Executor:
         """
         return await self._sessions.interrupt(_session_name(session, owner))
 
-    async def _in_session(
-        self,
-        name: str,
-        checked: Checked,
-        candidate: runtimes.Candidate,
-        on_output: OnOutput | None,
+    async def _run_in_session(
+        self, checked: Checked, candidate: runtimes.Candidate, on_output: OnOutput | None
     ) -> Completed:
-        script = checked.script
+        """A call of the session that the request names."""
+        request, script = checked.request, checked.script
         if script is not None and await trio.to_thread.run_sync(self._is_hidden, script):
             # A session's scripts are read here, on the outside.
             raise RequestError(f"{script} is kept from programs", "name another script")
         from executor.sessions.call import session_call  # noqa: PLC0415 - most runs have none
 
         call = session_call(checked, candidate)
-        return await self._sessions.call(name, call, on_output, fresh=checked.request.fresh)
+        name = _session_name(str(request.session), request.owner)
+        return await self._sessions.call(name, call, on_output, fresh=request.fresh)
 
     def _is_hidden(self, path: str) -> bool:
         secrets = self._runner.placement.search.secrets()
         return any(path == secret or path.startswith(f"{secret}/") for secret in secrets)
 
     async def languages(
-        self, *, refresh: bool = False, told: Callable[[int, int], None] = lambda done, total: None
+        self, *, refresh: bool = False, on_progress: OnProgress | None = None
     ) -> Mapping[str, LanguageReport]:
         """Every language of the table, proven by a run in the sandbox; `refresh` proves anew.
 
-        `told` hears how many are proven, and of how many.
+        `on_progress` gets how many are proven, and of how many.
         """
         if refresh:
             self._toolchains.forget()
@@ -202,7 +254,8 @@ class Executor:
 
         async def report(row: runtimes.Language) -> None:
             reports[row.name] = await self._toolchains.report(row)
-            told(len(reports), len(runtimes.LANGUAGES))
+            if on_progress:
+                on_progress(len(reports), len(runtimes.LANGUAGES))
 
         async with trio.open_nursery() as nursery:
             for row in runtimes.LANGUAGES:
@@ -213,7 +266,7 @@ class Executor:
         """One language, as `languages` reports it."""
         return await self._toolchains.report(runtimes.language(name))
 
-    def _screen(self, request: Request) -> tuple[Checked, str, Asked | None]:
+    def _check(self, request: Request) -> tuple[Checked, str, Question | None]:
         """A request that can be run as asked, what it demands in vain, and what rules are asked."""
         checked = check(request, self.project, self._terms.profiles, self._terms.limits)
         unmet = self._unmet(checked)
@@ -232,7 +285,7 @@ class Executor:
         )
         files = filter(None, (checked.script, checked.bind_file))
         judged = (policy.evaluate_read(one, rules, real_path=policy.real_path) for one in files)
-        return checked, "", Asked(subject, rules, tuple(judged))
+        return checked, "", Question(subject, rules, tuple(judged))
 
     def _hide(self, rules: policy.Rules) -> None:
         """Keep what rules deny to be read out of every box, whatever opens it there.
@@ -270,7 +323,7 @@ class Executor:
             )
         return ""
 
-    def _refused(
+    def _refuse(
         self,
         request: Request,
         status: Status,
@@ -293,57 +346,3 @@ def _is_building_session(checked: Checked) -> bool:
 
 def _session_name(session: str, owner: str) -> str:
     return f"{owner} {session}" if owner else session
-
-
-@contextlib.asynccontextmanager
-async def open_executor(
-    *,
-    project: Path,
-    state_dir: Path,
-    rules: LoadRules | None,
-    home: Path,
-    settings: Settings | None = None,
-) -> AsyncIterator[Executor]:
-    """An executor for a project; on the way out everything that it started is ended.
-
-    Raises:
-        SandboxUnavailableError: nothing here isolates programs; it says what would help.
-        OSError: `state_dir` can't be written.
-    """
-    settings = settings or Settings()
-    project = await trio.to_thread.run_sync(Path.resolve, project)
-    with instance.join(state_dir / "instances") as here, open_ground(here, state_dir) as ground:
-        temporary.own(here.temporary)
-        filled = state_dir / "caches"
-        filled.mkdir(mode=0o700, exist_ok=True)
-        concurrency = settings.concurrency or 2 * (os.cpu_count() or 1)
-        async with open_back_end(project, home, settings, ground) as made:
-            made.place.search.hide([state_dir, settings.storage or state_dir])
-            await trio.to_thread.run_sync(set_in_order, state_dir / "changes", project)
-            door = Door(
-                made.place.search,
-                lambda: settings.names,
-                state_dir / "changes",
-                made.binds,
-                identity=identity_of(project),
-            )
-            runner = Runner(
-                made.place, made.open_box, ground.spools, settings.inline_bytes, concurrency, door
-            )
-            async with (
-                open_judges(settings.report, ahead=rules is not None) as judges,
-                open_sessions(runner, made.binds, settings.sessions) as sessions,
-                trio.open_nursery() as nursery,
-            ):
-                caches = ToolchainCaches(runner, filled, str(project))
-                toolchains = Toolchains(runner, made.found, made.probes, str(project), caches)
-                terms = Terms(project, home, rules, settings.profiles, settings.limits)
-                compiled = CompiledStore(state_dir / "compiled")
-                compiler = Compiler(runner, compiled, caches, project)
-                executor = Executor(
-                    terms, Parts(runner, made.pool, toolchains, sessions, compiler, judges)
-                )
-                desk = control.Desk(runner, lambda: executor.pools)
-                await nursery.start(control.serve, here.socket, desk)
-                yield executor
-                nursery.cancel_scope.cancel()

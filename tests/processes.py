@@ -9,7 +9,7 @@ from pathlib import Path
 
 import trio
 
-from executor import Executor
+from executor import LocalEngine
 
 DEADLINE_S = 60
 DESCRIPTORS_WAITING = 4  # of a program: its cell's process and socket, and two pipes
@@ -39,7 +39,7 @@ def descriptors(pid: int | None = None) -> int:
     return len(os.listdir(f"/proc/{pid or 'self'}/fd"))
 
 
-def descriptors_in_use(executor: Executor) -> int:
+def descriptors_in_use(executor: LocalEngine) -> int:
     """How many this process has open, but for those of programs that wait ahead of their runs."""
     return descriptors() - DESCRIPTORS_WAITING * sum(pool.waiting for pool in executor.pools)
 

@@ -28,7 +28,7 @@ from ctxmode.launch import print_json, with_app
 from ctxmode.render import BY_VERB, batch_text
 from ctxmode.suggestions import or_all
 from ctxmode.terminal_output import for_stdout
-from ctxmode.waiting_line import told_to_nobody, waiting
+from ctxmode.waiting_line import ignore_progress, waiting
 
 KEYS = ("commands", "queries", "timeout_s", "concurrency", "cwd", "scope", "profile")
 COMMAND_KEYS = ("label", "command", "language")
@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     request = parse(_read(args.file))
-    with nullcontext(told_to_nobody) if args.json else waiting("running commands") as told:
-        answer = with_app(args, partial(App.batch, request=request, told=told))
+    with nullcontext(ignore_progress) if args.json else waiting("running commands") as on_progress:
+        answer = with_app(args, partial(App.batch, request=request, on_progress=on_progress))
     if args.json:
         print_json(answer.to_json())
     else:

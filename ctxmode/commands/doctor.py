@@ -86,7 +86,9 @@ def _report(args: argparse.Namespace, diagnosis: Diagnosis) -> str:
 
 def _diagnosis(args: argparse.Namespace) -> Diagnosis:
     try:
-        with waiting("proving languages") as told:
-            return with_app(args, partial(App.doctor, refresh=args.refresh, told=told))
+        with waiting("proving languages") as on_progress:
+            return with_app(
+                args, partial(App.doctor, refresh=args.refresh, on_progress=on_progress)
+            )
     except ContextModeError as error:
         return launch.run(partial(diagnose_closed, load_config(args.project), error))

@@ -69,5 +69,5 @@ async def _fetch(args: argparse.Namespace, request: FetchRequest) -> FetchAnswer
     network = Network(http.resolve, allow_private=config.fetch_private)
     with open_library(config) as library:
         launch.tell(library.store.notices)
-        with waiting("fetching") as told:
-            return await fetch(library, request, network, trio.CapacityLimiter(1), told)
+        with waiting("fetching") as on_progress:
+            return await fetch(library, request, network, trio.CapacityLimiter(1), on_progress)

@@ -22,7 +22,7 @@ from ctxmode.fetching.content import Content, content_of
 from ctxmode.fetching.model import Bounds, FetchError, Network, Response, Validators
 from ctxmode.library import Library
 from ctxmode.translation import translated
-from ctxmode.waiting_line import Told, told_to_nobody
+from ctxmode.waiting_line import OnProgress, ignore_progress
 from kb import pages
 from policy.messages import cut, fit
 from policy.secrets import redact
@@ -59,10 +59,10 @@ async def fetch(
     request: FetchRequest,
     network: Network,
     writing: trio.CapacityLimiter,
-    told: Told = told_to_nobody,
+    on_progress: OnProgress = ignore_progress,
 ) -> FetchAnswer:
     """Every address; one that fails is a value. `writing` is held by whoever writes to the store,
-    `told` hears how many are done.
+    `on_progress` gets how many are done.
 
     Raises:
         UsageError: there is no address, or there are too many.
@@ -81,7 +81,7 @@ async def fetch(
     async def work(waiting: Iterator[tuple[int, Wanted]]) -> None:
         for number, wanted in waiting:
             answers[number] = await desk.answer(wanted)
-            told(len(answers), len(request.wanted))
+            on_progress(len(answers), len(request.wanted))
 
     async with trio.open_nursery() as nursery:
         for _ in range(max(1, min(request.concurrency, CONCURRENCY_MAX, len(request.wanted)))):

@@ -115,8 +115,8 @@ async def run_trial(config: Config, report: Callable[[Answered], None]) -> Trial
     started = trio.current_time()
     corpus = await trio.to_thread.run_sync(gather, config.project)
     async with _own_project(config, corpus) as app:
-        with waiting("proving languages") as told:
-            diagnosis = await app.doctor(told=told)
+        with waiting("proving languages") as on_progress:
+            diagnosis = await app.doctor(on_progress=on_progress)
         runnable = [p for p in PROGRAMS if diagnosis.languages[p.language].runnable]
         answers = await _answer_all(app, corpus, runnable, report)
         listed = await _list_and_search(app, corpus)

@@ -13,7 +13,6 @@ import trio
 import images
 import runtimes
 from executor.back_ends.ground import BackEnd, ServerGround, existing
-from executor.cells.cell import UNPRIVILEGED_ID
 from executor.containers import host as hosts
 from executor.containers import leftovers
 from executor.containers.create import ContainerSpec, has_own_kernel
@@ -24,6 +23,7 @@ from executor.containers.toolchains import discovered, image_id
 from executor.engine import seccomp
 from executor.engine.job import Job
 from executor.engine.layers import REMEDIES
+from executor.engine.rootfs import UNPRIVILEGED_ID
 from executor.errors import SandboxError, SandboxUnavailableError
 from executor.instance.lock import Instance
 from executor.model import Isolation, Layer, Limits

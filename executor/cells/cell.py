@@ -17,14 +17,12 @@ from typing import Any
 import trio
 
 from executor.engine.exit import Exit, LostError
-from executor.engine.pipes import Stdio, anonymous_file
+from executor.engine.pipes import Stdio, anonymous_file, start_with_pipes
+from executor.engine.rootfs import UNPRIVILEGED_ID
 from executor.errors import SandboxError
 from executor.instance.child_processes import SPAWNER, started
 from executor.spawner.wire import CELL, NAMESPACED_CELL
 
-# An uid and gid that Debian's policy reserves and no package or person gets: what real root's
-# cells run as on the host.
-UNPRIVILEGED_ID = 65_432
 MESSAGE_BYTES_MAX = 1 << 20
 FDS_MAX = 253  # what the kernel lets one message carry (SCM_MAX_FD)
 WRITE_BYTES = 1 << 20
@@ -97,21 +95,21 @@ class Cell:
             raise SandboxError(str(message.get("error", "the cell ended")))
         return int(message["held"])
 
-    async def release(self, packed: bytes, stdin: bytes) -> None:
-        """Let the program that is held here go on as this run.
+    async def start(self, packed: bytes, stdin: bytes | None) -> dict[str, int]:
+        """Start the run, by the program that is prewarmed here or a new one.
+
+        Returns the reading ends of its output pipes by name, which are the caller's.
 
         Raises:
             SandboxError: the cell died.
         """
-        if self.stdio and self.stdio.stdin is not None:
-            for start in range(0, len(stdin), WRITE_BYTES):
-                os.pwrite(self.stdio.stdin, stdin[start : start + WRITE_BYTES], start)
+        if self.stdio is None:
+            return await start_with_pipes(self.run, packed, stdin, self.owner)
+        if stdin and self.stdio.stdin is not None:
+            for at in range(0, len(stdin), WRITE_BYTES):
+                os.pwrite(self.stdio.stdin, stdin[at : at + WRITE_BYTES], at)
         await self.order(b"run", packed)
-
-    def take_readers(self) -> Mapping[str, int]:
-        """The reading ends of the held program's outputs, by name; the caller closes them."""
-        assert self.stdio is not None
-        readers = self.stdio.readers
+        readers = dict(self.stdio.readers)
         self.stdio = replace(self.stdio, readers={})
         return readers
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from executor.cells.cell import UNPRIVILEGED_ID, Spawner
+from executor.cells.cell import Spawner
 from executor.cells.description import CellSpec
 from executor.engine import rootfs, seccomp
 from executor.engine.layout import Layout
+from executor.engine.rootfs import UNPRIVILEGED_ID
 from executor.engine.tiers import TIERS, Capabilities
 from executor.instance import temporary
 from executor.model import Isolation, Limits

@@ -23,6 +23,7 @@ import trio
 
 import runtimes
 from executor.compile.products import Compiled, CompiledStore
+from executor.engine.engine import Completed, Observe, OnOutput
 from executor.engine.job import Job
 from executor.engine.layers import for_run
 from executor.engine.layout import Layout
@@ -31,9 +32,8 @@ from executor.instance.removal import remove
 from executor.model import MIB, Limits, Result, Status, Usage
 from executor.profile import Profile, ProjectAccess
 from executor.request import Checked
-from executor.run.job import job, label
+from executor.run.job import label, make_job
 from executor.run.program_job import job_of
-from executor.run.progress import Completed, Observe, OnOutput
 from executor.run.runner import Runner
 from executor.toolchains.caches import ToolchainCaches
 from kb.plain_files import open_plain
@@ -102,10 +102,9 @@ class Compiler:
             waits=not checked.request.background,
             observe=observe,
         )
-        beside = partial(_beside, checked, candidate, self._caches.shown(candidate))
+        beside = partial(make_job, checked, candidate, shown=self._caches.shown(candidate))
         inputs = candidate.toolchain.inputs
-        if inputs is None:  # nothing of it is compiled by itself
-            return await start(beside)
+        assert inputs is not None
         plan = await trio.to_thread.run_sync(self._plan, checked, candidate, version, inputs)
         if plan is None:
             return await start(beside)
@@ -185,16 +184,6 @@ class Compiler:
             attempt.result, profile=checked.profile.name, isolation=isolation, artifacts=()
         )
         return replace(attempt, result=result), complaint
-
-
-def _beside(
-    checked: Checked,
-    candidate: runtimes.Candidate,
-    shown: tuple[tuple[str, str], ...],
-    layout: Layout,
-) -> Job:
-    """The job that compiles and runs."""
-    return replace(job(checked, candidate, layout), shown=shown)
 
 
 def _compile_job(  # noqa: PLR0913 - keyword-only what is shown
@@ -363,7 +352,7 @@ def _whole(completed: Completed, len_max: int | None) -> bytes | None:
     stream, spool = completed.result.stderr, completed.stderr_spool
     if len_max is not None and (stream.bytes_total > len_max or stream.binary):
         return None
-    return spool.read_bytes() if spool else stream.head.encode()
+    return spool.read() if spool else stream.head.encode()
 
 
 def _is_final(result: Result, candidate: runtimes.Candidate) -> bool:
@@ -377,7 +366,7 @@ def _is_final(result: Result, candidate: runtimes.Candidate) -> bool:
 def _discard(attempt: Completed) -> None:
     for spool in (attempt.stdout_spool, attempt.stderr_spool):
         if spool is not None:
-            spool.unlink(missing_ok=True)
+            spool.delete()
     _discard_artifacts(attempt.result)
 
 

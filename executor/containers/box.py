@@ -23,6 +23,7 @@ from executor.containers.container import Container
 from executor.containers.create import has_own_kernel
 from executor.containers.link import Channel
 from executor.engine.exit import Consumption, Exit
+from executor.engine.pipes import start_with_pipes
 from executor.errors import SandboxError
 from executor.instance import temporary
 from executor.spawner.view import FOLDER
@@ -60,6 +61,14 @@ class ContainerBox:
             self._fds.append(self._listen(port).detach())
         self._link.connected = self._connected
         await self._order("cell", packed, [] if files is None else [files], listen=list(ports))
+
+    async def start(self, packed: bytes, stdin: bytes | None) -> dict[str, int]:
+        """See `Cell.start`.
+
+        Raises:
+            SandboxError: the container is gone.
+        """
+        return await start_with_pipes(self.run, packed, stdin, self.owner)
 
     async def run(self, packed: bytes, stdio: Sequence[int]) -> None:
         """See `Cell.run`.

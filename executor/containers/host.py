@@ -17,11 +17,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from executor.cells.cell import UNPRIVILEGED_ID
 from executor.containers.absence import leave_out
 from executor.containers.create import ContainerSpec, Mount, overlay_volume
 from executor.engine import rootfs
-from executor.engine.rootfs import ROOM_BYTES, ROOM_INODES
+from executor.engine.rootfs import ROOM_BYTES, ROOM_INODES, UNPRIVILEGED_ID
 from executor.errors import SandboxError
 from executor.instance.lock import Instance
 from executor.instance.removal import remove

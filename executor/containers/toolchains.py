@@ -13,12 +13,12 @@ from typing import Any
 import trio
 
 import runtimes
-from executor.cells.cell import UNPRIVILEGED_ID
 from executor.containers.container import start
 from executor.containers.create import ContainerSpec, of_box
 from executor.containers.engine import Engine, EngineError
 from executor.containers.link import Link
 from executor.engine import rootfs
+from executor.engine.rootfs import UNPRIVILEGED_ID
 from executor.model import Limits
 
 DISCOVERY_S_MAX = 60.0

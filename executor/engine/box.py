@@ -29,7 +29,12 @@ class Box(Protocol):
     def owner(self) -> tuple[int, int]:
         """Uid and gid on this host of whoever is to own the ends of pipes."""
 
-    async def run(self, packed: bytes, stdio: Sequence[int]) -> None: ...
+    async def start(self, packed: bytes, stdin: bytes | None) -> dict[str, int]:
+        """Start the run; the reading ends of its output pipes by name.
+
+        Raises:
+            SandboxError: the box is gone.
+        """
 
     async def order(self, name: bytes, packed: bytes, fds: Sequence[int] = ()) -> None: ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 PIPE_BYTES = 1024 * 1024
@@ -52,3 +52,31 @@ class Stdio:
     def close(self) -> None:
         for fd in (*self.readers.values(), *(() if self.stdin is None else (self.stdin,))):
             os.close(fd)
+
+
+async def start_with_pipes(
+    run: Callable[[bytes, Sequence[int]], Awaitable[None]],
+    packed: bytes,
+    stdin: bytes | None,
+    owner: tuple[int, int],
+) -> dict[str, int]:
+    """Start a run with pipes for its output; their reading ends by name.
+
+    Raises:
+        SandboxError: the box is gone.
+    """
+    source = to_read(stdin)
+    readers, writers = {}, []
+    for name in OUTPUTS:
+        readers[name], writer = pipe(owner)
+        writers.append(writer)
+    try:
+        await run(packed, (source, *writers))
+    except BaseException:
+        for reader in readers.values():
+            os.close(reader)
+        raise
+    finally:
+        for fd in (source, *writers):
+            os.close(fd)
+    return readers

@@ -71,6 +71,9 @@ HOME = "/home/sandbox"
 JOB = "/job"
 SCRATCH = "/tmp"
 SHARED_MEMORY = "/dev/shm"
+# An uid and gid that Debian's policy reserves and no package or person gets: what real root's
+# cells run as on the host.
+UNPRIVILEGED_ID = 65_432
 JOB_BYTES = 64 * MIB
 # For what a run changes of a project, where it can't lie on disk.
 ROOM_BYTES, ROOM_INODES = 2048 * MIB, 400_000

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor.errors import RequestError, SandboxError
-from executor.model import ChangedFile, NotCommitted, Result
+from executor.model import ChangedFile, NotCommitted, Result, readable
 from executor.project.guarded_files import guarded
 from executor.project.listing import Listings
-from executor.run.artifacts import readable
 
 # What commits takes tens of milliseconds to load, and most runs commit nothing.
 if TYPE_CHECKING:

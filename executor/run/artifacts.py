@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from executor.model import Artifact
+from executor.model import Artifact, readable
 
 NAME_CHARACTERS_MAX = 80
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -43,11 +43,6 @@ def safe_name(name: str) -> str:
     if not safe.strip("."):  # nothing, this folder or the one above
         return "file"
     return f"_{safe[1:]}" if safe.startswith("-") else safe
-
-
-def readable(name: str) -> str:
-    """The name as text: bytes that are none become U+FFFD."""
-    return os.fsencode(name).decode(errors="replace")
 
 
 def _private_opener(path: str, flags: int) -> int:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
+from executor.engine.engine import FileSpool
 from executor.model import Stream
 
 HEAD_SHARE = 0.6  # of the inline budget; the tail gets the rest
@@ -61,9 +62,9 @@ class Capture:
             self._file.close()
 
     @property
-    def spool(self) -> Path | None:
-        """The file that holds the whole stream; None when it fits in memory."""
-        return self._path if self._file is not None else None
+    def spool(self) -> FileSpool | None:
+        """A handle to the whole stream; None when it fits in memory."""
+        return FileSpool(self._path) if self._file is not None else None
 
     def stream(self) -> Stream:
         """The stream as a result shows it: whole, or head and tail on line boundaries."""

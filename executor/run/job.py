@@ -16,8 +16,14 @@ from executor.run.program_job import job_of
 NO_REFRESH = {"GIT_OPTIONAL_LOCKS": "0"}
 
 
-def job(checked: Checked, candidate: runtimes.Candidate, layout: Layout) -> Job:
-    """A program of its own.
+def make_job(
+    checked: Checked,
+    candidate: runtimes.Candidate,
+    layout: Layout,
+    *,
+    shown: tuple[tuple[str, str], ...] = (),
+) -> Job:
+    """The job of a program that runs in a box of its own; `shown` are further paths in it.
 
     Raises:
         OSError: a script that has to be read can't be.
@@ -45,6 +51,7 @@ def job(checked: Checked, candidate: runtimes.Candidate, layout: Layout) -> Job:
         artifacts=request.artifacts,
         profile=checked.profile,
         label=label(checked),
+        shown=shown,
     )
 
 

@@ -22,7 +22,7 @@ from executor.model import Request, Result, Stream
 from executor.run import output_ids
 
 if TYPE_CHECKING:
-    from executor.run.progress import Completed
+    from executor.engine.engine import Completed, Spool
     from kb import Hit, Indexed, Store
 
 T = TypeVar("T")
@@ -250,7 +250,7 @@ class Keep:
         except FileNotFoundError:
             return False
 
-    async def _add(self, label: str, shown: Stream, spool: Path | None, series: str) -> Indexed:
+    async def _add(self, label: str, shown: Stream, spool: Spool | None, series: str) -> Indexed:
         if spool is None:
             return await self._in_thread(self._add_text, label, shown.head.encode(), series)
         return await self._in_thread(self._add_spool, label, spool, series)
@@ -260,15 +260,16 @@ class Keep:
 
         return self.store.add(label, data, origin=Origin.RUN, series=series)
 
-    def _add_spool(self, label: str, spool: Path, series: str) -> Indexed:
+    def _add_spool(self, label: str, spool: Spool, series: str) -> Indexed:
         self._spool_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        waiting = spool.rename(self._spool_dir / secrets.token_hex(8))
+        queued = self._spool_dir / secrets.token_hex(8)
+        spool.move_to(queued)
         from kb import Origin, StoreError  # noqa: PLC0415
 
         try:
-            return self.store.add_spool(label, waiting, origin=Origin.RUN, series=series)
+            return self.store.add_spool(label, queued, origin=Origin.RUN, series=series)
         except (StoreError, OSError):
-            waiting.unlink(missing_ok=True)
+            queued.unlink(missing_ok=True)
             raise
 
     async def _filtered(self, answer: Answer, intent: str) -> Answer:
@@ -325,7 +326,7 @@ def _affordable(sections: Sequence[Section]) -> tuple[Section, ...]:
     return tuple(taken)
 
 
-def _discard(spools: Iterable[Path | None]) -> None:
+def _discard(spools: Iterable[Spool | None]) -> None:
     for spool in spools:
         if spool is not None:
-            spool.unlink(missing_ok=True)
+            spool.delete()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import trio
 
 from executor.engine.box import Box, Meter
+from executor.engine.engine import Completed, OnOutput
 from executor.engine.exit import Consumption, Exit
 from executor.model import (
     Artifact,
@@ -21,26 +22,12 @@ from executor.model import (
     Limits,
     Result,
     Status,
+    Stream,
     Usage,
+    readable,
 )
 from executor.run import artifacts, outcome
-from executor.run.artifacts import readable
 from executor.run.capture import READ_BYTES, Capture
-
-Observe = Callable[["Progress"], None]
-OnOutput = Callable[[str, bytes], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Completed:
-    """A result and the files that hold its whole streams (mode 0600, the caller's to delete).
-
-    A spool of None means that the stream is whole in the result.
-    """
-
-    result: Result
-    stdout_spool: Path | None = None
-    stderr_spool: Path | None = None
 
 
 @dataclass(slots=True)
@@ -160,6 +147,10 @@ class Progress:
         why = self.failure or (outcome.meaning_of(end) if end else "") or self.note
         met = outcome.limits_met(status, end, consumed, self.limits)
         return "; ".join(filter(None, (why, met)))
+
+    def stream(self, name: str) -> Stream:
+        """What the run has printed so far."""
+        return self.outputs[name].stream()
 
     def completed(self, result: Result) -> Completed:
         return Completed(result, self.outputs["stdout"].spool, self.outputs["stderr"].spool)

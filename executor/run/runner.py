@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -15,21 +14,20 @@ from typing import TYPE_CHECKING
 import trio
 
 from executor import network
-from executor.cells.cell import Cell
 from executor.engine.box import Box, OpenBox, Place
+from executor.engine.engine import Completed, Observe, OnOutput
 from executor.engine.exit import Exit, LostError
 from executor.engine.job import Job
 from executor.engine.layers import for_run, with_room
 from executor.engine.layout import Layout
 from executor.engine.orders import pack_run
-from executor.engine.pipes import pipe, to_read
 from executor.errors import SandboxError, SandboxUnavailableError
 from executor.model import Result, Status
 from executor.profile import ANALYZE, Profile, ProjectAccess
 from executor.project import sampling
 from executor.project.door import with_commit
 from executor.run.capture import READ_BYTES, Capture
-from executor.run.progress import Completed, Observe, OnOutput, Progress, status_of
+from executor.run.progress import Progress, status_of
 
 if TYPE_CHECKING:
     from executor.project.commit import Commit
@@ -237,26 +235,8 @@ class _Run:
 
     async def _start(self, cell: Box, without_cgroup: bool) -> dict[str, int]:
         """Hand the run over; the reading ends of its output pipes by name."""
-        job = self.job
-        packed = pack_run(job.spec(without_cgroup=without_cgroup))
-        if isinstance(cell, Cell) and cell.stdio:
-            await cell.release(packed, job.stdin or b"")
-            return dict(cell.take_readers())
-        stdin = to_read(job.stdin)
-        readers, writers = {}, []
-        for name in self._progress.outputs:
-            readers[name], writer = pipe(cell.owner)
-            writers.append(writer)
-        try:
-            await cell.run(packed, (stdin, *writers))
-        except BaseException:
-            for reader in readers.values():
-                os.close(reader)
-            raise
-        finally:
-            for fd in (stdin, *writers):
-                os.close(fd)
-        return readers
+        packed = pack_run(self.job.spec(without_cgroup=without_cgroup))
+        return await cell.start(packed, self.job.stdin)
 
     async def _drain(self, name: str, reader: int) -> None:
         progress, output_bytes = self._progress, self.job.limits.output_bytes

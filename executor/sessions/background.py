@@ -11,10 +11,9 @@ from typing import Generic, TypeVar
 import trio
 
 from executor.caller import Caller
+from executor.engine.engine import Completed, Engine, RunProgress
 from executor.errors import RequestError
 from executor.model import Limits, Request, Status, Stream
-from executor.run.progress import Completed, Progress
-from executor.service import Executor
 
 T = TypeVar("T")
 
@@ -50,22 +49,22 @@ class _Entry(Generic[T]):
     begun: trio.Event = field(default_factory=trio.Event)
     done: trio.Event = field(default_factory=trio.Event)
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
-    progress: Progress | None = None
+    progress: RunProgress | None = None
     answer: T | None = None
     failure: Exception | None = None
 
-    def observe(self, progress: Progress) -> None:
+    def observe(self, progress: RunProgress) -> None:
         self.progress = progress
         self.begun.set()
 
 
 class Backgrounds(Generic[T]):
-    """The runs in the background of one executor. Made by `open_backgrounds` only."""
+    """The runs in the background of one engine. Made by `open_backgrounds` only."""
 
     def __init__(
-        self, executor: Executor, finish: Callable[[Request, Completed], Awaitable[T]]
+        self, engine: Engine, finish: Callable[[Request, Completed], Awaitable[T]]
     ) -> None:
-        self._executor = executor
+        self._engine = engine
         self._finish = finish
         self._entries: dict[str, _Entry[T]] = {}
         self._start, self._to_start = trio.open_memory_channel[_Entry[T]](RUNNING_MAX)
@@ -143,7 +142,7 @@ class Backgrounds(Generic[T]):
     async def _carry_out(self, entry: _Entry[T]) -> None:
         try:
             with entry.scope:
-                completed = await self._executor.run(
+                completed = await self._engine.run(
                     entry.request, observe=entry.observe, caller=entry.caller
                 )
                 entry.answer = await self._finish(entry.request, completed)
@@ -186,8 +185,8 @@ def _view(entry: _Entry[T]) -> Background[T]:
         progress.label,
         running,
         progress.elapsed_s,
-        progress.outputs["stdout"].stream(),
-        progress.outputs["stderr"].stream(),
+        progress.stream("stdout"),
+        progress.stream("stderr"),
         entry.answer,
         _error(entry),
     )
@@ -202,13 +201,13 @@ def _error(entry: _Entry[T]) -> str:
 
 @contextlib.asynccontextmanager
 async def open_backgrounds(
-    executor: Executor, finish: Callable[[Request, Completed], Awaitable[T]]
+    engine: Engine, finish: Callable[[Request, Completed], Awaitable[T]]
 ) -> AsyncIterator[Backgrounds[T]]:
-    """Runs in the background of an executor; on the way out those that still go on are ended.
+    """Runs in the background of an engine; on the way out those that still go on are ended.
 
     `finish` makes of each result what is kept of it.
     """
-    backgrounds = Backgrounds(executor, finish)
+    backgrounds = Backgrounds(engine, finish)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(backgrounds.serve)
         yield backgrounds

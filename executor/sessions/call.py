@@ -9,7 +9,7 @@ import runtimes
 from executor.engine.job import Job
 from executor.engine.layout import Layout
 from executor.request import Checked
-from executor.run.job import granted_environment, job, label
+from executor.run.job import granted_environment, label, make_job
 from executor.run.program_job import job_of
 from executor.sessions.interpreter import Program
 from executor.sessions.session import Call
@@ -22,7 +22,7 @@ def session_call(checked: Checked, candidate: runtimes.Candidate) -> Call:
     name = candidate.toolchain.name
     return Call(
         interpreter=f"{name}, interactive" if request.interactive else name,
-        make_job=partial(_interpreter if driver else job, checked, candidate),
+        make_job=partial(_interpreter if driver else make_job, checked, candidate),
         program=partial(_program, checked, driver) if driver else None,
         limits=checked.limits,
         profile=checked.profile,

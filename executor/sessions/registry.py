@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from executor.engine.engine import Completed, OnOutput
 from executor.errors import RequestError
-from executor.run.progress import Completed, OnOutput
 from executor.run.runner import Runner, open_network
 
 if TYPE_CHECKING:

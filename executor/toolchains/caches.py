@@ -80,9 +80,11 @@ class ToolchainCaches:
             if result.status in (Status.OK, Status.NONZERO_EXIT):  # else it may do better later
                 await trio.to_thread.run_sync(self._unpack, key, bundles)
         finally:
-            for path in (*bundles, completed.stdout_spool, completed.stderr_spool):
-                if path is not None:
-                    path.unlink(missing_ok=True)
+            for bundle in bundles:
+                bundle.unlink(missing_ok=True)
+            for spool in (completed.stdout_spool, completed.stderr_spool):
+                if spool is not None:
+                    spool.delete()
 
     def _serves(self, candidate: runtimes.Candidate) -> bool:
         caches = candidate.language.warm_up and candidate.toolchain.caches

@@ -14,8 +14,8 @@ from ctxmode.waiting_line import waiting
 def test_a_pipe_gets_nothing(monkeypatch):
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    with waiting("proving languages") as told:
-        told(1, 2)
+    with waiting("proving languages") as on_progress:
+        on_progress(1, 2)
     assert stream.getvalue() == ""
 
 
@@ -24,8 +24,8 @@ def test_a_terminal_shows_how_far_it_is_and_is_left_clean(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     with os.fdopen(slave, "w") as stream:
         monkeypatch.setattr(sys, "stderr", stream)
-        with waiting("proving languages") as told:
-            told(3, 16)
+        with waiting("proving languages") as on_progress:
+            on_progress(3, 16)
     shown = all_of(master).decode()
     assert "proving languages" in shown
     assert "\x1b[2K" in shown.rpartition("proving languages")[2]  # the line is gone

@@ -19,7 +19,7 @@ from pathlib import Path
 import pyseccomp
 import trio
 
-from executor import Executor, Request, Result, Settings, open_executor
+from executor import LocalEngine, Request, Result, Settings, open_engine
 from executor.containers.place import ContainerPlace
 from tests.escapes.attack import Program
 from tests.escapes.layers_off import Edit, weakened
@@ -41,7 +41,7 @@ BENIGN = {"python": "pass", "shell": ":", "perl": "1;"}
 class Arena:
     """One attack's surroundings. `words` replace `@word@` in programs."""
 
-    executor: Executor
+    executor: LocalEngine
     project: Path
     home: Path  # outside the project, the server's user's, with the canary in `secret`
     state_dir: Path
@@ -90,7 +90,7 @@ class Arena:
             completed = await self.executor.run(request)
         for spool in (completed.stdout_spool, completed.stderr_spool):
             if spool:
-                spool.unlink()
+                spool.delete()
         return completed.result
 
     async def warm_up(self, language: str, **more: object) -> bool:
@@ -200,7 +200,7 @@ async def open_arena(
         {name: value.replace("@canary@", canary) for name, value in server_env.items()}
     )
     try:
-        async with open_executor(
+        async with open_engine(
             project=project, state_dir=state_dir, rules=None, home=home, settings=settings
         ) as executor:
             yield Arena(executor, project, home, state_dir, tmp_path, canary, settings, words)

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 import executor.run.runner as runner_module
-from executor import Executor
+from executor import LocalEngine
 from executor.cells.cell import Cell, Spawner
 from executor.containers import container
 from executor.containers.container import Container
@@ -185,8 +185,8 @@ class WeakCell:
     def __getattr__(self, name: str) -> object:
         return getattr(self._cell, name)
 
-    async def run(self, packed: bytes, *more: Any, **named: Any) -> None:
-        await self._cell.run(edited(packed, "run", self._edits), *more, **named)
+    async def start(self, packed: bytes, stdin: bytes | None) -> Any:
+        return await self._cell.start(edited(packed, "run", self._edits), stdin)
 
 
 def edited(packed: bytes, kind: str, edits: tuple[Edit, ...]) -> bytes:
@@ -260,7 +260,9 @@ async def _commit_everything(
 
 
 @contextlib.contextmanager
-def weakened(executor: Executor, edits: tuple[Edit, ...], *, warm: bool = False) -> Iterator[None]:
+def weakened(
+    executor: LocalEngine, edits: tuple[Edit, ...], *, warm: bool = False
+) -> Iterator[None]:
     """The executor with layers off. Only if `warm`, every run finds something waiting for it."""
     runner: Any = executor._runner
     whole = runner.box

@@ -15,7 +15,7 @@ from dataclasses import replace
 import pytest
 import trio
 
-from executor import Request, Result, Status, network, open_executor
+from executor import Request, Result, Status, network, open_engine
 from executor.profile import ANALYZE, Profile, ProjectAccess
 from tests.escapes import layers_off as off
 from tests.escapes.arena import Arena
@@ -188,7 +188,7 @@ async def _online(
         settings = replace(
             arena.settings, profiles={"analyze": ANALYZE, "online": _profile(*entries)}
         )
-        async with open_executor(
+        async with open_engine(
             project=arena.project, state_dir=arena.state_dir, rules=None, home=arena.home,
             settings=settings,
         ) as executor:  # fmt: skip

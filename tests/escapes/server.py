@@ -22,7 +22,7 @@ import trio
 from executor import *
 
 async def main():
-    async with open_executor(
+    async with open_engine(
         project=Path({project!r}), state_dir=Path({state!r}), rules=None, home=Path({home!r}),
         settings=Settings(isolation={isolation!r}, runtime={runtime!r}),
     ) as executor:

@@ -15,7 +15,7 @@ import trio
 from ctxmode.configuration.files import PROJECT_FILE, read
 from ctxmode.errors import ContextModeError
 from ctxmode.hooks import run as hooks
-from executor import Request, open_executor
+from executor import Request, open_engine
 from policy import Decision, Source, Subject, evaluate, hidden_paths
 from policy.claude import Anchors, parse_rule
 from policy.rules import Rules
@@ -101,7 +101,7 @@ async def _files_hold_nobody_up(arena: Arena) -> None:
         place.parent.mkdir(exist_ok=True)
         os.mkfifo(place)
     with trio.fail_after(SECONDS_MAX * 3):
-        async with open_executor(
+        async with open_engine(
             project=arena.project, state_dir=arena.state_dir, rules=None, home=arena.home,
             settings=arena.settings,
         ) as other:  # fmt: skip

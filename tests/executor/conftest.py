@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from executor import Executor, Request, RequestError, Result, open_executor
+from executor import LocalEngine, Request, RequestError, Result, open_engine
 
 Run = Callable[..., Awaitable[Result]]
 
@@ -25,22 +25,22 @@ def state_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-async def executor(project: Path, state_dir: Path) -> AsyncIterator[Executor]:
-    async with open_executor(
+async def executor(project: Path, state_dir: Path) -> AsyncIterator[LocalEngine]:
+    async with open_engine(
         project=project, state_dir=state_dir, rules=None, home=Path.home()
     ) as opened:
         yield opened
 
 
 @pytest.fixture
-def run(executor: Executor) -> Run:
+def run(executor: LocalEngine) -> Run:
     """Run a program and give its result."""
 
     async def run_one(language: str, code: str | None = None, **more: object) -> Result:
         completed = await executor.run(Request(language, code, **more))
         for spool in (completed.stdout_spool, completed.stderr_spool):
             if spool:
-                spool.unlink()
+                spool.delete()
         return completed.result
 
     return run_one

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import policy
-from executor import Caller, Request, RequestError, Status, open_executor
+from executor import Caller, Request, RequestError, Status, open_engine
 from executor.instance.child_processes import JUDGE
 from executor.run import judging as judge
 
@@ -18,7 +18,7 @@ from executor.run import judging as judge
 async def opened(project: Path, state_dir: Path, tmp_path: Path):
     """An executor under the project's rules, which are read anew for each request."""
     rules = partial(policy.load_rules, project, home=tmp_path / "home")
-    async with open_executor(
+    async with open_engine(
         project=project, state_dir=state_dir, rules=rules, home=Path.home()
     ) as executor:
         yield executor
@@ -195,7 +195,7 @@ async def test_a_text_that_holds_up_its_judge_is_refused_and_the_server_goes_on(
     """The stand-in is a program that loops in C, as scanners of grammars have done."""
     deny(project, "Read(.env)")
     held_up = (
-        "import itertools\nfrom executor import judge_process\n"
+        "import itertools\nfrom executor.run import judge_process\n"
         "judge_process.SECONDS = 0.2\n"
         "judge_process.judge = lambda *_: sum(itertools.repeat(0))\n"
     )
@@ -203,7 +203,7 @@ async def test_a_text_that_holds_up_its_judge_is_refused_and_the_server_goes_on(
     code = JUDGE.arguments[1].replace(serve, held_up + serve)
     with monkeypatch.context() as patched:
         patched.setattr(judge, "JUDGE", JUDGE._replace(arguments=("-c", code)))
-        # The one that waits is as ever; it is lost, and the next is held up.
+        # The one that waits is the usual one; it is lost, and the next is held up.
         first = await guarded(Request("shell", "echo ran"))
         await guarded.lose_judges()
         refused = await guarded(Request("shell", "echo ran"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import runtimes
-from executor import open_executor
+from executor import open_engine
 from executor.model import Request, Status
 
 pytestmark = pytest.mark.tier_a
@@ -171,7 +171,7 @@ async def test_another_server_of_the_user_finds_what_one_kept(tmp_path: Path, st
     for name in ("one", "two"):
         project = tmp_path / name
         project.mkdir()
-        async with open_executor(
+        async with open_engine(
             project=project, state_dir=state_dir, rules=None, home=Path.home()
         ) as executor:
             seen.append((await executor.run(request)).result.compiled)

@@ -14,7 +14,7 @@ import pytest
 from docker.errors import DockerException
 
 import images
-from executor import Executor, Settings, open_executor
+from executor import LocalEngine, Settings, open_engine
 
 SOCKET = Path("/var/run/docker.sock")
 
@@ -56,9 +56,9 @@ def engine() -> Iterator[docker.APIClient]:
 @pytest.fixture
 async def executor(
     engine: docker.APIClient, project: Path, state_dir: Path
-) -> AsyncIterator[Executor]:
+) -> AsyncIterator[LocalEngine]:
     settings = Settings(isolation="container")
-    async with open_executor(
+    async with open_engine(
         project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
     ) as opened:
         yield opened

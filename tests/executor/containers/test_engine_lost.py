@@ -10,7 +10,7 @@ import docker
 import pytest
 import trio
 
-from executor import Request, Settings, Status, open_executor
+from executor import Request, Settings, Status, open_engine
 from tests.executor.containers.own_engine import START_S_MAX, OwnEngine, started
 
 pytestmark = [
@@ -35,7 +35,7 @@ async def test_a_lost_engine_is_told_and_used_again_when_it_is_back(
     own_engine: OwnEngine, project: Path, tmp_path: Path
 ):
     settings = Settings(isolation="container")
-    async with open_executor(
+    async with open_engine(
         project=project,
         state_dir=tmp_path / "state",
         rules=None,

@@ -9,14 +9,14 @@ import docker
 import pytest
 
 from executor import (
-    Executor,
     Limits,
+    LocalEngine,
     Request,
     Result,
     SandboxUnavailableError,
     Settings,
     Status,
-    open_executor,
+    open_engine,
 )
 from executor.containers import create
 
@@ -51,18 +51,18 @@ def gvisor(engine: docker.APIClient) -> None:
 
 
 @pytest.fixture
-async def executor(gvisor: None, project: Path, state_dir: Path) -> AsyncIterator[Executor]:
-    async with open_executor(
+async def executor(gvisor: None, project: Path, state_dir: Path) -> AsyncIterator[LocalEngine]:
+    async with open_engine(
         project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=SETTINGS
     ) as opened:
         yield opened
 
 
-async def outcome(executor: Executor, code: str, **more: object) -> Result:
+async def outcome(executor: LocalEngine, code: str, **more: object) -> Result:
     return (await executor.run(Request("python", code, **more))).result
 
 
-async def test_the_layers_say_what_is_not_in_force(executor: Executor):
+async def test_the_layers_say_what_is_not_in_force(executor: LocalEngine):
     layers = executor.isolation.layers
     assert layers["runtime"].detail.startswith("runsc")
     assert "files are not counted" in layers["runtime"].detail
@@ -71,7 +71,7 @@ async def test_the_layers_say_what_is_not_in_force(executor: Executor):
 
 
 async def test_a_program_reaches_neither_the_stream_nor_the_life_of_its_supervisor(
-    executor: Executor,
+    executor: LocalEngine,
 ):
     user = executor._runner.placement.user[0]
     result = await outcome(executor, REACH)
@@ -105,7 +105,7 @@ async def test_a_program_reaches_neither_the_stream_nor_the_life_of_its_supervis
     ids=("processes", "memory", "memfd"),
 )
 async def test_limits_are_met_before_the_container_itself_ends(
-    executor: Executor, code, limits, statuses
+    executor: LocalEngine, code, limits, statuses
 ):
     """Memory is sampled: what grows faster than that is ended with its container."""
     result = await outcome(executor, code, limits=Limits(**{"wall_s": 60, **limits}))
@@ -114,7 +114,7 @@ async def test_limits_are_met_before_the_container_itself_ends(
 
 
 async def test_files_are_written_changed_and_brought_back_as_with_the_other_kernel(
-    executor: Executor, project: Path
+    executor: LocalEngine, project: Path
 ):
     (project / "kept").write_text("old")
     code = "open('kept', 'w').write('new'); open('made', 'w'); open('a.bin', 'wb').write(b'abc')"
@@ -137,7 +137,7 @@ async def test_an_agent_whose_stream_programs_could_open_is_refused(
     """As where gVisor goes by a name that does not tell what it is."""
     monkeypatch.setattr(create, "OWN_KERNELS", ())
     with pytest.raises(SandboxUnavailableError, match="could open what supervises them"):
-        async with open_executor(
+        async with open_engine(
             project=project, state_dir=tmp_path, rules=None, home=Path.home(), settings=SETTINGS
         ):
             pass

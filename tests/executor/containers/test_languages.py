@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import runtimes
-from executor import Executor, Request, Result, Settings, Status, open_executor
+from executor import LocalEngine, Request, Result, Settings, Status, open_engine
 from tests.executor.test_languages import COUNT_LINES, FAIL, TEXT, UNICODE
 
 pytestmark = pytest.mark.xdist_group("containers")
@@ -18,7 +18,7 @@ async def test_every_language_runs_as_it_does_in_a_cell(engine, project: Path, s
     (project / "data.txt").write_text("".join(f"line {n} — ü\n" for n in range(500)))
     settings = Settings(isolation="container", concurrency=2)
     wrong: list[str] = []
-    async with open_executor(
+    async with open_engine(
         project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
     ) as executor:
         for row in runtimes.LANGUAGES:
@@ -26,7 +26,7 @@ async def test_every_language_runs_as_it_does_in_a_cell(engine, project: Path, s
     assert not wrong, "\n".join(wrong)
 
 
-async def _of(executor: Executor, row: runtimes.Language) -> list[str]:
+async def _of(executor: LocalEngine, row: runtimes.Language) -> list[str]:
     """What is not as it should be."""
     wrong = []
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import trio
 
-from executor import Executor, Isolation, Limits, Request, Result, Settings, Usage, open_executor
+from executor import Isolation, Limits, LocalEngine, Request, Result, Settings, Usage, open_engine
 
 pytestmark = [pytest.mark.xdist_group("containers"), pytest.mark.tier_a]
 
@@ -143,7 +143,7 @@ async def test_sixty_programs_give_equal_results(engine, both: Path, state_dir: 
     outcomes: dict[str, list[Outcome]] = {}
     for isolation in ("auto", "container"):
         settings = Settings(isolation=isolation)
-        async with open_executor(
+        async with open_engine(
             project=both, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
         ) as executor:
             assert executor.isolation.tier == {"auto": "A", "container": "C"}[isolation]
@@ -161,7 +161,7 @@ def difference(program: object, cell: Outcome, container: Outcome) -> str:
     return f"{program}: {[pair for pair in pairs if pair[1] != pair[2]]}"
 
 
-async def all_of(executor: Executor, project: Path) -> list[Outcome]:
+async def all_of(executor: LocalEngine, project: Path) -> list[Outcome]:
     """The results, and the project's content after each program that wrote to it."""
     found: dict[int, Outcome] = {}
     slots = trio.CapacityLimiter(2)

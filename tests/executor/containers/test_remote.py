@@ -25,7 +25,7 @@ from executor import (
     Settings,
     Status,
     Usage,
-    open_executor,
+    open_engine,
 )
 from tests.executor.containers.own_engine import started
 
@@ -105,7 +105,7 @@ def comparable(result: Result) -> Result:
 
 async def results(project: Path, state: Path, settings: Settings) -> list[Result]:
     """Of all programs; each finds the project as it was, which `analyze` leaves so."""
-    async with open_executor(
+    async with open_engine(
         project=project, state_dir=state, rules=None, home=Path.home(), settings=settings
     ) as executor:
         found = []
@@ -166,7 +166,7 @@ async def refused(project: Path, tmp_path: Path, why: str) -> None:
     assert health.remedy
     settings = Settings(isolation="container")
     with pytest.raises(SandboxUnavailableError, match=why):
-        async with open_executor(
+        async with open_engine(
             project=project, state_dir=tmp_path / "refused", rules=None, home=Path.home(),
             settings=settings,
         ):  # fmt: skip

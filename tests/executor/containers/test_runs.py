@@ -10,7 +10,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from executor import Executor, Limits, Request, RequestError, Settings, Status, open_executor
+from executor import Limits, LocalEngine, Request, RequestError, Settings, Status, open_engine
 from executor.containers import leftovers
 from policy import HiddenPaths
 
@@ -159,7 +159,7 @@ async def test_a_floor_of_tier_a_is_refused_truthfully(engine, project, state_di
 
     profiles = {**PROFILES, "strict": replace(ANALYZE, name="strict", floor="A")}
     settings = Settings(isolation="container", profiles=profiles)
-    async with open_executor(
+    async with open_engine(
         project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
     ) as executor:
         refused = (await executor.run(Request("shell", "echo ran", profile="strict"))).result
@@ -167,7 +167,7 @@ async def test_a_floor_of_tier_a_is_refused_truthfully(engine, project, state_di
     assert "tier A" in refused.message
 
 
-async def test_languages_of_two_images_do_not_share_a_session(executor: Executor, run):
+async def test_languages_of_two_images_do_not_share_a_session(executor: LocalEngine, run):
     reports = await executor.languages()
     if not reports["javascript"].runnable:
         pytest.skip(reports["javascript"].reason)
@@ -181,7 +181,7 @@ async def test_when_it_is_closed_nothing_of_it_is_left(
 ):
     state = tmp_path / "state"
     settings = Settings(isolation="container")
-    async with open_executor(
+    async with open_engine(
         project=project, state_dir=state, rules=None, home=Path.home(), settings=settings
     ) as executor:
         for number in range(3):
@@ -195,7 +195,7 @@ async def test_when_it_is_closed_nothing_of_it_is_left(
 
 @pytest.mark.parametrize("profile", ["analyze", "build"])
 async def test_what_rules_deny_to_read_is_covered(
-    run, executor: Executor, project: Path, profile: str
+    run, executor: LocalEngine, project: Path, profile: str
 ):
     (project / "private").mkdir()
     (project / "private" / "a.txt").write_text("inside\n")

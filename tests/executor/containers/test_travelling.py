@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from executor import Executor, Request, Result, Settings, Status, open_executor
+from executor import LocalEngine, Request, Result, Settings, Status, open_engine
 from policy import HiddenPaths
 
 pytestmark = pytest.mark.xdist_group("containers")
@@ -26,19 +26,19 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def executor(engine: object, project: Path, state_dir: Path) -> AsyncIterator[Executor]:
+async def executor(engine: object, project: Path, state_dir: Path) -> AsyncIterator[LocalEngine]:
     settings = Settings(isolation="container")
-    async with open_executor(
+    async with open_engine(
         project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
     ) as opened:
         yield opened
 
 
-async def outcome(executor: Executor, code: str, **more: object) -> Result:
+async def outcome(executor: LocalEngine, code: str, **more: object) -> Result:
     return (await executor.run(Request("shell", code, **more))).result
 
 
-async def test_analyze_works_on_a_copy_that_lacks_the_secrets(executor: Executor, project: Path):
+async def test_analyze_works_on_a_copy_that_lacks_the_secrets(executor: LocalEngine, project: Path):
     layer = executor.isolation.layers["copy_on_write"]
     assert "travels" in layer.detail
     code = "cat data.txt; cat .env; echo new > made; echo more >> data.txt; rm -r sub"
@@ -51,7 +51,7 @@ async def test_analyze_works_on_a_copy_that_lacks_the_secrets(executor: Executor
 
 
 async def test_build_commits_what_was_changed_and_nothing_that_tools_obey(
-    executor: Executor, project: Path
+    executor: LocalEngine, project: Path
 ):
     code = "echo new > made; rm data.txt; echo x > .envrc; ln -s made link; mkdir d; echo y > d/e"
     result = await outcome(executor, code, profile="build")
@@ -66,7 +66,7 @@ async def test_build_commits_what_was_changed_and_nothing_that_tools_obey(
 
 @pytest.mark.parametrize("profile", ["analyze", "build"])
 async def test_what_rules_deny_to_read_does_not_travel(
-    executor: Executor, project: Path, profile: str
+    executor: LocalEngine, project: Path, profile: str
 ):
     (project / "private").mkdir()
     (project / "private" / "a.txt").write_text("inside\n")
@@ -77,7 +77,7 @@ async def test_what_rules_deny_to_read_does_not_travel(
     assert (project / "private" / "a.txt").read_text() == "inside\n"
 
 
-async def test_a_session_that_would_write_to_the_project_is_refused(executor: Executor):
+async def test_a_session_that_would_write_to_the_project_is_refused(executor: LocalEngine):
     result = await outcome(executor, "echo x", profile="build", session="s")
     assert result.status is Status.SANDBOX_UNAVAILABLE
     assert "projects travel to the one in use" in result.message

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from executor import Executor, Request, Status
+from executor import LocalEngine, Request, Status
 from executor.instance import control
 
 
@@ -21,7 +21,7 @@ async def listed(instances: Path, label: str) -> list[control.RunningProgram]:
     return [run for run in await control.list_running(instances) if label in run.label]
 
 
-async def test_a_run_is_listed_and_can_be_stopped(executor: Executor, instances: Path, nursery):
+async def test_a_run_is_listed_and_can_be_stopped(executor: LocalEngine, instances: Path, nursery):
     results = []
 
     async def run() -> None:
@@ -40,7 +40,7 @@ async def test_a_run_is_listed_and_can_be_stopped(executor: Executor, instances:
     assert await listed(instances, "sleep 4321") == []
 
 
-async def test_what_is_kept_ahead_is_told_with_its_cost(executor: Executor, instances: Path):
+async def test_what_is_kept_ahead_is_told_with_its_cost(executor: LocalEngine, instances: Path):
     for _ in range(4):
         assert (await executor.run(Request("shell", "true"))).result.ok
     own = [kept for kept in await control.list_kept_ahead(instances) if kept.hits + kept.misses > 2]
@@ -52,7 +52,7 @@ async def test_what_is_kept_ahead_is_told_with_its_cost(executor: Executor, inst
 
 
 @pytest.mark.parametrize("identity", ["", "x", "nobody/1", "../x/1", "nobody/x"])
-async def test_stopping_what_is_not_there_says_so(identity, executor: Executor, instances: Path):
+async def test_stopping_what_is_not_there_says_so(identity, executor: LocalEngine, instances: Path):
     assert not await control.stop(instances, identity)
 
 
@@ -60,7 +60,7 @@ async def test_stopping_what_is_not_there_says_so(identity, executor: Executor, 
     "line", [b"", b"nonsense", b"[]", b'{"do": "dance"}', b'{"do": "stop"}', b"x" * 10_000]
 )
 async def test_a_malformed_question_is_answered_and_the_server_lives_on(
-    line, executor: Executor, instances: Path
+    line, executor: LocalEngine, instances: Path
 ):
     own = max(instances.glob("*.sock"), key=lambda path: path.stat().st_mtime)
     with trio.fail_after(60), control._reachable(own) as name:
@@ -70,6 +70,6 @@ async def test_a_malformed_question_is_answered_and_the_server_lives_on(
     assert (await executor.run(Request("shell", "echo hi"))).result.ok
 
 
-async def test_only_the_user_may_ask(executor: Executor, instances: Path):
+async def test_only_the_user_may_ask(executor: LocalEngine, instances: Path):
     assert instances.stat().st_mode & 0o077 == 0
     assert all(path.stat().st_mode & 0o077 == 0 for path in instances.glob("*.sock"))

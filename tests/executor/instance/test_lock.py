@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from executor import Request, open_executor
+from executor import Request, open_engine
 from executor.instance import lock as instance
 from tests.processes import unique_s, until_alive
 
 SERVER = """
 import sys, trio
 from pathlib import Path
-from executor import Request, open_executor
+from executor import Request, open_engine
 
 async def main():
-    async with open_executor(
+    async with open_engine(
         project=Path(sys.argv[1]), state_dir=Path(sys.argv[2]), rules=None, home=Path.home()
     ) as executor:
         def started(stream, chunk):
@@ -60,7 +60,7 @@ async def test_what_a_killed_server_left_is_swept_and_the_living_is_spared(
         doomed.send_signal(signal.SIGKILL)
         doomed.wait()
         assert names[str(doomed.pid)] in leftovers(state)
-        async with open_executor(
+        async with open_engine(
             project=project, state_dir=state, rules=None, home=Path.home()
         ) as executor:
             assert (await executor.run(Request("shell", "echo hi"))).result.ok
@@ -79,7 +79,7 @@ async def test_what_a_killed_server_left_is_swept_and_the_living_is_spared(
 
 async def test_a_server_leaves_nothing_behind(project: Path, tmp_path: Path):
     state = tmp_path / "state"
-    async with open_executor(
+    async with open_engine(
         project=project, state_dir=state, rules=None, home=Path.home()
     ) as executor:
         await executor.run(Request("shell", "head -c 100000 /dev/zero"))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from executor import Request, SandboxUnavailableError, open_executor
+from executor import Request, SandboxUnavailableError, open_engine
 from executor.instance import lock as instance
 from executor.instance import temporary
 
@@ -104,7 +104,7 @@ async def test_a_server_whose_folder_was_taken_puts_nothing_there(
     trap = tmp_path / "trap"
     trap.mkdir()
     monkeypatch.setattr(instance.tempfile, "tempdir", str(tmp_path))
-    async with open_executor(
+    async with open_engine(
         project=project, state_dir=state_dir, rules=None, home=Path.home()
     ) as executor:
         first = await executor.run(program(1))

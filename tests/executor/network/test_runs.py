@@ -12,7 +12,7 @@ import pytest
 import trio
 import trio.testing
 
-from executor import Request, Settings, Status, network, open_executor
+from executor import Request, Settings, Status, network, open_engine
 from executor.network import tls
 from executor.network.proxy import CONNECTIONS_MAX
 from executor.profile import ANALYZE, Profile, ProjectAccess
@@ -380,7 +380,7 @@ def profile(*entries: str) -> Profile:
 
 async def run_online(project: Path, state_dir: Path, allowed: Profile, code: str):
     settings = Settings(profiles={"analyze": ANALYZE, "online": allowed})
-    async with open_executor(
+    async with open_engine(
         project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
     ) as opened:
         with trio.fail_after(60):

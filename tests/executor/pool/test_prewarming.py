@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from executor import Executor, Limits, Request, RequestError, Result, Settings, open_executor
+from executor import Limits, LocalEngine, Request, RequestError, Result, Settings, open_engine
 from executor.pool.pool import PoolLimits
 from tests.executor import warm_compiled_programs
 from tests.executor.warm_programs import PROGRAMS as INTERPRETED
@@ -52,21 +52,21 @@ def node_alone(request: pytest.FixtureRequest, monkeypatch, tmp_path: Path) -> N
 @pytest.fixture
 async def both(
     project: Path, state_dir: Path, node_alone: None
-) -> AsyncIterator[tuple[Executor, Executor]]:
+) -> AsyncIterator[tuple[LocalEngine, LocalEngine]]:
     """An executor where nothing waits, and one where something does."""
     terms = {"project": project, "state_dir": state_dir, "rules": None, "home": Path.home()}
     async with (
-        open_executor(**terms, settings=Settings(warm=False)) as cold,
-        open_executor(**terms) as warm,
+        open_engine(**terms, settings=Settings(warm=False)) as cold,
+        open_engine(**terms) as warm,
     ):
         yield cold, warm
 
 
-async def run(executor: Executor, request: Request) -> Result:
+async def run(executor: LocalEngine, request: Request) -> Result:
     return (await executor.run(request)).result
 
 
-async def run_warm(executor: Executor, request: Request) -> Result:
+async def run_warm(executor: LocalEngine, request: Request) -> Result:
     """The result of a run for which something had waited."""
     with trio.fail_after(WAIT_S_MAX):
         for _ in range(TRIES):
@@ -78,7 +78,7 @@ async def run_warm(executor: Executor, request: Request) -> Result:
     raise AssertionError(f"nothing waits: {executor.pools}")
 
 
-async def until_something_waits(executor: Executor) -> None:
+async def until_something_waits(executor: LocalEngine) -> None:
     """For a run of the kind that came last, if there are to be any."""
     for _ in range(400):
         latest = executor.pools[0]
@@ -132,15 +132,15 @@ def shown(result: Result) -> str:
 
 
 @pytest.fixture
-async def warm(project: Path, state_dir: Path) -> AsyncIterator[Executor]:
-    async with open_executor(
+async def warm(project: Path, state_dir: Path) -> AsyncIterator[LocalEngine]:
+    async with open_engine(
         project=project, state_dir=state_dir, rules=None, home=Path.home()
     ) as executor:
         yield executor
 
 
 @pytest.fixture
-async def waits(warm: Executor) -> Callable[[Request], Awaitable[None]]:
+async def waits(warm: LocalEngine) -> Callable[[Request], Awaitable[None]]:
     """Let something wait for a request."""
 
     async def wait(request: Request) -> None:
@@ -278,7 +278,7 @@ async def test_what_died_while_it_waited_costs_nothing(warm, waits):
 
 
 async def test_without_warmth_nothing_waits(project, state_dir):
-    async with open_executor(
+    async with open_engine(
         project=project,
         state_dir=state_dir,
         rules=None,

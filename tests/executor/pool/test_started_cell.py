@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 import trio
 
-from executor import Executor, Limits, Request, Settings, Status, open_executor
+from executor import Limits, LocalEngine, Request, Settings, Status, open_engine
 from executor.model import MIB
 
 PATIENCE_S = 60.0
 
 
 @pytest.fixture
-async def cold(project: Path, state_dir: Path) -> AsyncIterator[Executor]:
+async def cold(project: Path, state_dir: Path) -> AsyncIterator[LocalEngine]:
     """An executor that prewarms no program."""
-    async with open_executor(
+    async with open_engine(
         project=project,
         state_dir=state_dir,
         rules=None,
@@ -29,7 +29,7 @@ async def cold(project: Path, state_dir: Path) -> AsyncIterator[Executor]:
         yield opened
 
 
-async def started_pid(executor: Executor) -> int:
+async def started_pid(executor: LocalEngine) -> int:
     """The started cell's process, once there is one."""
     started = executor._pool._started
     with trio.fail_after(PATIENCE_S):
@@ -39,7 +39,7 @@ async def started_pid(executor: Executor) -> int:
     return started._idle.cell.pid
 
 
-async def said(executor: Executor, code: str, limits: Limits | None = None) -> str:
+async def said(executor: LocalEngine, code: str, limits: Limits | None = None) -> str:
     request = Request("shell", code, limits=limits or Limits())
     return (await executor.run(request)).result.stdout.text
 
@@ -74,7 +74,7 @@ async def test_one_that_was_killed_while_it_waited_is_not_taken(cold):
 
 async def test_it_is_gone_when_the_executor_is(project, state_dir):
     settings = Settings(warm=False)
-    async with open_executor(
+    async with open_engine(
         project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
     ) as opened:
         await said(opened, "true")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from executor import Request, Status, open_executor
+from executor import Request, Status, open_engine
 from executor.profile import BUILD, PROFILES, Profile, ProjectAccess
 from executor.settings import Settings
 
@@ -17,7 +17,7 @@ LIVE = Profile("dev", ProjectAccess.LIVE)
 @pytest.fixture
 async def run(project: Path, state_dir: Path):
     settings = Settings(profiles={**PROFILES, "dev": LIVE})
-    async with open_executor(
+    async with open_engine(
         project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
     ) as executor:
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from executor import Request, Settings, open_executor
+from executor import Request, Settings, open_engine
 from executor.project.search import ProjectSearch
 from tests.executor.project_layout import lay_out
 
@@ -32,7 +32,7 @@ async def test_a_program_neither_reads_nor_changes_it(tmp_path: Path, profile: s
         (project / folder).mkdir(parents=True, exist_ok=True)
         (project / folder / "kept").write_text("mine")
     settings = Settings(storage=project / own)
-    async with open_executor(
+    async with open_engine(
         project=project, state_dir=project / state, rules=None, home=tmp_path, settings=settings
     ) as executor:
         code = CODE.format(names=[own, state, beside])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from executor import Request, Result, Status, open_executor
+from executor import Request, Result, Status, open_engine
 from executor.profile import BUILD
 from executor.settings import Settings
 from tests.executor.project.packages import S_MAX, npm_registry, wheels_of_installed
@@ -340,7 +340,7 @@ async def test_cargo_compiles_nothing_on_the_host_afterwards(
     build = replace(BUILD, read=(str(folder),))
     path = f"{folder}/bin:/usr/bin:/bin"
     code = f"export PATH={path} CARGO_HOME=$HOME/cargo; cargo build --offline && cargo test -q"
-    async with open_executor(
+    async with open_engine(
         project=project,
         state_dir=state_dir,
         rules=None,

@@ -72,14 +72,14 @@ async def test_files_that_only_their_owner_may_read_are_readable(run, repository
 
 
 async def test_a_project_below_a_closed_home_is_reached(state_dir, tmp_path):
-    from executor import Request, open_executor
+    from executor import Request, open_engine
 
     home = tmp_path / "home"
     (home / "work").mkdir(parents=True)
     (home / "work" / "f").write_text("inside\n")
     (home / "secret").write_text("outside\n")
     home.chmod(0o700)
-    async with open_executor(
+    async with open_engine(
         project=home / "work", state_dir=state_dir, rules=None, home=home
     ) as opened:
         completed = await opened.run(Request("shell", "cat f; ls -A ..; cat ../secret"))
@@ -93,11 +93,11 @@ async def test_git_works_inside(run, repository: Path):
 
 
 async def test_git_works_in_a_worktree(state_dir, repository: Path, tmp_path: Path):
-    from executor import Request, open_executor
+    from executor import Request, open_engine
 
     tree = tmp_path / "tree"
     subprocess.run(["git", "-C", str(repository), "worktree", "add", "-q", str(tree)], check=True)
-    async with open_executor(
+    async with open_engine(
         project=tree, state_dir=state_dir, rules=None, home=Path.home()
     ) as opened:
         code = "git log --oneline | wc -l; git status --short; echo x > .git; git log | head -1"

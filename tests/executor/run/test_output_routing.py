@@ -7,10 +7,10 @@ import pytest
 import trio
 
 import executor.run.output_routing
+from executor.engine.engine import Completed
 from executor.model import Request, Result, Status
 from executor.run.capture import Capture
 from executor.run.output_routing import SECTIONS_BYTES_MAX, Answer, Keep
-from executor.run.progress import Completed
 from kb import Store, disk_use, reading
 
 INLINE_BYTES = 4096
@@ -60,7 +60,7 @@ async def test_a_large_output_is_kept_whole_however_the_run_ended(keep, store, t
     assert (answer.kept.bytes_indexed, answer.kept.bytes_total) == (len(LOG), len(LOG))
     assert answer.result == replace(run.result, output_id=answer.kept.output_id)
     assert answer.result.stdout.truncated
-    assert not run.stdout_spool.exists()
+    assert not run.stdout_spool.path.exists()
 
 
 async def test_both_streams_are_sources_of_their_own_under_one_output_id(keep, store, tmp_path):
@@ -221,7 +221,7 @@ async def test_indexing_behind_starts_with_what_an_earlier_process_left(keep, st
 
 async def test_an_output_that_cannot_be_kept_still_comes_back_and_says_why(keep, tmp_path):
     run = completed(tmp_path, LOG)
-    run.stdout_spool.unlink()
+    run.stdout_spool.delete()
     answer = await keep.answer(run, REQUEST)
     assert answer.result == run.result
     assert answer.kept is None

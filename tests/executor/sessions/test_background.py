@@ -10,7 +10,7 @@ import trio
 from executor import (
     Backgrounds,
     Completed,
-    Executor,
+    LocalEngine,
     Request,
     RequestError,
     Status,
@@ -26,7 +26,7 @@ async def keep_result(request: Request, completed: Completed) -> Completed:
 
 
 @pytest.fixture
-async def backgrounds(executor: Executor) -> AsyncIterator[Backgrounds[Completed]]:
+async def backgrounds(executor: LocalEngine) -> AsyncIterator[Backgrounds[Completed]]:
     async with open_backgrounds(executor, keep_result) as opened:
         yield opened
 
@@ -59,8 +59,8 @@ async def test_a_large_output_is_bounded_while_it_comes_and_spooled_whole(backgr
     assert shown.lines_total == 20_001
     ended = await backgrounds.stop(started.id)
     spool = ended.answer.stdout_spool
-    assert spool.read_text().endswith("20000\ncomplete\n")
-    spool.unlink()
+    assert spool.read().endswith(b"20000\ncomplete\n")
+    spool.delete()
 
 
 async def test_stopping_ends_the_run_and_keeps_what_it_printed(backgrounds):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from executor import Executor, Result, Settings, Status, open_executor
+from executor import LocalEngine, Result, Settings, Status, open_engine
 from tests.executor.containers.conftest import why_not
 from tests.executor.host_changes import HOST_CHANGES, see_what_the_host_changes
 
@@ -27,11 +27,11 @@ BACK_ENDS = {
 @pytest.fixture(params=["cell", pytest.param("container", marks=IN_CONTAINERS)])
 async def executor(
     request: pytest.FixtureRequest, project: Path, state_dir: Path
-) -> AsyncIterator[Executor]:
+) -> AsyncIterator[LocalEngine]:
     settings = BACK_ENDS[request.param]
     if settings.isolation == "container" and (reason := why_not("python", "shell")):
         pytest.skip(reason)
-    async with open_executor(
+    async with open_engine(
         project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
     ) as opened:
         yield opened

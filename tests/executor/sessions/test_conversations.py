@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import trio
 
-from executor import Executor, Request, RequestError, Result, Status
+from executor import LocalEngine, Request, RequestError, Result, Status
 from runtimes import LANGUAGES
 
 # Programs one after the other, and what each shows.
@@ -96,7 +96,7 @@ ERRORS = {
 }
 
 
-async def say(executor: Executor, language: str, code: str, **more: object) -> Result:
+async def say(executor: LocalEngine, language: str, code: str, **more: object) -> Result:
     request = Request(language, code, session="s", interactive=True)
     try:
         return (await executor.run(request, **more)).result
@@ -106,7 +106,7 @@ async def say(executor: Executor, language: str, code: str, **more: object) -> R
         pytest.skip(f"{error.message}; {error.hint}")
 
 
-async def interrupted(executor: Executor, language: str, code: str) -> Result:
+async def interrupted(executor: LocalEngine, language: str, code: str) -> Result:
     """How a program ends that is interrupted once it has printed something."""
     begun, ended = trio.Event(), trio.Event()
     results: list[Result] = []

@@ -9,15 +9,15 @@ import pytest
 import trio
 
 from executor import (
-    Executor,
     Limits,
+    LocalEngine,
     Request,
     RequestError,
     Result,
     SessionLimits,
     Settings,
     Status,
-    open_executor,
+    open_engine,
 )
 from tests.executor.host_changes import HOST_CHANGES, see_what_the_host_changes
 from tests.processes import DEADLINE_S, descriptors, unique_s, until_alive
@@ -398,7 +398,7 @@ async def test_a_closed_channel_ends_the_session(call):
     assert "closed its interpreter's channel" in result.message
 
 
-async def test_cancelling_a_call_ends_everything_of_the_session(executor: Executor):
+async def test_cancelling_a_call_ends_everything_of_the_session(executor: LocalEngine):
     mark = unique_s()
     await executor.run(Request("shell", f"sleep {mark} & x=1", session="s"))
     with trio.CancelScope() as scope:
@@ -412,7 +412,7 @@ async def test_cancelling_a_call_ends_everything_of_the_session(executor: Execut
     assert (completed.result.session, completed.result.stdout.text) == ("started", "x\n")
 
 
-async def test_calls_of_one_session_take_turns(executor: Executor):
+async def test_calls_of_one_session_take_turns(executor: LocalEngine):
     order: list[str] = []
 
     async def one(number: int) -> None:
@@ -458,16 +458,16 @@ async def test_what_no_session_can_do_is_refused(more, said, call):
 
 
 @pytest.fixture
-async def small(project: Path, state_dir: Path) -> AsyncIterator[Executor]:
+async def small(project: Path, state_dir: Path) -> AsyncIterator[LocalEngine]:
     """Few sessions, for a short time."""
     settings = Settings(sessions=SessionLimits(count=2, idle_s=0.5, life_s=600))
-    async with open_executor(
+    async with open_engine(
         project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
     ) as opened:
         yield opened
 
 
-async def test_idle_sessions_are_ended_and_the_next_call_is_told(small: Executor):
+async def test_idle_sessions_are_ended_and_the_next_call_is_told(small: LocalEngine):
     await small.run(Request("shell", "x=1", session="s"))
     with trio.fail_after(DEADLINE_S):
         while small.sessions:  # noqa: ASYNC110 - nothing tells of an expiry
@@ -479,7 +479,7 @@ async def test_idle_sessions_are_ended_and_the_next_call_is_told(small: Executor
 
 async def test_too_many_sessions_end_the_one_used_longest_ago(project: Path, state_dir: Path):
     settings = Settings(sessions=SessionLimits(count=2))
-    async with open_executor(
+    async with open_engine(
         project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
     ) as executor:
         for name in ("one", "two", "one", "three"):
@@ -489,7 +489,7 @@ async def test_too_many_sessions_end_the_one_used_longest_ago(project: Path, sta
         assert "more than 2 sessions were in use" in result.session
 
 
-async def test_sessions_leave_no_descriptor_open(executor: Executor):
+async def test_sessions_leave_no_descriptor_open(executor: LocalEngine):
     async def rounds(count: int) -> None:
         for _ in range(count):
             for language in ("shell", "python", "perl"):
@@ -507,7 +507,7 @@ async def test_sessions_leave_no_descriptor_open(executor: Executor):
     assert descriptors() <= before + 2
 
 
-async def test_artifacts_come_back_from_a_session(executor: Executor):
+async def test_artifacts_come_back_from_a_session(executor: LocalEngine):
     request = Request("python", "open('/tmp/a.txt', 'w').write('made')", artifacts=("/tmp/*.txt",))
     if executor.isolation.tier != "A":
         pytest.skip("not applicable: the scratch of tier B lies elsewhere")

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from executor import Executor, Limits, Request, Status
+from executor import Limits, LocalEngine, Request, Status
 
 OWN = (
     "python3 -c 'import os; os.sched_setaffinity(os.getppid(), os.sched_getaffinity(0)); print(6)'"
@@ -17,7 +17,7 @@ OWN = (
 FOREIGN = "python3 -c 'import os; os.sched_setaffinity({}, {{0}})' 2>&1 | grep -c Error"
 
 
-async def _said(executor: Executor, code: str, session: str) -> str:
+async def _said(executor: LocalEngine, code: str, session: str) -> str:
     completed = await executor.run(Request("shell", code, session=session))
     return completed.result.stdout.text
 

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 import runtimes
-from executor import Executor, LanguageReport, Request, RequestError, open_executor
+from executor import LanguageReport, LocalEngine, Request, RequestError, open_engine
 from executor.engine.job import Job
 from executor.engine.layout import Layout
 from executor.model import Limits
 from executor.run.program_job import job_of
 
-Open = partial[AbstractAsyncContextManager[Executor]]
+Open = partial[AbstractAsyncContextManager[LocalEngine]]
 REMEMBERED_MS = 123_456.0
 
 
@@ -39,7 +39,7 @@ def toolchains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def opened(tmp_path: Path, project: Path) -> Open:
     (tmp_path / "home").mkdir()
     return partial(
-        open_executor,
+        open_engine,
         project=project,
         state_dir=tmp_path / "state",
         rules=None,

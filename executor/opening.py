@@ -1,0 +1,79 @@
+"""Opens the engine of this machine: its back end, and all that runs go through."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import trio
+
+from executor.back_ends.ground import open_ground
+from executor.back_ends.table import open_back_end
+from executor.compile.compiler import Compiler
+from executor.compile.products import CompiledStore
+from executor.instance import control, temporary
+from executor.instance import lock as instance
+from executor.project.door import Door, identity_of, set_in_order
+from executor.run.judging import open_judges
+from executor.run.runner import Runner
+from executor.service import LoadRules, LocalEngine, Parts, Terms
+from executor.sessions.registry import open_sessions
+from executor.settings import Settings
+from executor.toolchains.caches import ToolchainCaches
+from executor.toolchains.catalog import Toolchains
+
+
+@contextlib.asynccontextmanager
+async def open_engine(
+    *,
+    project: Path,
+    state_dir: Path,
+    rules: LoadRules | None,
+    home: Path,
+    settings: Settings | None = None,
+) -> AsyncIterator[LocalEngine]:
+    """An executor for a project; on the way out everything that it started is ended.
+
+    Raises:
+        SandboxUnavailableError: nothing here isolates programs; it says what would help.
+        OSError: `state_dir` can't be written.
+    """
+    settings = settings or Settings()
+    project = await trio.to_thread.run_sync(Path.resolve, project)
+    with instance.join(state_dir / "instances") as here, open_ground(here, state_dir) as ground:
+        temporary.own(here.temporary)
+        filled = state_dir / "caches"
+        filled.mkdir(mode=0o700, exist_ok=True)
+        concurrency = settings.concurrency or 2 * (os.cpu_count() or 1)
+        async with open_back_end(project, home, settings, ground) as made:
+            made.place.search.hide([state_dir, settings.storage or state_dir])
+            await trio.to_thread.run_sync(set_in_order, state_dir / "changes", project)
+            door = Door(
+                made.place.search,
+                lambda: settings.names,
+                state_dir / "changes",
+                made.binds,
+                identity=identity_of(project),
+            )
+            runner = Runner(
+                made.place, made.open_box, ground.spools, settings.inline_bytes, concurrency, door
+            )
+            async with (
+                open_judges(settings.report, ahead=rules is not None) as judges,
+                open_sessions(runner, made.binds, settings.sessions) as sessions,
+                trio.open_nursery() as nursery,
+            ):
+                caches = ToolchainCaches(runner, filled, str(project))
+                toolchains = Toolchains(runner, made.found, made.probes, str(project), caches)
+                terms = Terms(project, home, rules, settings.profiles, settings.limits)
+                compiled = CompiledStore(state_dir / "compiled")
+                compiler = Compiler(runner, compiled, caches, project)
+                executor = LocalEngine(
+                    terms, Parts(runner, made.pool, toolchains, sessions, caches, compiler, judges)
+                )
+                desk = control.Desk(runner, lambda: executor.pools)
+                await nursery.start(control.serve, here.socket, desk)
+                yield executor
+                nursery.cancel_scope.cancel()
