@@ -83,7 +83,7 @@ async def start(
     if spec.overlay and host is not None:
         upper = await trio.to_thread.run_sync(partial(host.make_upper, spec, labels))
         overlay = upper.volume
-    identity = ""
+    identity, link = "", None
     try:
         body = configuration(spec, labels, engine.facts.processors, overlay)
         with trio.CancelScope(shield=True):  # what was made must be known, to be taken away
@@ -96,6 +96,8 @@ async def start(
             container.layers = await _hello(container)
     except BaseException as error:
         with trio.CancelScope(shield=True):
+            if link is not None:
+                await link.close()
             if identity:
                 with contextlib.suppress(EngineError):
                     await engine.call("remove_container", identity, v=True, force=True)

@@ -89,8 +89,12 @@ class Engine:
         try:
             with trio.fail_after(ATTACH_S_MAX):
                 stream = await _dial(self.endpoint)
-                await stream.send_all(head.encode())
-                await _upgraded(stream)
+                try:
+                    await stream.send_all(head.encode())
+                    await _upgraded(stream)
+                except BaseException:
+                    await trio.aclose_forcefully(stream)
+                    raise
                 return stream
         except (*FAULTS, trio.TooSlowError, trio.BrokenResourceError) as error:
             raise EngineError(f"{self.endpoint.url}: {error}: {UNREACHABLE}") from error
