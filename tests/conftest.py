@@ -4,21 +4,65 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from tests.marks import MARKS, SMOKE, SMOKES, UNIT, mark_of
+
+pytest_plugins = ["tests.flaky"]
+
 # The same examples every time, nothing kept between runs, and no judgement by time.
 settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
-settings.load_profile("repeatable")
+settings.register_profile("long", settings.get_profile("repeatable"), max_examples=5_000)
+
+STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"}
+_started: list[str] = []
 
 
-def pytest_configure() -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fast", action="store_true", help="unit tests and a sandbox smoke alone")
+    parser.addoption("--long", action="store_true", help="fuzz and differential tests at length")
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """Have Ctrl-C reach what tests start, also where a shell started them in the background."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    for name, meaning in MARKS.items():
+        config.addinivalue_line("markers", f"{name}: {meaning}")
+    settings.load_profile("long" if config.getoption("--long") else "repeatable")
+    sys.addaudithook(lambda event, _: _started.append(event) if event in STARTS else None)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give each test its mark, and with --fast leave out what takes longer."""
+    for item in items:
+        item.add_marker(mark_of(item.nodeid))
+        if item.nodeid.startswith(SMOKES):
+            item.add_marker(SMOKE)
+    if config.getoption("--fast"):
+        fast = [i for i in items if i.get_closest_marker(UNIT) or i.get_closest_marker(SMOKE)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(fast)])
+        items[:] = fast
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """A unit test that starts a process fails, whatever else comes of it."""
+    before = len(_started)
+    yield
+    if item.get_closest_marker(UNIT) and len(_started) > before:
+        raise AssertionError(f"marked unit, and started a process: {_started[before:]}")
+
+
+@pytest.fixture
+def is_long(request: pytest.FixtureRequest) -> bool:
+    """Whether fuzz and differential tests are to take their time."""
+    return bool(request.config.getoption("--long"))
 
 
 @pytest.fixture(autouse=True)

@@ -268,10 +268,10 @@ TEMPLATES = (
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_random_programs_run_only_what_was_seen(machine: Machine, seed: int) -> None:
+def test_random_programs_run_only_what_was_seen(machine: Machine, seed: int, is_long: bool) -> None:
     writer = Writer(seed)
     unseen = {}
-    for _ in range(40):
+    for _ in range(1_000 if is_long else 20):
         code = writer.program(3)
         checked = subprocess.run([str(BASH), "-n", "-c", code], capture_output=True, check=False)
         if checked.returncode == 0 and (found := machine.unseen(code)):

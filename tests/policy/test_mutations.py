@@ -16,16 +16,17 @@ from benchmarks.policy_mutations import TOO_LARGE, keep, kind, report
 from benchmarks.policy_seeds import table_seeds
 from policy import judging
 
-COUNT = 320  # twenty of each language
+COUNT, COUNT_LONG = 160, 16_000  # ten of each language, and with --long a thousand
 SEED = 7
 FEW = 50  # calls for one of many pieces; fewer show no square, as where all is read as one
 
 
 @pytest.mark.once
-def test_no_mutated_program_raises_or_outlasts_its_time(tmp_path: Path) -> None:
+def test_no_mutated_program_raises_or_outlasts_its_time(tmp_path: Path, is_long: bool) -> None:
+    count = COUNT_LONG if is_long else COUNT
     seeds = table_seeds()
-    checks = run_checks(prepare(tmp_path, seeds, SEED), COUNT, 1, lambda done: None)
-    assert [one.number for one in checks] == list(range(COUNT))
+    checks = run_checks(prepare(tmp_path, seeds, SEED), count, 1, lambda done: None)
+    assert [one.number for one in checks] == list(range(count))
     failed = [one for one in checks if kind(one)]
     assert [(kind(one), mutate(one.number, SEED, seeds)) for one in failed] == []
 

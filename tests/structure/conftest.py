@@ -7,16 +7,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+ROOMS = ("base", "ctxmode", "executor", "policy", "kb", "runtimes", "images")
 TRIAL_PROGRAMS = ROOT / "ctxmode" / "trial" / "programs"  # data, in sixteen languages
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test with the argument `module` runs for every source module of every room."""
-    if "module" in metafunc.fixturenames:
-        rooms = ("ctxmode", "executor", "policy", "kb", "runtimes", "images")
-        found = sorted(path for room in rooms for path in (ROOT / room).rglob("*.py"))
-        modules = [path for path in found if path.parent != TRIAL_PROGRAMS]
-        metafunc.parametrize("module", modules, ids=[str(m.relative_to(ROOT)) for m in modules])
+@pytest.fixture(scope="session")
+def modules() -> dict[str, str]:
+    """The text of every source module of every room, by its path in the checkout."""
+    found = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+    return {
+        str(path.relative_to(ROOT)): path.read_text()
+        for path in found
+        if path.parent != TRIAL_PROGRAMS
+    }
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -39,9 +38,9 @@ def upward(room: str, source: str) -> set[str]:
     return {name for name in imported(source) if name in BELOW} - BELOW[room] - {room}
 
 
-def test_a_module_imports_no_room_beside_or_above_its_own(module: Path, root: Path):
-    room = module.relative_to(root).parts[0]
-    assert upward(room, module.read_text()) == set()
+def test_no_module_imports_a_room_beside_or_above_its_own(modules):
+    found = {path: upward(path.split("/")[0], text) for path, text in modules.items()}
+    assert {path: rooms for path, rooms in found.items() if rooms} == {}
 
 
 @pytest.mark.parametrize(
@@ -63,8 +62,53 @@ def test_a_downward_import_is_free():
     assert upward("executor", "import kb, policy\nfrom runtimes import choose") == set()
 
 
-def test_the_spawner_imports_only_itself_and_the_standard_library(module: Path, root: Path):
-    relative = module.relative_to(root)
-    if relative.parts[:2] == ("executor", "spawner"):
-        own = {"spawner"} if module.name == "__main__.py" else set()
-        assert set(imported(module.read_text())) <= sys.stdlib_module_names | own
+def test_the_spawner_imports_only_itself_and_the_standard_library(modules):
+    spawner = {p: text for p, text in modules.items() if p.startswith("executor/spawner/")}
+    assert spawner
+    for path, text in spawner.items():
+        own = {"spawner"} if path.endswith("__main__.py") else set()
+        assert set(imported(text)) <= sys.stdlib_module_names | own, path
+
+
+# The executor's rooms, the lowest first: each imports only what stands before it. What is not in a
+# folder is on the floors of its name. Imports for types alone are free.
+FLOORS = (
+    *("errors", "model", "instance", "caller", "network", "profile", "spawner", "project"),
+    *("request", "engine", "cells", "containers", "pool", "run", "toolchains", "compile"),
+    *("sessions", "settings", "back_ends", "service", "opening"),
+)
+
+
+def below(text: str) -> set[str]:
+    """The rooms of the executor that a module imports when it runs."""
+    found: set[str] = set()
+    nodes: list[ast.AST] = [ast.parse(text)]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module == "executor":
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("executor."):
+            found.add(str(node.module).split(".")[1])
+        nodes += ast.iter_child_nodes(node)
+    return found
+
+
+def test_the_executors_rooms_import_only_what_is_below_them(modules):
+    wrong = {}
+    for path, text in modules.items():
+        room, _, rest = path.removeprefix("executor/").partition("/")
+        own = room if rest else room.removesuffix(".py")
+        if not path.startswith("executor/") or own == "__init__":
+            continue
+        higher = {name for name in below(text) if FLOORS.index(name) > FLOORS.index(own)}
+        if higher:
+            wrong[path] = higher
+    assert wrong == {}
+
+
+def test_an_import_of_a_higher_floor_is_seen():
+    assert below("from executor.run import job") == {"run"}
+    assert below("def f():\n    from executor import service") == {"service"}
+    assert below("if TYPE_CHECKING:\n    from executor.run import job") == set()

@@ -1,0 +1,85 @@
+"""Which mark each test has: by its file, as data.
+
+`unit` starts no process, which is enforced. `sandbox` starts processes of this machine, `engine`
+needs a container engine, and `slow` takes long for what it is. Every test has exactly one of them.
+`smoke` is a label beside: a few sandbox tests that `./run-tests --fast` adds to the unit tests.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+UNIT, SANDBOX, ENGINE, SLOW, SMOKE = "unit", "sandbox", "engine", "slow", "smoke"
+MARKS: Final = {
+    UNIT: "starts no process",
+    SANDBOX: "starts processes of this machine",
+    ENGINE: "needs a container engine",
+    SLOW: "takes long for what it is",
+    SMOKE: "a sandbox test that --fast runs beside the unit tests",
+}
+
+# Beginnings of the ids of tests below tests/. The longest that fits decides.
+_UNIT = """
+policy/ kb/ runtimes/ structure/ ctxmode/ executor/cells/test_description.py
+executor/cells/test_cgroup.py executor/compile/test_products.py executor/engine/test_layers.py
+executor/engine/test_seccomp.py executor/instance/test_unpacking.py executor/pool/test_budget.py
+executor/pool/test_pool.py executor/pool/test_pressure.py executor/run/test_capture.py
+executor/run/test_outcome.py executor/run/test_output_routing.py executor/test_model.py
+executor/test_request.py images/test_base.py images/test_context.py images/test_groups.py
+images/test_naming.py images/test_settings.py images/test_workplace.py
+"""
+_SANDBOX = """
+executor/ escapes/ e2e/ benchmarks/ policy/test_cases.py policy/test_deadline.py
+policy/test_import_cost.py policy/test_judging.py policy/test_languages.py::test_a_perl_comment
+policy/test_secrets.py::test_hostile_text_of_a_megabyte kb/test_bulk.py kb/test_chunk_table.py
+kb/test_chunking.py kb/test_code.py kb/test_conversion.py kb/test_directory.py
+kb/test_explaining.py kb/test_known_defects.py kb/test_redaction.py::test_neither
+kb/test_search.py::test_sections kb/test_disks.py kb/test_durability.py
+ctxmode/test_resources.py ctxmode/test_searching.py kb/test_ignoring.py::test_every_pattern
+kb/test_kb.py::test_importing kb/test_purging.py kb/test_workers.py
+runtimes/test_discovery.py::test_a_real_virtual runtimes/test_ending.py
+runtimes/test_file_content.py runtimes/test_install.py::test_the_script_is_posix
+runtimes/test_line_numbers.py runtimes/test_programs.py runtimes/test_scripts.py
+structure/test_documents.py::test_every_json ctxmode/test_audit.py::test_several_processes
+ctxmode/test_claude_parity.py ctxmode/test_cli.py::test_a_reader_that_leaves
+ctxmode/test_cli.py::test_the_version_imports ctxmode/test_collecting.py
+ctxmode/test_container_engine.py::test_a_socket_that
+ctxmode/test_container_engine.py::test_where_nothing_names
+ctxmode/test_doctor_texts.py::test_hints ctxmode/test_doctor_texts.py::test_the_verb
+ctxmode/test_explaining.py ctxmode/test_fetching_pages.py ctxmode/test_hooks.py
+ctxmode/test_http_connections.py::test_tls ctxmode/test_import_cost.py ctxmode/test_indexing.py
+ctxmode/test_opencode_plugin.py ctxmode/test_parsing.py::test_an_unknown_profile
+ctxmode/test_policy_command.py ctxmode/test_quotas.py::test_a_server_keeps
+ctxmode/test_single_run.py ctxmode/test_streams.py ctxmode/test_trial.py
+executor/cells/test_cgroup.py::test_a_real_group images/test_settings.py::test_a_host_with
+images/test_workplace.py::test_what_a_killed
+"""
+_ENGINE = """
+executor/containers/ images/
+"""
+_SLOW = """
+policy/test_differential.py policy/test_mutations.py policy/test_real_scripts.py
+executor/test_identities.py executor/project/test_real_builds.py
+executor/project/test_real_repositories.py executor/project/test_kills.py
+executor/project/test_tools_obey.py escapes/test_scale.py e2e/test_wheel.py
+e2e/test_inspector.py e2e/test_typescript_client.py e2e/test_mcp_fuzz.py
+e2e/test_docs_commands.py e2e/test_hostile_project.py kb/test_work.py kb/test_structured.py
+kb/test_eviction.py runtimes/test_wrapping.py policy/test_languages.py::test_nesting
+policy/test_languages.py::test_a_program_that_is_large
+"""
+
+KINDS: Final = {
+    f"tests/{beginning}": mark
+    for mark, beginnings in ((UNIT, _UNIT), (SANDBOX, _SANDBOX), (ENGINE, _ENGINE), (SLOW, _SLOW))
+    for beginning in beginnings.split()
+}
+SMOKES: Final = ("tests/executor/test_run.py::", "tests/executor/instance/test_lock.py::")
+
+
+def mark_of(test: str) -> str:
+    """The mark of a test, by its id.
+
+    Raises:
+        ValueError: no beginning fits: the table lacks its folder.
+    """
+    return KINDS[max((one for one in KINDS if test.startswith(one)), key=len)]
