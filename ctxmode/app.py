@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, TypeVar
 import trio
 
 import executor
-from ctxmode import translation
-from ctxmode.config import Config, prepare_storage
-from ctxmode.engine_settings import engine_settings
+from ctxmode import error_translation
+from ctxmode.config.engine_settings import engine_settings
+from ctxmode.config.locations import Config, prepare_storage
+from ctxmode.config.rules import load as load_rules
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.logged import logged
-from ctxmode.rules import load as load_rules
-from ctxmode.waiting_line import OnProgress, ignore_progress
+from ctxmode.operations.run_audit import logged
+from ctxmode.render.progress_line import OnProgress, ignore_progress
 from executor.run.output_routing import Answer, Keep
 from kb.disk_use import queue_folder
 
@@ -30,17 +30,17 @@ from kb.disk_use import queue_folder
 if TYPE_CHECKING:
     import kb
     import policy
-    from ctxmode.answers import BatchAnswer, IndexAnswer, SearchAnswer
-    from ctxmode.batch import BatchRequest
-    from ctxmode.diagnosis import Diagnosis
-    from ctxmode.fetching.answers import FetchAnswer
-    from ctxmode.fetching.pages import FetchRequest
-    from ctxmode.indexing import IndexRequest
-    from ctxmode.library import Library
-    from ctxmode.purging import PurgeRequest
-    from ctxmode.quotas import Holdings
-    from ctxmode.searching import SearchRequest
-    from ctxmode.usage import Answered, Recorder, Usage
+    from ctxmode.doctor.diagnosis import Diagnosis
+    from ctxmode.operations.answers import BatchAnswer, IndexAnswer, SearchAnswer
+    from ctxmode.operations.batch import BatchRequest
+    from ctxmode.operations.indexing import IndexRequest
+    from ctxmode.operations.library import Library
+    from ctxmode.operations.purging import PurgeRequest
+    from ctxmode.operations.quotas import Holdings
+    from ctxmode.operations.searching import SearchRequest
+    from ctxmode.operations.usage import Answered, Recorder, Usage
+    from ctxmode.web.answers import FetchAnswer
+    from ctxmode.web.pages import FetchRequest
     from executor import Background, Backgrounds, Caller, Completed, Engine, Request
     from executor.instance.control import KeptAhead
 
@@ -83,14 +83,14 @@ class App:
     @cached_property
     def library(self) -> Library:
         """What is kept of the project."""
-        from ctxmode.library import Library  # noqa: PLC0415
+        from ctxmode.operations.library import Library  # noqa: PLC0415
 
         return Library(self.config, self._keep.store, _rules(self.config))
 
     @cached_property
     def recorder(self) -> Recorder:
         """What counts the project's calls."""
-        from ctxmode.usage import Recorder  # noqa: PLC0415
+        from ctxmode.operations.usage import Recorder  # noqa: PLC0415
 
         return Recorder(self.config.usage_file)
 
@@ -170,8 +170,8 @@ class App:
         Raises:
             UsageError: one of them can't be run as asked; then none was.
         """
-        from ctxmode import batch, searching  # noqa: PLC0415
-        from ctxmode.answers import BatchAnswer  # noqa: PLC0415
+        from ctxmode.operations import batch, searching  # noqa: PLC0415
+        from ctxmode.operations.answers import BatchAnswer  # noqa: PLC0415
 
         for command in request.commands:
             await self.check(batch.request_of(command, request, request.timeout_s), command.label)
@@ -210,8 +210,8 @@ class App:
 
     async def fetch(self, request: FetchRequest) -> FetchAnswer:
         """Fetch pages into what is kept; one that fails is a value."""
-        from ctxmode.fetching import http, pages  # noqa: PLC0415 - only who fetches pays for it
-        from ctxmode.fetching.model import Network  # noqa: PLC0415
+        from ctxmode.web import http, pages  # noqa: PLC0415 - only who fetches pays for it
+        from ctxmode.web.model import Network  # noqa: PLC0415
 
         network = Network(http.resolve, allow_private=self.config.fetch_private)
         with translated():
@@ -225,7 +225,7 @@ class App:
 
     async def count(self, call: Answered) -> None:
         """Add one call to the project's counts. Where they cannot be written the call stands."""
-        from ctxmode import usage  # noqa: PLC0415
+        from ctxmode.operations import usage  # noqa: PLC0415
 
         try:
             if not self.recorder.add(call):
@@ -235,19 +235,19 @@ class App:
 
     async def usage(self) -> Usage:
         """What tools produced, returned and kept in this project."""
-        from ctxmode.usage_table import read_usage  # noqa: PLC0415 - few ask
+        from ctxmode.render.usage_table import read_usage  # noqa: PLC0415 - few ask
 
         return await self._reading(partial(read_usage, self.config))
 
     async def kept_ahead(self) -> tuple[KeptAhead, ...]:
         """What waits ready for runs in all servers of the user."""
-        from ctxmode import diagnosis  # noqa: PLC0415 - few ask
+        from ctxmode.doctor import diagnosis  # noqa: PLC0415 - few ask
 
         return await diagnosis.kept_ahead(self.config)
 
     async def holdings(self) -> Holdings:
         """What is kept on disk, and what went for the quotas lately."""
-        from ctxmode.quotas import read_holdings  # noqa: PLC0415 - few ask
+        from ctxmode.operations.quotas import read_holdings  # noqa: PLC0415 - few ask
 
         return await self._reading(partial(read_holdings, self.config))
 
@@ -258,7 +258,7 @@ class App:
 
         `on_progress` gets how many languages are proven.
         """
-        from ctxmode import diagnosis  # noqa: PLC0415 - few ask
+        from ctxmode.doctor import diagnosis  # noqa: PLC0415 - few ask
 
         diagnosed = await diagnosis.diagnose(
             self.config, self._engine, refresh=refresh, on_progress=on_progress
@@ -339,7 +339,7 @@ def _rules(config: Config) -> Callable[[], policy.Rules]:
 
 
 def _open_store(config: Config) -> kb.Store:
-    from ctxmode.library import open_store  # noqa: PLC0415 - with all that keeping needs
+    from ctxmode.operations.library import open_store  # noqa: PLC0415 - with all that keeping needs
 
     return open_store(config)
 
@@ -359,7 +359,7 @@ async def _keep_all_to_quota(config: Config) -> None:
 async def _step_to_quota_of_all(config: Config) -> None:
     """Drop the oldest of all projects where too much is kept, in short steps. What cannot be done
     is told in the report that `stats` shows, or tried again."""
-    from ctxmode import quotas  # noqa: PLC0415 - after the first answer, if at all
+    from ctxmode.operations import quotas  # noqa: PLC0415 - after the first answer, if at all
 
     with suppress(OSError, ContextModeError):
         steps = quotas.keep_all(config, await trio.to_thread.run_sync(quotas.load_quotas, config))
@@ -377,16 +377,16 @@ async def _index_behind(keep: Keep) -> None:
 
 
 def _report(error: BaseException) -> str:
-    from ctxmode import bugs  # noqa: PLC0415 - only a defect pays for it
+    from ctxmode import crash_report  # noqa: PLC0415 - only a defect pays for it
 
-    return bugs.report(error)
+    return crash_report.report(error)
 
 
 @contextmanager
 def translated() -> Iterator[None]:
     """Errors of the rooms below that a caller can mend, in the front door's words."""
     try:
-        with translation.translated():
+        with error_translation.translated():
             yield
     except executor.RequestError as error:
         raise UsageError(error.message, error.hint) from error

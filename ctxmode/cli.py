@@ -11,8 +11,9 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ctxmode import __version__, collecting, exit_codes, streams
+from ctxmode import __version__, exit_codes, garbage
 from ctxmode.errors import ContextModeError, UsageError, sole
+from ctxmode.render import streams
 
 if TYPE_CHECKING:
     import argparse
@@ -62,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     streams.open_what_is_closed()
     if argv is not None:
         return _main(list(argv))
-    collecting.pause()
+    garbage.pause()
     arguments = sys.argv[1:]
     if arguments[:1] == ["run"] and "--help" not in arguments and "-h" not in arguments:
         from executor.instance import child_processes as starting  # noqa: PLC0415 - runs side by side with the loading
@@ -71,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _main(arguments)
     finally:
-        collecting.end()
+        garbage.end()
     if arguments[:1] == ["hook"]:
         os._exit(code)  # a host waits: taking apart what was loaded is a twentieth of its time
     return code
@@ -128,7 +129,7 @@ def _run_verb(verb: str, rest: list[str]) -> int:
     parsed = parsing.parse(verb, rest)
     module = parsing.verb_module(verb)
     if not getattr(module, "LOADS_MORE", False):  # which then calls it itself
-        collecting.resume()
+        garbage.resume()
     code: int = module.run(parsed)
     return code
 
@@ -152,7 +153,7 @@ def _overview() -> argparse.ArgumentParser:
 
 def _report(raised: BaseException) -> int:
     if isinstance(raised, ContextModeError):
-        from ctxmode.highlight import harmless  # noqa: PLC0415 - only an error pays for it
+        from ctxmode.render.highlight import harmless  # noqa: PLC0415 - only an error pays for it
 
         sys.stderr.write(f"context-mode: {harmless(raised.message)}\n")
         if raised.hint:
@@ -167,7 +168,7 @@ def _report(raised: BaseException) -> int:
         streams.give_up_output()
         sys.stderr.write(f"context-mode: {streams.no_space(raised)}\n")
         return exit_codes.ERROR
-    from ctxmode import bugs  # noqa: PLC0415 - only a defect pays for it
+    from ctxmode import crash_report  # noqa: PLC0415 - only a defect pays for it
 
-    sys.stderr.write(bugs.report(raised))
+    sys.stderr.write(crash_report.report(raised))
     return exit_codes.BUG

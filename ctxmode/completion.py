@@ -17,8 +17,8 @@ import shtab
 import kb
 from ctxmode import parsing
 from ctxmode.commands.run_options import LIMIT_NAMES
+from ctxmode.hosts.setup.hosts import HOSTS
 from ctxmode.mcp.tools import TOOLS
-from ctxmode.setup.hosts import HOSTS
 from images import GROUPS
 from runtimes import LANGUAGES
 

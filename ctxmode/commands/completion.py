@@ -20,7 +20,7 @@ import argparse
 import sys
 
 from ctxmode import exit_codes
-from ctxmode.config import load_config
+from ctxmode.config.locations import load_config
 
 WORDS = ("sources", "profiles")
 SHELLS = ("bash", "zsh", "fish")
@@ -49,14 +49,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _labels(args: argparse.Namespace) -> list[str]:
-    from ctxmode.library import open_library  # noqa: PLC0415
+    from ctxmode.operations.library import open_library  # noqa: PLC0415
 
     with open_library(load_config(args.project)) as library:
         return [source.label.split(" (")[0] for source in library.sources()]
 
 
 def _profiles(args: argparse.Namespace) -> list[str]:
-    from ctxmode.profiles import load_profiles  # noqa: PLC0415
+    from ctxmode.config.profiles import load_profiles  # noqa: PLC0415
 
     config = load_config(args.project)
     return list(load_profiles(config.project, config.config_home).by_name)

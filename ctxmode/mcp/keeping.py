@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ctxmode import render, render_passages
 from ctxmode.errors import UsageError
-from ctxmode.fetching.answers import fetch_text
-from ctxmode.fetching.pages import DAY_S, FetchRequest, Wanted
-from ctxmode.indexing import IndexRequest
-from ctxmode.library import age_s
 from ctxmode.mcp import arguments, structured
 from ctxmode.mcp.reply import Reply
-from ctxmode.purging import PurgeRequest
-from ctxmode.quotas import holdings_lines
-from ctxmode.searching import SearchRequest
-from ctxmode.usage_table import usage_text
+from ctxmode.operations.indexing import IndexRequest
+from ctxmode.operations.library import age_s
+from ctxmode.operations.purging import PurgeRequest
+from ctxmode.operations.quotas import holdings_lines
+from ctxmode.operations.searching import SearchRequest
+from ctxmode.render import passages, results
+from ctxmode.render.usage_table import usage_text
+from ctxmode.web.answers import fetch_text
+from ctxmode.web.pages import DAY_S, FetchRequest, Wanted
 
 if TYPE_CHECKING:
     from ctxmode.mcp.tools import Call
@@ -42,7 +42,7 @@ async def index(call: Call, given: arguments.Index) -> Reply:
     )
     answer = await call.app.index(request)
     find = f', source="{answer.source}"' if answer.labelled else ""
-    text = f'{render.index_text(answer)}\nFind it: ctx_search(queries=["…"]{find})'
+    text = f'{results.index_text(answer)}\nFind it: ctx_search(queries=["…"]{find})'
     data = {key: value for key, value in answer.to_json().items() if key != "left_out"}
     return Reply(text, data)
 
@@ -57,7 +57,7 @@ async def search(call: Call, given: arguments.Search) -> Reply:
         budget_bytes=SEARCH_BYTES_MAX,
     )
     answer = await call.app.search(request)
-    return Reply(render_passages.search_text(answer), structured.search(answer))
+    return Reply(passages.search_text(answer), structured.search(answer))
 
 
 async def fetch(call: Call, given: arguments.Fetch) -> Reply:
@@ -102,7 +102,7 @@ async def purge(call: Call, given: arguments.Purge) -> Reply:
         raise UsageError("scope project and a filter exclude each other", "Give one of them.")
     purged = await call.app.purge(request)
     counts = {"sources": purged.sources, "sections": purged.chunks, "bytes": purged.text_bytes}
-    return Reply(render.purged_text(purged), counts)
+    return Reply(results.purged_text(purged), counts)
 
 
 async def stats(call: Call, given: arguments.Stats) -> Reply:
@@ -114,5 +114,5 @@ async def stats(call: Call, given: arguments.Stats) -> Reply:
     data["kept_ahead"] = [asdict(one) for one in ready]
     holdings = await call.app.holdings()
     data["on_disk"] = holdings.to_json()
-    lines = [usage_text(usage), *holdings_lines(holdings), *render.kept_ahead_lines(ready)]
+    lines = [usage_text(usage), *holdings_lines(holdings), *results.kept_ahead_lines(ready)]
     return Reply("\n".join(lines), data)

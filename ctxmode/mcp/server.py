@@ -16,9 +16,9 @@ import trio
 from mcp.server.lowlevel import Server
 from pydantic import ValidationError
 
-from ctxmode import __version__, bugs, redaction
+from ctxmode import __version__, crash_report
 from ctxmode.app import App
-from ctxmode.config import Config
+from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, sole
 from ctxmode.mcp import arguments, log_messages, resources
 from ctxmode.mcp.consent import ConsentNeededError
@@ -28,7 +28,8 @@ from ctxmode.mcp.projects import Projects, open_projects
 from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.stdio import exchange_is_over, stdio_streams
 from ctxmode.mcp.tools import BY_NAME, TOOLS, Call, Tool, offered
-from ctxmode.usage import Answered
+from ctxmode.operations.usage import Answered
+from ctxmode.render import redaction
 
 INSTRUCTIONS = """\
 Run code where the data is and bring back only the answer: ctx_execute for anything that may \
@@ -184,7 +185,7 @@ async def _carried_out(
         if isinstance(error, ConsentNeededError):
             raise error from None
         expected = isinstance(error, ContextModeError)
-        result = _failed(str(error) if expected else bugs.report(raised))
+        result = _failed(str(error) if expected else crash_report.report(raised))
     if app is not None:
         returned = sum(len(c.text.encode()) for c in result.content if c.type == "text")
         await app.count(Answered(tool.name, bool(result.is_error), produced, returned))

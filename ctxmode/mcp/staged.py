@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from ctxmode import changes as kept_changes
 from ctxmode.errors import UsageError
 from ctxmode.mcp import arguments
 from ctxmode.mcp.reply import Reply
+from ctxmode.operations import changes as kept_changes
 
 if TYPE_CHECKING:
     from ctxmode.mcp.tools import Call

@@ -14,12 +14,12 @@ from typing import Any
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel
 
-from ctxmode import render
 from ctxmode.app import App
-from ctxmode.batch import BatchCommand, BatchRequest
 from ctxmode.mcp import arguments, images, keeping, staged, structured
 from ctxmode.mcp.conversation import Conversation
 from ctxmode.mcp.reply import Reply
+from ctxmode.operations.batch import BatchCommand, BatchRequest
+from ctxmode.render import results
 from executor import Background, Caller
 from executor.model import Limits, Request, Result
 from executor.run.output_routing import Answer
@@ -106,7 +106,7 @@ async def _execute_file(call: Call, given: arguments.ExecuteFile) -> Reply:
 
 def _run_reply(answer: Answer) -> Reply:
     return Reply(
-        render.answer_text(answer),
+        results.answer_text(answer),
         structured.run(answer),
         structured.is_error(answer.result),
         images.of(answer.result.artifacts),
@@ -123,7 +123,7 @@ async def _background(call: Call, given: arguments.Background) -> Reply:
     if given.handle is None:
         known = call.app.backgrounds(call.conversation.owner)
         listed = [structured.background(one, with_output=False) for one in known]
-        return Reply(render.backgrounds_text(known), {"background": listed})
+        return Reply(results.backgrounds_text(known), {"background": listed})
     wait_s = _seconds(given.wait) or 0
     owner = call.conversation.owner
     return _background_reply(
@@ -134,7 +134,7 @@ async def _background(call: Call, given: arguments.Background) -> Reply:
 def _background_reply(background: Background[Answer]) -> Reply:
     answer = background.answer
     return Reply(
-        render.background_text(background),
+        results.background_text(background),
         structured.background(background),
         bool(background.error) or (answer is not None and structured.is_error(answer.result)),
         images.of(answer.result.artifacts) if answer else (),
@@ -153,13 +153,13 @@ async def _batch(call: Call, given: arguments.Batch) -> Reply:
     )
     answer = await call.app.batch(request, call.caller_midway)
     produced = sum(printed(one.answer.result) for one in answer.commands if one.answer)
-    return Reply(render.batch_text(answer), structured.batch(answer), produced=produced)
+    return Reply(results.batch_text(answer), structured.batch(answer), produced=produced)
 
 
 async def _doctor(call: Call, given: arguments.Doctor) -> Reply:
     del given
     diagnosis = await call.app.doctor()
-    return Reply(render.doctor_text(diagnosis), diagnosis.to_json())
+    return Reply(results.doctor_text(diagnosis), diagnosis.to_json())
 
 
 RUNS_CODE = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)

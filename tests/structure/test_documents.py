@@ -10,11 +10,11 @@ import pytest
 import runtimes
 from ctxmode import exit_codes, parsing
 from ctxmode.cli import VERBS
-from ctxmode.configuration import SETTINGS
-from ctxmode.configuration.schema import PROFILE
+from ctxmode.config.schema import PROFILE
+from ctxmode.config.settings import SETTINGS
+from ctxmode.hosts.setup.hosts import HOSTS
 from ctxmode.mcp.http.metrics import Metrics
 from ctxmode.mcp.tools import TOOLS
-from ctxmode.setup.hosts import HOSTS
 from docs import verb_table
 from executor.model import Limits, Status
 from executor.profile import PROFILES
