@@ -23,11 +23,11 @@ from ctxmode.errors import ContextModeError, sole
 from ctxmode.mcp import arguments, log_messages, resources
 from ctxmode.mcp.consent import ConsentNeededError
 from ctxmode.mcp.conversation import Context, Conversation
-from ctxmode.mcp.output_schemas import OUTPUT_SCHEMAS
 from ctxmode.mcp.projects import Projects, open_projects
 from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.stdio import exchange_is_over, stdio_streams
-from ctxmode.mcp.tools import BY_NAME, TOOLS, Call, Tool, offered
+from ctxmode.mcp.tool import Call, Tool
+from ctxmode.mcp.tools import BY_NAME, TOOLS, offered
 from ctxmode.operations.usage import Answered
 from ctxmode.render import redaction
 
@@ -37,7 +37,7 @@ print much, ctx_search for what was kept of it."""
 
 
 Observe = Callable[[str, str, float], None]
-"""OnProgress of each call that was answered: the tool, "ok" or "error", and the seconds it took."""
+"""Told of each call that was answered: the tool, "ok" or "error", and the seconds it took."""
 
 
 def build_server(
@@ -86,7 +86,7 @@ def tool_list(tools: Iterable[Tool] = TOOLS) -> list[wire.Tool]:
             name=tool.name,
             description=tool.description,
             input_schema=arguments.input_schema(tool.arguments),
-            output_schema=OUTPUT_SCHEMAS[tool.name],
+            output_schema=dict(tool.output_schema),
             annotations=tool.annotations,
         )
         for tool in tools

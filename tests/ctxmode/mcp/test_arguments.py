@@ -5,8 +5,13 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from ctxmode.mcp import arguments
-from ctxmode.mcp.arguments import Batch, Command, Execute, Index, Search, explain, input_schema
+from ctxmode.mcp.arguments import explain, input_schema
+from ctxmode.mcp.tools.batch_execute import BatchArguments, Command
+from ctxmode.mcp.tools.doctor import DoctorArguments
+from ctxmode.mcp.tools.execute import ExecuteArguments
+from ctxmode.mcp.tools.execute_file import ExecuteFileArguments
+from ctxmode.mcp.tools.index import IndexArguments
+from ctxmode.mcp.tools.search import SearchArguments
 
 
 @pytest.mark.parametrize(
@@ -20,7 +25,7 @@ from ctxmode.mcp.arguments import Batch, Command, Execute, Index, Search, explai
     ],
 )
 def test_queries_come_as_lists_as_json_text_or_as_one_string(sent, understood):
-    assert Search.model_validate({"queries": sent}).queries == understood
+    assert SearchArguments.model_validate({"queries": sent}).queries == understood
 
 
 @pytest.mark.parametrize(
@@ -38,20 +43,30 @@ def test_queries_come_as_lists_as_json_text_or_as_one_string(sent, understood):
     ],
 )
 def test_commands_come_as_objects_as_strings_and_as_json_text(sent, understood):
-    given = Batch.model_validate({"commands": sent})
+    given = BatchArguments.model_validate({"commands": sent})
     assert given.commands == [Command(label=lab, command=com) for lab, com in understood]
 
 
 @pytest.mark.parametrize(
     ("model", "sent", "name", "value"),
     [
-        (Execute, {"language": "x", "code": "y", "timeout": "5000"}, "timeout", 5000),
-        (Execute, {"language": "x", "code": "y", "background": "true"}, "background", True),
-        (Execute, {"language": "x", "code": "y", "background": "false"}, "background", False),
-        (Search, {"queries": "q", "limit": "7"}, "limit", 7),
-        (Batch, {"commands": "ls", "concurrency": "4"}, "concurrency", 4),
-        (Index, {"path": "x", "respectGitignore": "false"}, "respectGitignore", False),
-        (Index, {"path": "x", "extensions": '[".md"]'}, "extensions", [".md"]),
+        (ExecuteArguments, {"language": "x", "code": "y", "timeout": "5000"}, "timeout", 5000),
+        (
+            ExecuteArguments,
+            {"language": "x", "code": "y", "background": "true"},
+            "background",
+            True,
+        ),
+        (
+            ExecuteArguments,
+            {"language": "x", "code": "y", "background": "false"},
+            "background",
+            False,
+        ),
+        (SearchArguments, {"queries": "q", "limit": "7"}, "limit", 7),
+        (BatchArguments, {"commands": "ls", "concurrency": "4"}, "concurrency", 4),
+        (IndexArguments, {"path": "x", "respectGitignore": "false"}, "respectGitignore", False),
+        (IndexArguments, {"path": "x", "extensions": '[".md"]'}, "extensions", [".md"]),
     ],
 )
 def test_numbers_and_booleans_come_as_strings_too(model, sent, name, value):
@@ -61,26 +76,30 @@ def test_numbers_and_booleans_come_as_strings_too(model, sent, name, value):
 @pytest.mark.parametrize(
     ("model", "sent", "said"),
     [
-        (Execute, {}, "- language: is required"),
-        (Execute, {"lang": "x", "code": ""}, "did you mean language?"),
-        (Execute, {"language": "x", "code": "y", "zzz": 1}, "- zzz: is unknown; leave it out"),
-        (Execute, {"language": "x", "code": "y", "timeout": 0}, "greater than 0"),
-        (Execute, {"language": "x", "code": "y", "timeout": "soon"}, "- timeout:"),
-        (Execute, {"language": "x", "code": 5}, "- code: input should be a valid string"),
-        (Execute, {"language": "x", "command": "y"}, "did you mean code?"),
-        (Execute, {"Language": "x", "code": "y"}, "did you mean language?"),
-        (arguments.ExecuteFile, {"file": "x", "language": "y"}, "did you mean path?"),
-        (Batch, {"cmd": "ls"}, "did you mean commands?"),
-        (Search, {"q": "x"}, "did you mean queries?"),
-        (Search, {"queries": []}, "- queries:"),
-        (Search, {"queries": ["x", " "]}, "- queries.1:"),
-        (Search, {"queries": "x" * 2001}, "at most 2000 characters"),
-        (Batch, {"commands": ["ls"], "queries": [""]}, "- queries.0:"),
-        (Search, {"queries": "q", "limit": 0}, "- limit:"),
-        (Batch, {"commands": []}, "- commands:"),
-        (Batch, {"commands": ["ls"], "concurrency": 65}, "- concurrency:"),
-        (Batch, {"commands": [{"label": "x"}]}, "- commands.0.command: is required"),
-        (arguments.Doctor, {"a": 1}, "no arguments"),
+        (ExecuteArguments, {}, "- language: is required"),
+        (ExecuteArguments, {"lang": "x", "code": ""}, "did you mean language?"),
+        (
+            ExecuteArguments,
+            {"language": "x", "code": "y", "zzz": 1},
+            "- zzz: is unknown; leave it out",
+        ),
+        (ExecuteArguments, {"language": "x", "code": "y", "timeout": 0}, "greater than 0"),
+        (ExecuteArguments, {"language": "x", "code": "y", "timeout": "soon"}, "- timeout:"),
+        (ExecuteArguments, {"language": "x", "code": 5}, "- code: input should be a valid string"),
+        (ExecuteArguments, {"language": "x", "command": "y"}, "did you mean code?"),
+        (ExecuteArguments, {"Language": "x", "code": "y"}, "did you mean language?"),
+        (ExecuteFileArguments, {"file": "x", "language": "y"}, "did you mean path?"),
+        (BatchArguments, {"cmd": "ls"}, "did you mean commands?"),
+        (SearchArguments, {"q": "x"}, "did you mean queries?"),
+        (SearchArguments, {"queries": []}, "- queries:"),
+        (SearchArguments, {"queries": ["x", " "]}, "- queries.1:"),
+        (SearchArguments, {"queries": "x" * 2001}, "at most 2000 characters"),
+        (BatchArguments, {"commands": ["ls"], "queries": [""]}, "- queries.0:"),
+        (SearchArguments, {"queries": "q", "limit": 0}, "- limit:"),
+        (BatchArguments, {"commands": []}, "- commands:"),
+        (BatchArguments, {"commands": ["ls"], "concurrency": 65}, "- concurrency:"),
+        (BatchArguments, {"commands": [{"label": "x"}]}, "- commands.0.command: is required"),
+        (DoctorArguments, {"a": 1}, "no arguments"),
     ],
 )
 def test_arguments_that_cannot_be_used_are_explained_name_by_name(model, sent, said):
@@ -91,7 +110,10 @@ def test_arguments_that_cannot_be_used_are_explained_name_by_name(model, sent, s
     assert "pydantic" not in explained
 
 
-@pytest.mark.parametrize("model", [Execute, arguments.ExecuteFile, Batch, Index, Search])
+@pytest.mark.parametrize(
+    "model",
+    [ExecuteArguments, ExecuteFileArguments, BatchArguments, IndexArguments, SearchArguments],
+)
 def test_schemas_hold_nothing_that_only_costs_or_upsets_clients(model):
     schema = input_schema(model)
     assert schema["type"] == "object"

@@ -1,26 +1,32 @@
-"""The tool that shows an agent what its staged runs changed, and applies it if a person agrees."""
+"""`ctx_changes`: show what staged runs changed, and apply it if a person agrees."""
 
 from __future__ import annotations
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Literal
 
 import trio
+from pydantic import Field
 
 from ctxmode.errors import UsageError
-from ctxmode.mcp import arguments
+from ctxmode.mcp.arguments import Arguments
+from ctxmode.mcp.output_schemas import LIST, object_schema
 from ctxmode.mcp.reply import Reply
+from ctxmode.mcp.tool import RUNS_CODE, Call, Tool
 from ctxmode.operations import changes as kept_changes
-
-if TYPE_CHECKING:
-    from ctxmode.mcp.tools import Call
 
 DIFF_BYTES_MAX = 16 * 1024
 NO_CONSENT = "nothing was applied: no person agreed to it"
 
 
-async def changes(call: Call, given: arguments.Changes) -> Reply:
+class ChangesArguments(Arguments):
+    id: str | None = None
+    action: Literal["show", "apply", "drop"] = "show"
+    paths: list[str] = Field([])
+
+
+async def _call(call: Call, given: ChangesArguments) -> Reply:
     """List change sets, show one, apply it with a person's consent, or drop it."""
     known = kept_changes.Changes(call.app.config)
     if given.id is None:
@@ -55,3 +61,19 @@ async def changes(call: Call, given: arguments.Changes) -> Reply:
     shown = text.encode()[:DIFF_BYTES_MAX].decode(errors="ignore")
     cut = "" if shown == text else f"\n[cut at {DIFF_BYTES_MAX} bytes: name a path]"
     return Reply(shown + cut, kept_changes.to_json(kept))
+
+
+TOOL = Tool(
+    name="ctx_changes",
+    description="""\
+WHEN: a run's changes were staged or held: list them, show one as a diff, apply it (the person is \
+asked), or drop it.
+WHEN NOT: the result says "changed": they are in the project already.
+RETURNS: the change sets, a diff, or what was applied.
+EXAMPLE: {"id":"3f9a","action":"apply"}""",
+    arguments=ChangesArguments,
+    annotations=RUNS_CODE,
+    call=_call,
+    deadline_s=lambda given: 120.0,
+    output_schema=object_schema({"changes": LIST, "applied": LIST}),
+)
