@@ -21,7 +21,7 @@ from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.config.rules import load as load_rules
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.operations.run_audit import logged
+from ctxmode.operations.run_audit import log_verdict
 from ctxmode.render.progress_line import OnProgress, ignore_progress
 from executor.run.output_routing import Answer, Keep
 from kb.disk_use import queue_folder
@@ -117,10 +117,10 @@ class App:
 
         `name` is what its output is called when it is kept; `always_keep` keeps small ones too.
         """
-        with translated():
+        with translate_errors():
             completed = await self._engine.run(request, on_output=on_output, caller=caller)
             answer = await self._keep.answer(completed, request, name=name, always=always_keep)
-        return await logged(self.config, request, answer)
+        return await log_verdict(self.config, request, answer)
 
     async def check(self, request: Request, name: str) -> None:
         """Refuse what `execute` would refuse of a request as such, and run nothing.
@@ -129,26 +129,26 @@ class App:
             UsageError: it says so of `name`.
         """
         try:
-            with translated():
+            with translate_errors():
                 await self._engine.check(request)
         except UsageError as error:
             raise UsageError(f"{name}: {error.message}", error.hint) from error
 
     async def interrupt(self, session: str) -> bool:
         """Tell what runs in a session to stop, as Ctrl-C does; whether any does."""
-        with translated():
+        with translate_errors():
             return await self._engine.interrupt(session)
 
     async def start(self, request: Request, caller: Caller | None = None) -> Background[Answer]:
         """Start a program that nobody waits for; closing the project ends it."""
-        with translated():
+        with translate_errors():
             return await self._backgrounds.start(request, caller)
 
     async def background(
         self, handle: str, *, wait_s: float, stop: bool, owner: str = ""
     ) -> Background[Answer]:
         """How a program in the background stands, after `wait_s` or at its end; `stop` ends it."""
-        with translated():
+        with translate_errors():
             if stop:
                 return await self._backgrounds.stop(handle, owner)
             return await self._backgrounds.look(handle, wait_s, owner)
@@ -214,7 +214,7 @@ class App:
         from ctxmode.web.model import Network  # noqa: PLC0415
 
         network = Network(http.resolve, allow_private=self.config.fetch_private)
-        with translated():
+        with translate_errors():
             fetched = await pages.fetch(self.library, request, network, self._keep.writing)
         self._keep.wake()
         return fetched
@@ -270,12 +270,12 @@ class App:
 
     async def toolchain(self, language: str) -> tuple[str | None, str | None, str | None]:
         """What runs a language here: the toolchain's name, its path and its version."""
-        with translated():
+        with translate_errors():
             report = await self._engine.language(language)
         return report.toolchain, report.path, report.version
 
     async def _reading(self, call: Callable[[], T]) -> T:
-        with translated():
+        with translate_errors():
             return await trio.to_thread.run_sync(call, abandon_on_cancel=True)
 
     async def _writing(self, call: Callable[[], T]) -> T:
@@ -298,7 +298,7 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
         ContextModeError: the storage cannot be written, a rule file cannot be read, or no
             permitted sandbox exists.
     """
-    with translated():
+    with translate_errors():
         await trio.to_thread.run_sync(prepare_storage, config)
         rules = _rules(config)
         await trio.to_thread.run_sync(rules)  # a broken rule file is told at once
@@ -308,7 +308,7 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
         if not sole_language:
             await trio.to_thread.run_sync(lambda: keep.store)
     try:
-        with translated():
+        with translate_errors():
             async with (
                 executor.open_engine(
                     project=config.project,
@@ -346,7 +346,7 @@ def _open_store(config: Config) -> kb.Store:
 
 async def _kept(config: Config, keep: Keep, request: Request, completed: Completed) -> Answer:
     """What is kept of a run in the background: all, since its handle is soon forgotten."""
-    return await logged(config, request, await keep.answer(completed, request, always=True))
+    return await log_verdict(config, request, await keep.answer(completed, request, always=True))
 
 
 async def _keep_all_to_quota(config: Config) -> None:
@@ -383,10 +383,10 @@ def _report(error: BaseException) -> str:
 
 
 @contextmanager
-def translated() -> Iterator[None]:
-    """Errors of the rooms below that a caller can mend, in the front door's words."""
+def translate_errors() -> Iterator[None]:
+    """Raise errors of the rooms below that a caller can act on as errors of the front door."""
     try:
-        with error_translation.translated():
+        with error_translation.translate_errors():
             yield
     except executor.RequestError as error:
         raise UsageError(error.message, error.hint) from error

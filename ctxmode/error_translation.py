@@ -12,8 +12,8 @@ OUT_OF_ROOM_OR_RIGHTS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, 
 
 
 @contextmanager
-def translated() -> Iterator[None]:
-    """What rules, the store and the disk say.
+def translate_errors() -> Iterator[None]:
+    """Raise errors of rules, the store and the disk as errors of the front door.
 
     Raises:
         ContextModeError: in place of theirs.
@@ -21,13 +21,13 @@ def translated() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if (said := _said(error)) is None:
+        if (translation := _translate(error)) is None:
             raise
-        raise said from error
+        raise translation from error
 
 
-def _said(error: Exception) -> ContextModeError | None:
-    """The error in the front door's words, if it has any."""
+def _translate(error: Exception) -> ContextModeError | None:
+    """Word the error for the front door; None if it is a defect."""
     from kb import StoreError  # noqa: PLC0415 - only what goes wrong pays for the rooms
     from policy import RuleFileError  # noqa: PLC0415
 

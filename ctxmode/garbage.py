@@ -1,7 +1,7 @@
-"""When Python looks for garbage: not while modules are loaded, nor where the process ends.
+"""Python's garbage collector, paused while modules load and while the process ends.
 
-What is loaded stays, so that looking through it again and again takes a tenth of a start, and once
-more before all memory is given back anyway. For a process that is the command's own.
+Modules stay loaded, so collecting among them is wasted: it takes a tenth of a start. Only a process
+that is the command's own may pause the collector.
 """
 
 from __future__ import annotations
@@ -10,20 +10,17 @@ import gc
 
 
 def pause() -> None:
-    """Modules are about to be loaded."""
+    """Stop collecting, before modules are loaded."""
     gc.disable()
 
 
 def resume() -> None:
-    """They are loaded: from here on garbage is looked for, in what is made from here on.
-
-    Does nothing where it was not paused.
-    """
+    """Collect again, among objects made from now on; does nothing where it was not paused."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
 
 
 def end() -> None:
-    """The process ends: there is nothing worth looking for."""
+    """Exempt all objects from the collection that ends the process."""
     gc.freeze()

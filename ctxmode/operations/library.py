@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import kb
 from ctxmode.config.locations import Config, prepare_storage
-from ctxmode.error_translation import translated
+from ctxmode.error_translation import translate_errors
 from ctxmode.errors import UsageError
 from ctxmode.operations import searching
 from ctxmode.operations.searching import SearchRequest
@@ -53,7 +53,7 @@ class Library:
         """
         from ctxmode.operations import indexing  # noqa: PLC0415
 
-        with translated():
+        with translate_errors():
             answer = indexing.index(self.store, self.config, self.rules(), request, on_progress)
             self._settle()
             return answer
@@ -72,12 +72,12 @@ class Library:
         """
         from ctxmode.operations import indexing  # noqa: PLC0415
 
-        with translated():
+        with translate_errors():
             yield from indexing.watch(self.store, self.config, self.rules(), request, stop)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Ask queries of everything that was kept."""
-        with translated():
+        with translate_errors():
             return searching.search(self.store, request)
 
     def explain(self, request: SearchRequest) -> tuple[kb.Explanation, ...]:
@@ -89,12 +89,12 @@ class Library:
         from ctxmode.render import ranking  # noqa: PLC0415
 
         searching.check(request)
-        with translated():
+        with translate_errors():
             return ranking.explain(self.store, request)
 
     def paths(self, answer: SearchAnswer) -> Mapping[int, str | None]:
         """The file behind each source that was found, by its id."""
-        with translated():
+        with translate_errors():
             ids = {hit.source_id for result in answer.queries for hit in result.hits}
             return {source_id: self.store.source(source_id).path for source_id in ids}
 
@@ -102,7 +102,7 @@ class Library:
         self, *, matching: str | None = None, all_versions: bool = False
     ) -> list[kb.Source]:
         """What is kept, latest first."""
-        with translated():
+        with translate_errors():
             found = self.store.sources(include_superseded=all_versions)
         return [one for one in found if matching is None or matching.lower() in one.label.lower()]
 
@@ -112,7 +112,7 @@ class Library:
         Raises:
             UsageError: none or several are meant.
         """
-        with translated():
+        with translate_errors():
             known = self.store.sources(include_superseded=True)
         for wanted in (_by_id(name), _by_label(name), _by_part(name)):
             found = [source for source in known if wanted(source)]
@@ -127,19 +127,19 @@ class Library:
 
     def text(self, source: kb.Source) -> bytes:
         """The exact bytes that are kept of a source."""
-        with translated():
+        with translate_errors():
             return self.store.text(source.id)
 
     def terms(self, source: kb.Source) -> list[str]:
         """Words that tell a source's chunks apart: what to search it for."""
-        with translated():
+        with translate_errors():
             return self.store.terms(source.id)
 
     def contents(self, source: kb.Source) -> list[Section]:
         """A source's table of contents."""
         from kb.contents import contents  # noqa: PLC0415
 
-        with translated():
+        with translate_errors():
             return contents(self.store, source.id)
 
     def purge(self, request: PurgeRequest) -> kb.Purged:
@@ -148,12 +148,12 @@ class Library:
         Raises:
             UsageError: the request says neither which ones nor that all are meant.
         """
-        with translated():
+        with translate_errors():
             return request.carried_out(self.store)
 
     def check(self, *, repair: bool = False) -> kb.Check:
         """Whether the store is sound; `repair` rebuilds its indexes where it is not."""
-        with translated():
+        with translate_errors():
             found = self.store.check()
             return found if found.ok or not repair else self.store.repair()
 
@@ -165,7 +165,7 @@ class Library:
         """
         if not target.parent.is_dir():
             raise UsageError(f"{target.parent} is no folder", "Give a place that exists.")
-        with translated():
+        with translate_errors():
             try:
                 self.store.backup(target)
             except FileExistsError as error:
@@ -174,7 +174,7 @@ class Library:
 
     def stats(self) -> kb.Stats:
         """How much is kept."""
-        with translated():
+        with translate_errors():
             return self.store.stats()
 
 
@@ -203,7 +203,7 @@ def open_library(config: Config) -> Iterator[Library]:
     Raises:
         ContextModeError: the storage cannot be read or made.
     """
-    with translated():
+    with translate_errors():
         prepare_storage(config)
         store = open_store(config)
     with store:

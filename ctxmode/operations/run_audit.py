@@ -1,4 +1,4 @@
-"""Verdicts on runs, written to the audit log behind the run's answer, which says if that failed."""
+"""Verdicts on runs, written to the audit log; the run's answer says if that failed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from executor import Request
 from executor.run.output_routing import Answer
 
 
-async def logged(config: Config, request: Request, answer: Answer) -> Answer:
-    """Write the verdict; what could not be written is a note of the answer, and changes nothing."""
+async def log_verdict(config: Config, request: Request, answer: Answer) -> Answer:
+    """Write the verdict to the audit log; a failure to write becomes a note of the answer."""
     verdict = answer.result.verdict
     if verdict is None:
         return answer

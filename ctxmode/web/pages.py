@@ -14,7 +14,7 @@ import trio
 
 import kb
 import policy
-from ctxmode.error_translation import translated
+from ctxmode.error_translation import translate_errors
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.operations import audit
 from ctxmode.operations.library import Library
@@ -71,7 +71,7 @@ async def fetch(
         raise UsageError("no address is given", "Give a URL, such as https://example.org/docs.")
     if len(request.wanted) > URLS_MAX:
         raise UsageError(f"more than {URLS_MAX} addresses at once", "Ask for fewer.")
-    with translated():
+    with translate_errors():
         rules = await trio.to_thread.run_sync(library.rules)
     desk = _Desk(library, request, network, writing, rules)
     answers: dict[int, PageAnswer] = {}
@@ -101,7 +101,7 @@ class _Desk:
 
     async def answer(self, wanted: Wanted) -> PageAnswer:
         try:
-            with translated():
+            with translate_errors():
                 return await self._fetched(wanted)
         except ContextModeError as error:
             return PageAnswer(redact(wanted.url).text, PageStatus.FAILED, error=str(error))
