@@ -12,39 +12,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ctxmode import __version__, exit_codes, garbage
+from ctxmode.commands.table import VERBS, Verb
 from ctxmode.errors import ContextModeError, UsageError, sole
 from ctxmode.render import streams
 
 if TYPE_CHECKING:
     import argparse
 
-VERBS: dict[str, str] = {
-    "run": "run a program in the sandbox and show what it prints",
-    "repl": "type programs, see what they print and are; variables are kept",
-    "changes": "show, apply or forget what runs changed and was kept for you to decide",
-    "batch": "run several commands, then search what they printed",
-    "index": "make files, folders or stdin searchable",
-    "search": "find exact passages in everything that was kept",
-    "fetch": "fetch pages and make them searchable",
-    "sources": "list what is kept",
-    "outputs": "list, read or compare what runs printed",
-    "show": "show a kept source, exactly",
-    "purge": "forget what is kept, for good",
-    "stats": "show what tools produced, returned and kept out of the context",
-    "kb": "check, back up or measure the store of what is kept",
-    "hook": "answer an event of an agent's host (registered by setup)",
-    "setup": "register with an agent's host: its server, its hooks, its rules file",
-    "policy": "ask what the rules say of a program, list them, try them, read the log",
-    "top": "show what runs now, against its limits, and stop it",
-    "stop": "stop a program that runs now",
-    "ci": "run a pipeline of steps, each in the sandbox, and report on it",
-    "config": "show settings and where each comes from, or start a file of them",
-    "completion": "print a script that completes verbs and options in a shell",
-    "doctor": "show what works here, and how to get what does not",
-    "images": "make, list or remove the container images in which programs run",
-    "serve": "serve agents over stdio or HTTP (Model Context Protocol)",
-    "try": "see it work on real input of this machine, in under a minute",
-}
 EPILOG = """\
 examples:
   context-mode try
@@ -109,7 +83,7 @@ def _dispatch(arguments: list[str]) -> int:
         return hook.main(rest)
     if verb not in VERBS:
         raise _unknown(verb)
-    return _run_verb(verb, rest)
+    return _run_verb(VERBS[verb], rest)
 
 
 def _unknown(verb: str) -> UsageError:
@@ -123,14 +97,13 @@ def _unknown(verb: str) -> UsageError:
     return UsageError(f"unknown verb {verb!r}", suggestions.or_all(verb, VERBS, "Verbs"))
 
 
-def _run_verb(verb: str, rest: list[str]) -> int:
+def _run_verb(verb: Verb, rest: list[str]) -> int:
     from ctxmode import parsing  # noqa: PLC0415 - verbs that have no options of their own do without
 
     parsed = parsing.parse(verb, rest)
-    module = parsing.verb_module(verb)
-    if not getattr(module, "LOADS_MORE", False):  # which then calls it itself
+    if not verb.loads_more:
         garbage.resume()
-    code: int = module.run(parsed)
+    code: int = verb.load().run(parsed)
     return code
 
 
@@ -138,7 +111,7 @@ def _overview() -> argparse.ArgumentParser:
     import argparse  # noqa: PLC0415
 
     width = max(map(len, VERBS))
-    verbs = "\n".join(f"  {verb:<{width}}  {text}" for verb, text in VERBS.items())
+    verbs = "\n".join(f"  {verb.name:<{width}}  {verb.summary}" for verb in VERBS.values())
     codes = "\n".join(f"  {code:>3}  {text}" for code, text in exit_codes.MEANINGS.items())
     parser = argparse.ArgumentParser(
         prog="context-mode",

@@ -20,6 +20,7 @@ import argparse
 import sys
 
 from ctxmode import exit_codes
+from ctxmode.commands.table import VERBS
 from ctxmode.config.locations import load_config
 
 WORDS = ("sources", "profiles")
@@ -39,9 +40,7 @@ def run(args: argparse.Namespace) -> int:
     from ctxmode.completion import harmless, script  # noqa: PLC0415 - loads every verb's parser
 
     if args.what in SHELLS:
-        from ctxmode.cli import VERBS  # noqa: PLC0415 - it imports this module by name
-
-        sys.stdout.write(script(args.what, VERBS) + "\n")
+        sys.stdout.write(script(args.what, VERBS.values()) + "\n")
     else:
         words = _labels(args) if args.what == "sources" else _profiles(args)
         sys.stdout.writelines(f"{word}\n" for word in harmless(words))

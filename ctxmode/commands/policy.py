@@ -38,8 +38,6 @@ SURFACES: dict[str, Surface] = {"agent": "agent_shell", "sandbox": "sandbox"}
 # Where a program of a language would run if nothing else is said; others run in the sandbox.
 USUAL_SURFACES: dict[str, Surface] = {"shell": "agent_shell"}
 
-TAKES_PROGRAM_ARGUMENTS = True
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)

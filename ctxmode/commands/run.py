@@ -42,8 +42,6 @@ from executor.run.job import first_line
 from executor.run.output_routing import Answer
 from runtimes import LANGUAGES, UnknownLanguage, language, language_for_file
 
-TAKES_PROGRAM_ARGUMENTS = True
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="LANGUAGE|FILE", help="a language, or a program's file")

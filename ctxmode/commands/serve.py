@@ -25,7 +25,6 @@ from ctxmode.config.profiles import load_profiles
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.suggestions import or_all
 
-LOADS_MORE = True  # than is needed to read the options
 HTTP_OPTIONS = (
     "host",
     "port",

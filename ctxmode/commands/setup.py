@@ -28,7 +28,6 @@ from ctxmode.hosts.setup.plan import Change, Target, plan, write
 from ctxmode.launch import print_json
 from ctxmode.suggestions import or_all
 
-HAS_OWN_PROJECT_OPTION = True
 NAME = "context-mode"
 SAID = {"new": "wrote", "changed": "changed", "removed": "removed"}
 
