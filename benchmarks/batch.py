@@ -16,8 +16,8 @@ import trio
 
 from benchmarks.report import Report, Row, argument_parser, show, summary
 from ctxmode.app import App, open_app
-from ctxmode.batch import BatchCommand, BatchRequest
-from ctxmode.config import Config
+from ctxmode.config.locations import Config
+from ctxmode.operations.batch import BatchCommand, BatchRequest
 
 COMMANDS = [f"echo line {number}" for number in range(50)]
 

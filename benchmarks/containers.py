@@ -22,7 +22,7 @@ import trio
 
 import images
 from benchmarks.report import Report, Row, argument_parser, show, summary
-from ctxmode.container_engine import examine
+from ctxmode.doctor.container_engine import examine
 from executor import Limits, LocalEngine, Request, Result, Settings, Status, open_engine
 from executor.containers import leftovers
 from executor.containers.place import ContainerPlace

@@ -23,9 +23,9 @@ from pathlib import Path
 import trio
 
 from benchmarks.report import argument_parser
-from ctxmode import render
 from ctxmode.app import App, open_app
-from ctxmode.config import Config
+from ctxmode.config.locations import Config
+from ctxmode.render import results
 from executor import Request
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -209,7 +209,7 @@ async def asked(app: App, question: Question, expected: str) -> Saved | None:
         raw = answer.result.stdout.bytes_total + answer.result.stderr.bytes_total
     if not answer.result.ok:
         return None
-    text = render.answer_text(answer)
+    text = results.answer_text(answer)
     return Saved(question.name, raw, len(text.encode()), expected in text)
 
 

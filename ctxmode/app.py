@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, TypeVar
 import trio
 
 import executor
-from ctxmode import translation
-from ctxmode.config import Config, prepare_storage
-from ctxmode.engine_settings import engine_settings
+from ctxmode import error_translation
+from ctxmode.config.engine_settings import engine_settings
+from ctxmode.config.locations import Config, prepare_storage
+from ctxmode.config.rules import load as load_rules
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.logged import logged
-from ctxmode.rules import load as load_rules
-from ctxmode.waiting_line import OnProgress, ignore_progress
+from ctxmode.operations.run_audit import log_verdict
+from ctxmode.render.progress_line import OnProgress, ignore_progress
 from executor.run.output_routing import Answer, Keep
 from kb.disk_use import queue_folder
 
@@ -30,17 +30,17 @@ from kb.disk_use import queue_folder
 if TYPE_CHECKING:
     import kb
     import policy
-    from ctxmode.answers import BatchAnswer, IndexAnswer, SearchAnswer
-    from ctxmode.batch import BatchRequest
-    from ctxmode.diagnosis import Diagnosis
-    from ctxmode.fetching.answers import FetchAnswer
-    from ctxmode.fetching.pages import FetchRequest
-    from ctxmode.indexing import IndexRequest
-    from ctxmode.library import Library
-    from ctxmode.purging import PurgeRequest
-    from ctxmode.quotas import Holdings
-    from ctxmode.searching import SearchRequest
-    from ctxmode.usage import Answered, Recorder, Usage
+    from ctxmode.doctor.diagnosis import Diagnosis
+    from ctxmode.operations.answers import BatchAnswer, IndexAnswer, SearchAnswer
+    from ctxmode.operations.batch import BatchRequest
+    from ctxmode.operations.indexing import IndexRequest
+    from ctxmode.operations.library import Library
+    from ctxmode.operations.purging import PurgeRequest
+    from ctxmode.operations.quotas import Holdings
+    from ctxmode.operations.searching import SearchRequest
+    from ctxmode.operations.usage import Answered, Recorder, Usage
+    from ctxmode.web.answers import FetchAnswer
+    from ctxmode.web.pages import FetchRequest
     from executor import Background, Backgrounds, Caller, Completed, Engine, Request
     from executor.instance.control import KeptAhead
 
@@ -83,14 +83,14 @@ class App:
     @cached_property
     def library(self) -> Library:
         """What is kept of the project."""
-        from ctxmode.library import Library  # noqa: PLC0415
+        from ctxmode.operations.library import Library  # noqa: PLC0415
 
         return Library(self.config, self._keep.store, _rules(self.config))
 
     @cached_property
     def recorder(self) -> Recorder:
         """What counts the project's calls."""
-        from ctxmode.usage import Recorder  # noqa: PLC0415
+        from ctxmode.operations.usage import Recorder  # noqa: PLC0415
 
         return Recorder(self.config.usage_file)
 
@@ -117,10 +117,10 @@ class App:
 
         `name` is what its output is called when it is kept; `always_keep` keeps small ones too.
         """
-        with translated():
+        with translate_errors():
             completed = await self._engine.run(request, on_output=on_output, caller=caller)
             answer = await self._keep.answer(completed, request, name=name, always=always_keep)
-        return await logged(self.config, request, answer)
+        return await log_verdict(self.config, request, answer)
 
     async def check(self, request: Request, name: str) -> None:
         """Refuse what `execute` would refuse of a request as such, and run nothing.
@@ -129,26 +129,26 @@ class App:
             UsageError: it says so of `name`.
         """
         try:
-            with translated():
+            with translate_errors():
                 await self._engine.check(request)
         except UsageError as error:
             raise UsageError(f"{name}: {error.message}", error.hint) from error
 
     async def interrupt(self, session: str) -> bool:
         """Tell what runs in a session to stop, as Ctrl-C does; whether any does."""
-        with translated():
+        with translate_errors():
             return await self._engine.interrupt(session)
 
     async def start(self, request: Request, caller: Caller | None = None) -> Background[Answer]:
         """Start a program that nobody waits for; closing the project ends it."""
-        with translated():
+        with translate_errors():
             return await self._backgrounds.start(request, caller)
 
     async def background(
         self, handle: str, *, wait_s: float, stop: bool, owner: str = ""
     ) -> Background[Answer]:
         """How a program in the background stands, after `wait_s` or at its end; `stop` ends it."""
-        with translated():
+        with translate_errors():
             if stop:
                 return await self._backgrounds.stop(handle, owner)
             return await self._backgrounds.look(handle, wait_s, owner)
@@ -170,8 +170,8 @@ class App:
         Raises:
             UsageError: one of them can't be run as asked; then none was.
         """
-        from ctxmode import batch, searching  # noqa: PLC0415
-        from ctxmode.answers import BatchAnswer  # noqa: PLC0415
+        from ctxmode.operations import batch, searching  # noqa: PLC0415
+        from ctxmode.operations.answers import BatchAnswer  # noqa: PLC0415
 
         for command in request.commands:
             await self.check(batch.request_of(command, request, request.timeout_s), command.label)
@@ -210,11 +210,11 @@ class App:
 
     async def fetch(self, request: FetchRequest) -> FetchAnswer:
         """Fetch pages into what is kept; one that fails is a value."""
-        from ctxmode.fetching import http, pages  # noqa: PLC0415 - only who fetches pays for it
-        from ctxmode.fetching.model import Network  # noqa: PLC0415
+        from ctxmode.web import http, pages  # noqa: PLC0415 - only who fetches pays for it
+        from ctxmode.web.model import Network  # noqa: PLC0415
 
         network = Network(http.resolve, allow_private=self.config.fetch_private)
-        with translated():
+        with translate_errors():
             fetched = await pages.fetch(self.library, request, network, self._keep.writing)
         self._keep.wake()
         return fetched
@@ -225,7 +225,7 @@ class App:
 
     async def count(self, call: Answered) -> None:
         """Add one call to the project's counts. Where they cannot be written the call stands."""
-        from ctxmode import usage  # noqa: PLC0415
+        from ctxmode.operations import usage  # noqa: PLC0415
 
         try:
             if not self.recorder.add(call):
@@ -235,19 +235,19 @@ class App:
 
     async def usage(self) -> Usage:
         """What tools produced, returned and kept in this project."""
-        from ctxmode.usage_table import read_usage  # noqa: PLC0415 - few ask
+        from ctxmode.render.usage_table import read_usage  # noqa: PLC0415 - few ask
 
         return await self._reading(partial(read_usage, self.config))
 
     async def kept_ahead(self) -> tuple[KeptAhead, ...]:
         """What waits ready for runs in all servers of the user."""
-        from ctxmode import diagnosis  # noqa: PLC0415 - few ask
+        from ctxmode.doctor import diagnosis  # noqa: PLC0415 - few ask
 
         return await diagnosis.kept_ahead(self.config)
 
     async def holdings(self) -> Holdings:
         """What is kept on disk, and what went for the quotas lately."""
-        from ctxmode.quotas import read_holdings  # noqa: PLC0415 - few ask
+        from ctxmode.operations.quotas import read_holdings  # noqa: PLC0415 - few ask
 
         return await self._reading(partial(read_holdings, self.config))
 
@@ -258,7 +258,7 @@ class App:
 
         `on_progress` gets how many languages are proven.
         """
-        from ctxmode import diagnosis  # noqa: PLC0415 - few ask
+        from ctxmode.doctor import diagnosis  # noqa: PLC0415 - few ask
 
         diagnosed = await diagnosis.diagnose(
             self.config, self._engine, refresh=refresh, on_progress=on_progress
@@ -270,12 +270,12 @@ class App:
 
     async def toolchain(self, language: str) -> tuple[str | None, str | None, str | None]:
         """What runs a language here: the toolchain's name, its path and its version."""
-        with translated():
+        with translate_errors():
             report = await self._engine.language(language)
         return report.toolchain, report.path, report.version
 
     async def _reading(self, call: Callable[[], T]) -> T:
-        with translated():
+        with translate_errors():
             return await trio.to_thread.run_sync(call, abandon_on_cancel=True)
 
     async def _writing(self, call: Callable[[], T]) -> T:
@@ -298,7 +298,7 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
         ContextModeError: the storage cannot be written, a rule file cannot be read, or no
             permitted sandbox exists.
     """
-    with translated():
+    with translate_errors():
         await trio.to_thread.run_sync(prepare_storage, config)
         rules = _rules(config)
         await trio.to_thread.run_sync(rules)  # a broken rule file is told at once
@@ -308,7 +308,7 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
         if not sole_language:
             await trio.to_thread.run_sync(lambda: keep.store)
     try:
-        with translated():
+        with translate_errors():
             async with (
                 executor.open_engine(
                     project=config.project,
@@ -339,14 +339,14 @@ def _rules(config: Config) -> Callable[[], policy.Rules]:
 
 
 def _open_store(config: Config) -> kb.Store:
-    from ctxmode.library import open_store  # noqa: PLC0415 - with all that keeping needs
+    from ctxmode.operations.library import open_store  # noqa: PLC0415 - with all that keeping needs
 
     return open_store(config)
 
 
 async def _kept(config: Config, keep: Keep, request: Request, completed: Completed) -> Answer:
     """What is kept of a run in the background: all, since its handle is soon forgotten."""
-    return await logged(config, request, await keep.answer(completed, request, always=True))
+    return await log_verdict(config, request, await keep.answer(completed, request, always=True))
 
 
 async def _keep_all_to_quota(config: Config) -> None:
@@ -359,7 +359,7 @@ async def _keep_all_to_quota(config: Config) -> None:
 async def _step_to_quota_of_all(config: Config) -> None:
     """Drop the oldest of all projects where too much is kept, in short steps. What cannot be done
     is told in the report that `stats` shows, or tried again."""
-    from ctxmode import quotas  # noqa: PLC0415 - after the first answer, if at all
+    from ctxmode.operations import quotas  # noqa: PLC0415 - after the first answer, if at all
 
     with suppress(OSError, ContextModeError):
         steps = quotas.keep_all(config, await trio.to_thread.run_sync(quotas.load_quotas, config))
@@ -377,16 +377,16 @@ async def _index_behind(keep: Keep) -> None:
 
 
 def _report(error: BaseException) -> str:
-    from ctxmode import bugs  # noqa: PLC0415 - only a defect pays for it
+    from ctxmode import crash_report  # noqa: PLC0415 - only a defect pays for it
 
-    return bugs.report(error)
+    return crash_report.report(error)
 
 
 @contextmanager
-def translated() -> Iterator[None]:
-    """Errors of the rooms below that a caller can mend, in the front door's words."""
+def translate_errors() -> Iterator[None]:
+    """Raise errors of the rooms below that a caller can act on as errors of the front door."""
     try:
-        with translation.translated():
+        with error_translation.translate_errors():
             yield
     except executor.RequestError as error:
         raise UsageError(error.message, error.hint) from error

@@ -11,39 +11,14 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ctxmode import __version__, collecting, exit_codes, streams
+from ctxmode import __version__, exit_codes, garbage
+from ctxmode.commands.table import VERBS, Verb
 from ctxmode.errors import ContextModeError, UsageError, sole
+from ctxmode.render import streams
 
 if TYPE_CHECKING:
     import argparse
 
-VERBS: dict[str, str] = {
-    "run": "run a program in the sandbox and show what it prints",
-    "repl": "type programs, see what they print and are; variables are kept",
-    "changes": "show, apply or forget what runs changed and was kept for you to decide",
-    "batch": "run several commands, then search what they printed",
-    "index": "make files, folders or stdin searchable",
-    "search": "find exact passages in everything that was kept",
-    "fetch": "fetch pages and make them searchable",
-    "sources": "list what is kept",
-    "outputs": "list, read or compare what runs printed",
-    "show": "show a kept source, exactly",
-    "purge": "forget what is kept, for good",
-    "stats": "show what tools produced, returned and kept out of the context",
-    "kb": "check, back up or measure the store of what is kept",
-    "hook": "answer an event of an agent's host (registered by setup)",
-    "setup": "register with an agent's host: its server, its hooks, its rules file",
-    "policy": "ask what the rules say of a program, list them, try them, read the log",
-    "top": "show what runs now, against its limits, and stop it",
-    "stop": "stop a program that runs now",
-    "ci": "run a pipeline of steps, each in the sandbox, and report on it",
-    "config": "show settings and where each comes from, or start a file of them",
-    "completion": "print a script that completes verbs and options in a shell",
-    "doctor": "show what works here, and how to get what does not",
-    "images": "make, list or remove the container images in which programs run",
-    "serve": "serve agents over stdio or HTTP (Model Context Protocol)",
-    "try": "see it work on real input of this machine, in under a minute",
-}
 EPILOG = """\
 examples:
   context-mode try
@@ -62,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     streams.open_what_is_closed()
     if argv is not None:
         return _main(list(argv))
-    collecting.pause()
+    garbage.pause()
     arguments = sys.argv[1:]
     if arguments[:1] == ["run"] and "--help" not in arguments and "-h" not in arguments:
         from executor.instance import child_processes as starting  # noqa: PLC0415 - runs side by side with the loading
@@ -71,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _main(arguments)
     finally:
-        collecting.end()
+        garbage.end()
     if arguments[:1] == ["hook"]:
         os._exit(code)  # a host waits: taking apart what was loaded is a twentieth of its time
     return code
@@ -108,7 +83,7 @@ def _dispatch(arguments: list[str]) -> int:
         return hook.main(rest)
     if verb not in VERBS:
         raise _unknown(verb)
-    return _run_verb(verb, rest)
+    return _run_verb(VERBS[verb], rest)
 
 
 def _unknown(verb: str) -> UsageError:
@@ -122,14 +97,13 @@ def _unknown(verb: str) -> UsageError:
     return UsageError(f"unknown verb {verb!r}", suggestions.or_all(verb, VERBS, "Verbs"))
 
 
-def _run_verb(verb: str, rest: list[str]) -> int:
+def _run_verb(verb: Verb, rest: list[str]) -> int:
     from ctxmode import parsing  # noqa: PLC0415 - verbs that have no options of their own do without
 
     parsed = parsing.parse(verb, rest)
-    module = parsing.verb_module(verb)
-    if not getattr(module, "LOADS_MORE", False):  # which then calls it itself
-        collecting.resume()
-    code: int = module.run(parsed)
+    if not verb.loads_more:
+        garbage.resume()
+    code: int = verb.load().run(parsed)
     return code
 
 
@@ -137,7 +111,7 @@ def _overview() -> argparse.ArgumentParser:
     import argparse  # noqa: PLC0415
 
     width = max(map(len, VERBS))
-    verbs = "\n".join(f"  {verb:<{width}}  {text}" for verb, text in VERBS.items())
+    verbs = "\n".join(f"  {verb.name:<{width}}  {verb.summary}" for verb in VERBS.values())
     codes = "\n".join(f"  {code:>3}  {text}" for code, text in exit_codes.MEANINGS.items())
     parser = argparse.ArgumentParser(
         prog="context-mode",
@@ -152,7 +126,7 @@ def _overview() -> argparse.ArgumentParser:
 
 def _report(raised: BaseException) -> int:
     if isinstance(raised, ContextModeError):
-        from ctxmode.highlight import harmless  # noqa: PLC0415 - only an error pays for it
+        from ctxmode.render.highlight import harmless  # noqa: PLC0415 - only an error pays for it
 
         sys.stderr.write(f"context-mode: {harmless(raised.message)}\n")
         if raised.hint:
@@ -167,7 +141,7 @@ def _report(raised: BaseException) -> int:
         streams.give_up_output()
         sys.stderr.write(f"context-mode: {streams.no_space(raised)}\n")
         return exit_codes.ERROR
-    from ctxmode import bugs  # noqa: PLC0415 - only a defect pays for it
+    from ctxmode import crash_report  # noqa: PLC0415 - only a defect pays for it
 
-    sys.stderr.write(bugs.report(raised))
+    sys.stderr.write(crash_report.report(raised))
     return exit_codes.BUG

@@ -17,8 +17,9 @@ import shtab
 import kb
 from ctxmode import parsing
 from ctxmode.commands.run_options import LIMIT_NAMES
+from ctxmode.commands.table import Verb
+from ctxmode.hosts.setup.hosts import HOSTS
 from ctxmode.mcp.tools import TOOLS
-from ctxmode.setup.hosts import HOSTS
 from images import GROUPS
 from runtimes import LANGUAGES
 
@@ -34,7 +35,7 @@ def harmless(words: Iterable[str]) -> Iterator[str]:
     return (word for word in dict.fromkeys(words) if _HARMLESS.fullmatch(word))
 
 
-def script(shell: str, verbs: Iterable[str]) -> str:
+def script(shell: str, verbs: Iterable[Verb]) -> str:
     """The completion script for a shell.
 
     `verbs` are those to complete, in the order in which they are shown.
@@ -45,9 +46,9 @@ def script(shell: str, verbs: Iterable[str]) -> str:
         parser = parsing.verb_parser(verb)
         for each in (parser, *parsing.subparsers(parser).values()):
             for action in each._actions:
-                _complete(verb, action)
-        below.add_parser(verb, help=verb)  # what has no help is left out
-        below.choices[verb] = parser
+                _complete(verb.name, action)
+        below.add_parser(verb.name, help=verb.name)  # what has no help is left out
+        below.choices[verb.name] = parser
     made: str = shtab.complete(root, shell)
     return made
 

@@ -11,16 +11,16 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ctxmode.config import load_config
+from ctxmode.config.locations import load_config
 from ctxmode.errors import sole
-from ctxmode.highlight import harmless
+from ctxmode.render.highlight import harmless
 
 # Verbs that run nothing do without trio and the executor, and a run without what is kept.
 if TYPE_CHECKING:
     import trio
 
     from ctxmode.app import App
-    from ctxmode.library import Library
+    from ctxmode.operations.library import Library
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ def with_app(
 
 def with_library(args: argparse.Namespace, action: Callable[[Library], T]) -> T:
     """Open what is kept of the project that the arguments name, and nothing else of it."""
-    from ctxmode.library import open_library  # noqa: PLC0415
+    from ctxmode.operations.library import open_library  # noqa: PLC0415
 
     with open_library(load_config(args.project)) as library:
         tell(library.store.notices)

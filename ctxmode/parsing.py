@@ -6,13 +6,11 @@ Loaded only by verbs that have options: what must start in milliseconds parses n
 from __future__ import annotations
 
 import argparse
-import importlib
-import keyword
 import sys
 from collections.abc import Iterator, Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ctxmode.commands.table import Verb
 from ctxmode.errors import UsageError
 from ctxmode.suggestions import did_you_mean, or_all
 
@@ -68,25 +66,19 @@ class Parser(argparse.ArgumentParser):
         return f"{meant}{self.prog} --help shows what there is."
 
 
-def verb_module(verb: str) -> ModuleType:
-    """The module of a verb; `try` is a word of Python's."""
-    name = f"{verb}_" if keyword.iskeyword(verb) else verb
-    return importlib.import_module(f"ctxmode.commands.{name}")
-
-
-def verb_parser(verb: str) -> Parser:
+def verb_parser(verb: Verb) -> Parser:
     """What a verb takes."""
-    module = verb_module(verb)
-    parser = Parser(prog=f"context-mode {verb}", description=module.__doc__)
-    parser.takes_program_arguments = getattr(module, "TAKES_PROGRAM_ARGUMENTS", False)
+    module = verb.load()
+    parser = Parser(prog=f"context-mode {verb.name}", description=module.__doc__)
+    parser.takes_program_arguments = verb.takes_program_arguments
     if hasattr(module, "add_arguments"):
         module.add_arguments(parser)
-        if not getattr(module, "HAS_OWN_PROJECT_OPTION", False):
+        if not verb.has_own_project_option:
             parser.add_argument("--project", metavar="DIR", help="the project folder")
     return parser
 
 
-def parse(verb: str, arguments: Sequence[str]) -> argparse.Namespace:
+def parse(verb: Verb, arguments: Sequence[str]) -> argparse.Namespace:
     """What a command line says. `program_args` is what follows `--`, where a verb runs programs;
     for the others it only ends the options, as everywhere.
 

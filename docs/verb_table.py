@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ctxmode import parsing
-from ctxmode.cli import VERBS
+from ctxmode.commands.table import VERBS
 
 PAGE = Path(__file__).with_name("verbs.md")
 HEAD = """\
@@ -29,8 +29,8 @@ def page() -> str:
 
 
 def _sections(verb: str) -> Iterator[str]:
-    text = parsing.verb_module(verb).__doc__ or ""
-    parser = parsing.verb_parser(verb)
+    text = VERBS[verb].load().__doc__ or ""
+    parser = parsing.verb_parser(VERBS[verb])
     first = " ".join(text.split("\n\n")[0].split())
     yield f"## {verb}\n\n{first}\n" + _table(parser)
     for name, below in parsing.subparsers(parser).items():

@@ -22,13 +22,13 @@ from typing import Any
 
 from ctxmode import exit_codes
 from ctxmode.app import App
-from ctxmode.batch import CONCURRENCY_MAX, BatchCommand, BatchRequest
 from ctxmode.errors import UsageError, why
 from ctxmode.launch import print_json, with_app
-from ctxmode.render import BY_VERB, batch_text
+from ctxmode.operations.batch import CONCURRENCY_MAX, BatchCommand, BatchRequest
+from ctxmode.render.progress_line import ignore_progress, waiting
+from ctxmode.render.results import BY_VERB, batch_text
+from ctxmode.render.terminal_output import for_stdout
 from ctxmode.suggestions import or_all
-from ctxmode.terminal_output import for_stdout
-from ctxmode.waiting_line import ignore_progress, waiting
 
 KEYS = ("commands", "queries", "timeout_s", "concurrency", "cwd", "scope", "profile")
 COMMAND_KEYS = ("label", "command", "language")

@@ -25,7 +25,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxmode import exit_codes
-from ctxmode.changes import (
+from ctxmode.config.locations import load_config
+from ctxmode.errors import UsageError
+from ctxmode.launch import print_json
+from ctxmode.operations.changes import (
     Changes,
     commit_json,
     commit_text,
@@ -33,11 +36,8 @@ from ctxmode.changes import (
     summary_text,
     to_json,
 )
-from ctxmode.config import load_config
-from ctxmode.errors import UsageError
-from ctxmode.launch import print_json
+from ctxmode.render.terminal_output import for_review
 from ctxmode.suggestions import did_you_mean
-from ctxmode.terminal_output import for_review
 from executor.project.decision import PREVENTING
 
 ACTIONS = ("list", "show", "apply", "drop")

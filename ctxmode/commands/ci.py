@@ -41,19 +41,19 @@ from pathlib import Path
 
 from ctxmode import exit_codes
 from ctxmode.app import App
-from ctxmode.ci import reports
-from ctxmode.ci.cache import CaseCache
-from ctxmode.ci.graph import cases_of
-from ctxmode.ci.live import progress
-from ctxmode.ci.loading import load, load_stdin
-from ctxmode.ci.model import Outcome, Pipeline, Report
-from ctxmode.ci.running import Setting, run_pipeline
-from ctxmode.config import load_config
-from ctxmode.configuration import load_settings
-from ctxmode.destination import RefusedError, open_destination
+from ctxmode.config.locations import load_config
+from ctxmode.config.settings import load_settings
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.launch import print_json, with_app
-from ctxmode.terminal_output import for_stdout
+from ctxmode.operations.output_folder import RefusedError, open_destination
+from ctxmode.pipelines import reports
+from ctxmode.pipelines.cache import CaseCache
+from ctxmode.pipelines.graph import cases_of
+from ctxmode.pipelines.live import progress
+from ctxmode.pipelines.loading import load, load_stdin
+from ctxmode.pipelines.model import Outcome, Pipeline, Report
+from ctxmode.pipelines.running import Setting, run_pipeline
+from ctxmode.render.terminal_output import for_stdout
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -20,7 +20,8 @@ import argparse
 import sys
 
 from ctxmode import exit_codes
-from ctxmode.config import load_config
+from ctxmode.commands.table import VERBS
+from ctxmode.config.locations import load_config
 
 WORDS = ("sources", "profiles")
 SHELLS = ("bash", "zsh", "fish")
@@ -39,9 +40,7 @@ def run(args: argparse.Namespace) -> int:
     from ctxmode.completion import harmless, script  # noqa: PLC0415 - loads every verb's parser
 
     if args.what in SHELLS:
-        from ctxmode.cli import VERBS  # noqa: PLC0415 - it imports this module by name
-
-        sys.stdout.write(script(args.what, VERBS) + "\n")
+        sys.stdout.write(script(args.what, VERBS.values()) + "\n")
     else:
         words = _labels(args) if args.what == "sources" else _profiles(args)
         sys.stdout.writelines(f"{word}\n" for word in harmless(words))
@@ -49,14 +48,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _labels(args: argparse.Namespace) -> list[str]:
-    from ctxmode.library import open_library  # noqa: PLC0415
+    from ctxmode.operations.library import open_library  # noqa: PLC0415
 
     with open_library(load_config(args.project)) as library:
         return [source.label.split(" (")[0] for source in library.sources()]
 
 
 def _profiles(args: argparse.Namespace) -> list[str]:
-    from ctxmode.profiles import load_profiles  # noqa: PLC0415
+    from ctxmode.config.profiles import load_profiles  # noqa: PLC0415
 
     config = load_config(args.project)
     return list(load_profiles(config.project, config.config_home).by_name)

@@ -22,13 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from ctxmode import exit_codes
-from ctxmode.config import Config, load_config
-from ctxmode.configuration import PROJECT_FILE, SETTINGS, USER_FILE, load_settings
-from ctxmode.configuration.schema import schema
+from ctxmode.config.files import PROJECT_FILE, USER_FILE
+from ctxmode.config.guarded_names import load_names
+from ctxmode.config.locations import Config, load_config
+from ctxmode.config.profiles import load_profiles
+from ctxmode.config.schema import schema
+from ctxmode.config.settings import SETTINGS, load_settings
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.highlight import one_line
-from ctxmode.moved_names import load_names
-from ctxmode.profiles import load_profiles
+from ctxmode.render.highlight import one_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -129,7 +130,7 @@ def template(*, for_project: bool) -> str:
 def _show(shown: dict[str, Any]) -> None:
     from rich.table import Table  # noqa: PLC0415 - for people only
 
-    from ctxmode.terminal import console  # noqa: PLC0415
+    from ctxmode.render.terminal import console  # noqa: PLC0415
 
     out = console()
     table = Table(box=None, pad_edge=False)

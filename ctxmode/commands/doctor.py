@@ -17,13 +17,14 @@ import sys
 from dataclasses import asdict
 from functools import partial
 
-from ctxmode import exit_codes, launch, remedies
+from ctxmode import exit_codes, launch
 from ctxmode.app import App
-from ctxmode.config import load_config
-from ctxmode.diagnosis import Diagnosis, diagnose_closed
+from ctxmode.config.locations import load_config
+from ctxmode.doctor import remedies
+from ctxmode.doctor.diagnosis import Diagnosis, diagnose_closed
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.launch import print_json, with_app
-from ctxmode.waiting_line import waiting
+from ctxmode.render.progress_line import waiting
 from runtimes import install_script
 
 
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.json:
         print_json(diagnosis.to_json())
     else:
-        from ctxmode.doctor_table import show  # noqa: PLC0415 - rich is for people only
+        from ctxmode.doctor.table import show  # noqa: PLC0415 - rich is for people only
 
         show(diagnosis)
     return exit_codes.ERROR if diagnosis.critical else exit_codes.OK
@@ -71,8 +72,8 @@ def _show_hints(diagnosis: Diagnosis, *, as_json: bool) -> None:
 
 
 def _report(args: argparse.Namespace, diagnosis: Diagnosis) -> str:
-    from ctxmode import doctor_report  # noqa: PLC0415 - only who asks for it pays
     from ctxmode.commands.config import described  # noqa: PLC0415
+    from ctxmode.doctor import report  # noqa: PLC0415 - only who asks for it pays
 
     config = load_config(args.project)
     try:
@@ -80,8 +81,8 @@ def _report(args: argparse.Namespace, diagnosis: Diagnosis) -> str:
     except ContextModeError as error:  # which keeps the project from opening, too
         places = {"project": str(config.project), "storage": str(config.data_dir)}
         configured = {**places, "settings": [], "profiles": [], "warnings": [str(error)]}
-    private = doctor_report.private_words(configured, str(config.home))
-    return doctor_report.report(diagnosis, configured, private)
+    private = report.private_words(configured, str(config.home))
+    return report.report(diagnosis, configured, private)
 
 
 def _diagnosis(args: argparse.Namespace) -> Diagnosis:

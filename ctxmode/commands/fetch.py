@@ -18,16 +18,16 @@ from collections.abc import Sequence
 import trio
 
 from ctxmode import exit_codes, launch
-from ctxmode.config import load_config
+from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
-from ctxmode.fetching import http
-from ctxmode.fetching.answers import FetchAnswer, fetch_text
-from ctxmode.fetching.model import Bounds, Network
-from ctxmode.fetching.pages import DAY_S, FetchRequest, Wanted, fetch
 from ctxmode.launch import print_json
-from ctxmode.library import age_s, open_library
-from ctxmode.terminal_output import for_stdout
-from ctxmode.waiting_line import waiting
+from ctxmode.operations.library import age_s, open_library
+from ctxmode.render.progress_line import waiting
+from ctxmode.render.terminal_output import for_stdout
+from ctxmode.web import http
+from ctxmode.web.answers import FetchAnswer, fetch_text
+from ctxmode.web.model import Bounds, Network
+from ctxmode.web.pages import DAY_S, FetchRequest, Wanted, fetch
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Sequence
 
 from ctxmode import exit_codes
-from ctxmode.hooks.table import HOSTS
+from ctxmode.hosts.hooks.table import HOSTS
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -50,14 +50,14 @@ def _misregistered(host: str) -> int:
 def _answer(host: str, event_name: str, text: bytes) -> None:
     import json  # noqa: PLC0415 - in the order of need
 
-    from ctxmode.hooks import run  # noqa: PLC0415
+    from ctxmode.hosts.hooks import run  # noqa: PLC0415
 
     try:
         answer, log = run.respond(host, event_name, text, os.environ)
     except Exception as error:
-        from ctxmode import bugs  # noqa: PLC0415 - a defect of ours must not let anything pass
+        from ctxmode import crash_report  # noqa: PLC0415 - a defect of ours must not let anything pass
 
-        answer, log = run.denied(host, event_name, bugs.report(error).strip()), int
+        answer, log = run.denied(host, event_name, crash_report.report(error).strip()), int
     if answer is not None:
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()

@@ -19,7 +19,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from ctxmode import container_engine, exit_codes, launch
+from ctxmode import exit_codes, launch
+from ctxmode.doctor import container_engine
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.launch import print_json
 from ctxmode.suggestions import or_all
@@ -66,7 +67,7 @@ def _build(args: argparse.Namespace, groups: tuple[Group, ...]) -> int:
     if args.json:
         print_json({"images": [each.to_json() for each in made]})
     else:
-        from ctxmode.image_tables import show_made  # noqa: PLC0415 - rich is for people only
+        from ctxmode.render.image_tables import show_made  # noqa: PLC0415 - rich is for people only
 
         show_made(made)
     return exit_codes.ERROR if any(each.error for each in made) else exit_codes.OK
@@ -79,7 +80,7 @@ def _list(args: argparse.Namespace, groups: tuple[Group, ...]) -> int:
     if args.json:
         print_json({"images": [state.to_json() for state in states]})
     else:
-        from ctxmode.image_tables import show_states  # noqa: PLC0415 - rich is for people only
+        from ctxmode.render.image_tables import show_states  # noqa: PLC0415 - rich is for people only
 
         show_states(states)
     return exit_codes.OK

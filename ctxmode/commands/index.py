@@ -20,14 +20,14 @@ from pathlib import Path
 
 import kb
 from ctxmode import exit_codes
-from ctxmode.answers import IndexAnswer
 from ctxmode.errors import UsageError
-from ctxmode.highlight import one_line
-from ctxmode.indexing import IndexRequest
 from ctxmode.launch import print_json, with_library
-from ctxmode.library import Library
-from ctxmode.render import index_text, size
-from ctxmode.waiting_line import waiting
+from ctxmode.operations.answers import IndexAnswer
+from ctxmode.operations.indexing import IndexRequest
+from ctxmode.operations.library import Library
+from ctxmode.render.highlight import one_line
+from ctxmode.render.progress_line import waiting
+from ctxmode.render.results import index_text, size
 
 PROGRESS_EVERY = 25
 """Files between two updates of the line that shows progress."""

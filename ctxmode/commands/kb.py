@@ -17,8 +17,8 @@ from pathlib import Path
 
 from ctxmode import exit_codes
 from ctxmode.launch import print_json, with_library
-from ctxmode.library import Library
-from ctxmode.render import size
+from ctxmode.operations.library import Library
+from ctxmode.render.results import size
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -24,10 +24,10 @@ import kb
 from ctxmode import exit_codes
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, with_library
-from ctxmode.library import Library
-from ctxmode.render import age, size
+from ctxmode.operations.library import Library
+from ctxmode.render.results import age, size
+from ctxmode.render.terminal_output import for_stdout
 from ctxmode.suggestions import did_you_mean
-from ctxmode.terminal_output import for_stdout
 
 _LABEL = re.compile(r"(out-[0-9a-z]+)/(stdout|stderr) \((.*)\)", re.DOTALL)
 ACTIONS = {"show": 1, "diff": 2}
@@ -141,7 +141,7 @@ def _list(shown: list[Output], total: int, *, as_json: bool) -> None:
     from rich.table import Table  # noqa: PLC0415 - for people only
     from rich.text import Text  # noqa: PLC0415
 
-    from ctxmode import highlight, terminal  # noqa: PLC0415
+    from ctxmode.render import highlight, terminal  # noqa: PLC0415
 
     table = Table(box=None, pad_edge=False)
     for title in ("id", "kept", "size"):

@@ -21,12 +21,14 @@ from functools import partial
 from pathlib import Path
 
 import policy
-from ctxmode import audit, bugs, exit_codes, policy_tables
-from ctxmode.config import Config, load_config
+from ctxmode import crash_report, exit_codes
+from ctxmode.config.locations import Config, load_config
+from ctxmode.config.rules import load as load_rules
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.launch import print_json
-from ctxmode.rules import load as load_rules
-from ctxmode.terminal_output import for_stdout
+from ctxmode.operations import audit
+from ctxmode.render import policy_tables
+from ctxmode.render.terminal_output import for_stdout
 from policy.judging import in_time
 from policy.model import Surface
 from runtimes import UnknownLanguage, language, language_for_file
@@ -35,8 +37,6 @@ SURFACES: dict[str, Surface] = {"agent": "agent_shell", "sandbox": "sandbox"}
 
 # Where a program of a language would run if nothing else is said; others run in the sandbox.
 USUAL_SURFACES: dict[str, Surface] = {"shell": "agent_shell"}
-
-TAKES_PROGRAM_ARGUMENTS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace, config: Config) -> int:
     subject = _subject(args, config)
     rules = _rules(args, config)
-    (verdict,) = in_time([subject], rules, partial(policy.judge, rules=rules), bugs.report)
+    (verdict,) = in_time([subject], rules, partial(policy.judge, rules=rules), crash_report.report)
     if args.json:
         print_json({"language": subject.language, **verdict.to_json()})
     else:
@@ -91,7 +91,7 @@ def _check(args: argparse.Namespace, config: Config) -> int:
 def _explain(args: argparse.Namespace, config: Config) -> int:
     subject = _subject(args, config)
     rules = _rules(args, config)
-    (found,) = in_time([subject], rules, partial(policy.explain, rules=rules), bugs.report)
+    (found,) = in_time([subject], rules, partial(policy.explain, rules=rules), crash_report.report)
     if isinstance(found, policy.Verdict):  # there was no time for the steps
         explanation = policy.Explanation((), found, subject.code)
     else:
@@ -116,7 +116,7 @@ def _test(args: argparse.Namespace, config: Config) -> int:
     project = None if args.project is None else config.project
     try:
         cases = Path("/dev/stdin" if args.file == "-" else args.file)
-        report = policy.run_cases(cases, Path(args.rules), project, bugs.report)
+        report = policy.run_cases(cases, Path(args.rules), project, crash_report.report)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"{args.file} cannot be read: {why(error)}", "Give a table of cases."

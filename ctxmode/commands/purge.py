@@ -18,10 +18,10 @@ from functools import partial
 from ctxmode import exit_codes
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, with_library
-from ctxmode.library import Library, age_s
-from ctxmode.purging import PurgeRequest
-from ctxmode.render import purged_text
-from ctxmode.waiting_line import waiting
+from ctxmode.operations.library import Library, age_s
+from ctxmode.operations.purging import PurgeRequest
+from ctxmode.render.progress_line import waiting
+from ctxmode.render.results import purged_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -24,25 +24,23 @@ import trio
 from ctxmode import exit_codes
 from ctxmode.app import App
 from ctxmode.commands.run_options import environment, limits
-from ctxmode.config import load_config
-from ctxmode.configuration import load_settings
-from ctxmode.delivery import deliver
+from ctxmode.config.locations import load_config
+from ctxmode.config.settings import load_settings
 from ctxmode.errors import UsageError, why
-from ctxmode.highlight import harmless, one_line
 from ctxmode.launch import print_json, with_app
-from ctxmode.live import LiveOutput
-from ctxmode.refusals import refusal_text
-from ctxmode.render import BY_VERB, answer_text, changes_text, ending, run_notes, size
+from ctxmode.operations.artifacts import deliver
+from ctxmode.render.highlight import harmless, one_line
+from ctxmode.render.live_output import LiveOutput
+from ctxmode.render.progress_line import waiting
+from ctxmode.render.refusals import refusal_text
+from ctxmode.render.results import BY_VERB, answer_text, changes_text, ending, run_notes, size
+from ctxmode.render.terminal_output import for_stdout
 from ctxmode.suggestions import or_all
-from ctxmode.terminal_output import for_stdout
-from ctxmode.waiting_line import waiting
 from executor import Caller
 from executor.model import Limits, Request, Status
 from executor.run.job import first_line
 from executor.run.output_routing import Answer
 from runtimes import LANGUAGES, UnknownLanguage, language, language_for_file
-
-TAKES_PROGRAM_ARGUMENTS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -24,14 +24,15 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from ctxmode import exit_codes, highlight
-from ctxmode.answers import SearchAnswer
+from ctxmode import exit_codes
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, with_library
-from ctxmode.library import Library
-from ctxmode.render_passages import query_text, search_text
-from ctxmode.searching import SearchRequest
-from ctxmode.terminal_output import for_stdout
+from ctxmode.operations.answers import SearchAnswer
+from ctxmode.operations.library import Library
+from ctxmode.operations.searching import SearchRequest
+from ctxmode.render import highlight
+from ctxmode.render.passages import query_text, search_text
+from ctxmode.render.terminal_output import for_stdout
 from kb import filters
 
 
@@ -80,13 +81,13 @@ def _age_s(since: str) -> float:
 
 def _answer(library: Library, args: argparse.Namespace, request: SearchRequest) -> None:
     if args.explain:
-        from ctxmode import explaining  # noqa: PLC0415 - few ask why
+        from ctxmode.render import ranking  # noqa: PLC0415 - few ask why
 
         explanations = library.explain(request)
         if args.json:
-            print_json(explaining.to_json(explanations))
+            print_json(ranking.to_json(explanations))
         else:
-            texts = map(explaining.explanation_text, explanations)
+            texts = map(ranking.explanation_text, explanations)
             sys.stdout.write("\n\n".join(texts) + "\n")
         return
     answer = library.search(request)

@@ -19,13 +19,12 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from ctxmode import collecting, exit_codes, launch
-from ctxmode.config import Config, load_config, prepare_storage
+from ctxmode import exit_codes, garbage, launch
+from ctxmode.config.locations import Config, load_config, prepare_storage
+from ctxmode.config.profiles import load_profiles
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.profiles import load_profiles
 from ctxmode.suggestions import or_all
 
-LOADS_MORE = True  # than is needed to read the options
 HTTP_OPTIONS = (
     "host",
     "port",
@@ -70,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     from ctxmode.mcp.server import serve_stdio  # noqa: PLC0415 - a usage error is quicker
 
     tools = _chosen(args.tools, config)
-    collecting.resume()
+    garbage.resume()
     with _presence(config):
         launch.run(partial(serve_stdio, config, tools))
     return exit_codes.OK
@@ -124,7 +123,7 @@ def _serve_http(args: argparse.Namespace, config: Config, tools: tuple[str, ...]
         _others(args.also or ()),
         tools,
     )
-    collecting.resume()
+    garbage.resume()
     with _presence(config):
         launch.run(partial(serving.serve_http, site, address))
 

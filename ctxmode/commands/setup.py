@@ -21,14 +21,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ctxmode import exit_codes
-from ctxmode.config import load_config
+from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
+from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS, Host, Scope
+from ctxmode.hosts.setup.plan import Change, Target, plan, write
 from ctxmode.launch import print_json
-from ctxmode.setup.hosts import BY_NAME, HOSTS, Host, Scope
-from ctxmode.setup.plan import Change, Target, plan, write
 from ctxmode.suggestions import or_all
 
-HAS_OWN_PROJECT_OPTION = True
 NAME = "context-mode"
 SAID = {"new": "wrote", "changed": "changed", "removed": "removed"}
 

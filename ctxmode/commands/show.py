@@ -20,12 +20,13 @@ from functools import partial
 from typing import Any
 
 import kb
-from ctxmode import exit_codes, highlight
+from ctxmode import exit_codes
 from ctxmode.commands.sources import source_json
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, with_library
-from ctxmode.library import Library
-from ctxmode.terminal_output import for_stdout
+from ctxmode.operations.library import Library
+from ctxmode.render import highlight
+from ctxmode.render.terminal_output import for_stdout
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

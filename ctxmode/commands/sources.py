@@ -17,8 +17,8 @@ from typing import Any
 import kb
 from ctxmode import exit_codes
 from ctxmode.launch import print_json, with_library
-from ctxmode.library import Library
-from ctxmode.render import age, size
+from ctxmode.operations.library import Library
+from ctxmode.render.results import age, size
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +53,7 @@ def _show(sources: list[kb.Source]) -> None:
     from rich.table import Table  # noqa: PLC0415 - for people only
     from rich.text import Text  # noqa: PLC0415
 
-    from ctxmode import highlight, terminal  # noqa: PLC0415
+    from ctxmode.render import highlight, terminal  # noqa: PLC0415
 
     table = Table(box=None, pad_edge=False)
     for column, right in (("id", True), ("kept", True), ("size", True), ("kind", False)):

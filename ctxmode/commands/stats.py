@@ -18,12 +18,12 @@ from dataclasses import asdict
 from functools import partial
 
 from ctxmode import exit_codes, launch
-from ctxmode.config import load_config, prepare_storage
-from ctxmode.diagnosis import kept_ahead
+from ctxmode.config.locations import load_config, prepare_storage
+from ctxmode.doctor.diagnosis import kept_ahead
 from ctxmode.launch import print_json
-from ctxmode.quotas import holdings_lines, read_holdings
-from ctxmode.render import kept_ahead_lines
-from ctxmode.usage_table import read_usage, show
+from ctxmode.operations.quotas import holdings_lines, read_holdings
+from ctxmode.render.results import kept_ahead_lines
+from ctxmode.render.usage_table import read_usage, show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 
 from ctxmode import exit_codes, launch
-from ctxmode.config import load_config
+from ctxmode.config.locations import load_config
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.highlight import one_line
 from ctxmode.launch import print_json
+from ctxmode.render.highlight import one_line
 from executor.instance import control
 
 

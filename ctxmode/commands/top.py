@@ -29,12 +29,12 @@ from rich.text import Text
 
 from ctxmode import exit_codes, launch
 from ctxmode.commands.stop import stop
-from ctxmode.config import load_config
+from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
-from ctxmode.highlight import one_line
 from ctxmode.launch import print_json
-from ctxmode.render import size
-from ctxmode.terminal import console
+from ctxmode.render.highlight import one_line
+from ctxmode.render.results import size
+from ctxmode.render.terminal import console
 from executor.instance import control
 
 REFRESH_S = 1.0

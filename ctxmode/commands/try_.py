@@ -17,7 +17,7 @@ import sys
 from functools import partial
 
 from ctxmode import exit_codes, launch
-from ctxmode.config import load_config
+from ctxmode.config.locations import load_config
 from ctxmode.launch import print_json
 from ctxmode.trial.show import Progress, show
 from ctxmode.trial.steps import run_trial

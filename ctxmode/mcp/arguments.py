@@ -1,4 +1,4 @@
-"""What each tool accepts: the names that agents know, and what real clients send instead.
+"""What tools accept: types of arguments, their schema, and what real clients send instead.
 
 Clients send arrays as JSON text, one string where a list is meant, commands as bare strings, and
 numbers and booleans as strings. All of that is understood; an unknown name is refused, because a
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import (
     BaseModel,
@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 
-def _listed(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
+def read_list(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
     """A list, from a list, from the JSON text of one, or from a single item."""
     if isinstance(value, str):
         text = value.strip()
@@ -34,159 +34,15 @@ def _listed(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
     return [value] if isinstance(value, dict) else value
 
 
-def _labelled(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
-    """Commands as objects with labels; one without a label is cmd_N."""
-    if isinstance(value, str) and value.strip().startswith("{"):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            value = [value]
-    items = _listed(value)
-    if not isinstance(items, list):
-        return items
-    labelled = []
-    for number, item in enumerate(items, start=1):
-        command = {"command": item} if isinstance(item, str) else item
-        if isinstance(command, dict) and not command.get("label"):
-            command = {**command, "label": f"cmd_{number}"}
-        labelled.append(command)
-    return labelled
-
-
-def _addressed(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
-    """Requests as objects; a bare string is an address."""
-    items = _listed(value)
-    if not isinstance(items, list):
-        return items
-    return [{"url": item} if isinstance(item, str) else item for item in items]
-
-
-Strings = Annotated[list[str], BeforeValidator(_listed)]
+Strings = Annotated[list[str], BeforeValidator(read_list)]
 Query = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
 Milliseconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-class _Arguments(BaseModel):
+class Arguments(BaseModel):
+    """The arguments of one tool: unknown names are refused."""
+
     model_config = ConfigDict(extra="forbid")
-
-
-class Execute(_Arguments):
-    language: str
-    code: str
-    timeout: Milliseconds | None = Field(None, description="ms; default 120000")
-    cwd: str | None = Field(None, description="folder in the project")
-    intent: str | None = Field(
-        None, description="what you look for; large output is filtered by it"
-    )
-    profile: str = Field(
-        "analyze", description="analyze: project changes are listed, not kept; build: kept"
-    )
-    artifacts: Strings = Field([], description="files to hand back, globs; images are shown")
-    session: str | None = Field(
-        None,
-        description="any name; calls with the same one share variables (python, javascript, "
-        "ruby, r, shell) and /tmp, and see the project live, read-only under analyze",
-    )
-    fresh: bool = Field(False, description="empty the session first")
-    background: bool = Field(False, description="return a handle at once, for ctx_background")
-
-
-class ExecuteFile(_Arguments):
-    path: str = Field(min_length=1, description="file bound as FILE_CONTENT and FILE_CONTENT_PATH")
-    language: str
-    code: str
-    timeout: Milliseconds | None = Field(None, description="ms")
-    intent: str | None = None
-
-
-class Command(_Arguments):
-    label: str
-    command: str
-
-
-class Batch(_Arguments):
-    commands: Annotated[
-        list[Command], BeforeValidator(_labelled), Field(min_length=1, max_length=100)
-    ]
-    queries: Annotated[list[Query], BeforeValidator(_listed), Field(max_length=50)] = Field(
-        [], description="searched in all outputs"
-    )
-    timeout: Milliseconds | None = Field(None, description="ms for all")
-    concurrency: int | None = Field(
-        None, ge=1, le=64, description="default: two per processor; 1: in order"
-    )
-    cwd: str | None = None
-    query_scope: Literal["batch", "global"] = "batch"
-
-
-class Background(_Arguments):
-    handle: str | None = Field(None, description="none: list all")
-    wait: Annotated[float, Field(gt=0, le=600_000)] | None = Field(
-        None, description="ms to wait for its end"
-    )
-    stop: bool = False
-
-
-class Index(_Arguments):
-    content: str | None = None
-    path: str | None = Field(None, description="file or folder in the project")
-    source: str | None = Field(None, description="label to find it by")
-    include: Strings = Field([], description="globs")
-    exclude: Strings = Field([], description="globs")
-    extensions: Strings = []
-    maxDepth: int = Field(5, ge=0)  # noqa: N815 - the wire's name
-    maxFiles: int = Field(200, ge=1)  # noqa: N815
-    respectGitignore: bool = True  # noqa: N815
-    followSymlinks: bool = False  # noqa: N815
-
-
-class FetchOne(_Arguments):
-    url: str
-    source: str | None = None
-
-
-class Fetch(_Arguments):
-    url: str | None = None
-    source: str | None = Field(None, description="label to find it by")
-    requests: Annotated[list[FetchOne], BeforeValidator(_addressed)] = Field(
-        [], description="several"
-    )
-    concurrency: int = Field(4, ge=1, le=8)
-    ttl: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
-        None, description="ms; default a day"
-    )
-    force: bool = False
-
-
-class Search(_Arguments):
-    queries: Annotated[list[Query], BeforeValidator(_listed), Field(min_length=1, max_length=50)]
-    limit: int = Field(3, ge=1, le=50, description="per query")
-    source: str | None = Field(None, description="label, part of one, or output_id")
-    contentType: Literal["code", "prose"] | None = None  # noqa: N815
-    sort: Literal["relevance", "timeline"] = "relevance"
-
-
-class Purge(_Arguments):
-    confirm: bool
-    scope: Literal["project", "session"] | None = None
-    sessionId: str | None = None  # noqa: N815
-    source: str | None = Field(None, description="part of a label, or output_id")
-    kind: str | None = None
-    olderThan: str | None = Field(None, description="age: 12h, 7d")  # noqa: N815
-
-
-class Changes(_Arguments):
-    id: str | None = None
-    action: Literal["show", "apply", "drop"] = "show"
-    paths: list[str] = []
-
-
-class Stats(_Arguments):
-    pass
-
-
-class Doctor(_Arguments):
-    pass
 
 
 def input_schema(model: type[BaseModel]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import InputRequiredResult
 from pydantic import ValidationError
 
-from ctxmode.refusals import with_lines
+from ctxmode.render.refusals import with_lines
 from policy.secrets import redact
 
 FIRST_REVISION_WITHOUT_REQUESTS = "2026-07-28"

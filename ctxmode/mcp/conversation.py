@@ -16,7 +16,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from ctxmode import bugs
+from ctxmode import crash_report
 from ctxmode.app import App
 from ctxmode.errors import UsageError
 from ctxmode.mcp import consent
@@ -60,7 +60,7 @@ class Conversation:
         projects: Projects = self._context.lifespan_context
         request = self._context.request
         if request is not None:
-            return await projects.app(request.scope.get("ctxmode.project"))
+            return await projects.app(request.scope.get("ctxmode.config.project"))
         if projects.config.project_is_given:
             return await projects.app()
         if projects.root is None:
@@ -140,7 +140,7 @@ class Conversation:
                         round(elapsed, 1), message=self._latest() or f"{elapsed:.0f} s"
                     )
         except Exception as error:  # a defect here costs the display, not the server
-            logging.getLogger(__name__).error(bugs.report(error))
+            logging.getLogger(__name__).error(crash_report.report(error))
 
     def _latest(self) -> str:
         """The latest line of output, cut behind what is a secret and not within it."""

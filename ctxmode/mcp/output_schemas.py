@@ -1,4 +1,4 @@
-"""The shape of each tool's structured content, as `outputSchema` tells it to clients.
+"""Pieces of the tools' output schemas, which tell clients the shape of structured content.
 
 Only what every caller may rely on is in here: each word is paid for in every conversation.
 """
@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 TEXT, INTEGER, FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
-LIST = {"type": "array"}
+LIST, OBJECT = {"type": "array"}, {"type": "object"}
 
 
-def _object(properties: Mapping[str, Any], required: tuple[str, ...] = ()) -> dict[str, Any]:
+def object_schema(properties: Mapping[str, Any], required: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Make the schema of an object."""
     schema = {"type": "object", "properties": dict(properties)}
     return schema | ({"required": list(required)} if required else {})
 
@@ -26,17 +27,3 @@ RUN = {
 }
 BACKGROUND = {"handle": TEXT, "running": FLAG}
 QUERIES = {"queries": LIST}
-
-OUTPUT_SCHEMAS: Mapping[str, dict[str, Any]] = {
-    "ctx_execute": _object(RUN | BACKGROUND),
-    "ctx_execute_file": _object(RUN, ("status", "exit_code")),
-    "ctx_background": _object(RUN | BACKGROUND),
-    "ctx_batch_execute": _object({"ok": FLAG, "commands": LIST} | QUERIES, ("ok", "commands")),
-    "ctx_index": _object({"source": TEXT, "sections": INTEGER}, ("source", "sections")),
-    "ctx_fetch_and_index": _object({"pages": LIST}, ("pages",)),
-    "ctx_search": _object(QUERIES, ("queries",)),
-    "ctx_purge": _object({"sources": INTEGER}, ("sources",)),
-    "ctx_changes": _object({"changes": LIST, "applied": LIST}),
-    "ctx_stats": _object({"tools": {"type": "object"}, "total": {"type": "object"}}, ("total",)),
-    "ctx_doctor": _object({"languages": {"type": "object"}}, ("languages",)),
-}

@@ -15,7 +15,7 @@ from pathlib import Path
 import trio
 
 from ctxmode.app import App, open_app
-from ctxmode.config import Config
+from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError, sole
 from ctxmode.mcp.log_messages import Levels
 

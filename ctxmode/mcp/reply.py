@@ -13,7 +13,7 @@ class Reply:
     """Text to read, the same as data, and whether it is an error.
 
     `produced` is how many bytes of text the call's work brought forth, shown or not
-    (`ctxmode.usage`).
+    (`ctxmode.operations.usage`).
     """
 
     text: str

@@ -18,10 +18,10 @@ import trio
 from mcp.shared.exceptions import MCPError
 
 import kb
-from ctxmode import redaction
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.library import Library
 from ctxmode.mcp.conversation import Context, Conversation
+from ctxmode.operations.library import Library
+from ctxmode.render import redaction
 
 SCHEME = "context-mode"
 LISTED_MAX = 100

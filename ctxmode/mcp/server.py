@@ -16,19 +16,20 @@ import trio
 from mcp.server.lowlevel import Server
 from pydantic import ValidationError
 
-from ctxmode import __version__, bugs, redaction
+from ctxmode import __version__, crash_report
 from ctxmode.app import App
-from ctxmode.config import Config
+from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, sole
 from ctxmode.mcp import arguments, log_messages, resources
 from ctxmode.mcp.consent import ConsentNeededError
 from ctxmode.mcp.conversation import Context, Conversation
-from ctxmode.mcp.output_schemas import OUTPUT_SCHEMAS
 from ctxmode.mcp.projects import Projects, open_projects
 from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.stdio import exchange_is_over, stdio_streams
-from ctxmode.mcp.tools import BY_NAME, TOOLS, Call, Tool, offered
-from ctxmode.usage import Answered
+from ctxmode.mcp.tool import Call, Tool
+from ctxmode.mcp.tools import BY_NAME, TOOLS, offered
+from ctxmode.operations.usage import Answered
+from ctxmode.render import redaction
 
 INSTRUCTIONS = """\
 Run code where the data is and bring back only the answer: ctx_execute for anything that may \
@@ -36,7 +37,7 @@ print much, ctx_search for what was kept of it."""
 
 
 Observe = Callable[[str, str, float], None]
-"""OnProgress of each call that was answered: the tool, "ok" or "error", and the seconds it took."""
+"""Told of each call that was answered: the tool, "ok" or "error", and the seconds it took."""
 
 
 def build_server(
@@ -85,7 +86,7 @@ def tool_list(tools: Iterable[Tool] = TOOLS) -> list[wire.Tool]:
             name=tool.name,
             description=tool.description,
             input_schema=arguments.input_schema(tool.arguments),
-            output_schema=OUTPUT_SCHEMAS[tool.name],
+            output_schema=dict(tool.output_schema),
             annotations=tool.annotations,
         )
         for tool in tools
@@ -184,7 +185,7 @@ async def _carried_out(
         if isinstance(error, ConsentNeededError):
             raise error from None
         expected = isinstance(error, ContextModeError)
-        result = _failed(str(error) if expected else bugs.report(raised))
+        result = _failed(str(error) if expected else crash_report.report(raised))
     if app is not None:
         returned = sum(len(c.text.encode()) for c in result.content if c.type == "text")
         await app.count(Answered(tool.name, bool(result.is_error), produced, returned))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ctxmode.answers import BatchAnswer, SearchAnswer
+from ctxmode.operations.answers import BatchAnswer, SearchAnswer
 from executor import Background
 from executor.model import Result, Status
 from executor.run.output_routing import Answer

@@ -13,13 +13,13 @@ import trio
 from ctxmode import exit_codes
 from ctxmode.app import App
 from ctxmode.errors import ContextModeError, sole
-from ctxmode.highlight import harmless
-from ctxmode.live import LiveOutput
-from ctxmode.refusals import refusal_text
-from ctxmode.render import ending
+from ctxmode.render.highlight import harmless
+from ctxmode.render.live_output import LiveOutput
+from ctxmode.render.progress_line import waiting
+from ctxmode.render.refusals import refusal_text
+from ctxmode.render.results import ending
 from ctxmode.repl import orders
 from ctxmode.repl.reading import Reader
-from ctxmode.waiting_line import waiting
 from executor import Caller
 from executor.model import Request, Result, Status
 

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ctxmode import terminal
-from ctxmode.render import size
+from ctxmode.render import terminal
+from ctxmode.render.results import size
 from ctxmode.trial.steps import Answered, Listed, Trial
 
 

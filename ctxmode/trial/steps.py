@@ -16,12 +16,12 @@ from typing import Any
 import trio
 
 from ctxmode.app import App, open_app
-from ctxmode.config import Config
+from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
-from ctxmode.searching import SearchRequest
+from ctxmode.operations.searching import SearchRequest
+from ctxmode.render.progress_line import waiting
 from ctxmode.trial.corpus import Corpus, gather
 from ctxmode.trial.questions import INPUT_NAME, PROGRAMS, QUESTIONS, WORD, Program
-from ctxmode.waiting_line import waiting
 from executor import Request, Status
 
 RUN_S_MAX = 50.0

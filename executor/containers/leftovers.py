@@ -14,7 +14,7 @@ from executor.containers.engine import Engine, EngineError
 from executor.instance.lock import is_held
 
 INSTANCE, INSTANCES, MACHINE = "ctxmode.instance", "ctxmode.instances", "ctxmode.machine"
-PROJECT = "ctxmode.project"
+PROJECT = "ctxmode.config.project"
 SWEEP_S_MAX = 10.0
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ctxmode.config import Config
+from ctxmode.config.locations import Config
 from kb import Store
 
 

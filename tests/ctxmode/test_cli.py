@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from ctxmode import __version__, cli, exit_codes
+from ctxmode.commands.table import VERBS
 from ctxmode.errors import ContextModeError, UsageError, sole
 from ctxmode.repl import conversation
 
@@ -41,25 +42,25 @@ def test_an_unknown_verb_is_a_usage_error_that_names_what_was_meant(capsys, verb
 def test_no_verb_shows_the_overview_and_is_a_usage_error(capsys):
     assert cli.main([]) == exit_codes.USAGE
     shown = capsys.readouterr()
-    assert all(verb in shown.err for verb in cli.VERBS)
+    assert all(verb in shown.err for verb in VERBS)
     assert shown.out == ""
 
 
 def test_help_shows_every_verb_and_succeeds(capsys):
     assert cli.main(["--help"]) == 0
     shown = capsys.readouterr().out
-    assert all(verb in shown for verb in cli.VERBS)
+    assert all(verb in shown for verb in VERBS)
     assert all(f"  {code:>3}  " in shown for code in exit_codes.MEANINGS)
 
 
-@pytest.mark.parametrize("verb", cli.VERBS)
+@pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_explains_itself(capsys, verb):
     assert cli.main([verb, "--help"]) == 0
     assert f"context-mode {verb}" in capsys.readouterr().out
 
 
 # A hook is silent on whatever it does not understand: a host would take an error for a refusal.
-@pytest.mark.parametrize("verb", [verb for verb in cli.VERBS if verb != "hook"])
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "hook"])
 def test_every_verb_refuses_an_unknown_option(capsys, verb):
     assert cli.main([verb, "--no-such-option"]) == exit_codes.USAGE
     said = capsys.readouterr().err

@@ -38,16 +38,32 @@ def test_a_run_loads_neither_the_protocol_nor_what_draws_tables(imported):
     loaded = imported("run", "shell", "-c", "true")
     assert "trio" in loaded
     assert not loaded & {"mcp", "pydantic", "rich", "pygments", "docker", "httpx", "h11"}
-    unused = {"ctxmode.bugs", "ctxmode.diagnosis", "executor.network.proxy", "executor.containers"}
+    unused = {
+        "ctxmode.crash_report",
+        "ctxmode.doctor.diagnosis",
+        "executor.network.proxy",
+        "executor.containers",
+    }
     assert not loaded & unused
 
 
-KEEPING = {"sqlite3", "kb.store", "kb.chunkers", "ctxmode.library", "ctxmode.usage"}
+KEEPING = {
+    "sqlite3",
+    "kb.store",
+    "kb.chunkers",
+    "ctxmode.operations.library",
+    "ctxmode.operations.usage",
+}
 
 
 def test_a_run_that_prints_little_loads_nothing_of_what_keeps_and_searches(imported):
     loaded = imported("run", "shell", "-c", "true")
-    assert not loaded & {*KEEPING, "ctxmode.answers", "ctxmode.searching", "ctxmode.batch"}
+    assert not loaded & {
+        *KEEPING,
+        "ctxmode.operations.answers",
+        "ctxmode.operations.searching",
+        "ctxmode.operations.batch",
+    }
 
 
 def test_a_run_loads_nothing_of_what_serves_others_after_it(imported):
@@ -82,4 +98,4 @@ def test_a_search_loads_nothing_of_what_runs_indexes_or_judges(imported):
     loaded = imported("search", "word")
     assert {"sqlite3", "kb.store"} <= loaded
     assert not loaded & {*(HEAVY - {"sqlite3"}), "kb.chunking", "kb.walking", "executor.model"}
-    assert not loaded & {"runtimes", "policy", "ctxmode.app", "ctxmode.indexing"}
+    assert not loaded & {"runtimes", "policy", "ctxmode.app", "ctxmode.operations.indexing"}

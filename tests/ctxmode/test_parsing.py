@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxmode import cli, exit_codes, parsing
+from ctxmode.commands.table import VERBS
 
 
 @pytest.mark.parametrize(
@@ -52,17 +53,17 @@ def test_an_unknown_profile_names_the_nearest(capsys, tmp_path, monkeypatch):
 
 def test_no_option_may_be_shortened():
     with pytest.raises(parsing.UsageError, match="no option --inte"):
-        parsing.parse("run", ["python", "-c", "1", "--inte", "x"])
+        parsing.parse(VERBS["run"], ["python", "-c", "1", "--inte", "x"])
 
 
 def test_dashes_part_the_programs_arguments_from_ours():
-    parsed = parsing.parse("run", ["a.py", "--json", "--", "--json", "--", "x"])
+    parsed = parsing.parse(VERBS["run"], ["a.py", "--json", "--", "--json", "--", "x"])
     assert parsed.json
     assert parsed.program_args == ["--json", "--", "x"]
 
 
 def test_dashes_only_end_the_options_of_a_verb_that_runs_no_program():
-    assert parsing.parse("search", ["--", "-x"]).queries == ["-x"]
+    assert parsing.parse(VERBS["search"], ["--", "-x"]).queries == ["-x"]
 
 
 @pytest.mark.parametrize("line", [["help", "search"], ["search", "-h"]], ids=str)
@@ -71,9 +72,9 @@ def test_help_is_asked_for_in_either_order(capsys, line):
     assert "context-mode search" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("verb", [verb for verb in cli.VERBS if verb != "hook"])
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "hook"])
 def test_every_option_says_what_it_does(verb):
-    parsers = [parsing.verb_parser(verb)]
+    parsers = [parsing.verb_parser(VERBS[verb])]
     parsers += parsing.subparsers(parsers[0]).values()
     silent = [
         action.option_strings

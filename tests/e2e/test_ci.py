@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ctxmode.ci.cache import CaseCache
-from ctxmode.ci.model import Outcome, Verdict
+from ctxmode.pipelines.cache import CaseCache
+from ctxmode.pipelines.model import Outcome, Verdict
 
 PIPELINE = """\
 [[step]]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxmode import cli
+from ctxmode.commands.table import VERBS
 from ctxmode.completion import harmless
 
 DEADLINE_S = 60.0
@@ -147,5 +147,5 @@ def test_words_are_only_what_no_shell_changes():
 def test_scripts_name_every_verb_and_no_home(place):
     for shell in ("bash", "zsh", "fish"):
         script = written(place, shell).read_text()
-        assert [verb for verb in cli.VERBS if not re.search(rf"\b{verb}\b", script)] == []
+        assert [verb for verb in VERBS if not re.search(rf"\b{verb}\b", script)] == []
         assert str(place) not in script

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxmode import cli, parsing
+from ctxmode import cli
+from ctxmode.commands.table import VERBS
 from tests.e2e import docs_project
 from tests.e2e.docs_blocks import Block, blocks, fits
 
@@ -115,13 +116,13 @@ def test_a_block_says_what_it_is(block):
 
 def examples(verb: str) -> list[str]:
     """What the verb's help shows below `examples:`, and is run here."""
-    text = cli.EPILOG if verb == "help" else parsing.verb_module(verb).__doc__
+    text = cli.EPILOG if verb == "help" else VERBS[verb].load().__doc__
     shown = re.search(r"^examples?:\n((?:  .*\n?)+)", text, re.MULTILINE)
     assert shown is not None, f"{verb} --help shows no example"
     return [line.strip() for line in shown[1].splitlines()]
 
 
-@pytest.mark.parametrize("verb", ["help", *cli.VERBS])
+@pytest.mark.parametrize("verb", ["help", *VERBS])
 def test_examples_of_help_work(shell, verb):
     lines = [line for line in examples(verb) if not line.startswith(tuple(NOT_RUN))]
     if not lines:
@@ -136,5 +137,5 @@ def test_examples_of_help_work(shell, verb):
 
 
 def test_what_is_not_run_is_shown():
-    shown = [line for verb in ("help", *cli.VERBS) for line in examples(verb)]
+    shown = [line for verb in ("help", *VERBS) for line in examples(verb)]
     assert [begins for begins in NOT_RUN if not any(s.startswith(begins) for s in shown)] == []

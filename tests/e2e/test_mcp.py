@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import ListRootsResult, Root
 
 from ctxmode.mcp.tools import offered
-from tests.ctxmode.web import answer, serving
+from tests.ctxmode.web.site import answer, serving
 from tests.e2e.conversing import ALL_S_MAX, connected, text
 
 

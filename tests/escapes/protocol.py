@@ -15,8 +15,8 @@ from pathlib import Path
 import trio
 
 import kb
+from ctxmode.config.profiles import PROJECT_FILE, USER_FILE, load_profiles
 from ctxmode.errors import ContextModeError
-from ctxmode.profiles import PROJECT_FILE, USER_FILE, load_profiles
 from executor import Limits, Request, Result, Settings, Status
 from executor.pool.pool import BURST_MAX
 from tests.escapes.arena import Arena, end_survivors, gone

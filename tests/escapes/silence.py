@@ -12,9 +12,9 @@ from pathlib import Path
 
 import trio
 
-from ctxmode.configuration.files import PROJECT_FILE, read
+from ctxmode.config.files import PROJECT_FILE, read
 from ctxmode.errors import ContextModeError
-from ctxmode.hooks import run as hooks
+from ctxmode.hosts.hooks import run as hooks
 from executor import Request, open_engine
 from policy import Decision, Source, Subject, evaluate, hidden_paths
 from policy.claude import Anchors, parse_rule

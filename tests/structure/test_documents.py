@@ -9,12 +9,12 @@ import pytest
 
 import runtimes
 from ctxmode import exit_codes, parsing
-from ctxmode.cli import VERBS
-from ctxmode.configuration import SETTINGS
-from ctxmode.configuration.schema import PROFILE
+from ctxmode.commands.table import VERBS
+from ctxmode.config.schema import PROFILE
+from ctxmode.config.settings import SETTINGS
+from ctxmode.hosts.setup.hosts import HOSTS
 from ctxmode.mcp.http.metrics import Metrics
 from ctxmode.mcp.tools import TOOLS
-from ctxmode.setup.hosts import HOSTS
 from docs import verb_table
 from executor.model import Limits, Status
 from executor.profile import PROFILES
@@ -102,7 +102,7 @@ def test_every_metric_is_told():
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "hook"])
 def test_every_json_form_is_told(verb):
     """A verb with --json has a row with its shape."""
-    parsers = [parsing.verb_parser(verb)]
+    parsers = [parsing.verb_parser(VERBS[verb])]
     parsers += parsing.subparsers(parsers[0]).values()
     has = any("--json" in action.option_strings for each in parsers for action in each._actions)
     assert has == bool(re.search(rf"^\| `{verb}[` ]", page("cli"), re.MULTILINE))

@@ -21,7 +21,7 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 from hypercorn.utils import parse_socket_addr, wrap_app
 
-from ctxmode import bugs
+from ctxmode import crash_report
 
 CONNECTIONS_MAX = 512
 IDLE_S_MAX = 5.0  # without the whole head of a request
@@ -67,7 +67,7 @@ class Connections:
         try:
             await connection.run()
         except Exception as error:
-            sys.stderr.write(bugs.report(error))  # one connection's defect ends no other
+            sys.stderr.write(crash_report.report(error))  # one connection's defect ends no other
         finally:
             del self._open[connection]
             connection.drop()

@@ -16,7 +16,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
-from ctxmode.config import Config, prepare_storage
+from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.mcp import log_messages
 from ctxmode.mcp.http import bodies
@@ -107,7 +107,7 @@ class Endpoints:
         """One request that the gate let in."""
         path = scope["path"].rstrip("/")
         if path in self._folders:
-            scope["ctxmode.project"] = self._folders[path]
+            scope["ctxmode.config.project"] = self._folders[path]
             await self._converse(scope, receive, send)
         elif path == "/healthz":
             await JSONResponse({"status": "ok"})(scope, receive, send)

@@ -16,7 +16,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from ctxmode.container_engine import examine
+from ctxmode.doctor.container_engine import examine
 from executor import (
     Isolation,
     Request,

@@ -1,0 +1,1 @@
+"""Configuration files: what they may hold, where each value comes from, who may loosen what."""

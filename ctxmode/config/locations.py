@@ -1,0 +1,128 @@
+"""Where things are for one use of the program: the project, the user's home, the storage place."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import platformdirs
+
+from ctxmode.config.project import find_project
+from ctxmode.errors import ContextModeError, UsageError, why
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What is fixed for the life of the process. All paths are absolute and real.
+
+    `database_dir` of None is a folder below `data_dir`. `project_is_given` tells a project that
+    was named from one that was found from the working folder. `fetch_private` lets pages be fetched
+    from this machine and private networks.
+    """
+
+    project: Path
+    home: Path
+    data_dir: Path
+    database_dir: Path | None = None
+    config_home: Path = field(
+        default_factory=lambda: Path(platformdirs.user_config_dir()).absolute()
+    )
+    project_is_given: bool = True
+    isolation: str = ""  # as a command line says it; empty is what the user's file says
+    runtime: str = ""
+    fetch_private: bool = False
+
+    @property
+    def database(self) -> Path:
+        """One file a project; the readable part is for people, the hash tells namesakes apart."""
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", self.project.name)[:40].strip("-.") or "root"
+        digest = hashlib.sha256(os.fsencode(self.project)).hexdigest()[:12]
+        folder = self.database_dir or self.data_dir / "projects"
+        return folder / f"{name}-{digest}.sqlite3"
+
+    @property
+    def usage_file(self) -> Path:
+        """The counts of the project's calls, beside its store."""
+        return self.database.with_suffix(".usage.sqlite3")
+
+    @property
+    def state_dir(self) -> Path:
+        return self.data_dir / "state"
+
+    @property
+    def log_dir(self) -> Path:
+        return self.data_dir / "logs"
+
+
+def load_config(
+    project: str | None = None, *, environ: Mapping[str, str] = os.environ, cwd: Path | None = None
+) -> Config:
+    """The configuration that the flags and the environment describe.
+
+    The project is, in this order: the argument, CONTEXT_MODE_PROJECT_DIR, the nearest folder at
+    or above `cwd` that holds a project mark and lies below the home folder, or `cwd` itself.
+    CONTEXT_MODE_DIR moves all storage.
+
+    Raises:
+        UsageError: a path given is not a folder, or CONTEXT_MODE_DIR is relative.
+    """
+    home = _home(environ)
+    given = project or environ.get("CONTEXT_MODE_PROJECT_DIR")
+    here = (cwd or Path.cwd()).resolve()
+    root = _existing_folder(given, here) if given else Path(find_project(str(here), str(home)))
+    private = environ.get("CONTEXT_MODE_FETCH_PRIVATE") == "1"
+    data_dir = _data_dir(environ)
+    return Config(root, home, data_dir, project_is_given=bool(given), fetch_private=private)
+
+
+def prepare_storage(config: Config) -> None:
+    """Make the storage folders, readable by their owner alone, and prove that they can be written.
+
+    Raises:
+        ContextModeError: the place cannot be made or written.
+    """
+    try:
+        for folder in (config.data_dir, config.database.parent, config.state_dir, config.log_dir):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        probe = config.data_dir / f".writable-{os.getpid()}"
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        raise ContextModeError(
+            f"storage {config.data_dir} cannot be written: {error.strerror}",
+            f"Make {config.data_dir} a folder that can be written, or set CONTEXT_MODE_DIR to an "
+            "absolute path that can.",
+        ) from error
+
+
+def _existing_folder(given: str, here: Path) -> Path:
+    try:
+        folder = (here / given).resolve(strict=True)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"project folder {given!r} cannot be opened: {why(error)}", "Give a folder that exists."
+        ) from error
+    if not folder.is_dir():
+        raise UsageError(f"project {given!r} is a file", "Give the folder that holds it.")
+    return folder
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    given = environ.get("HOME")
+    return Path(given).resolve() if given and Path(given).is_absolute() else Path.home().resolve()
+
+
+def _data_dir(environ: Mapping[str, str]) -> Path:
+    given = environ.get("CONTEXT_MODE_DIR")
+    if given is None:
+        return Path(platformdirs.user_data_dir("ctxmode", appauthor=False)).absolute()
+    if not Path(given).is_absolute():
+        raise UsageError(
+            f"CONTEXT_MODE_DIR must be an absolute path, not {given!r}",
+            f"For example CONTEXT_MODE_DIR={Path.cwd() / (given or 'context-mode')}",
+        )
+    return Path(given).resolve()

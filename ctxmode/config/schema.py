@@ -1,0 +1,64 @@
+"""The JSON Schema of configuration files, for editors; shipped as `config.schema.json`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ctxmode.config.settings import SETTINGS, Setting
+from executor.profile import ProjectAccess
+from executor.project.name_row import COMMIT, Verdict
+
+_STRINGS = {"type": "array", "items": {"type": "string"}}
+PROFILE: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "base": {"type": "string", "description": "analyze, build, or one defined above"},
+        "project": {"enum": [access.value for access in ProjectAccess]},
+        "network": {**_STRINGS, "description": "names that may be connected to"},
+        "env": {**_STRINGS, "description": "variables that are passed through"},
+        "read": {**_STRINGS, "description": "paths that are shown, read-only"},
+        "floor": {"enum": ["A", "B"], "description": "the weakest tier it may run in"},
+        "sockets": {**_STRINGS, "description": "Unix sockets of the project that are shown"},
+        "stage": {"type": "boolean", "description": "changes are kept for a person to apply"},
+    },
+}
+
+
+def schema() -> dict[str, Any]:
+    """What `ctxmode/config.toml` and `.ctxmode/config.toml` may hold."""
+    tables: dict[str, Any] = {
+        "profiles": {"type": "object", "additionalProperties": PROFILE},
+        "names": {
+            "type": "object",
+            "description": "whether a run's change to what tools obey is committed",
+            "additionalProperties": {"enum": [*Verdict, COMMIT]},
+        },
+    }
+    for setting in SETTINGS:
+        table, name = setting.path
+        entry = tables.setdefault(
+            table, {"type": "object", "additionalProperties": False, "properties": {}}
+        )
+        entry["properties"][name] = _of(setting)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Configuration of context-mode",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": tables,
+    }
+
+
+def _of(setting: Setting) -> dict[str, Any]:
+    amount = {"type": "integer", "exclusiveMinimum": 0}
+    text = {"type": "string", "pattern": r"^\d+(\.\d+)?\s*[kmgKMG]?(i?[bB])?$"}
+    kinds: dict[str, dict[str, Any]] = {
+        "seconds": {"type": "number", "exclusiveMinimum": 0},
+        "count": amount,
+        "bytes": {"anyOf": [amount, text]},
+        "switch": {"type": "boolean"},
+        "choice": {"enum": list(setting.choices)},
+        "text": {"type": "string"},
+    }
+    return {"description": setting.about, **kinds[setting.kind]}

@@ -1,0 +1,1 @@
+"""What works on this machine, what does not, and which command helps."""

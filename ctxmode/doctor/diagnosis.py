@@ -1,0 +1,157 @@
+"""`doctor`: what works here, what does not and why, and what would mend it."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import trio
+
+import kb
+from ctxmode import __version__
+from ctxmode.config.locations import Config, prepare_storage
+from ctxmode.doctor.container_engine import EngineHealth, examine
+from ctxmode.errors import ContextModeError
+from ctxmode.operations.quotas import Holdings, read_holdings
+from ctxmode.render.progress_line import OnProgress, ignore_progress
+from executor import (
+    Engine,
+    Isolation,
+    LanguageReport,
+    SandboxUnavailableError,
+    open_engine,
+)
+from executor.instance.control import KeptAhead, list_kept_ahead
+
+CRITICAL_LANGUAGES = ("shell", "python")
+
+
+@dataclass(frozen=True, slots=True)
+class PartHealth:
+    """A part that works or does not: `detail` says what it is, `reason` and `remedy` why not."""
+
+    ok: bool
+    detail: str
+    reason: str = ""
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The whole state. `critical` names what must work and does not; empty means healthy.
+    `notices` are what a person should know besides, of the store and of configuration files;
+    `kept_ahead` is what the user's servers keep ready for runs, `holdings` what is kept on disk."""
+
+    project: str
+    languages: Mapping[str, LanguageReport]
+    isolation: Isolation
+    fts5: PartHealth
+    storage: PartHealth
+    opening: PartHealth = field(default_factory=lambda: PartHealth(True, "the project opens"))
+    container_engine: EngineHealth = field(default_factory=lambda: EngineHealth(False))
+    notices: tuple[str, ...] = ()
+    kept_ahead: tuple[KeptAhead, ...] = ()
+    holdings: Holdings | None = None
+
+    @property
+    def critical(self) -> tuple[str, ...]:
+        broken = [f"language {n}" for n in CRITICAL_LANGUAGES if not self._runs(n)]
+        if self.isolation.tier == "none":
+            broken.insert(0, "isolation")
+        parts = {"opening": self.opening, "storage": self.storage, "fts5": self.fts5}
+        return (*(name for name, part in parts.items() if not part.ok), *broken)
+
+    def _runs(self, language: str) -> bool:
+        return language in self.languages and self.languages[language].runnable
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "version": __version__,
+            "project": self.project,
+            "critical": list(self.critical),
+            "isolation": self.isolation.to_json(),
+            "languages": {name: _fields(it) for name, it in self.languages.items()},
+            "fts5": _fields(self.fts5),
+            "storage": _fields(self.storage),
+            "opening": _fields(self.opening),
+            "container_engine": self.container_engine.to_json(),
+            "notices": list(self.notices),
+            "kept_ahead": [asdict(one) for one in self.kept_ahead],
+            "on_disk": None if self.holdings is None else self.holdings.to_json(),
+        }
+
+
+def _fields(data: LanguageReport | PartHealth) -> dict[str, Any]:
+    return {f.name: getattr(data, f.name) for f in fields(data)}
+
+
+async def kept_ahead(config: Config) -> tuple[KeptAhead, ...]:
+    """What waits ready for runs in all servers of the user, who share one budget of memory."""
+    return tuple(await list_kept_ahead(config.state_dir / "instances"))
+
+
+async def diagnose(
+    config: Config,
+    engine: Engine,
+    *,
+    refresh: bool = False,
+    on_progress: OnProgress = ignore_progress,
+) -> Diagnosis:
+    """Examine an open project. Languages are proven by running them in the sandbox.
+
+    `on_progress` gets how many are proven.
+    """
+    return Diagnosis(
+        project=str(config.project),
+        languages=await engine.languages(refresh=refresh, on_progress=on_progress),
+        isolation=engine.isolation,
+        fts5=await trio.to_thread.run_sync(check_fts5),
+        storage=PartHealth(True, str(config.database)),
+        container_engine=await examine(),
+        kept_ahead=await kept_ahead(config),
+        holdings=await trio.to_thread.run_sync(read_holdings, config),
+    )
+
+
+async def diagnose_closed(config: Config, error: ContextModeError) -> Diagnosis:
+    """Examine a project that cannot be opened, part by part, so that the cause stands alone."""
+    diagnosis = Diagnosis(
+        project=str(config.project),
+        languages={},
+        isolation=Isolation("none"),
+        fts5=await trio.to_thread.run_sync(check_fts5),
+        storage=await trio.to_thread.run_sync(check_storage, config),
+        opening=PartHealth(False, "", error.message, error.hint),
+        container_engine=await examine(),
+    )
+    with tempfile.TemporaryDirectory(prefix="context-mode-") as folder:
+        try:
+            async with open_engine(
+                project=config.project, state_dir=Path(folder), rules=None, home=config.home
+            ) as engine:
+                languages = await engine.languages()
+                return replace(diagnosis, languages=languages, isolation=engine.isolation)
+        except (SandboxUnavailableError, OSError):
+            return diagnosis
+
+
+def check_fts5() -> PartHealth:
+    """Whether this Python's SQLite can search text."""
+    detail = f"SQLite {sqlite3.sqlite_version}"
+    if kb.fts5_available():
+        return PartHealth(True, detail)
+    remedy = "Use a Python whose SQLite has FTS5: python.org's, Debian's and uv's have it."
+    return PartHealth(False, detail, "it was built without FTS5 or its trigram tokenizer", remedy)
+
+
+def check_storage(config: Config) -> PartHealth:
+    """Whether the storage place can be written."""
+    try:
+        prepare_storage(config)
+    except ContextModeError as error:
+        return PartHealth(False, str(config.data_dir), error.message, error.hint)
+    return PartHealth(True, str(config.database))

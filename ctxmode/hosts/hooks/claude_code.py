@@ -1,0 +1,41 @@
+"""Claude Code: hooks of `settings.json`. Source: code.claude.com/docs/en/hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ctxmode.hosts.hooks.calls import Ruling, ToolCall
+from ctxmode.hosts.hooks.tool_names import tool_call
+
+PRE_TOOL = ("PreToolUse",)
+SESSION_START = ("SessionStart",)
+
+
+def call(event: Mapping[str, Any]) -> ToolCall | None:
+    """`agent_id` and `agent_type` are there in events of subagents alone."""
+    is_subagent = bool(event.get("agent_id") or event.get("agent_type"))
+    return tool_call(
+        event["tool_name"],
+        event.get("tool_input"),
+        event.get("cwd"),
+        has_our_tools=not is_subagent,
+    )
+
+
+def answer(ruling: Ruling, event_name: str) -> Mapping[str, Any] | None:
+    if ruling.kind == "advise":
+        return _specific(event_name, additionalContext=ruling.text)
+    if ruling.kind == "pass":
+        return None
+    return _specific(
+        event_name, permissionDecision=ruling.kind, permissionDecisionReason=ruling.text
+    )
+
+
+def opening(text: str) -> Mapping[str, Any]:
+    return _specific("SessionStart", additionalContext=text)
+
+
+def _specific(event_name: str, **fields: str) -> Mapping[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": event_name, **fields}}

@@ -1,0 +1,44 @@
+"""Cursor: `hooks.json`. Source: cursor.com/docs/hooks.
+
+Its older events name the tool in the event itself; a command or path stands at the top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ctxmode.hosts.hooks.calls import Ruling, ToolCall
+from ctxmode.hosts.hooks.json_text import read_json
+from ctxmode.hosts.hooks.tool_names import tool_call
+
+PRE_TOOL = ("preToolUse", "beforeShellExecution", "beforeReadFile", "beforeMCPExecution")
+SESSION_START = ("sessionStart",)
+_TOOLS = {"beforeShellExecution": "Shell", "beforeReadFile": "Read"}
+
+
+def call(event: Mapping[str, Any]) -> ToolCall | None:
+    name = event.get("hook_event_name", "")
+    roots = event.get("workspace_roots")
+    first = roots[0] if isinstance(roots, list) and roots else ""
+    cwd = event.get("cwd") or first
+    if tool := _TOOLS.get(name):
+        return tool_call(tool, event, cwd)
+    if name == "beforeMCPExecution":
+        return tool_call(f"mcp:{event['tool_name']}", {}, cwd)
+    given = event.get("tool_input")
+    # Some versions send the arguments as the text of JSON.
+    return tool_call(event["tool_name"], read_json(given) if isinstance(given, str) else given, cwd)
+
+
+def answer(ruling: Ruling, event_name: str) -> Mapping[str, Any] | None:
+    """A permission event is answered with JSON in any case: no answer counts as a broken one."""
+    if ruling.kind in ("deny", "ask"):
+        texts = {"user_message": ruling.text, "agent_message": ruling.text}
+        kind = "deny" if event_name == "beforeReadFile" else ruling.kind
+        return {"permission": kind, **texts}
+    return {"agent_message": ruling.text} if ruling.kind == "advise" else {}
+
+
+def opening(text: str) -> Mapping[str, Any]:
+    return {"additional_context": text}

@@ -1,0 +1,29 @@
+"""Gemini CLI: hooks of `settings.json`. Source: geminicli.com/docs/hooks/reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ctxmode.hosts.hooks.calls import Ruling, ToolCall
+from ctxmode.hosts.hooks.tool_names import tool_call
+from ctxmode.hosts.hooks.unasked import refused
+
+PRE_TOOL = ("BeforeTool",)
+SESSION_START = ("SessionStart",)
+
+
+def call(event: Mapping[str, Any]) -> ToolCall | None:
+    return tool_call(event["tool_name"], event.get("tool_input"), event.get("cwd"))
+
+
+def answer(ruling: Ruling, event_name: str) -> Mapping[str, Any] | None:
+    """Before a tool there is no way to give advice without deciding, so it is left unsaid."""
+    del event_name
+    if ruling.kind in ("deny", "ask"):
+        return {"decision": "deny", "reason": refused(ruling).text}
+    return None
+
+
+def opening(text: str) -> Mapping[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}

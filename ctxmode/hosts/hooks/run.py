@@ -1,0 +1,146 @@
+"""One event of a host, from its JSON to the answer's: what `context-mode hook` does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ctxmode.hosts.hooks.calls import PASS, Ruling, ToolCall
+from ctxmode.hosts.hooks.json_text import read_json
+from ctxmode.hosts.hooks.table import FOLDER_VARIABLES, adapter
+
+if TYPE_CHECKING:
+    from ctxmode.hosts.hooks.adapter import Adapter
+
+Log = Callable[[], object]
+
+
+def respond(
+    host: str, event_name: str, text: bytes, environ: Mapping[str, str]
+) -> tuple[Mapping[str, Any] | None, Log]:
+    """What to print (None is nothing), and what to write to the audit log afterwards.
+
+    Whatever is not understood gets no answer: an unknown host, event or tool, or text that is not
+    the JSON of an event.
+    """
+    spoken = adapter(host)
+    if spoken is None:
+        return None, _nothing
+    known = {name.lower(): name for name in (*spoken.PRE_TOOL, *spoken.SESSION_START)}
+    name = known.get(event_name.lower())
+    if name is None:
+        return None, _nothing
+    if name in spoken.SESSION_START:
+        from ctxmode.hosts.routing import ROUTING  # noqa: PLC0415 - said once in a conversation
+
+        return spoken.opening(ROUTING), _nothing
+    try:
+        call = _understood(spoken, text)
+    except RecursionError:  # arguments are the model's, and a host may well take them
+        return denied(host, name, "The call is nested too deeply to be judged."), _nothing
+    if call is None:
+        return spoken.answer(PASS, name), _nothing
+    call = call._replace(cwd=_folder(host, call.cwd, environ))
+    return _judged(spoken, host, name, call, environ)
+
+
+def _folder(host: str, said: str, environ: Mapping[str, str]) -> str:
+    """Where a call is made: what its event says, seen from what the host tells its hooks, or else
+    from where this process is. A folder that there is not says nothing."""
+    if os.path.isabs(said) and os.path.isdir(said):
+        return said
+    said = "" if os.path.isabs(said) else said
+    told = (environ.get(variable, "") for variable in FOLDER_VARIABLES.get(host, ()))
+    try:
+        base = next(filter(os.path.isabs, told), "") or os.getcwd()
+    except OSError:  # it is gone
+        base = "/"
+    return os.path.join(base, said) if said else base
+
+
+def _understood(spoken: Adapter, text: bytes) -> ToolCall | None:
+    try:
+        event = read_json(text)
+        return spoken.call(event) if isinstance(event, dict) else None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _judged(
+    spoken: Adapter, host: str, event_name: str, call: ToolCall, environ: Mapping[str, str]
+) -> tuple[Mapping[str, Any] | None, Log]:
+    from ctxmode.hosts.hooks.rulings import Ground, ruling  # noqa: PLC0415 - not for what passes in silence
+
+    home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
+    project = _project(call.cwd, home, environ)
+    data = data_dir(environ)
+    ground = Ground(project, home, environ)
+    said, verdicts = ruling(call, ground, server_lives=_server_lives(data))
+
+    def log() -> None:
+        from ctxmode.operations import audit  # noqa: PLC0415 - behind the answer
+
+        for value, verdict in zip(call.values, verdicts, strict=True):
+            entry = audit.entry(f"hook:{host}", call.kind, value, verdict, project)
+            audit.write(os.path.join(data, "logs"), entry)
+
+    return spoken.answer(said, event_name), log if verdicts else _nothing
+
+
+def denied(host: str, event_name: str, why: str) -> Mapping[str, Any] | None:
+    """The refusal of a call that could not be judged."""
+    spoken = adapter(host)
+    if spoken is None or event_name.lower() not in map(str.lower, spoken.PRE_TOOL):
+        return None
+    return spoken.answer(Ruling("deny", why), event_name)
+
+
+def _project(cwd: str, home: str, environ: Mapping[str, str]) -> str:
+    from ctxmode.config.project import find_project  # noqa: PLC0415 - not for what passes in silence
+
+    given = environ.get("CONTEXT_MODE_PROJECT_DIR") or environ.get("CLAUDE_PROJECT_DIR")
+    here = os.path.realpath(given or cwd or os.getcwd())
+    return here if given else find_project(here, home)
+
+
+def data_dir(environ: Mapping[str, str]) -> str:
+    """Where storage is, as `ctxmode.config.locations` says, without the library that it asks.
+
+    That is the XDG Base Directory Specification's data folder.
+    """
+    if given := environ.get("CONTEXT_MODE_DIR"):
+        return given
+    base = environ.get("XDG_DATA_HOME", "").strip() or os.path.expanduser("~/.local/share")
+    return os.path.join(base, "ctxmode")
+
+
+def _server_lives(data: str) -> bool:
+    """Whether any server of this user holds its lock: without one our tools cannot be called."""
+    folder = os.path.join(data, "state", "instances")
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return False
+    locks = (name for name in names if name.endswith(".lock") and "-" in name)
+    return any(_is_held(os.path.join(folder, name)) for name in locks)
+
+
+def _is_held(path: str) -> bool:
+    import fcntl  # noqa: PLC0415 - where no server was, there is nothing to ask
+
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _nothing() -> None:
+    """No verdict was given."""

@@ -1,0 +1,176 @@
+"""Verdicts on a tool call on an agent's own host, and the answers that follow from them.
+
+What is allowed is passed over in silence: the host's own rules and questions stay as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+
+import policy
+from ctxmode.config.rules import load as load_rules
+from ctxmode.hosts.hooks.calls import PASS, Ruling, ToolCall
+from ctxmode.hosts.hooks.rulings import Ground
+from ctxmode.hosts.hooks.tool_names import OWN_TOOLS
+from policy.decide import undecided
+from policy.folders import Folders
+from policy.judging import TOO_LARGE, not_judged
+from policy.messages import fit
+from policy.model import Decision, Verdict
+from policy.rules import Rules
+
+
+def steps(
+    call: ToolCall, ground: Ground, *, is_judged: bool, server_lives: bool
+) -> Iterator[bytes]:
+    """An empty text once the rules are read; then the answer to the host, with its verdicts.
+
+    Without `is_judged`, the strictest rule decides, as for what takes too long to judge.
+    """
+    try:
+        rules = load_rules(ground.project, ground.home, ground.environ)
+    except policy.RuleFileError as error:
+        if call.kind in ("read", "edit") and _concerns(call, error.path):
+            yield _pack(PASS, ())  # so that it can be mended
+            return
+        text = f"The rules cannot be read, so nothing is allowed: {error}"
+        yield _pack(Ruling("deny", fit(text)), ())
+        return
+    yield b""
+    if not is_judged:
+        yield _pack(*_rule_strictly(call, rules, TOO_LARGE))
+        return
+    try:
+        yield _pack(*_ruling(call, ground, rules, server_lives=server_lives))
+    except MemoryError:
+        raise
+    except Exception as error:
+        from ctxmode import crash_report  # noqa: PLC0415 - only a defect pays for it
+
+        yield _pack(*_rule_strictly(call, rules, not_judged(crash_report.report(error))))
+
+
+def _pack(said: Ruling, verdicts: Sequence[Verdict]) -> bytes:
+    return json.dumps((said, [verdict.to_json() for verdict in verdicts])).encode()
+
+
+def _rule_strictly(call: ToolCall, rules: Rules, why: str) -> tuple[Ruling, Sequence[Verdict]]:
+    verdicts = tuple(undecided(value, rules, why) for value in call.values)
+    return _said(_strictest(verdicts)), verdicts
+
+
+def _ruling(
+    call: ToolCall, ground: Ground, rules: Rules, *, server_lives: bool
+) -> tuple[Ruling, Sequence[Verdict]]:
+    verdicts = tuple(_verdict(value, call, rules, ground) for value in call.values)
+    worst = _strictest(verdicts)
+    if worst.redirect is None or (
+        server_lives and call.has_our_tools and worst.redirect.tool in OWN_TOOLS
+    ):
+        return _said(worst), verdicts
+    none = frozenset[str]()
+    rest = tuple(_verdict(value, call, rules, ground, none) for value in call.values)
+    strictest = _strictest(rest)
+    if strictest.decision is not Decision.ALLOW:
+        return _said(strictest), rest
+    return Ruling("advise", fit(worst.redirect.advice or worst.message)), rest
+
+
+def _strictest(verdicts: Sequence[Verdict]) -> Verdict:
+    return max(verdicts, key=lambda verdict: verdict.decision)
+
+
+def _verdict(
+    value: str, call: ToolCall, rules: Rules, ground: Ground, tools: frozenset[str] | None = None
+) -> Verdict:
+    """The stricter verdict on one value, and on the tool with its arguments; with `tools`,
+    redirects to others are left out."""
+    on_value = _value_verdict(value, call, rules, ground, tools)
+    if call.kind == "tool" or not rules.of("tool"):
+        return on_value
+    return _strictest((on_value, policy.evaluate_tool(call.name, rules, call.inputs)))
+
+
+def _value_verdict(
+    value: str, call: ToolCall, rules: Rules, ground: Ground, tools: frozenset[str] | None
+) -> Verdict:
+    if call.kind == "command":
+        subject = policy.Subject(
+            "shell",
+            value,
+            call.cwd,
+            ground.project,
+            ground.home,
+            ground.environ,
+            "agent_shell",
+        )
+        return policy.judge(subject, rules, tools)
+    if call.kind == "fetch":
+        return policy.evaluate_fetch(value, rules, allow_private=True)
+    if call.kind == "tool":
+        return policy.evaluate_tool(value, rules, call.inputs)
+    path = _absolute(value, call.cwd, ground.home)
+    real_path = _behind(value, path, call.cwd, ground.home)
+    if call.kind == "search":
+        # With patterns of names only what they fit is searched of the folder.
+        is_tree = call.whole and len(call.values) == 1
+        folders = Folders()
+        return policy.evaluate_search(
+            path,
+            rules,
+            pattern=_text_searched(call) if call.whole else "",
+            real_path=real_path,
+            is_tree=is_tree,
+            folders=folders,
+            tools=tools,
+        )
+    if call.kind == "edit":
+        return policy.evaluate_write(path, rules, real_path=real_path)
+    return _read(path, call, rules, tools, real_path)
+
+
+def _text_searched(call: ToolCall) -> str:
+    given = (call.inputs.get(name) for name in ("pattern", "query", "regex"))
+    return next((value for value in given if isinstance(value, str)), "")
+
+
+def _read(
+    path: str,
+    call: ToolCall,
+    rules: Rules,
+    tools: frozenset[str] | None,
+    real_path: policy.RealPath,
+) -> Verdict:
+    try:
+        size = os.stat(path).st_size if call.whole and tools is None else None
+    except (OSError, ValueError):
+        size = None
+    return policy.evaluate_read(path, rules, real_path=real_path, size_bytes=size)
+
+
+def _absolute(path: str, cwd: str, home: str) -> str:
+    # The library ends a path at a NUL character; for the kernel there is none with one.
+    return os.path.normpath(_join(path, cwd, home).replace("\0", "\ufffd"))
+
+
+def _behind(value: str, path: str, cwd: str, home: str) -> policy.RealPath:
+    """What resolves links as the kernel does: `..` behind a link leaves what the link leads to."""
+    return lambda asked: policy.real_path(_join(value, cwd, home) if asked == path else asked)
+
+
+def _join(path: str, cwd: str, home: str) -> str:
+    if path == "~" or path.startswith("~/"):
+        path = f"{home}{path[1:]}"
+    return os.path.join(cwd, path)
+
+
+def _concerns(call: ToolCall, path: str) -> bool:
+    return all(os.path.basename(value) == os.path.basename(path) for value in call.values)
+
+
+def _said(verdict: Verdict) -> Ruling:
+    if verdict.decision is Decision.ALLOW:
+        return PASS
+    return Ruling("ask" if verdict.decision is Decision.ASK else "deny", verdict.message)

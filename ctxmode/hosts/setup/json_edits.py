@@ -1,0 +1,170 @@
+"""Edits of JSON text that leave every comment, space and foreign entry where it is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ctxmode.hosts.setup.json_syntax import Node, parse, skip_space
+
+INDENT = "  "
+_REST_OF_LINE = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*\*/[ \t]*)?(?=\r?\n)")
+
+
+def put(text: str, path: Sequence[str], value: object) -> str:
+    """The text with `value` at a path of keys; what is missing on the way is made.
+
+    Raises:
+        ValueError: the text is no JSON, or something on the way is no object.
+    """
+    text = text if text.strip() else "{}\n"
+    node, depth = _reach(parse(text), path)
+    rest = path[depth:]
+    if not rest:
+        return text if node.value == value else _replaced(text, node, value)
+    for key in reversed(rest[1:]):
+        value = {key: value}
+    return _added(text, node, f"{json.dumps(rest[0], ensure_ascii=False)}: ", value)
+
+
+def drop(text: str, path: Sequence[str]) -> str:
+    """The text without what is at a path, nor objects on the way that are empty then."""
+    if not text.strip():
+        return text
+    root = parse(text)
+    node, depth = _reach(root, path)
+    if depth < len(path):
+        return text
+    holder, _ = _reach(root, path[:-1])
+    text = _removed(text, holder, node)
+    return _without_empty(text, path[:-1])
+
+
+def put_item(text: str, path: Sequence[str], item: object, is_ours: Callable[[Any], bool]) -> str:
+    """The text with one item of ours in the list at a path, in place of any other of ours."""
+    text = text if text.strip() else "{}\n"
+    node, depth = _reach(parse(text), path)
+    if depth < len(path):
+        return put(text, path, [item])
+    if not isinstance(node.value, list):
+        raise ValueError(f"{'.'.join(path)} is not a list")
+    ours = [child for child in node.children if is_ours(child.value)]
+    if len(ours) == 1:
+        return text if ours[0].value == item else _replaced(text, ours[0], item)
+    if ours:
+        return put_item(drop_items(text, path, is_ours), path, item, is_ours)
+    return _added(text, node, "", item)
+
+
+def drop_items(text: str, path: Sequence[str], is_ours: Callable[[Any], bool]) -> str:
+    """The text without our items in the list at a path, nor what is empty then."""
+    while text.strip():
+        node, depth = _reach(parse(text), path)
+        if depth < len(path) or not isinstance(node.value, list):
+            return text
+        ours = next((child for child in node.children if is_ours(child.value)), None)
+        if ours is None:
+            return text
+        text = _removed(text, node, ours)
+        if len(node.children) == 1:
+            return drop(text, path)
+    return text
+
+
+def _reach(node: Node, path: Sequence[str]) -> tuple[Node, int]:
+    """The deepest node on a path that exists, and how many keys lead to it."""
+    for depth, key in enumerate(path):
+        if not isinstance(node.value, dict):
+            raise ValueError(f"{'.'.join(path[:depth]) or 'the file'} is not an object")
+        child = node.child(key)
+        if child is None:
+            return node, depth
+        node = child
+    return node, len(path)
+
+
+def _without_empty(text: str, path: Sequence[str]) -> str:
+    node, depth = _reach(parse(text), path)
+    inside = text[node.start + 1 : node.end - 1]
+    if not path or depth < len(path) or node.value or inside.strip():
+        return text
+    return drop(text, path)
+
+
+def _replaced(text: str, node: Node, value: object) -> str:
+    written = _written(value, _indent_at(text, node.outer_start), _unit(text), text)
+    return text[: node.start] + written + text[node.end :]
+
+
+def _added(text: str, node: Node, label: str, value: object) -> str:
+    """The text with another child at the end of an object or list."""
+    newline, unit = _newline(text), _unit(text)
+    outer = _indent_at(text, node.start)
+    if not node.children:
+        inner = outer + unit
+        kept = text[node.start + 1 : node.end - 1].rstrip()
+        written = label + _written(value, inner, unit, text)
+        body = f"{text[node.start]}{kept}{newline}{inner}{written}{newline}{outer}"
+        return text[: node.start] + body + text[node.end - 1 :]
+    last = node.children[-1]
+    at = skip_space(text, last.end)
+    has_comma = text[at : at + 1] == ","
+    comma_at = at + 1 if has_comma else last.end
+    if "\n" not in text[node.start : last.outer_start]:
+        written = label + _written(value, outer, unit, text)
+        lead, tail = (" ", ",") if has_comma else (", ", "")
+        return f"{text[:comma_at]}{lead}{written}{tail}{text[comma_at:]}"
+    inner = _indent_at(text, last.outer_start)
+    written = label + _written(value, inner, unit, text) + ("," if has_comma else "")
+    line_end = _end_of_line(text, comma_at)
+    own_comma = "" if has_comma else ","
+    head = text[:comma_at] + own_comma + text[comma_at:line_end]
+    return f"{head}{newline}{inner}{written}{text[line_end:]}"
+
+
+def _end_of_line(text: str, at: int) -> int:
+    """Where the line ends, if only a comment is left of it; else the place itself."""
+    match = _REST_OF_LINE.match(text, at)
+    return match.end() if match else at
+
+
+def _removed(text: str, holder: Node, child: Node) -> str:
+    """The text without one child, and without the comma that parted it from another."""
+    start, end = child.outer_start, child.end
+    after = skip_space(text, end)
+    index = next(i for i, c in enumerate(holder.children) if c.outer_start == start)
+    if text[after : after + 1] == ",":
+        text = text[:after] + text[after + 1 :] if after > end else text[:end] + text[end + 1 :]
+    elif index > 0:
+        before = holder.children[index - 1].end
+        comma = skip_space(text, before)
+        text = text[:comma] + text[comma + 1 :]
+        start, end = start - 1, end - 1
+    line = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", end)
+    if not text[line:start].strip() and line_end >= 0 and not text[end:line_end].strip():
+        return text[:line] + text[line_end + 1 :]
+    return text[:start].rstrip(" ") + text[end:] if index else text[:start] + text[end:].lstrip(" ")
+
+
+def _written(value: object, indent: str, unit: str, text: str) -> str:
+    lines = json.dumps(value, indent=unit, ensure_ascii=False).split("\n")
+    return (_newline(text) + indent).join(lines)
+
+
+def _indent_at(text: str, at: int) -> str:
+    line = text.rfind("\n", 0, at) + 1
+    match = re.match(r"[ \t]*", text[line:at])
+    return match[0] if match else ""
+
+
+def _unit(text: str) -> str:
+    """One step of indentation, as the file has it."""
+    match = re.search(r"\n([ \t]+)\S", text)
+    return match[1] if match else INDENT
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"

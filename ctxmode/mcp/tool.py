@@ -1,0 +1,83 @@
+"""What a tool is: one row with its name, text, arguments, hints, deadline, call and output schema.
+
+Descriptions say WHEN, WHEN NOT, RETURNS and EXAMPLE, in that order, and invite instead of
+forbidding: agents follow an offer, and every word here is paid for in every conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from mcp.types import ToolAnnotations
+from pydantic import BaseModel
+
+from ctxmode.app import App
+from ctxmode.mcp.conversation import Conversation
+from ctxmode.mcp.reply import Reply
+from executor import Caller
+from executor.model import Limits, Request
+from executor.run.output_routing import Answer
+
+MILLISECONDS = 1000
+ANSWER_GRACE_S = 60.0
+"""What a run's tool call may take beyond the run's own deadline: queueing, keeping, indexing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a call is carried out on: the open project, and the client that asked."""
+
+    app: App
+    conversation: Conversation
+    tools: frozenset[str] = frozenset()
+
+    @property
+    def caller(self) -> Caller:
+        """Who asks, as rules see it: with these tools, and a person who may be asked."""
+        return Caller(self.tools, self.conversation.consent, self.conversation.preparing)
+
+    @property
+    def caller_midway(self) -> Caller:
+        """The same for one of several programs, when others may have run already."""
+        return replace(self.caller, consent=partial(self.conversation.consent, may_restart=False))
+
+    async def execute(self, request: Request) -> Answer:
+        """Run a program, with its output in the progress display."""
+        return await self.app.execute(
+            request, on_output=self.conversation.take_output, caller=self.caller
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One row. `deadline_s` tells the longest that a call with these arguments may take."""
+
+    name: str
+    description: str
+    arguments: type[BaseModel]
+    annotations: ToolAnnotations
+    call: Callable[[Call, Any], Awaitable[Reply]]
+    deadline_s: Callable[[Any], float]
+    output_schema: Mapping[str, Any]
+
+
+def seconds(timeout_ms: float | None) -> float | None:
+    """Convert a client's milliseconds."""
+    return None if timeout_ms is None else timeout_ms / MILLISECONDS
+
+
+def run_deadline(given: Any) -> float:  # noqa: ANN401 - any arguments with a timeout
+    """How long a call that runs programs may take."""
+    return (seconds(given.timeout) or Limits().wall_s) + ANSWER_GRACE_S
+
+
+RUNS_CODE = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
+ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
+FETCHES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=True)
+READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+FORGETS = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
+)

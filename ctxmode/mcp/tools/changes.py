@@ -1,0 +1,79 @@
+"""`ctx_changes`: show what staged runs changed, and apply it if a person agrees."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import Literal
+
+import trio
+from pydantic import Field
+
+from ctxmode.errors import UsageError
+from ctxmode.mcp.arguments import Arguments
+from ctxmode.mcp.output_schemas import LIST, object_schema
+from ctxmode.mcp.reply import Reply
+from ctxmode.mcp.tool import RUNS_CODE, Call, Tool
+from ctxmode.operations import changes as kept_changes
+
+DIFF_BYTES_MAX = 16 * 1024
+NO_CONSENT = "nothing was applied: no person agreed to it"
+
+
+class ChangesArguments(Arguments):
+    id: str | None = None
+    action: Literal["show", "apply", "drop"] = "show"
+    paths: list[str] = Field([])
+
+
+async def _call(call: Call, given: ChangesArguments) -> Reply:
+    """List change sets, show one, apply it with a person's consent, or drop it."""
+    known = kept_changes.Changes(call.app.config)
+    if given.id is None:
+        listed = await trio.to_thread.run_sync(known.list)
+        data = {"changes": [kept_changes.to_json(one) for one in listed]}
+        return Reply(kept_changes.list_text(listed, time.time()), data)
+    kept = await trio.to_thread.run_sync(known.get, given.id)
+    if given.action == "drop":
+        await trio.to_thread.run_sync(known.drop, kept)
+        return Reply(f"dropped {kept.id}", {"dropped": kept.id})
+    if given.action == "apply":
+        if not given.paths and not kept.staged:
+            raise UsageError("what is held is applied path by path", "Name the paths.")
+        preview = await trio.to_thread.run_sync(
+            partial(known.apply, kept, given.paths, dry_run=True)
+        )
+        question = {
+            "decision": "ask",
+            "message": f"Apply {kept.id} to the project?\n"
+            + kept_changes.commit_text(preview, dry_run=True)[:DIFF_BYTES_MAX],
+            "matches": [],
+        }
+        if not await call.conversation.consent(question):
+            hint = f"A person can: context-mode changes apply {kept.id}"
+            return Reply(f"{NO_CONSENT}. {hint}", {"applied": []}, is_error=True)
+        done = await trio.to_thread.run_sync(partial(known.apply, kept, given.paths))
+        text = kept_changes.commit_text(done, dry_run=False)
+        return Reply(text, kept_changes.commit_json(done))
+    path = given.paths[0] if given.paths else None
+    diff = await trio.to_thread.run_sync(known.diff, kept, path)
+    text = f"{kept_changes.summary_text(kept)}\n\n{diff}"
+    shown = text.encode()[:DIFF_BYTES_MAX].decode(errors="ignore")
+    cut = "" if shown == text else f"\n[cut at {DIFF_BYTES_MAX} bytes: name a path]"
+    return Reply(shown + cut, kept_changes.to_json(kept))
+
+
+TOOL = Tool(
+    name="ctx_changes",
+    description="""\
+WHEN: a run's changes were staged or held: list them, show one as a diff, apply it (the person is \
+asked), or drop it.
+WHEN NOT: the result says "changed": they are in the project already.
+RETURNS: the change sets, a diff, or what was applied.
+EXAMPLE: {"id":"3f9a","action":"apply"}""",
+    arguments=ChangesArguments,
+    annotations=RUNS_CODE,
+    call=_call,
+    deadline_s=lambda given: 120.0,
+    output_schema=object_schema({"changes": LIST, "applied": LIST}),
+)

@@ -1,0 +1,72 @@
+"""`ctx_execute`: run a program."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ctxmode.mcp.arguments import Arguments, Milliseconds, Strings
+from ctxmode.mcp.output_schemas import BACKGROUND, RUN, object_schema
+from ctxmode.mcp.reply import Reply
+from ctxmode.mcp.run_reply import background_reply, run_reply
+from ctxmode.mcp.tool import RUNS_CODE, Call, Tool, run_deadline, seconds
+from executor.model import Request
+
+
+class ExecuteArguments(Arguments):
+    language: str
+    code: str
+    timeout: Milliseconds | None = Field(None, description="ms; default 120000")
+    cwd: str | None = Field(None, description="folder in the project")
+    intent: str | None = Field(
+        None, description="what you look for; large output is filtered by it"
+    )
+    profile: str = Field(
+        "analyze", description="analyze: project changes are listed, not kept; build: kept"
+    )
+    artifacts: Strings = Field([], description="files to hand back, globs; images are shown")
+    session: str | None = Field(
+        None,
+        description="any name; calls with the same one share variables (python, javascript, "
+        "ruby, r, shell) and /tmp, and see the project live, read-only under analyze",
+    )
+    fresh: bool = Field(False, description="empty the session first")
+    background: bool = Field(False, description="return a handle at once, for ctx_background")
+
+
+async def _call(call: Call, given: ExecuteArguments) -> Reply:
+    request = Request(
+        given.language,
+        code=given.code,
+        cwd=given.cwd,
+        timeout_s=seconds(given.timeout),
+        profile=given.profile,
+        intent=given.intent,
+        artifacts=tuple(given.artifacts),
+        background=given.background,
+        session=given.session,
+        fresh=given.fresh,
+        owner=call.conversation.owner,
+    )
+    if given.background:
+        return background_reply(await call.app.start(request, call.caller))
+    return run_reply(await call.execute(request))
+
+
+TOOL = Tool(
+    name="ctx_execute",
+    description="""\
+WHEN: a command or a computation may print more than a few lines, or data should be counted, \
+filtered, joined or parsed: write a program that prints only the answer. Languages: javascript, \
+typescript, python, shell, ruby, go, rust, php, perl, r, elixir, csharp, java, c, cpp, lua.
+WHEN NOT: a short command that changes the machine (git commit, mkdir, install): use the host's \
+own shell, since here the project is a copy and the network is off.
+RETURNS: what it printed up to 4 KB, then one line: status, exit code, times, sandbox, changed \
+files. Larger output comes as head and tail, or with intent as the sections that match, and is \
+kept whole under an output_id for ctx_search.
+EXAMPLE: {"language":"shell","code":"npm test 2>&1","intent":"failing tests"}""",
+    arguments=ExecuteArguments,
+    annotations=RUNS_CODE,
+    call=_call,
+    deadline_s=run_deadline,
+    output_schema=object_schema(RUN | BACKGROUND),
+)

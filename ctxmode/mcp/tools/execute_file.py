@@ -1,0 +1,49 @@
+"""`ctx_execute_file`: run a program over one file."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ctxmode.mcp.arguments import Arguments, Milliseconds
+from ctxmode.mcp.output_schemas import RUN, object_schema
+from ctxmode.mcp.reply import Reply
+from ctxmode.mcp.run_reply import run_reply
+from ctxmode.mcp.tool import RUNS_CODE, Call, Tool, run_deadline, seconds
+from executor.model import Request
+
+
+class ExecuteFileArguments(Arguments):
+    path: str = Field(min_length=1, description="file bound as FILE_CONTENT and FILE_CONTENT_PATH")
+    language: str
+    code: str
+    timeout: Milliseconds | None = Field(None, description="ms")
+    intent: str | None = None
+
+
+async def _call(call: Call, given: ExecuteFileArguments) -> Reply:
+    request = Request(
+        given.language,
+        code=given.code,
+        bind_file=given.path,
+        timeout_s=seconds(given.timeout),
+        intent=given.intent,
+    )
+    return run_reply(await call.execute(request))
+
+
+TOOL = Tool(
+    name="ctx_execute_file",
+    description="""\
+WHEN: a question about one large file (log, CSV, JSON, source): the program sees its text as \
+FILE_CONTENT and its path as FILE_CONTENT_PATH (lower case in rust and elixir), and prints the \
+answer.
+WHEN NOT: the file is to be edited, so its text is needed in full: read it.
+RETURNS: as ctx_execute.
+EXAMPLE: {"path":"app.log","language":"python",\
+"code":"print(sum('ERROR' in l for l in FILE_CONTENT.splitlines()))"}""",
+    arguments=ExecuteFileArguments,
+    annotations=RUNS_CODE,
+    call=_call,
+    deadline_s=run_deadline,
+    output_schema=object_schema(RUN, ("status", "exit_code")),
+)

@@ -1,0 +1,1 @@
+"""What the program does beside running code: keep, search, forget, count, log."""

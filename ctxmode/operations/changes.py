@@ -1,0 +1,182 @@
+"""What runs changed and was kept for a person: listing, showing, applying and forgetting it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ctxmode.config.engine_settings import engine_settings
+from ctxmode.config.locations import Config
+from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.render.results import CHANGE_MARKS, age, size
+from executor.model import readable
+from executor.project.changes import Change, LeftOut
+from executor.project.commit import Commit, CommitError
+from executor.project.decision import PREVENTING
+from executor.project.keeping import Kept
+from executor.project.store import Store, UnknownChangesError
+
+APPLIED, NOT_APPLIED = "applied", "nothing was applied, as the project is now"
+
+
+class Changes:
+    """The change sets of one project."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._store = Store(config.state_dir / "changes")
+
+    def list(self) -> Sequence[Kept]:
+        """All that are kept, the latest first."""
+        return self._store.list(self._config.project)
+
+    def get(self, identity: str) -> Kept:
+        """The change set of this id, or of the only one that begins so.
+
+        Raises:
+            UsageError: there is none, or it is another project's.
+        """
+        try:
+            kept = self._store.get(identity)
+        except UnknownChangesError as error:
+            raise UsageError(str(error), "`context-mode changes` lists what is kept.") from error
+        if kept.project != self._config.project:
+            raise UsageError(
+                f"{kept.id} was changed in {kept.project}", f"Add --project {kept.project}."
+            )
+        return kept
+
+    def diff(self, kept: Kept, path: str | None) -> str:
+        """A unified diff against the project as it is now.
+
+        Raises:
+            UsageError: the path is not among what changed.
+        """
+        if path is not None:
+            _check_paths(kept, [path])
+        return "\n".join(self._store.diff(kept, path))
+
+    def apply(
+        self,
+        kept: Kept,
+        paths: Sequence[str],
+        *,
+        dry_run: bool = False,
+        theirs: Sequence[str] = (),
+        merge: bool = False,
+    ) -> Commit:
+        """Apply all of a change set, or some of its paths and what is below them.
+
+        Raises:
+            UsageError: a path is not among what changed.
+            ContextModeError: the project can't be written; nothing was applied.
+        """
+        _check_paths(kept, [*paths, *theirs])
+        settings, _ = engine_settings(self._config)
+        try:
+            return self._store.apply(
+                kept.id, paths, names=settings.names, dry_run=dry_run, theirs=theirs, merge=merge
+            )
+        except CommitError as error:
+            raise ContextModeError(f"nothing was applied: {error}", "Try again then.") from error
+
+    def drop(self, kept: Kept) -> None:
+        """Forget a change set."""
+        self._store.drop(kept.id)
+
+
+def _check_paths(kept: Kept, paths: Sequence[str]) -> None:
+    """Raises: UsageError: one of them names nothing that changed."""
+    known = {change.path for change in kept.changes} | {left.path for left in kept.left_out}
+    for path in paths:
+        bare = path.strip("/")
+        if not any(one == bare or one.startswith(f"{bare}/") for one in known):
+            raise UsageError(
+                f"{path!r} is not among what {kept.id} changed",
+                f"`context-mode changes show {kept.id}` lists it.",
+            )
+
+
+def list_text(kept: Sequence[Kept], now: float) -> str:
+    """A line for each change set."""
+    if not kept:
+        return "no changes are kept in this project"
+    return "\n".join(
+        f"{one.id}  {age(now - one.made):>4}  {size(one.size):>9}  {_counts(one)}  {one.label}"
+        for one in kept
+    )
+
+
+def summary_text(kept: Kept) -> str:
+    """What one change set holds, and why each of its paths waits."""
+    why = {left.path: left for left in kept.left_out}
+    lines = [f"{kept.id}: {_counts(kept)}, {size(kept.size)}, by {kept.label}"]
+    for change in kept.changes:
+        left = why.pop(change.path, None)
+        lines.append(f"  {_line(change)}{f'  [{left.kind}: {left.reason}]' if left else ''}")
+    lines += [f"  ? {readable(left.path)}  [{left.kind}: {left.reason}]" for left in why.values()]
+    return "\n".join(lines)
+
+
+def commit_text(done: Commit, *, dry_run: bool) -> str:
+    """What was applied, or would be, or why nothing was."""
+    prevented = [left for left in done.left_out if left.kind in PREVENTING]
+    if prevented:
+        return "\n".join([f"{NOT_APPLIED}:", *map(_left_line, prevented)])
+    verb = "would apply" if dry_run else APPLIED
+    lines = [f"{verb} {len(done.changed)} changes", *(f"  {_line(c)}" for c in done.changed)]
+    if done.left_out:
+        lines += ["not applied:", *map(_left_line, done.left_out)]
+    return "\n".join(lines)
+
+
+def to_json(kept: Kept) -> dict[str, Any]:
+    """A change set as JSON has it; times are seconds since the epoch, sizes are bytes."""
+    return {
+        "id": kept.id,
+        "label": kept.label,
+        "made": kept.made,
+        "bytes": kept.size,
+        "staged": kept.staged,
+        "changes": [_change_json(change) for change in kept.changes],
+        "not_committed": [_left_json(left) for left in kept.left_out],
+    }
+
+
+def commit_json(done: Commit) -> dict[str, Any]:
+    """What was applied, and what was not."""
+    return {
+        "applied": [_change_json(change) for change in done.changed],
+        "not_committed": [_left_json(left) for left in done.left_out],
+    }
+
+
+def _change_json(change: Change) -> dict[str, Any]:
+    return {
+        "path": readable(change.path),
+        "change": change.change,
+        "kind": change.kind,
+        "mode": f"{change.mode & 0o777:o}",
+        "bytes": change.size,
+        "source": readable(change.source),
+        "sha256": change.sha256,
+        "before_sha256": change.before_sha256,
+    }
+
+
+def _left_json(left: LeftOut) -> dict[str, Any]:
+    return {"path": readable(left.path), "kind": left.kind, "reason": left.reason}
+
+
+def _left_line(left: LeftOut) -> str:
+    return f"  {readable(left.path)}: {left.reason}"
+
+
+def _counts(kept: Kept) -> str:
+    count = len(kept.changes)
+    return f"{'staged' if kept.staged else 'held'}, {count} change{'s' * (count != 1)}"
+
+
+def _line(change: Change) -> str:
+    renamed = f"{readable(change.source)} -> " if change.source else ""
+    return f"{CHANGE_MARKS.get(change.change, '?')} {renamed}{readable(change.path)}"

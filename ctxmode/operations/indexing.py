@@ -1,0 +1,241 @@
+"""What `index` takes: content with a label, a file, or a folder of the project."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import policy
+from ctxmode.config.locations import Config
+from ctxmode.errors import ContextModeError, UsageError, why
+from ctxmode.operations.answers import IndexAnswer
+from kb import (
+    DirectoryReport,
+    Indexed,
+    OnProgress,
+    Origin,
+    Selection,
+    Skipped,
+    Store,
+    index_selection,
+)
+from kb import watch as watch_folder
+from kb.globs import GlobError
+from kb.plain_files import open_plain
+from kb.walking import is_utf8
+from policy.secrets import is_secret_path
+
+TERMS_SHOWN = 12
+FILE_BYTES_MAX = 256 << 20
+"""Of one file that is named: it is read as a whole. Folders have a lower limit a file."""
+LIKE_SECRETS = "named like a file of secrets"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRequest:
+    """Exactly one of `content` and `path` is given; `content` needs `source` as its label.
+
+    `kind` and `language` are taken as said, where content or one file is indexed.
+    """
+
+    content: bytes | None = None
+    path: str | None = None
+    source: str | None = None
+    kind: str | None = None
+    language: str | None = None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    extensions: tuple[str, ...] = ()
+    max_depth: int | None = None
+    max_files: int | None = None
+    respect_gitignore: bool = True
+    follow_symlinks: bool = False
+
+
+def index(
+    store: Store,
+    config: Config,
+    rules: policy.Rules,
+    request: IndexRequest,
+    on_progress: OnProgress | None = None,
+) -> IndexAnswer:
+    """Make it searchable.
+
+    Raises:
+        UsageError: neither or both are given, a label is missing, or the path or a glob cannot be
+            used.
+        ContextModeError: a rule denies reading the file.
+    """
+    if (request.content is None) == (request.path is None):
+        raise UsageError("give either content or a path", "A path may be a file or a folder.")
+    for name, least in (("max_depth", 0), ("max_files", 1)):
+        if (given := getattr(request, name)) is not None and given < least:
+            raise UsageError(f"{name} is {given}", f"Give {least} or more.")
+    if request.path is not None:
+        path = _inside(request.path, config.project)
+        if path.is_dir():
+            report = index_selection(
+                store,
+                path,
+                _selection(request, rules),
+                max_files=request.max_files,
+                on_progress=on_progress,
+            )
+            return _folder_answer(report, config, request)
+        return _file(store, path, config, rules, request)
+    assert request.content is not None
+    if not request.source:
+        raise UsageError("content needs a source", "Name it, to find it by that label.")
+    return _one(store, _added(store, request.source, request.content, request))
+
+
+def watch(
+    store: Store, config: Config, rules: policy.Rules, request: IndexRequest, stop: threading.Event
+) -> Iterator[IndexAnswer]:
+    """Index a folder, then whatever changes in it, until `stop` is set.
+
+    Raises:
+        UsageError: the path is no folder of the project, or a glob cannot be used.
+    """
+    path = _inside(request.path or ".", config.project)
+    if not path.is_dir():
+        raise UsageError(f"{path} is a file", "Watch the folder that holds it.")
+    try:
+        for report in watch_folder(store, path, _selection(request, rules), stop=stop):
+            yield _folder_answer(report, config, request)
+    except NotADirectoryError as error:
+        raise ContextModeError(f"{path} is gone", "Watch a folder that exists.") from error
+
+
+def _selection(request: IndexRequest, rules: policy.Rules) -> Selection:
+    try:
+        return Selection(
+            include=request.include,
+            exclude=request.exclude,
+            extensions=frozenset(suffix.lstrip(".").lower() for suffix in request.extensions),
+            max_depth=request.max_depth,
+            respect_gitignore=request.respect_gitignore,
+            follow_symlinks=request.follow_symlinks,
+            allowed=lambda path: _refused(path, rules),
+        )
+    except GlobError as error:
+        raise UsageError(str(error), "Globs are such as *.py, docs/** or *.{ts,tsx}.") from error
+
+
+def _inside(given: str, project: Path) -> Path:
+    if "\0" in given:
+        raise UsageError("the path holds a NUL byte", "Leave it out.")
+    if not is_utf8(given):
+        raise UsageError("the path is not UTF-8", "Rename it, or index it from stdin.")
+    try:
+        path = (project / given).resolve(strict=True)
+    except (OSError, RuntimeError) as error:  # the latter of links in a circle
+        raise UsageError(
+            f"{given!r} cannot be indexed: {why(error)}",
+            f"Paths are taken from the project {project}.",
+        ) from error
+    if not path.is_relative_to(project):
+        raise UsageError(
+            f"{given!r} lies outside the project {project}",
+            "Index what is in the project, or start in another one with --project.",
+        )
+    return path
+
+
+def _file(
+    store: Store, path: Path, config: Config, rules: policy.Rules, request: IndexRequest
+) -> IndexAnswer:
+    named = config.project / (request.path or ".")  # a link's own name says something, too
+    if reason := _refused(path, rules) or _refused(named, rules):
+        raise ContextModeError(f"{path.name} is not indexed: {reason}")
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise UsageError(
+                f"{path} is not a regular file", "Pipe in what it gives: index - --source LABEL"
+            )
+        with open_plain(path, config.project) as file:
+            status = os.fstat(file.fileno())
+            data = b"" if status.st_size > FILE_BYTES_MAX else file.read(FILE_BYTES_MAX)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}", "Check its mode.") from error
+    if status.st_size > FILE_BYTES_MAX:
+        raise UsageError(
+            f"{path} is too large: {status.st_size:,} bytes, over {FILE_BYTES_MAX:,}",
+            "Have a program print the part that matters: what it prints is kept.",
+        )
+    label = request.source or str(path.relative_to(config.project))
+    indexed = store.add(
+        label,
+        data,
+        name=path.name,
+        kind=request.kind,
+        language=request.language,
+        origin=Origin.FILE,
+        path=str(path),
+        mtime_ns=status.st_mtime_ns,
+        inode=status.st_ino,
+    )
+    return _one(store, indexed)
+
+
+def _added(store: Store, label: str, content: bytes, request: IndexRequest) -> Indexed:
+    try:
+        return store.add(
+            label, content, kind=request.kind, language=request.language, origin=Origin.NOTE
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def _folder_answer(report: DirectoryReport, config: Config, request: IndexRequest) -> IndexAnswer:
+    notes = ["the label is not used for a folder"] * bool(request.source)
+    notes += [f"only the first {request.max_files} files were taken"] * report.truncated
+    if request.include and not (report.changed or report.unchanged):
+        notes.append(f"No file that may be indexed fits {' or '.join(request.include)}.")
+    below = report.root.relative_to(config.project)
+    return IndexAnswer(
+        source=str(below) if below.parts else str(config.project),
+        files=len(report.indexed),
+        sections=report.chunks,
+        bytes=report.bytes_indexed,
+        labelled=False,
+        unchanged=report.unchanged,
+        renamed=len(report.renamed),
+        removed=len(report.removed),
+        ignored=len(report.ignored),
+        redactions=report.redactions,
+        skipped=dict(Counter(_general(skipped) for skipped in report.skipped)),
+        left_out=tuple({"path": one.path, "reason": one.reason} for one in report.skipped),
+        notes=tuple(notes),
+    )
+
+
+def _general(skipped: Skipped) -> str:
+    """The reason without this file's own size."""
+    return "too large" if " bytes, over " in skipped.reason else skipped.reason
+
+
+def _one(store: Store, indexed: Indexed) -> IndexAnswer:
+    return IndexAnswer(
+        terms=tuple(store.terms(indexed.source_id, TERMS_SHOWN)),
+        source=indexed.label,
+        files=1,
+        sections=indexed.chunks,
+        bytes=indexed.bytes_total,
+        converted=indexed.converted,
+        redactions=indexed.redactions,
+        notes=indexed.notes,
+    )
+
+
+def _refused(path: Path, rules: policy.Rules) -> str | None:
+    """Why this file may not be read, by its own name and what links lead to; None where it may."""
+    if any(map(is_secret_path, {str(path), policy.real_path(str(path))})) and not path.is_dir():
+        return LIKE_SECRETS
+    verdict = policy.evaluate_read(str(path), rules, real_path=policy.real_path)
+    return None if verdict.allowed else verdict.message

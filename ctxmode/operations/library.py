@@ -1,0 +1,246 @@
+"""What is kept of one project, open: everything that needs its store and its rules, but no sandbox.
+
+Calls block; whoever serves others calls them in threads.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import kb
+from ctxmode.config.locations import Config, prepare_storage
+from ctxmode.error_translation import translate_errors
+from ctxmode.errors import UsageError
+from ctxmode.operations import searching
+from ctxmode.operations.searching import SearchRequest
+from ctxmode.render.highlight import one_line
+
+# A search needs nothing of what indexes, explains or judges: a person waits for it.
+if TYPE_CHECKING:
+    import policy
+    from ctxmode.operations.answers import IndexAnswer, SearchAnswer
+    from ctxmode.operations.indexing import IndexRequest
+    from ctxmode.operations.purging import PurgeRequest
+    from kb.contents import Section
+    from policy.secrets import Secret
+
+SETTLING_S = 1.0
+
+NAMED = 5
+"""How many sources a message names, where several or none are meant."""
+
+
+class Library:
+    """Made by `open_library`, or around a store that is open already."""
+
+    def __init__(self, config: Config, store: kb.Store, rules: Callable[[], policy.Rules]) -> None:
+        self.config = config
+        self.store = store
+        self.rules = rules
+
+    def index(self, request: IndexRequest, on_progress: kb.OnProgress | None = None) -> IndexAnswer:
+        """Make content, a file or a folder of the project searchable.
+
+        Raises:
+            ContextModeError: the request is malformed, a rule denies it, or nothing can be stored.
+        """
+        from ctxmode.operations import indexing  # noqa: PLC0415
+
+        with translate_errors():
+            answer = indexing.index(self.store, self.config, self.rules(), request, on_progress)
+            self._settle()
+            return answer
+
+    def _settle(self) -> None:
+        """Keep to the quota, as far as a short time goes; the next process takes up the rest."""
+        end = time.monotonic() + SETTLING_S
+        while self.store.settle() and time.monotonic() < end:
+            pass
+
+    def watch(self, request: IndexRequest, stop: threading.Event) -> Iterator[IndexAnswer]:
+        """Index a folder, then whatever changes in it, until `stop` is set.
+
+        Raises:
+            ContextModeError: the path is no folder of the project, or nothing can be stored.
+        """
+        from ctxmode.operations import indexing  # noqa: PLC0415
+
+        with translate_errors():
+            yield from indexing.watch(self.store, self.config, self.rules(), request, stop)
+
+    def search(self, request: SearchRequest) -> SearchAnswer:
+        """Ask queries of everything that was kept."""
+        with translate_errors():
+            return searching.search(self.store, request)
+
+    def explain(self, request: SearchRequest) -> tuple[kb.Explanation, ...]:
+        """Why each query's hits rank as they do.
+
+        Raises:
+            UsageError: the request is malformed.
+        """
+        from ctxmode.render import ranking  # noqa: PLC0415
+
+        searching.check(request)
+        with translate_errors():
+            return ranking.explain(self.store, request)
+
+    def paths(self, answer: SearchAnswer) -> Mapping[int, str | None]:
+        """The file behind each source that was found, by its id."""
+        with translate_errors():
+            ids = {hit.source_id for result in answer.queries for hit in result.hits}
+            return {source_id: self.store.source(source_id).path for source_id in ids}
+
+    def sources(
+        self, *, matching: str | None = None, all_versions: bool = False
+    ) -> list[kb.Source]:
+        """What is kept, latest first."""
+        with translate_errors():
+            found = self.store.sources(include_superseded=all_versions)
+        return [one for one in found if matching is None or matching.lower() in one.label.lower()]
+
+    def source(self, name: str) -> kb.Source:
+        """The source that a person means: by its id, its label, an output id, or a part of one.
+
+        Raises:
+            UsageError: none or several are meant.
+        """
+        with translate_errors():
+            known = self.store.sources(include_superseded=True)
+        for wanted in (_by_id(name), _by_label(name), _by_part(name)):
+            found = [source for source in known if wanted(source)]
+            current = [source for source in found if source.superseded_by is None]
+            if len(current or found) == 1:
+                return (current or found)[0]
+            if found:
+                raise UsageError(
+                    f"{name!r} may be any of: {_names(current or found)}", "Give its number."
+                )
+        raise UsageError(f"no source is called {name!r}", f"The latest are: {_names(known)}.")
+
+    def text(self, source: kb.Source) -> bytes:
+        """The exact bytes that are kept of a source."""
+        with translate_errors():
+            return self.store.text(source.id)
+
+    def terms(self, source: kb.Source) -> list[str]:
+        """Words that tell a source's chunks apart: what to search it for."""
+        with translate_errors():
+            return self.store.terms(source.id)
+
+    def contents(self, source: kb.Source) -> list[Section]:
+        """A source's table of contents."""
+        from kb.contents import contents  # noqa: PLC0415
+
+        with translate_errors():
+            return contents(self.store, source.id)
+
+    def purge(self, request: PurgeRequest) -> kb.Purged:
+        """Forget sources for good.
+
+        Raises:
+            UsageError: the request says neither which ones nor that all are meant.
+        """
+        with translate_errors():
+            return request.carried_out(self.store)
+
+    def check(self, *, repair: bool = False) -> kb.Check:
+        """Whether the store is sound; `repair` rebuilds its indexes where it is not."""
+        with translate_errors():
+            found = self.store.check()
+            return found if found.ok or not repair else self.store.repair()
+
+    def backup(self, target: Path) -> int:
+        """Copy the store to a new file while it is in use; its size in bytes.
+
+        Raises:
+            UsageError: there is such a file already, or no such folder.
+        """
+        if not target.parent.is_dir():
+            raise UsageError(f"{target.parent} is no folder", "Give a place that exists.")
+        with translate_errors():
+            try:
+                self.store.backup(target)
+            except FileExistsError as error:
+                raise UsageError(str(error)) from error
+            return target.stat().st_size
+
+    def stats(self) -> kb.Stats:
+        """How much is kept."""
+        with translate_errors():
+            return self.store.stats()
+
+
+def _by_id(name: str) -> Callable[[kb.Source], bool]:
+    return lambda source: name.isdecimal() and source.id == int(name)
+
+
+def _by_label(name: str) -> Callable[[kb.Source], bool]:
+    return lambda source: source.label == name
+
+
+def _by_part(name: str) -> Callable[[kb.Source], bool]:
+    return lambda source: name.lower() in source.label.lower()
+
+
+def _names(sources: list[kb.Source]) -> str:
+    shown = [f"{source.id} {one_line(source.label)}" for source in sources[:NAMED]]
+    more = len(sources) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "") or "none"
+
+
+@contextmanager
+def open_library(config: Config) -> Iterator[Library]:
+    """Open what is kept of a project.
+
+    Raises:
+        ContextModeError: the storage cannot be read or made.
+    """
+    with translate_errors():
+        prepare_storage(config)
+        store = open_store(config)
+    with store:
+        yield Library(config, store, partial(_rules, config))
+
+
+def _rules(config: Config) -> policy.Rules:
+    from ctxmode.config import rules  # noqa: PLC0415
+
+    return rules.load(config.project, config.home)
+
+
+def open_store(config: Config) -> kb.Store:
+    """The project's store, which keeps no secret, and no more than its quota."""
+    return kb.Store.open(config.database, redact=_secrets, quota=partial(_quota, config))
+
+
+def _quota(config: Config) -> int:
+    from ctxmode.operations.quotas import load_quotas  # noqa: PLC0415 - where something is added
+
+    return load_quotas(config).project_bytes
+
+
+def _secrets(data: bytes) -> Sequence[Secret]:
+    from policy.secrets import find_secrets  # noqa: PLC0415 - where something is added
+
+    return find_secrets(data)
+
+
+def age_s(text: str) -> float:
+    """How many seconds `90s`, `30m`, `12h`, `7d` or `2w` are.
+
+    Raises:
+        UsageError: it is none of these.
+    """
+    found = re.fullmatch(r"(\d{1,6})([smhdw])", text)
+    if found is None:
+        raise UsageError(f"{text!r} is no age", "Give 90s, 30m, 12h, 7d or 2w.")
+    unit_s = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}[found.group(2)]
+    return float(int(found.group(1)) * unit_s)

@@ -1,0 +1,128 @@
+"""Questions to the store, and what to say where nothing answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ctxmode.errors import UsageError
+from ctxmode.operations.answers import SearchAnswer
+from ctxmode.render.highlight import one_line
+from executor.run.output_ids import OUTPUT_PREFIX
+from kb import Hit, QueryResult, SearchState, Store, filters
+
+SOURCES_NAMED = 5
+BATCH_HITS = 3
+SPARE = 4
+"""How many times as many hits are fetched where some will be filtered out."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """`source` is a label, a part of one, or an output id; `content` is code, prose or both; `path`
+    is a part of a file's path, `age_s` how many seconds ago the oldest was kept."""
+
+    queries: tuple[str, ...]
+    limit: int = 3
+    source: str | None = None
+    content: str | None = None
+    sort: str = "relevance"
+    budget_bytes: int | None = None
+    kind: str | None = None
+    language: str | None = None
+    path: str | None = None
+    age_s: float | None = None
+
+
+def search(store: Store, request: SearchRequest) -> SearchAnswer:
+    """Every query's passages.
+
+    Raises:
+        UsageError: there is no query, an empty one, or a limit below 1.
+    """
+    check(request)
+    found = store.search(
+        request.queries,
+        limit=request.limit * (SPARE if request.content == "prose" else 1),
+        source=request.source,
+        kind="code" if request.content == "code" else request.kind,
+        language=request.language,
+        path=request.path,
+        since=None if request.age_s is None else time.time() - request.age_s,
+        include_superseded=_names_older(store, request.source),
+        budget_bytes=request.budget_bytes,
+    )
+    results = tuple(_shaped(result, request) for result in found)
+    return SearchAnswer(results, _notes(store, request, results))
+
+
+def check(request: SearchRequest) -> None:
+    """Whether it can be answered.
+
+    Raises:
+        UsageError: there is no query, an empty one, a `since:` that means no time, or a limit or
+            budget below 1.
+    """
+    if not request.queries or not all(query.strip() for query in request.queries):
+        raise UsageError("a query is empty", "Give words that the passage contains.")
+    if unclear := [one for query in request.queries for one in filters.without_sense(query)]:
+        raise UsageError(
+            f"{unclear[0]} means no time",
+            f"Give {filters.MOMENTS}; to look for these words, put them in quotes.",
+        )
+    if request.limit < 1:
+        raise UsageError(f"limit is {request.limit}", "Give 1 or more.")
+    if request.budget_bytes is not None and request.budget_bytes < 1:
+        raise UsageError(f"the budget is {request.budget_bytes} bytes", "Give 1 or more.")
+
+
+def _names_older(store: Store, source: str | None) -> bool:
+    """Whether a source that is named is there in older versions only, such as an earlier run."""
+    if source is None or not source.startswith(OUTPUT_PREFIX):
+        return False
+    versions = [s for s in store.sources(include_superseded=True) if source in s.label]
+    return bool(versions) and all(version.superseded_by is not None for version in versions)
+
+
+def _shaped(result: QueryResult, request: SearchRequest) -> QueryResult:
+    hits = list(result.hits)
+    if request.content == "prose":
+        hits = [hit for hit in hits if hit.kind != "code"][: request.limit]
+    if request.sort == "timeline":
+        hits.sort(key=lambda hit: (-hit.source_id, hit.start_byte))
+    emptied = not hits and result.state is SearchState.MATCH
+    state = SearchState.NO_MATCH if emptied else result.state
+    return replace(result, hits=tuple(hits), state=state)
+
+
+def _notes(store: Store, request: SearchRequest, results: Sequence[QueryResult]) -> tuple[str, ...]:
+    """Where a source was named and has nothing: which ones there are."""
+    empty = all(result.state is SearchState.NOTHING_INDEXED for result in results)
+    if request.source is None or not empty:
+        return ()
+    latest = [one_line(source.label) for source in store.sources()[:SOURCES_NAMED]]
+    if not latest:
+        return ()
+    return (f"No source is called {request.source!r}. The latest are: {', '.join(latest)}.",)
+
+
+def in_sources(
+    store: Store, queries: Sequence[str], source_ids: Sequence[int] | None
+) -> tuple[QueryResult, ...]:
+    """The queries' best passages among some sources only; None means all that was kept."""
+    if source_ids is None:
+        return tuple(store.search(queries, limit=BATCH_HITS))
+    return tuple(_among(store, query, source_ids) for query in queries)
+
+
+def _among(store: Store, query: str, source_ids: Sequence[int]) -> QueryResult:
+    hits: list[Hit] = []
+    for source_id in source_ids:
+        hits += store.best_chunks(source_id, query, BATCH_HITS)
+    # Scores compare within one source only: the best of each first, then the second best.
+    hits.sort(key=lambda hit: -hit.score)
+    if hits:
+        return QueryResult(query, SearchState.MATCH, tuple(hits[:BATCH_HITS]))
+    state = SearchState.NO_MATCH if source_ids else SearchState.NOTHING_INDEXED
+    return QueryResult(query, state)

@@ -1,0 +1,122 @@
+"""What steps gave before, kept under the digest of all that they were made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ctxmode.operations.output_folder import RefusedError, open_destination, remove_folder
+from ctxmode.pipelines.model import Case, Outcome, Verdict
+from kb.plain_files import open_plain
+
+ENTRIES_MAX = 500
+INPUTS_MAX = 10_000
+
+
+class CaseCache:
+    """Passed cases of one user, with their artifacts, below `folder`."""
+
+    def __init__(self, folder: Path, project: Path) -> None:
+        self._folder = folder
+        self._project = project
+
+    def key(self, case: Case, toolchain: object, needed: Sequence[Outcome]) -> str:
+        """The digest of the step, its script and inputs, its toolchain, and what it needs.
+
+        Raises:
+            OSError: an input can't be read.
+        """
+        step = case.step
+        parts: dict[str, Any] = {
+            "language": step.language,
+            "code": step.code,
+            "values": dict(case.values),
+            "args": step.args,
+            "env": sorted(step.env.items()),
+            "artifacts": step.artifacts,
+            "expect_exit": step.expect_exit,
+            "profile": step.profile,
+            "toolchain": repr(toolchain),
+            "needed": [
+                [one.name, one.output, [_digest(Path(path)) for path in one.artifacts]]
+                for one in needed
+            ],
+            "inputs": [
+                [str(path.relative_to(self._project)), _digest(path)] for path in self._inputs(case)
+            ],
+        }
+        if step.script is not None:
+            parts["script"] = [step.script, _digest(self._project / step.script)]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    def load(self, key: str, artifacts: Path) -> Outcome | None:
+        """The outcome under a key, its artifacts copied to their place."""
+        entry = self._folder / key
+        try:
+            outcome = Outcome.from_json(json.loads((entry / "outcome.json").read_bytes()))
+            remove_folder(artifacts, self._project)
+            files = [*self._put(entry / "artifacts", artifacts)] if outcome.artifacts else []
+            os.utime(entry)
+        except (OSError, RefusedError, ValueError, TypeError, KeyError):
+            return None
+        return replace(outcome, source="cache", artifacts=tuple(map(str, files)))
+
+    def _put(self, kept: Path, artifacts: Path) -> Iterator[Path]:
+        with open_destination(artifacts, self._project) as destination:
+            for path in sorted(kept.iterdir()):
+                with path.open("rb") as content:
+                    yield destination.add(content, path.name)
+
+    def store(self, key: str, outcome: Outcome, artifacts: Path) -> None:
+        """Keep a case that has passed; a full disk keeps nothing."""
+        if outcome.verdict is not Verdict.PASSED:
+            return
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            partial = Path(tempfile.mkdtemp(dir=self._folder, prefix=".partial-"))
+            try:
+                (partial / "outcome.json").write_text(json.dumps(outcome.to_json()))
+                _copy(outcome.artifacts, artifacts, partial / "artifacts")
+                partial.rename(self._folder / key)
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
+            self._trim()
+        except OSError:
+            return
+
+    def _trim(self) -> None:
+        entries = sorted(self._folder.iterdir(), key=lambda path: -path.stat().st_mtime)
+        for old in entries[ENTRIES_MAX:]:
+            shutil.rmtree(old, ignore_errors=True)
+
+    def _inputs(self, case: Case) -> Iterator[Path]:
+        """The files that the step's globs find, each once, in order."""
+        found: set[Path] = set()
+        for pattern in case.step.inputs:
+            found.update(p for p in self._project.glob(case.filled(pattern)) if p.is_file())
+            if len(found) > INPUTS_MAX:
+                raise OSError(f"more than {INPUTS_MAX:,} inputs")
+        yield from sorted(found)
+
+
+def _copy(paths: Sequence[str], folder: Path, to: Path) -> None:
+    """Copy files of one folder: a program may have put a link there, to what it can't read."""
+    to.mkdir()
+    for path in map(Path, paths):
+        with (
+            open_plain(path, folder, follow=False) as content,
+            (to / path.name).open("xb") as copy,
+        ):
+            shutil.copyfileobj(content, copy)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

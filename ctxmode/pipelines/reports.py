@@ -1,0 +1,129 @@
+"""A run of a pipeline as others read it: JUnit XML, Markdown, GitHub's annotations, a terminal."""
+
+from __future__ import annotations
+
+import html
+import re
+from xml.etree import ElementTree
+
+from ctxmode.pipelines.model import Outcome, Report, Verdict
+
+MARKS = {Verdict.PASSED: "ok", Verdict.FAILED: "FAILED", Verdict.SKIPPED: "skipped"}
+# What XML 1.0 has no place for, whatever a program printed.
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit(report: Report) -> str:
+    """JUnit's XML: a test suite with a test case for each case."""
+    suite = ElementTree.Element(
+        "testsuite",
+        name=_xml(report.pipeline.name),
+        tests=str(len(report.outcomes)),
+        failures=str(report.count(Verdict.FAILED)),
+        skipped=str(report.count(Verdict.SKIPPED)),
+        errors="0",
+        time=f"{report.wall_s:.3f}",
+    )
+    for outcome in report.outcomes:
+        case = ElementTree.SubElement(
+            suite,
+            "testcase",
+            name=_xml(outcome.name),
+            classname=_xml(report.pipeline.name),
+            file=_xml(report.pipeline.path),
+            line=str(outcome.line),
+            time=f"{outcome.wall_s:.3f}",
+        )
+        if outcome.verdict is not Verdict.PASSED:
+            tag = "failure" if outcome.verdict is Verdict.FAILED else "skipped"
+            ElementTree.SubElement(case, tag, message=_xml(outcome.reason)).text = _xml(
+                outcome.output
+            )
+        elif outcome.output:
+            ElementTree.SubElement(case, "system-out").text = _xml(outcome.output)
+    suites = ElementTree.Element("testsuites")
+    suites.append(suite)
+    ElementTree.indent(suites)
+    return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _xml(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", text)
+
+
+def markdown(report: Report) -> str:
+    """A table of the cases, and below it what they said: first the failed ones, the rest folded."""
+    lines = [f"# {report.pipeline.name}", "", summary(report), ""]
+    lines += ["| case | result | time | |", "| --- | --- | ---: | --- |"]
+    for outcome in report.outcomes:
+        cells = (outcome.name, mark(outcome), f"{outcome.wall_s:.2f} s", outcome.reason)
+        lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
+    told = [outcome for outcome in report.outcomes if outcome.output]
+    for outcome in told:
+        if outcome.verdict is Verdict.FAILED:
+            lines += ["", f"## {outcome.name}", "", *_fenced(outcome.output)]
+    for outcome in told:
+        if outcome.verdict is Verdict.PASSED:
+            title = f"<details><summary>{html.escape(outcome.name)}</summary>"
+            lines += ["", title, "", *_fenced(outcome.output), "", "</details>"]
+    return "\n".join(lines) + "\n"
+
+
+def _fenced(text: str) -> tuple[str, str, str]:
+    fence = "`" * (max(map(len, re.findall("`+", text)), default=2) + 1)
+    return fence, text, fence
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def github(report: Report) -> list[str]:
+    """GitHub's workflow commands that put each failure at its line of the file."""
+    return [
+        f"::error file={_property(report.pipeline.path)},line={outcome.line},"
+        f"title={_property(outcome.name)}::{_escaped(_told(outcome))}"
+        for outcome in report.outcomes
+        if outcome.verdict is Verdict.FAILED
+    ]
+
+
+def _told(outcome: Outcome) -> str:
+    return "\n".join(filter(None, (outcome.reason, outcome.output)))
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _escaped(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def line(outcome: Outcome) -> str:
+    """A case as it is told when it is done."""
+    reason = f": {outcome.reason}" if outcome.reason else ""
+    return f"{mark(outcome):<8} {outcome.name} ({outcome.wall_s:.2f} s){reason}"
+
+
+def mark(outcome: Outcome) -> str:
+    mark = MARKS[outcome.verdict]
+    return {"cache": "cached", "before": "before"}.get(outcome.source, mark)
+
+
+def summary(report: Report) -> str:
+    """One sentence: how many passed, failed and were skipped, and how isolated they were."""
+    counts = ", ".join(
+        f"{report.count(verdict)} {verdict.value}" for verdict in Verdict if report.count(verdict)
+    )
+    tier = f", sandbox tier {report.tier}" if report.tier else ""
+    return f"{counts} in {report.wall_s:.2f} s{tier}."
+
+
+def failures(report: Report) -> list[str]:
+    """What the failed cases said, each under its name."""
+    return [
+        f"── {outcome.name}: {outcome.reason}\n{outcome.output}"
+        for outcome in report.outcomes
+        if outcome.verdict is Verdict.FAILED
+    ]

@@ -1,0 +1,197 @@
+"""A pipeline under way: cases side by side as soon as what they need has passed."""
+
+from __future__ import annotations
+
+import fnmatch
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import trio
+
+from ctxmode.app import App
+from ctxmode.errors import ContextModeError
+from ctxmode.operations.artifacts import deliver
+from ctxmode.operations.output_folder import RefusedError, remove_folder
+from ctxmode.pipelines.cache import CaseCache
+from ctxmode.pipelines.graph import cases_of
+from ctxmode.pipelines.model import Case, Outcome, Pipeline, Report, Step, Verdict
+from ctxmode.render.refusals import refusal_text
+from ctxmode.render.results import ending
+from executor.model import Request, Status
+from executor.run.artifacts import safe_name
+from executor.run.output_routing import Answer
+
+LINES_SHOWN = 30
+ARTIFACTS_VARIABLE = "CI_ARTIFACTS"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How a pipeline runs: where artifacts go, how many at once, what is known already."""
+
+    artifacts: Path
+    jobs: int
+    begun: Callable[[str], None] = lambda name: None
+    ended: Callable[[Outcome], None] = lambda outcome: None
+    cache: CaseCache | None = None
+    before: Mapping[str, Outcome] = field(default_factory=dict)
+
+
+async def run_pipeline(app: App, pipeline: Pipeline, setting: Setting) -> Report:
+    """Every case of every step, in an order that their needs allow.
+
+    Raises:
+        UsageError: a case can't be run as asked; then none was.
+    """
+    for case in (case for step in pipeline.steps for case in cases_of(step)):
+        where = f"{pipeline.path}:{case.step.line}: {case.name}"
+        await app.check(request_of(case, setting.artifacts), where)
+    started = time.monotonic()
+    running = _Running(app, pipeline, setting)
+    async with trio.open_nursery() as nursery:
+        for step in pipeline.steps:
+            nursery.start_soon(running.step, step)
+    outcomes = tuple(o for step in pipeline.steps for o in running.outcomes[step.name])
+    tier = next((outcome.tier for outcome in outcomes if outcome.tier), "")
+    return Report(pipeline, outcomes, time.monotonic() - started, tier)
+
+
+class _Running:
+    def __init__(self, app: App, pipeline: Pipeline, setting: Setting) -> None:
+        self._app = app
+        self._setting = setting
+        self._slots = trio.CapacityLimiter(setting.jobs)
+        self._done = {step.name: trio.Event() for step in pipeline.steps}
+        self.outcomes: dict[str, list[Outcome]] = {}
+
+    async def step(self, step: Step) -> None:
+        """One step: all its cases, once what it needs is done."""
+        for need in step.needs:
+            await self._done[need].wait()
+        failed = [
+            need
+            for need in step.needs
+            if any(o.verdict is not Verdict.PASSED for o in self.outcomes[need])
+        ]
+        cases = cases_of(step)
+        found: dict[int, Outcome] = {}
+
+        async def one(number: int, case: Case) -> None:
+            found[number] = await self._case(case, failed)
+            self._setting.ended(found[number])
+
+        async with trio.open_nursery() as nursery:
+            for number, case in enumerate(cases):
+                nursery.start_soon(one, number, case)
+        self.outcomes[step.name] = [found[number] for number in range(len(cases))]
+        self._done[step.name].set()
+
+    async def _case(self, case: Case, failed: list[str]) -> Outcome:
+        step = case.step
+        if failed:
+            reason = f"it needs {', '.join(failed)}"
+            return Outcome(case.name, step.name, step.line, Verdict.SKIPPED, reason)
+        earlier = self._setting.before.get(case.name)
+        if earlier is not None and earlier.verdict is Verdict.PASSED:
+            return replace(earlier, source="before", line=step.line)
+        folder = self._setting.artifacts / safe_name(case.name)
+        async with self._slots:
+            key = await self._key(case)
+            if key is not None and self._setting.cache is not None:
+                kept = await trio.to_thread.run_sync(self._setting.cache.load, key, folder)
+                if kept is not None:
+                    return replace(kept, line=step.line)
+            outcome = await self._run(case, folder)
+            if key is not None and self._setting.cache is not None:
+                store = self._setting.cache.store
+                await trio.to_thread.run_sync(store, key, outcome, folder)
+            return outcome
+
+    async def _key(self, case: Case) -> str | None:
+        if self._setting.cache is None:
+            return None
+        needed = [o for need in case.step.needs for o in self.outcomes[need]]
+        toolchain = await self._app.toolchain(case.step.language)
+        try:
+            return await trio.to_thread.run_sync(self._setting.cache.key, case, toolchain, needed)
+        except OSError:
+            return None
+
+    async def _run(self, case: Case, folder: Path) -> Outcome:
+        self._setting.begun(case.name)
+        outcome = Outcome(case.name, case.step.name, case.step.line, Verdict.FAILED)
+        project = self._app.config.project
+        try:
+            await trio.to_thread.run_sync(remove_folder, folder, project)
+            answer = await self._app.execute(
+                request_of(case, self._setting.artifacts), name=case.name
+            )
+            answer = await trio.to_thread.run_sync(deliver, answer, folder, project)
+        except (ContextModeError, RefusedError, OSError) as error:
+            return replace(outcome, reason=str(error))
+        return _judged(case, answer, outcome)
+
+
+def request_of(case: Case, artifacts: Path) -> Request:
+    """What is run for one case, when those that it needs hand their files back to `artifacts`."""
+    step = case.step
+    env = {name: case.filled(text) for name, text in step.env.items()}
+    env |= {f"MATRIX_{key.upper()}": str(value) for key, value in case.values.items()}
+    if step.needs:
+        env[ARTIFACTS_VARIABLE] = str(artifacts)
+    return Request(
+        step.language,
+        code=None if step.code is None else case.filled(step.code),
+        path=step.script,
+        args=tuple(map(case.filled, step.args)),
+        env=env,
+        artifacts=tuple(map(case.filled, step.artifacts)),
+        timeout_s=step.timeout_s,
+        limits=step.limits,
+        profile=step.profile,
+    )
+
+
+def _judged(case: Case, answer: Answer, outcome: Outcome) -> Outcome:
+    result = answer.result
+    ended = result.status in (Status.OK, Status.NONZERO_EXIT)
+    handed = [a.name for a in result.artifacts if a.path is not None]
+    missing = [f"{a.name} ({a.reason})" for a in result.artifacts if a.path is None]
+    missing += [p for p in map(case.filled, case.step.artifacts) if not _is_there(p, handed)]
+    passed = ended and result.exit_code in case.step.expect_exit and not missing
+    expected = " or ".join(map(str, case.step.expect_exit))
+    reason = ""
+    if result.status in (Status.DENIED, Status.REDIRECTED):
+        reason = refusal_text(result)
+    elif not passed:
+        reason = ending(result)
+        if ended and result.exit_code not in case.step.expect_exit:
+            reason += f"; expected exit {expected}"
+        if missing:
+            reason += f"; not handed back: {', '.join(missing)}"
+    return replace(
+        outcome,
+        verdict=Verdict.PASSED if passed else Verdict.FAILED,
+        reason=reason,
+        exit_code=result.exit_code,
+        wall_s=round(result.usage.wall_s, 3),
+        output=relevant(result.stdout.text, result.stderr.text),
+        tier=result.isolation.tier,
+        artifacts=tuple(a.path for a in result.artifacts if a.path is not None),
+    )
+
+
+def _is_there(pattern: str, names: Sequence[str]) -> bool:
+    """Whether a pattern of artifacts has found anything."""
+    forms = (pattern, pattern.removeprefix("**/"))
+    return any(fnmatch.fnmatchcase(name, form) for name in names for form in forms)
+
+
+def relevant(stdout: str, stderr: str) -> str:
+    """The end of what a case said: of stderr if it said anything there, and of stdout."""
+    error, out = stderr.strip("\n").splitlines(), stdout.strip("\n").splitlines()
+    room = LINES_SHOWN - min(len(error), LINES_SHOWN)
+    lines = [*(out[-room:] if room else []), *error[-LINES_SHOWN:]]
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Answers as text and tables, for agents and for people at a terminal."""

@@ -1,0 +1,58 @@
+"""Container images as tables for a person at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from ctxmode.render import terminal
+from ctxmode.render.results import size
+from images.inventory import ImageState, State
+from images.making import Made
+
+STYLES = {State.CURRENT: "green", State.OUTDATED: "yellow", State.MISSING: "red"}
+
+
+def show_states(states: Sequence[ImageState]) -> None:
+    """Which images there are, and the commands that mend what is not current."""
+    table = _table("image", "state", "size", "reference")
+    for it in states:
+        how_large = size(it.size_bytes) if it.size_bytes else ""
+        state = Text(it.state.value, STYLES[it.state])
+        table.add_row(it.group, state, how_large, Text(it.reference))
+    console = terminal.console()
+    console.print(table)
+    for remedy in dict.fromkeys(it.remedy for it in states if it.remedy):
+        console.print(Text(f"  {remedy}"))
+
+
+def show_made(made: Sequence[Made]) -> None:
+    """What was built and what runs in it; then what failed, with what it printed."""
+    table = _table("image", "made", "size", "took", "runs")
+    for it in made:
+        ok = Text("no", "red") if it.error else Text("yes", "green")
+        how_large = size(it.size_bytes) if it.size_bytes else ""
+        table.add_row(it.group.name, ok, how_large, f"{it.took_s:.0f} s", Text(_running(it)))
+    console = terminal.console()
+    console.print(table)
+    for it in made:
+        if it.error:
+            parts = (f"{it.group.name}: {it.error.message}", it.error.output, it.error.hint)
+            console.print(Text("\n" + "\n".join(part for part in parts if part)))
+
+
+def _running(made: Made) -> str:
+    return ", ".join(
+        f"{check.language} by {check.toolchain} {check.start_ms:.0f} ms"
+        for check in made.checks
+        if check.start_ms is not None
+    )
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table

@@ -1,0 +1,148 @@
+"""What the rules say, for a person at a terminal and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ctxmode.render import terminal
+from ctxmode.render.highlight import harmless, one_line
+from ctxmode.render.refusals import with_lines
+from policy import CaseReport, Explanation, Match, Rule, Rules, Verdict
+from policy.rules import ADDRESS_RULE
+
+COLOURS = {"allow": "green", "ask": "yellow", "redirect": "cyan", "deny": "red"}
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """The decision, the deciding rule, and other rules that spoke as far as an agent reads."""
+    lines = [f"  understood: {verdict.coverage}"] if verdict.coverage != "full" else []
+    lines += [f"  {_match_line(match)}" for match in verdict.matches]
+    return with_lines(verdict.message, lines) + "\n"
+
+
+def _match_line(match: Match) -> str:
+    words = " ".join(match.argv) or match.text
+    return f"{match.decision.word} by {match.rule} ({match.source}), {match.kind}: `{words}`"
+
+
+def explanation_json(language: str, explanation: Explanation) -> dict[str, Any]:
+    """The steps with their places, and the verdict."""
+    steps = [
+        {
+            "what": step.what,
+            "detail": step.detail,
+            "nesting": list(step.nesting),
+            "span": list(step.span),
+            "text": step.text,
+            "matches": [match.to_json() for match in step.matches],
+        }
+        for step in explanation.steps
+    ]
+    verdict = explanation.verdict.to_json() | {"work": explanation.verdict.work}
+    return {"language": language, "steps": steps, "verdict": verdict}
+
+
+def rules_json(rules: Rules) -> dict[str, Any]:
+    """Every rule, in force or not, and the warnings."""
+    listed = [_rule_json(rule, in_force=True) for rule in _in_force(rules)]
+    listed += [_rule_json(rule, in_force=False) for rule in rules.untrusted]
+    return {
+        "default": rules.default.word,
+        "files": list(rules.sources),
+        "rules": listed,
+        "warnings": list(rules.warnings),
+    }
+
+
+def _rule_json(rule: Rule, *, in_force: bool) -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "decision": rule.decision.word,
+        "rule": rule.text,
+        "kind": rule.kind,
+        "file": rule.source.path,
+        "line": rule.source.line,
+        "in_force": in_force,
+        "reason": rule.reason,
+        "advice": rule.advice,
+        "redirect": rule.redirect.tool if rule.redirect else None,
+    }
+
+
+def _in_force(rules: Rules) -> list[Rule]:
+    """Each rule once: one that is written through a link is held at both of its places."""
+    listed = {(rule.id, rule.text, rule.source): rule for rule in reversed(rules.rules)}
+    return [*reversed(listed.values()), ADDRESS_RULE]
+
+
+def _named(rule: Rule) -> str:
+    """A rule as messages name it: by its id, and what it says where that is another text."""
+    return rule.text if rule.id == rule.text else f"{rule.id} ({rule.text})"
+
+
+def show_rules(rules: Rules) -> None:
+    """The rules as a table, the strictest first, then what is wrong with the files."""
+    console = terminal.console()
+    table = _table("decision", "rule", "in force", "written in")
+    for rule in sorted(_in_force(rules), key=lambda rule: -rule.decision):
+        _add(table, rule.decision.word, _named(rule), "yes", str(rule.source))
+    for rule in rules.untrusted:
+        _add(table, rule.decision.word, _named(rule), "no: not trusted", str(rule.source))
+    console.print(table)
+    console.print(f"What no rule speaks of: {rules.default.word}.")
+    console.print(Text(f"Files read: {', '.join(rules.sources) or 'none'}."))
+    for warning in rules.warnings:
+        console.print(Text(f"warning: {harmless(warning)}", style="yellow"))
+
+
+def show_report(report: CaseReport) -> None:
+    """Right answers by tag, then every miss."""
+    console = terminal.console()
+    table = _table("tag", "right", "of", "%")
+    for tag, (right, total) in report.by_tag().items():
+        table.add_row(Text(tag or "-"), str(right), str(total), f"{100 * right / total:.1f}")
+    console.print(table)
+    misses = report.misses()
+    for miss in misses:
+        _show_miss(console, miss.case.line, miss.case.language, miss.case.code)
+        console.print(
+            Text(
+                f"  expected {miss.case.expected}, got {miss.verdict.decision.word}: "
+                f"{miss.verdict.message}\n  {miss.case.reason}"
+            )
+        )
+    total = len(report.results)
+    console.print(f"{total - len(misses)} of {total} as expected.")
+
+
+def _show_miss(console: Console, line: int, language: str, code: str) -> None:
+    console.print(Text(f"line {line}, {language}: {code!r}", style="red"))
+
+
+def show_log(entries: Sequence[Mapping[str, Any]]) -> None:
+    """The verdicts, oldest first."""
+    table = _table("time", "where", "language", "decision", "rules", "program")
+    for one in entries:
+        at = datetime.fromtimestamp(float(one.get("time", 0)), UTC).strftime("%Y-%m-%d %H:%M:%S")
+        cells = (str(one.get(key, "")) for key in ("surface", "language", "decision"))
+        rules = ", ".join(map(str, one.get("rules", ())))
+        excerpt = one_line(str(one.get("excerpt", "")))
+        table.add_row(at, *map(Text, (*cells, rules, excerpt)))
+    terminal.console().print(table if entries else "No verdict was written yet.")
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _add(table: Table, decision: str, *cells: str) -> None:
+    table.add_row(Text(decision, style=COLOURS[decision]), *map(Text, map(one_line, cells)))

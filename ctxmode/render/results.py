@@ -1,0 +1,320 @@
+"""Answers as the text that an agent reads: the program's output first, then one footer line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from ctxmode.render import highlight
+from ctxmode.render.passages import query_text
+from ctxmode.render.refusals import refusal_text
+from executor.model import ChangedFile, Layer, Result, Status, Stream
+
+if TYPE_CHECKING:
+    from ctxmode.doctor.diagnosis import Diagnosis
+    from ctxmode.operations.answers import BatchAnswer, CommandAnswer, IndexAnswer
+    from executor import Background, LanguageReport
+    from executor.instance.control import KeptAhead
+    from executor.run.output_routing import Answer
+    from kb.model import Purged
+
+CHANGED_FILES_SHOWN = 8
+# How what was kept is found again: by an agent, and by a person.
+BY_TOOL = 'ctx_search(queries=["…"], source="{}")'
+BY_VERB = "context-mode outputs show {}"
+CHANGE_MARKS = {"created": "+", "modified": "~", "deleted": "-", "renamed": ">", "mode": "~"}
+
+
+def answer_text(answer: Answer, find: str = BY_TOOL) -> str:
+    """What a run printed, or the sections of it that match, and the footer."""
+    result = answer.result
+    if result.status in (Status.DENIED, Status.REDIRECTED):
+        return refusal_text(result) + (f"\n[{answer.note}]" if answer.note else "")
+    body = output_text(result) if answer.sections is None else sections_text(answer)
+    return f"{body}\n{footer(answer, find)}" if body else footer(answer, find)
+
+
+def output_text(result: Result) -> str:
+    """stdout, then stderr, marked."""
+    return streams_text(result.stdout, result.stderr)
+
+
+def streams_text(out: Stream, err: Stream) -> str:
+    """Two streams one after the other, the second one marked."""
+    stdout, stderr = _shown(out), _shown(err)
+    if not stderr:
+        return stdout
+    return f"{stdout}\n[stderr]\n{stderr}" if stdout else f"[stderr]\n{stderr}"
+
+
+def _shown(stream: Stream) -> str:
+    return stream.text.removesuffix("\n")
+
+
+def sections_text(answer: Answer) -> str:
+    """The sections that match the intent, each under its title, and how many more there are."""
+    if not answer.sections:
+        return f"[no section of the output matches the intent]\n{output_text(answer.result)}"
+    parts = [f"## {s.stream}: {s.title}\n{s.text.strip(chr(10))}" for s in answer.sections]
+    more = answer.sections_total - len(answer.sections)
+    if more > 0:
+        parts.append(f"[{more} more sections match]")
+    return "\n".join(parts)
+
+
+NOT_COMMITTED_SHOWN = 3
+NOT_COMMITTED = {
+    "conflict": "conflicts, the host's stay",
+    "closed": "not permitted to this user",
+    "repository": "repositories not committed",
+    "held": "held for a person",
+    "never": "never committed",
+    "kept": "not deleted",
+    "refused": "refused",
+}
+
+
+def footer(answer: Answer, find: str = BY_TOOL) -> str:
+    """One line: how it ended, what it took, what confined it, what changed, where the rest is."""
+    result = answer.result
+    facts = [ending(result), f"sandbox {result.isolation.tier}, {result.profile}"]
+    if result.session is not None:
+        facts.append(f"session {result.session}")
+    if result.changed_files:
+        facts.append(changes_text(result))
+    facts += run_notes(result)
+    if answer.kept is not None:
+        facts.append(_kept_text(answer, find))
+    if answer.note:
+        facts.append(answer.note)
+    return f"[{' | '.join(map(highlight.one_line, facts))}]"
+
+
+def ending(result: Result) -> str:
+    """Status, exit code or signal, and times: `exit 3 in 0.12 s`."""
+    words = "ok" if result.ok else result.status.value.replace("_", " ")
+    if result.exit_code is not None:
+        words += f", exit {result.exit_code}"
+    if result.signal is not None:
+        words += f", signal {result.signal}"
+    if result.phase != "run":
+        words += f", while in phase {result.phase}"
+    usage = result.usage
+    took = f" in {usage.wall_s:.2f} s (cpu {usage.cpu_s:.2f} s"
+    took += f", {size(usage.peak_memory_bytes)})" if usage.peak_memory_bytes else ")"
+    message = f": {result.message}" if result.message else ""
+    return words + took + message
+
+
+def run_notes(result: Result) -> list[str]:
+    """What else a reader must know: files handed back, protected paths, refused connections."""
+    notes = []
+    if handed := [
+        f"{a.name} ({size(a.bytes or 0)}) at {a.path}" for a in result.artifacts if a.path
+    ]:
+        notes.append(f"artifacts: {', '.join(handed)}")
+    if skipped := [f"{a.name}: {a.reason}" for a in result.artifacts if not a.path]:
+        notes.append(f"not handed back: {', '.join(skipped)}")
+    notes += not_committed(result)
+    refused = [f"{c.host}:{c.port} ({c.reason})" for c in result.connections if not c.allowed]
+    if refused:
+        notes.append(f"connections refused: {', '.join(refused)}")
+    return notes
+
+
+def changes_text(result: Result) -> str:
+    """The changed files by mark, and whether the changes last."""
+    shown = result.changed_files[:CHANGED_FILES_SHOWN]
+    names = " ".join(_change(change) for change in shown)
+    more = len(result.changed_files) - len(shown) + result.changed_files_omitted
+    kept = "changed" if result.persists else "changed, not kept"
+    if result.changes_id and not result.persists:
+        kept = f"staged as {result.changes_id}"
+    return f"{kept}: {names}" + (f" and {more} more" if more else "")
+
+
+def not_committed(result: Result) -> list[str]:
+    """A folded line for each reason why something did not reach the project."""
+    lines = []
+    for kind, words in NOT_COMMITTED.items():
+        paths = [path for path in result.not_committed if path.kind == kind]
+        if not paths:
+            continue
+        shown = [f"{path.path} ({path.reason})" for path in paths[:NOT_COMMITTED_SHOWN]]
+        more = f" and {len(paths) - len(shown)} more" if len(paths) > len(shown) else ""
+        lines.append(f"{words}: {', '.join(shown)}{more}")
+    if result.changes_id:
+        lines.append(f"`context-mode changes show {result.changes_id}` shows what is kept, 7 days")
+    return lines
+
+
+def _change(change: ChangedFile) -> str:
+    return f"{CHANGE_MARKS.get(change.change, '?')}{change.path}"
+
+
+def _kept_text(answer: Answer, find: str) -> str:
+    kept, result = answer.kept, answer.result
+    assert kept is not None
+    streams = {"stdout": result.stdout, "stderr": result.stderr}
+    if not any(streams[s.stream].truncated for s in kept.streams):
+        return f"output_id {kept.output_id}"
+    sizes = ", ".join(
+        f"{s.stream} {size(s.bytes_total)} in {streams[s.stream].lines_total} lines"
+        for s in kept.streams
+    )
+    indexed = f"indexed: {kept.bytes_indexed} of {kept.bytes_total}"
+    found = find.format(kept.output_id)
+    return f"output_id {kept.output_id} keeps {sizes}; {indexed}; {found}"
+
+
+def background_text(background: Background[Answer]) -> str:
+    """What a run in the background has printed so far, or its answer; and how to go on."""
+    if background.answer is not None:
+        return f"{answer_text(background.answer)}\n[{background.id} has ended]"
+    if background.error:
+        return f"[{background.id} has ended without a result: {background.error}]"
+    body = streams_text(background.stdout, background.stderr)
+    line = (
+        f"[running for {background.wall_s:.1f} s | "
+        f'ctx_background(handle="{background.id}") reads it, with wait or stop]'
+    )
+    return f"{body}\n{line}" if body else line
+
+
+def backgrounds_text(backgrounds: Sequence[Background[Answer]]) -> str:
+    """One line a run."""
+    lines = [
+        f"{one.id}: {'running' if one.running else 'ended'}, {one.wall_s:.1f} s, {one.label}"
+        for one in backgrounds
+    ]
+    return "\n".join(lines) or "Nothing runs in the background."
+
+
+def index_text(answer: IndexAnswer) -> str:
+    """What was indexed, and what was left out."""
+    skipped = ", ".join(f"{count} {reason}" for reason, count in answer.skipped.items() if count)
+    converted = f" ({answer.converted})" if answer.converted else ""
+    files = (
+        (answer.unchanged, "unchanged since the last time"),
+        (answer.renamed, "renamed"),
+        (answer.removed, "gone from the disk, and forgotten"),
+        (answer.ignored, "ignored by git by now, and forgotten"),
+    )
+    source = highlight.one_line(answer.source)
+    named = f"as {source}" if answer.labelled else f"of the folder {source}"
+    lines = [
+        f"Indexed {counted(answer.files, 'file')}, {counted(answer.sections, 'section')}, "
+        f"{size(answer.bytes)} {named}{converted}.",
+        *(f"{counted(count, 'file')} {what}." for count, what in files if count),
+        *([f"Secrets redacted: {answer.redactions}."] if answer.redactions else []),
+        *([f"Words to search it for: {', '.join(answer.terms)}."] if answer.terms else []),
+        *([f"Left out: {skipped}."] if skipped else []),
+        *answer.notes,
+    ]
+    return "\n".join(lines)
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things, in words."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def purged_text(purged: Purged) -> str:
+    """What was forgotten."""
+    if not purged.sources:
+        return "Nothing fits; nothing was forgotten."
+    return (
+        f"Forgot {counted(purged.sources, 'source')} with {counted(purged.chunks, 'section')}, "
+        f"{size(purged.text_bytes)} of text."
+    )
+
+
+def batch_text(answer: BatchAnswer, find: str = BY_TOOL) -> str:
+    """Every command with how it ended; outputs in full only where no query asked for parts."""
+    whole = not answer.queries
+    parts = [_command_text(command, find, whole=whole) for command in answer.commands]
+    parts += [query_text(query) for query in answer.queries]
+    parts += [f"[{answer.note}]"] if answer.note else []
+    return "\n\n".join(parts)
+
+
+def _command_text(command: CommandAnswer, find: str, *, whole: bool) -> str:
+    if command.answer is None:
+        return f"# {command.label}\n[skipped: {command.skipped}]"
+    failed = not command.answer.result.ok
+    shown = answer_text if whole or failed else footer
+    text = shown(command.answer, find)
+    return f"# {command.label}\n{text}"
+
+
+def doctor_text(diagnosis: Diagnosis) -> str:
+    """One line a fact, in plain words, for whoever cannot show a table."""
+    languages = map(_language_line, diagnosis.languages.values())
+    layers = (_layer_line(name, it) for name, it in diagnosis.isolation.layers.items())
+    parts = {"storage": diagnosis.storage, "fts5": diagnosis.fts5, "opening": diagnosis.opening}
+    lines = [
+        f"project: {diagnosis.project}",
+        f"isolation: tier {diagnosis.isolation.tier}",
+        *layers,
+        *languages,
+        *(
+            f"{name}: {it.detail if it.ok else f'BROKEN: {it.reason}'}"
+            for name, it in parts.items()
+        ),
+        f"container engine: {diagnosis.container_engine.summary}",
+        *_holdings_lines(diagnosis),
+        *kept_ahead_lines(diagnosis.kept_ahead),
+        *(f"notice: {notice}" for notice in diagnosis.notices),
+        f"critical: {', '.join(diagnosis.critical) or 'nothing'}",
+    ]
+    return "\n".join(lines)
+
+
+def _holdings_lines(diagnosis: Diagnosis) -> list[str]:
+    from ctxmode.operations.quotas import holdings_lines  # noqa: PLC0415 - few ask
+
+    return [] if diagnosis.holdings is None else holdings_lines(diagnosis.holdings)
+
+
+def kept_ahead_lines(kept: Iterable[KeptAhead]) -> list[str]:
+    """What is kept ready for runs, one line a kind and server; none where nothing ever was."""
+    return [_kept_ahead_line(one) for one in kept]
+
+
+def _kept_ahead_line(kept: KeptAhead) -> str:
+    trouble = f"; the last could not be made: {kept.trouble}" if kept.trouble else ""
+    return (
+        f"kept ready: {kept.waiting} for {kept.label}, {size(kept.bytes)}, used by {kept.hits} of "
+        f"{kept.hits + kept.misses} runs (server {kept.instance}){trouble}"
+    )
+
+
+def _language_line(report: LanguageReport) -> str:
+    if not report.runnable:
+        return f"{report.name}: not runnable: {report.reason}. {report.hint}"
+    version = f" {report.version}" if report.version else ""
+    return f"{report.name}: {report.toolchain}{version}, starts in {report.start_ms:.0f} ms"
+
+
+def _layer_line(name: str, layer: Layer) -> str:
+    return f"{name}: {layer.detail}" if layer.active else f"{name}: off: {layer.reason}"
+
+
+def size(count: int) -> str:
+    """Bytes for people: `812 B`, `4.0 KB`, `1.2 MB`; powers of 1024."""
+    if count < 1024:
+        return f"{count} B"
+    amount = float(count)
+    for unit in ("KB", "MB", "GB"):
+        amount /= 1024
+        if amount < 1024 or unit == "GB":
+            break
+    return f"{amount:.1f} {unit}"
+
+
+def age(seconds: float) -> str:
+    """A time span for people, in its largest whole unit: `45 s`, `12 min`, `3 h`, `9 d`."""
+    for unit, length_s in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= length_s:
+            return f"{seconds // length_s:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"

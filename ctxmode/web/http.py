@@ -1,0 +1,241 @@
+"""One address over HTTP: every hop is judged, resolved once, and asked at the very address that was
+checked, so that no name can lead elsewhere a moment later."""
+
+from __future__ import annotations
+
+import email.utils
+import ssl
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from urllib.parse import urldefrag, urljoin
+
+import httpx2
+import trio
+
+from ctxmode import __version__
+from ctxmode.web.body import ENCODINGS, read_bounded, too_large
+from ctxmode.web.model import (
+    Bounds,
+    FetchError,
+    Judge,
+    Network,
+    Response,
+    Validators,
+    ValidatorsOf,
+)
+from policy.addresses import CheckedUrl, check_address, check_url
+
+ACCEPT = (
+    "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, application/json;q=0.9, "
+    "text/plain;q=0.8, application/pdf;q=0.7, */*;q=0.5"
+)
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+WAITS = frozenset({429, 503})
+NOT_MODIFIED = 304
+
+
+@dataclass(frozen=True, slots=True)
+class _Hop:
+    """One request: to which address, judged and resolved, and what is known of it."""
+
+    url: str
+    checked: CheckedUrl
+    addresses: Sequence[str]
+    validators: Validators | None
+
+
+async def get(
+    url: str,
+    *,
+    judge: Judge,
+    network: Network,
+    bounds: Bounds,
+    validators: ValidatorsOf = lambda _: None,
+) -> Response:
+    """What `url` answers, after its redirects; each hop is sent its own `validators`.
+
+    Raises:
+        FetchError: a hop is forbidden, fails, or exceeds a bound.
+    """
+    with trio.move_on_after(bounds.total_s):
+        return await _followed(_target(url, ""), judge, network, bounds, validators)
+    raise FetchError(f"it took longer than {bounds.total_s:g} s", "Try again, or give it longer.")
+
+
+async def resolve(host: str, port: int) -> Sequence[str]:
+    """The addresses of a host by the system's resolver, each once, in its order."""
+    found = await trio.socket.getaddrinfo(host, port, type=trio.socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+async def _followed(
+    url: str, judge: Judge, network: Network, bounds: Bounds, validators: ValidatorsOf
+) -> Response:
+    passed = [url]
+    while True:
+        judge(url)
+        checked = check_url(url, allow_private=network.allow_private)
+        if not checked.allowed:
+            raise FetchError(f"{url} may not be fetched: {checked.refused}")
+        hop = _Hop(url, checked, await _addresses(checked, network), validators(url))
+        answer = await _asked(hop, network, bounds)
+        if isinstance(answer, Response):
+            return answer
+        url = _target(url, answer)
+        if url in passed:
+            raise FetchError(f"it redirects in a circle, back to {url}")
+        if len(passed) > bounds.redirects_max:
+            raise FetchError(f"it redirects more than {bounds.redirects_max} times")
+        passed.append(url)
+
+
+def _target(url: str, location: str) -> str:
+    """Where a redirect at `url` leads, without a fragment."""
+    try:
+        return urldefrag(urljoin(url, location)).url
+    except ValueError as error:
+        raise FetchError(f"{location or url!r} is malformed: {error}") from error
+
+
+async def _addresses(checked: CheckedUrl, network: Network) -> Sequence[str]:
+    """Where the host is, each place checked; none may be forbidden."""
+    try:
+        found = await network.resolve(checked.host, checked.port)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FetchError(f"{checked.host} cannot be resolved: {reason}") from error
+    if not found:
+        raise FetchError(f"{checked.host} has no address")
+    for address in found:
+        if refused := check_address(address, allow_private=network.allow_private):
+            raise FetchError(f"{checked.host} may not be fetched: {refused}")
+    return found
+
+
+async def _asked(hop: _Hop, network: Network, bounds: Bounds) -> Response | str:
+    """The answer of one hop, or where it sends us; a server that asks to wait is obeyed."""
+    certificates = network.certificates or ssl.create_default_context()
+    async with httpx2.AsyncClient(
+        verify=certificates, trust_env=False, follow_redirects=False, timeout=bounds.idle_s
+    ) as client:
+        for attempt in range(bounds.retries_max + 1):
+            response = await _sent(client, hop)
+            try:
+                wait_s = _asked_to_wait(response)
+                if wait_s is None:
+                    return await _taken(hop.url, response, bounds)
+            finally:
+                with trio.CancelScope(shield=True, deadline=trio.current_time() + 1):
+                    await response.aclose()
+            if attempt == bounds.retries_max or wait_s > bounds.retry_s_max:
+                raise FetchError(
+                    f"its server answered {response.status_code} and asks to wait {wait_s:.0f} s",
+                    "Try again then.",
+                )
+            await trio.sleep(wait_s)
+    raise AssertionError("unreachable")
+
+
+def _headers(hop: _Hop) -> dict[str, str]:
+    checked, validators = hop.checked, hop.validators
+    host = f"[{checked.host}]" if ":" in checked.host else checked.host
+    default = {"http": 80, "https": 443}[checked.scheme]
+    headers = {
+        "Host": host if checked.port == default else f"{host}:{checked.port}",
+        "User-Agent": f"context-mode/{__version__}",
+        "Accept": ACCEPT,
+        "Accept-Encoding": ENCODINGS,
+    }
+    if validators is not None and validators.etag:
+        headers["If-None-Match"] = validators.etag
+    if validators is not None and validators.last_modified:
+        headers["If-Modified-Since"] = validators.last_modified
+    return headers
+
+
+async def _sent(client: httpx2.AsyncClient, hop: _Hop) -> httpx2.Response:
+    """The answer's head, from the first of the checked addresses that takes the connection."""
+    failure: Exception | None = None
+    for address in hop.addresses:
+        try:
+            target = httpx2.URL(hop.url).copy_with(host=address, port=hop.checked.port)
+            request = client.build_request(
+                "GET",
+                target,
+                headers=_headers(hop),
+                # The certificate must be the name's, though the connection is to an address.
+                extensions={"sni_hostname": hop.checked.host},
+                timeout=client.timeout,
+            )
+            return await client.send(request, stream=True)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            failure = error
+            if _ssl_error(error) is not None:
+                break
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            failure = error
+            break
+    raise _failed(hop.checked.host, failure) from failure
+
+
+async def _taken(url: str, response: httpx2.Response, bounds: Bounds) -> Response | str:
+    status, headers = response.status_code, response.headers
+    if status == NOT_MODIFIED:
+        return Response(url, unchanged=True)
+    if status in REDIRECTS:
+        if not headers.get("location"):
+            raise FetchError(f"its server answered {status} and did not say where to go")
+        return str(headers["location"])
+    if status != 200:
+        raise FetchError(f"its server answered {status} {response.reason_phrase}".rstrip())
+    length = headers.get("content-length", "")
+    if length.isdecimal() and int(length) > bounds.bytes_max:
+        raise too_large(bounds.bytes_max)
+    encoding = headers.get("content-encoding", "")
+    try:
+        async with aclosing(response.aiter_raw()) as chunks:
+            body = await read_bounded(chunks, encoding, bounds.bytes_max)
+    except httpx2.HTTPError as error:
+        raise _failed(url, error) from error
+    return Response(
+        url,
+        body,
+        headers.get("content-type", ""),
+        headers.get("etag"),
+        headers.get("last-modified"),
+    )
+
+
+def _asked_to_wait(response: httpx2.Response) -> float | None:
+    """How many seconds a busy server asks to wait; None where it does not."""
+    given = response.headers.get("retry-after", "").strip()
+    if response.status_code not in WAITS or not given:
+        return None
+    if given.isdecimal() and len(given) < 10:
+        return float(given)
+    moment = email.utils.parsedate_tz(given)
+    return None if moment is None else max(0.0, email.utils.mktime_tz(moment) - time.time())
+
+
+def _failed(where: str, error: Exception | None) -> FetchError:
+    tls = _ssl_error(error)
+    if tls is not None:
+        reason = getattr(tls, "verify_message", "") or tls.reason or str(tls)
+        return FetchError(f"{where} cannot prove who it is: {reason}")
+    if isinstance(error, httpx2.TimeoutException):
+        return FetchError(f"{where} did not answer in time")
+    causes = (str(cause) for cause in _causes(error))
+    reason = next((words for words in causes if words), type(error).__name__)
+    return FetchError(f"{where} failed: {reason}")
+
+
+def _ssl_error(error: BaseException | None) -> ssl.SSLError | None:
+    return next((cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)), None)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

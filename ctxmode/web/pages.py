@@ -1,0 +1,215 @@
+"""Fetching pages into the store: from the cache where it is fresh, else asking whether they
+changed; several side by side."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+import trio
+
+import kb
+import policy
+from ctxmode.error_translation import translate_errors
+from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.operations import audit
+from ctxmode.operations.library import Library
+from ctxmode.render.progress_line import OnProgress, ignore_progress
+from ctxmode.web import http
+from ctxmode.web.answers import PREVIEW_BYTES, FetchAnswer, PageAnswer, PageStatus
+from ctxmode.web.content import Content, content_of
+from ctxmode.web.model import Bounds, FetchError, Network, Response, Validators
+from kb import pages
+from policy.messages import cut, fit
+from policy.secrets import redact
+
+T = TypeVar("T")
+
+DAY_S = 86_400.0
+CONCURRENCY_MAX = 8
+URLS_MAX = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One address, and under which label it is to be kept; none is the address itself."""
+
+    url: str
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FetchRequest:
+    """Addresses. Within `ttl_s` of the last time no server is asked, after it only for what
+    changed; 0 always asks. `force` fetches anew whatever is kept."""
+
+    wanted: tuple[Wanted, ...]
+    ttl_s: float = DAY_S
+    force: bool = False
+    concurrency: int = 4
+    bounds: Bounds = field(default_factory=Bounds)
+
+
+async def fetch(
+    library: Library,
+    request: FetchRequest,
+    network: Network,
+    writing: trio.CapacityLimiter,
+    on_progress: OnProgress = ignore_progress,
+) -> FetchAnswer:
+    """Every address; one that fails is a value. `writing` is held by whoever writes to the store,
+    `on_progress` gets how many are done.
+
+    Raises:
+        UsageError: there is no address, or there are too many.
+    """
+    if not request.wanted:
+        raise UsageError("no address is given", "Give a URL, such as https://example.org/docs.")
+    if len(request.wanted) > URLS_MAX:
+        raise UsageError(f"more than {URLS_MAX} addresses at once", "Ask for fewer.")
+    with translate_errors():
+        rules = await trio.to_thread.run_sync(library.rules)
+    desk = _Desk(library, request, network, writing, rules)
+    answers: dict[int, PageAnswer] = {}
+    # Workers that take from one iterator: as many at once as asked for, and no more.
+    waiting = iter(enumerate(request.wanted))
+
+    async def work(waiting: Iterator[tuple[int, Wanted]]) -> None:
+        for number, wanted in waiting:
+            answers[number] = await desk.answer(wanted)
+            on_progress(len(answers), len(request.wanted))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(max(1, min(request.concurrency, CONCURRENCY_MAX, len(request.wanted)))):
+            nursery.start_soon(work, waiting)
+    return FetchAnswer(tuple(answers[number] for number in range(len(request.wanted))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """What every address of one request has in common."""
+
+    library: Library
+    request: FetchRequest
+    network: Network
+    writing: trio.CapacityLimiter
+    rules: policy.Rules
+
+    async def answer(self, wanted: Wanted) -> PageAnswer:
+        try:
+            with translate_errors():
+                return await self._fetched(wanted)
+        except ContextModeError as error:
+            return PageAnswer(redact(wanted.url).text, PageStatus.FAILED, error=str(error))
+
+    async def _fetched(self, wanted: Wanted) -> PageAnswer:
+        self._judge(wanted.url)  # a rule holds for what is kept already, too
+        known = await trio.to_thread.run_sync(pages.find, self.library.store, wanted.url)
+        if known is not None and not self.request.force:
+            source = await self._source(known)
+            if source is not None and time.time() - known.fetched_at < self.request.ttl_s:
+                return await self._kept(wanted, known, source, PageStatus.CACHED)
+            known = known if source is not None else None
+
+        def validators(url: str) -> Validators | None:
+            if known is None or self.request.force or not known.came_from(url):
+                return None
+            return Validators(known.etag, known.last_modified)
+
+        response = await http.get(
+            wanted.url,
+            judge=self._judge,
+            network=self.network,
+            bounds=self.request.bounds,
+            validators=validators,
+        )
+        if response.unchanged:
+            if known is None:
+                raise FetchError("its server says that it is unchanged, but nothing is kept of it")
+            await self._write(partial(pages.confirm, self.library.store, wanted.url))
+            source = self.library.store.source(known.source_id)
+            return await self._kept(wanted, known, source, PageStatus.UNCHANGED)
+        return await self._added(wanted, response, await content_of(response))
+
+    def _judge(self, url: str) -> None:
+        allow_private = self.network.allow_private
+        verdict = policy.evaluate_fetch(url, self.rules, allow_private=allow_private)
+        config = self.library.config
+        entry = audit.entry("fetch", "url", url, verdict.to_json(), str(config.project))
+        problem = audit.write(config.log_dir, entry)
+        if not verdict.allowed:
+            nobody = (
+                "nobody is asked about a page" if verdict.decision is policy.Decision.ASK else ""
+            )
+            why = "; ".join(filter(None, (verdict.message, nobody, problem)))
+            shown = cut(redact(url).text, 100)
+            raise FetchError(fit(f"{shown} may not be fetched: {why}"))
+        if problem:
+            sys.stderr.write(f"context-mode: {problem}\n")
+
+    async def _source(self, known: pages.Page) -> kb.Source | None:
+        """The source of a page that was fetched before, if it still stands for it."""
+        source = await trio.to_thread.run_sync(self.library.store.source, known.source_id)
+        expired = source.expires_at is not None and source.expires_at <= time.time()
+        return None if expired or source.superseded_by is not None else source
+
+    async def _added(self, wanted: Wanted, response: Response, content: Content) -> PageAnswer:
+        add = partial(
+            self.library.store.add,
+            label_of(wanted),
+            content.text,
+            media_type=content.media_type,
+            origin=kb.Origin.FETCH,
+            base_url=content.base_url,
+        )
+        indexed = await self._write(add)
+        put = partial(
+            pages.put,
+            self.library.store,
+            wanted.url,
+            indexed.source_id,
+            final_url=response.url,
+            title=None if content.title is None else redact(content.title).text,
+            etag=response.etag,
+            last_modified=response.last_modified,
+            converted=content.converted,
+        )
+        await self._write(put)
+        known = await trio.to_thread.run_sync(pages.find, self.library.store, wanted.url)
+        source = await trio.to_thread.run_sync(self.library.store.source, indexed.source_id)
+        if known is None:
+            raise FetchError("it was purged as soon as it was kept")
+        return await self._kept(wanted, known, source, PageStatus.NEW)
+
+    async def _kept(
+        self, wanted: Wanted, known: pages.Page, source: kb.Source, status: PageStatus
+    ) -> PageAnswer:
+        text = partial(self.library.store.text, source.id, 0, 2 * PREVIEW_BYTES)
+        preview = (await trio.to_thread.run_sync(text)).decode("utf-8", "ignore")
+        return PageAnswer(
+            url=redact(wanted.url).text,
+            status=status,
+            source=source.label,
+            source_id=source.id,
+            title=known.title,
+            kind=source.kind,
+            converted=source.converted,
+            sections=source.chunks,
+            bytes=source.bytes_total,
+            redactions=source.redactions,
+            age_s=0.0 if status is PageStatus.NEW else max(0.0, time.time() - known.fetched_at),
+            preview=preview.encode()[:PREVIEW_BYTES].decode("utf-8", "ignore"),
+        )
+
+    async def _write(self, call: Callable[[], T]) -> T:
+        return await trio.to_thread.run_sync(call, limiter=self.writing)
+
+
+def label_of(wanted: Wanted) -> str:
+    """What a page is found by: its address without secrets, after the label that was given."""
+    url = redact(wanted.url).text
+    return f"{wanted.source}::{url}" if wanted.source else url

@@ -1,0 +1,124 @@
+"""What clients send, and what the tools make of it."""
+
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from ctxmode.mcp.arguments import explain, input_schema
+from ctxmode.mcp.tools.batch_execute import BatchArguments, Command
+from ctxmode.mcp.tools.doctor import DoctorArguments
+from ctxmode.mcp.tools.execute import ExecuteArguments
+from ctxmode.mcp.tools.execute_file import ExecuteFileArguments
+from ctxmode.mcp.tools.index import IndexArguments
+from ctxmode.mcp.tools.search import SearchArguments
+
+
+@pytest.mark.parametrize(
+    ("sent", "understood"),
+    [
+        (["a", "b"], ["a", "b"]),
+        ('["a", "b"]', ["a", "b"]),
+        (' ["a"] ', ["a"]),
+        ("a", ["a"]),
+        ("[not json", ["[not json"]),
+    ],
+)
+def test_queries_come_as_lists_as_json_text_or_as_one_string(sent, understood):
+    assert SearchArguments.model_validate({"queries": sent}).queries == understood
+
+
+@pytest.mark.parametrize(
+    ("sent", "understood"),
+    [
+        ([{"label": "x", "command": "ls"}], [("x", "ls")]),
+        (["ls", "pwd"], [("cmd_1", "ls"), ("cmd_2", "pwd")]),
+        ('["ls"]', [("cmd_1", "ls")]),
+        ('[{"command": "ls"}]', [("cmd_1", "ls")]),
+        ('{"command": "ls"}', [("cmd_1", "ls")]),
+        ({"label": "", "command": "ls"}, [("cmd_1", "ls")]),
+        ("ls -la", [("cmd_1", "ls -la")]),
+        ("{ ls; pwd; }", [("cmd_1", "{ ls; pwd; }")]),
+        (["ls", {"label": "x", "command": "id"}], [("cmd_1", "ls"), ("x", "id")]),
+    ],
+)
+def test_commands_come_as_objects_as_strings_and_as_json_text(sent, understood):
+    given = BatchArguments.model_validate({"commands": sent})
+    assert given.commands == [Command(label=lab, command=com) for lab, com in understood]
+
+
+@pytest.mark.parametrize(
+    ("model", "sent", "name", "value"),
+    [
+        (ExecuteArguments, {"language": "x", "code": "y", "timeout": "5000"}, "timeout", 5000),
+        (
+            ExecuteArguments,
+            {"language": "x", "code": "y", "background": "true"},
+            "background",
+            True,
+        ),
+        (
+            ExecuteArguments,
+            {"language": "x", "code": "y", "background": "false"},
+            "background",
+            False,
+        ),
+        (SearchArguments, {"queries": "q", "limit": "7"}, "limit", 7),
+        (BatchArguments, {"commands": "ls", "concurrency": "4"}, "concurrency", 4),
+        (IndexArguments, {"path": "x", "respectGitignore": "false"}, "respectGitignore", False),
+        (IndexArguments, {"path": "x", "extensions": '[".md"]'}, "extensions", [".md"]),
+    ],
+)
+def test_numbers_and_booleans_come_as_strings_too(model, sent, name, value):
+    assert getattr(model.model_validate(sent), name) == value
+
+
+@pytest.mark.parametrize(
+    ("model", "sent", "said"),
+    [
+        (ExecuteArguments, {}, "- language: is required"),
+        (ExecuteArguments, {"lang": "x", "code": ""}, "did you mean language?"),
+        (
+            ExecuteArguments,
+            {"language": "x", "code": "y", "zzz": 1},
+            "- zzz: is unknown; leave it out",
+        ),
+        (ExecuteArguments, {"language": "x", "code": "y", "timeout": 0}, "greater than 0"),
+        (ExecuteArguments, {"language": "x", "code": "y", "timeout": "soon"}, "- timeout:"),
+        (ExecuteArguments, {"language": "x", "code": 5}, "- code: input should be a valid string"),
+        (ExecuteArguments, {"language": "x", "command": "y"}, "did you mean code?"),
+        (ExecuteArguments, {"Language": "x", "code": "y"}, "did you mean language?"),
+        (ExecuteFileArguments, {"file": "x", "language": "y"}, "did you mean path?"),
+        (BatchArguments, {"cmd": "ls"}, "did you mean commands?"),
+        (SearchArguments, {"q": "x"}, "did you mean queries?"),
+        (SearchArguments, {"queries": []}, "- queries:"),
+        (SearchArguments, {"queries": ["x", " "]}, "- queries.1:"),
+        (SearchArguments, {"queries": "x" * 2001}, "at most 2000 characters"),
+        (BatchArguments, {"commands": ["ls"], "queries": [""]}, "- queries.0:"),
+        (SearchArguments, {"queries": "q", "limit": 0}, "- limit:"),
+        (BatchArguments, {"commands": []}, "- commands:"),
+        (BatchArguments, {"commands": ["ls"], "concurrency": 65}, "- concurrency:"),
+        (BatchArguments, {"commands": [{"label": "x"}]}, "- commands.0.command: is required"),
+        (DoctorArguments, {"a": 1}, "no arguments"),
+    ],
+)
+def test_arguments_that_cannot_be_used_are_explained_name_by_name(model, sent, said):
+    with pytest.raises(ValidationError) as caught:
+        model.model_validate(sent)
+    explained = explain("ctx_x", model, caught.value)
+    assert said in explained
+    assert "pydantic" not in explained
+
+
+@pytest.mark.parametrize(
+    "model",
+    [ExecuteArguments, ExecuteFileArguments, BatchArguments, IndexArguments, SearchArguments],
+)
+def test_schemas_hold_nothing_that_only_costs_or_upsets_clients(model):
+    schema = input_schema(model)
+    assert schema["type"] == "object"
+    text = json.dumps(schema)
+    for key in ("additionalProperties", "$ref", "$defs", "anyOf", '"title"', "const"):
+        assert key not in text
+    required = {name for name, field in model.model_fields.items() if field.is_required()}
+    assert set(schema["required"]) == required if required else "required" not in schema

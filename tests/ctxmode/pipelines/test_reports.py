@@ -1,0 +1,62 @@
+"""A run of a pipeline as machines and people read it."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from ctxmode.pipelines import reports
+from ctxmode.pipelines.model import Outcome, Pipeline, Report, Verdict
+from ctxmode.pipelines.running import LINES_SHOWN, relevant
+
+REPORT = Report(
+    Pipeline("all", "ci/all.toml", ()),
+    (
+        Outcome("a", "a", 3, Verdict.PASSED, wall_s=1.5, output="fine", tier="A"),
+        Outcome("b (x=1)", "b", 9, Verdict.FAILED, "exit 1", 1, 0.5, "50 %\n\x1b[31m```|<&>", "A"),
+        Outcome("c", "c", 12, Verdict.SKIPPED, "it needs b"),
+    ),
+    2.0,
+    "A",
+)
+
+
+def test_junit_counts_and_holds_whatever_was_printed():
+    suite = ElementTree.fromstring(reports.junit(REPORT))[0]
+    assert {k: suite.get(k) for k in ("tests", "failures", "skipped")} == {
+        "tests": "3",
+        "failures": "1",
+        "skipped": "1",
+    }
+    failure = suite[1][0]
+    assert (failure.tag, failure.get("message")) == ("failure", "exit 1")
+    assert failure.text == "50 %\n\ufffd[31m```|<&>"
+    assert suite[1].get("line") == "9"
+
+
+def test_markdown_fences_output_that_has_fences():
+    text = reports.markdown(REPORT)
+    assert "| b (x=1) | FAILED | 0.50 s | exit 1 |" in text
+    assert "\n````\n50 %" in text
+    assert text.endswith("<details><summary>a</summary>\n\n```\nfine\n```\n\n</details>\n")
+
+
+def test_annotations_point_at_the_line_on_one_line_each():
+    (one,) = reports.github(REPORT)
+    assert one.startswith("::error file=ci/all.toml,line=9,title=b (x=1)::exit 1%0A50 %25%0A")
+    assert "\n" not in one
+
+
+def test_the_summary_names_the_tier():
+    assert reports.summary(REPORT) == "1 passed, 1 failed, 1 skipped in 2.00 s, sandbox tier A."
+
+
+def test_an_outcome_survives_its_json():
+    for outcome in REPORT.outcomes:
+        assert Outcome.from_json(outcome.to_json()) == outcome
+
+
+def test_only_the_end_of_what_was_said_is_shown_errors_first():
+    many = "".join(f"{n}\n" for n in range(100))
+    assert relevant(many, "").splitlines() == [str(n) for n in range(100 - LINES_SHOWN, 100)]
+    assert relevant(many, "wrong\n").splitlines()[-1] == "wrong"
+    assert len(relevant(many, many).splitlines()) == LINES_SHOWN
