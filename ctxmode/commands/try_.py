@@ -19,7 +19,7 @@ from functools import partial
 from ctxmode import exit_codes, launch
 from ctxmode.config.locations import load_config
 from ctxmode.launch import print_json
-from ctxmode.trial.show import Progress, show
+from ctxmode.trial.show import TrialProgress, show
 from ctxmode.trial.steps import run_trial
 
 
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    progress = Progress(sys.stderr)
+    progress = TrialProgress(sys.stderr)
     trial = launch.run(partial(run_trial, load_config(args.project), progress.tell))
     if args.json:
         print_json(trial.to_json())

@@ -26,7 +26,7 @@ FILE_NAME = "audit.jsonl"
 StrPath = str | os.PathLike[str]
 
 
-class Entry(NamedTuple):
+class AuditEntry(NamedTuple):
     """One verdict. `time` is in seconds since 1970; `rules` the ids of all rules that spoke."""
 
     surface: str
@@ -40,14 +40,14 @@ class Entry(NamedTuple):
 
 def entry(
     surface: str, language: str, text: str, verdict: Mapping[str, Any], project: str
-) -> Entry:
+) -> AuditEntry:
     """The entry for a verdict in its JSON form. `text` is what was judged."""
     rules = dict.fromkeys(str(match["rule_id"]) for match in verdict.get("matches", ()))
     decision = str(verdict["decision"])
     if "consent" in verdict:
         decision += ", granted" if verdict["consent"] else ", refused"
     now = round(time.time(), 3)
-    return Entry(surface, language, decision, tuple(rules), excerpt(text), project, now)
+    return AuditEntry(surface, language, decision, tuple(rules), excerpt(text), project, now)
 
 
 def excerpt(text: str) -> str:
@@ -59,7 +59,7 @@ def excerpt(text: str) -> str:
     return line if len(line) <= EXCERPT_CHARS_MAX else f"{line[: EXCERPT_CHARS_MAX - 1]}…"
 
 
-def write(folder: StrPath, entry: Entry, *, wait: bool = True) -> str | None:
+def write(folder: StrPath, entry: AuditEntry, *, wait: bool = True) -> str | None:
     """Append an entry, its owner's alone to read; returns why it could not be, or nothing.
 
     Without `wait` it is None, and nothing was written, while another process writes.

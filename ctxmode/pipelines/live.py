@@ -20,7 +20,7 @@ STYLES = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.SKIPPED: "yell
 
 
 @dataclass(slots=True)
-class Progress:
+class PipelineProgress:
     """What is done of `total` cases, and since when the others run."""
 
     out: Console
@@ -47,9 +47,9 @@ class Progress:
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Progress]:
+def progress(total: int) -> Iterator[PipelineProgress]:
     """Show it on stderr; what runs only on a terminal, where it is gone at the end."""
-    shown = Progress(Console(stderr=True, highlight=False), total)
+    shown = PipelineProgress(Console(stderr=True, highlight=False), total)
     if not sys.stderr.isatty():
         yield shown
         return

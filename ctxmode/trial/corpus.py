@@ -29,7 +29,7 @@ SOURCE_SUFFIXES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CorpusPart:
     """One kind of input: what it is, and how many bytes of it there are."""
 
     name: str
@@ -41,7 +41,7 @@ class Corpus:
     """All the parts, one behind the other. Ends with a line feed."""
 
     content: bytes
-    parts: tuple[Part, ...]
+    parts: tuple[CorpusPart, ...]
 
 
 def gather(project: Path) -> Corpus:
@@ -51,12 +51,12 @@ def gather(project: Path) -> Corpus:
         ContextModeError: the machine has less than a megabyte of all of it together.
     """
     contents: list[bytes] = []
-    parts: list[Part] = []
+    parts: list[CorpusPart] = []
     for name, read in SOURCES.items():
         content = b"".join(_up_to(BYTES_MAX_EACH, read(project)))
         if content:
             contents.append(content if content.endswith(b"\n") else content + b"\n")
-            parts.append(Part(name, len(contents[-1])))
+            parts.append(CorpusPart(name, len(contents[-1])))
     whole = b"".join(contents)
     if len(whole) < BYTES_MIN:
         raise ContextModeError(

@@ -71,7 +71,7 @@ QUESTIONS: dict[str, Question] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class SampleProgram:
     """One language's program, and the question that it answers about the file in its folder."""
 
     language: str
@@ -83,21 +83,21 @@ class Program:
         return resources.files("ctxmode.trial").joinpath("programs", self.file).read_text("utf-8")
 
 
-PROGRAMS: tuple[Program, ...] = (
-    Program("shell", "definitions", "shell.sh"),
-    Program("python", "commonest", "python.py"),
-    Program("perl", "numbers", "perl.pl"),
-    Program("javascript", "distinct", "javascript.js"),
-    Program("typescript", "longest", "typescript.ts"),
-    Program("ruby", "words", "ruby.rb"),
-    Program("php", "wide", "php.php"),
-    Program("lua", "digits", "lua.lua"),
-    Program("r", "wide", "r.R"),
-    Program("elixir", "lines", "elixir.exs"),
-    Program("go", "hash", "go.go"),
-    Program("rust", "distinct", "rust.rs"),
-    Program("c", "hash", "c.c"),
-    Program("cpp", "commonest", "cpp.cpp"),
-    Program("java", "words", "java.java"),
-    Program("csharp", "longest", "csharp.cs"),
+PROGRAMS: tuple[SampleProgram, ...] = (
+    SampleProgram("shell", "definitions", "shell.sh"),
+    SampleProgram("python", "commonest", "python.py"),
+    SampleProgram("perl", "numbers", "perl.pl"),
+    SampleProgram("javascript", "distinct", "javascript.js"),
+    SampleProgram("typescript", "longest", "typescript.ts"),
+    SampleProgram("ruby", "words", "ruby.rb"),
+    SampleProgram("php", "wide", "php.php"),
+    SampleProgram("lua", "digits", "lua.lua"),
+    SampleProgram("r", "wide", "r.R"),
+    SampleProgram("elixir", "lines", "elixir.exs"),
+    SampleProgram("go", "hash", "go.go"),
+    SampleProgram("rust", "distinct", "rust.rs"),
+    SampleProgram("c", "hash", "c.c"),
+    SampleProgram("cpp", "commonest", "cpp.cpp"),
+    SampleProgram("java", "words", "java.java"),
+    SampleProgram("csharp", "longest", "csharp.cs"),
 )

@@ -13,7 +13,7 @@ from ctxmode.render.results import size
 from ctxmode.trial.steps import Answered, Listed, Trial
 
 
-class Progress:
+class TrialProgress:
     """Says which language has answered, on a terminal only."""
 
     def __init__(self, stream: TextIO) -> None:

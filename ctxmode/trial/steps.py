@@ -21,7 +21,7 @@ from ctxmode.errors import ContextModeError
 from ctxmode.operations.searching import SearchRequest
 from ctxmode.render.progress_line import waiting
 from ctxmode.trial.corpus import Corpus, gather
-from ctxmode.trial.questions import INPUT_NAME, PROGRAMS, QUESTIONS, WORD, Program
+from ctxmode.trial.questions import INPUT_NAME, PROGRAMS, QUESTIONS, WORD, SampleProgram
 from executor import Request, Status
 
 RUN_S_MAX = 50.0
@@ -151,7 +151,7 @@ def _furnish(folder: Path, config: Config, corpus: Corpus) -> Config:
 
 
 async def _answer_all(
-    app: App, corpus: Corpus, programs: list[Program], report: Callable[[Answered], None]
+    app: App, corpus: Corpus, programs: list[SampleProgram], report: Callable[[Answered], None]
 ) -> tuple[Answered, ...]:
     expected = await trio.to_thread.run_sync(_expected, corpus, programs)
     answers: dict[str, Answered] = {}
@@ -169,12 +169,12 @@ async def _answer_all(
     return tuple(answers[program.language] for program in programs)
 
 
-def _expected(corpus: Corpus, programs: list[Program]) -> dict[str, int]:
+def _expected(corpus: Corpus, programs: list[SampleProgram]) -> dict[str, int]:
     asked = {program.question for program in programs}
     return {name: QUESTIONS[name].answer(corpus.content) for name in asked}
 
 
-async def _answer(app: App, corpus: Corpus, program: Program, expected: int) -> Answered:
+async def _answer(app: App, corpus: Corpus, program: SampleProgram, expected: int) -> Answered:
     request = Request(program.language, code=program.code, timeout_s=RUN_S_MAX)
     try:
         result = (await app.execute(request)).result
@@ -195,7 +195,7 @@ async def _answer(app: App, corpus: Corpus, program: Program, expected: int) -> 
     )
 
 
-def _unanswered(program: Program, expected: int, why: str) -> Answered:
+def _unanswered(program: SampleProgram, expected: int, why: str) -> Answered:
     text = QUESTIONS[program.question].text
     return Answered(program.language, text, expected, why, False, "not_run", 0.0, 0, 0, "none")
 

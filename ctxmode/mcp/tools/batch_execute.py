@@ -36,14 +36,14 @@ def _label_commands(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
     return labelled
 
 
-class Command(Arguments):
+class LabelledCommand(Arguments):
     label: str
     command: str
 
 
 class BatchArguments(Arguments):
     commands: Annotated[
-        list[Command], BeforeValidator(_label_commands), Field(min_length=1, max_length=100)
+        list[LabelledCommand], BeforeValidator(_label_commands), Field(min_length=1, max_length=100)
     ]
     queries: Annotated[list[Query], BeforeValidator(read_list), Field(max_length=50)] = Field(
         [], description="searched in all outputs"

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from ctxmode.mcp.arguments import explain, input_schema
-from ctxmode.mcp.tools.batch_execute import BatchArguments, Command
+from ctxmode.mcp.tools.batch_execute import BatchArguments, LabelledCommand
 from ctxmode.mcp.tools.doctor import DoctorArguments
 from ctxmode.mcp.tools.execute import ExecuteArguments
 from ctxmode.mcp.tools.execute_file import ExecuteFileArguments
@@ -44,7 +44,7 @@ def test_queries_come_as_lists_as_json_text_or_as_one_string(sent, understood):
 )
 def test_commands_come_as_objects_as_strings_and_as_json_text(sent, understood):
     given = BatchArguments.model_validate({"commands": sent})
-    assert given.commands == [Command(label=lab, command=com) for lab, com in understood]
+    assert given.commands == [LabelledCommand(label=lab, command=com) for lab, com in understood]
 
 
 @pytest.mark.parametrize(

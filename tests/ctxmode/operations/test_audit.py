@@ -19,7 +19,7 @@ DENIED = {
 }
 
 
-def entry(text: str = "git push", verdict: dict | None = None) -> audit.Entry:
+def entry(text: str = "git push", verdict: dict | None = None) -> audit.AuditEntry:
     return audit.entry("sandbox", "shell", text, verdict or DENIED, "/p")
 
 
