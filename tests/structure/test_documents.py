@@ -22,7 +22,8 @@ from images import GROUPS
 
 ROOT = Path(__file__).parents[2]
 PAGES = tuple(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))
-DOCUMENTS = ("README.md", "ARCHITECTURE.md", "SECURITY.md", "CHANGELOG.md", *PAGES)
+DESIGN = tuple(f"docs/design/{path.name}" for path in sorted((ROOT / "docs/design").glob("*.md")))
+DOCUMENTS = ("README.md", "ARCHITECTURE.md", "SECURITY.md", "CHANGELOG.md", *PAGES, *DESIGN)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 ANCHOR = re.compile(r"\]\(([^)#\s]*)#([^)\s]+)\)")
 CODE_SPAN = re.compile(r"`([^`\n]+)`")
@@ -132,6 +133,15 @@ def test_every_anchor_is_a_heading(root: Path, name):
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_is_reached_from_the_first(readme, name):
     assert f"]({name})" in readme or name == "docs/chunks.md"
+
+
+@pytest.mark.parametrize("name", DESIGN)
+def test_every_page_of_the_design_is_reached_from_the_architecture(root: Path, name):
+    assert f"]({name})" in (root / "ARCHITECTURE.md").read_text()
+
+
+def test_the_architecture_is_read_in_ten_minutes(root: Path):
+    assert len((root / "ARCHITECTURE.md").read_text().splitlines()) <= 160
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
