@@ -1,7 +1,7 @@
 """The table of attacks by back end, from what test runs recorded: `python -m tests.escapes.matrix`.
 
     pytest tests/escapes --matrix root.json          (and again as other users, into other files)
-    python -m tests.escapes.matrix root.json … SECURITY.md    (without a document: to stdout)
+    python -m tests.escapes.matrix root.json … docs/attack-matrix.md    (without a document: to stdout)
 
 An outcome appears only if its test passed; where it failed the table says so.
 """

@@ -16,8 +16,8 @@ SANDBOXED = tuple(
 )
 # Which tests make sense for whom; the tests below must not start themselves again.
 SELECTED = {
-    "ordinary": "not identity and not once",
-    "confined": "not identity and not once and not tier_a",
+    "ordinary": "sandbox and not once",
+    "confined": "sandbox and not once and not tier_a",
 }
 DEADLINE_S = 1800
 
