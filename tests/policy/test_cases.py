@@ -44,7 +44,9 @@ def test_the_shared_table_is_decided_as_written() -> None:
 
 def test_what_is_known_to_be_missed_is_missed_still_and_told_in_its_page() -> None:
     """A miss that is mended belongs into the other tables, and out of the document."""
-    document = " ".join((Path(__file__).parents[2] / "docs" / "known-misses.md").read_text("utf-8").split())
+    document = " ".join(
+        (Path(__file__).parents[2] / "docs" / "known-misses.md").read_text("utf-8").split()
+    )
     results = run_cases(OWN / "known_misses.tsv", OWN / "rules.json").results
     assert [result.case.code for result in results if result.is_right] == []
     assert [r.case.reason for r in results if f"- {r.case.reason}" not in document] == []
