@@ -35,24 +35,25 @@ policy/test_secrets.py::test_hostile_text_of_a_megabyte kb/test_bulk.py kb/test_
 kb/test_chunking.py kb/test_code.py kb/test_conversion.py kb/test_directory.py
 kb/test_explaining.py kb/test_known_defects.py kb/test_redaction.py::test_neither
 kb/test_search.py::test_sections kb/test_disks.py kb/test_durability.py
-ctxmode/mcp/test_resources.py ctxmode/operations/test_searching.py kb/test_ignoring.py::test_every_pattern
-kb/test_kb.py::test_importing kb/test_purging.py kb/test_workers.py
-runtimes/test_discovery.py::test_a_real_virtual runtimes/test_ending.py
+ctxmode/mcp/test_resources.py ctxmode/operations/test_searching.py
+kb/test_ignoring.py::test_every_pattern kb/test_kb.py::test_importing kb/test_purging.py
+kb/test_workers.py runtimes/test_discovery.py::test_a_real_virtual runtimes/test_ending.py
 runtimes/test_file_content.py runtimes/test_install.py::test_the_script_is_posix
 runtimes/test_line_numbers.py runtimes/test_programs.py runtimes/test_scripts.py
-structure/test_documents.py::test_every_json ctxmode/operations/test_audit.py::test_several_processes
+structure/test_documents.py::test_every_json
+ctxmode/operations/test_audit.py::test_several_processes
 ctxmode/hosts/hooks/test_claude_parity.py ctxmode/test_cli.py::test_a_reader_that_leaves
 ctxmode/test_cli.py::test_the_version_imports ctxmode/test_garbage.py
 ctxmode/doctor/test_container_engine.py::test_a_socket_that
 ctxmode/doctor/test_container_engine.py::test_where_nothing_names
 ctxmode/doctor/test_texts.py::test_hints ctxmode/doctor/test_texts.py::test_the_verb
 ctxmode/web/test_pages.py ctxmode/hosts/hooks/test_hooks.py
-ctxmode/mcp/http/test_connections.py::test_tls ctxmode/test_import_cost.py ctxmode/operations/test_indexing.py
-ctxmode/hosts/hooks/test_opencode_plugin.py ctxmode/test_parsing.py::test_an_unknown_profile
-ctxmode/commands/test_policy.py ctxmode/operations/test_quotas.py::test_a_server_keeps
-ctxmode/render/test_streams.py ctxmode/trial/test_trial.py
-executor/cells/test_cgroup.py::test_a_real_group images/test_settings.py::test_a_host_with
-images/test_workplace.py::test_what_a_killed
+ctxmode/mcp/http/test_connections.py::test_tls ctxmode/test_import_cost.py
+ctxmode/operations/test_indexing.py ctxmode/hosts/hooks/test_opencode_plugin.py
+ctxmode/test_parsing.py::test_an_unknown_profile ctxmode/commands/test_policy.py
+ctxmode/operations/test_quotas.py::test_a_server_keeps ctxmode/render/test_streams.py
+ctxmode/trial/test_trial.py executor/cells/test_cgroup.py::test_a_real_group
+images/test_settings.py::test_a_host_with images/test_workplace.py::test_what_a_killed
 """
 _ENGINE = """
 executor/containers/ images/

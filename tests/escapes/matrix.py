@@ -1,7 +1,9 @@
 """The table of attacks by back end, from what test runs recorded: `python -m tests.escapes.matrix`.
 
-    pytest tests/escapes --matrix root.json          (and again as other users, into other files)
-    python -m tests.escapes.matrix root.json … docs/attack-matrix.md    (without a document: to stdout)
+    pytest tests/escapes --matrix root.json      (and again as other users, into other files)
+    python -m tests.escapes.matrix root.json … docs/attack-matrix.md
+
+Without a document it goes to stdout.
 
 An outcome appears only if its test passed; where it failed the table says so.
 """
