@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -31,6 +31,7 @@ from executor.profile import ANALYZE
 from executor.project import repositories
 from executor.project.search import ProjectSearch
 from executor.settings import Settings
+from executor.spawner.messages import Layers
 from runtimes import Step
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ async def open_strongest(
     raise SandboxUnavailableError(text, f"{REMEDIES['namespaces']}. Or: {other}.")
 
 
-async def _try(placement: Placement) -> Mapping[str, Any]:
+async def _try(placement: Placement) -> Layers:
     """Run a shell that does nothing in a cell; what its supervisor said of the layers.
 
     Raises:
@@ -190,7 +191,7 @@ async def _try(placement: Placement) -> Mapping[str, Any]:
     raise SandboxError(f"no answer within {TRIAL_S_MAX:g} s")
 
 
-async def _run_trial(cell: Cell, can: Capabilities, packed: bytes) -> Mapping[str, Any]:
+async def _run_trial(cell: Cell, can: Capabilities, packed: bytes) -> Layers:
     await cell.ready()
     if not can.namespaces and not cell.layers.get("landlock"):
         raise SandboxError("this kernel has no Landlock")

@@ -15,6 +15,7 @@ import runtimes
 from executor.back_ends.ground import BackEnd, ServerGround, existing
 from executor.containers import host as hosts
 from executor.containers import leftovers
+from executor.containers.agent.messages import Hello
 from executor.containers.create import ContainerSpec, has_own_kernel
 from executor.containers.endpoint import endpoint
 from executor.containers.engine import Engine, EngineError, connect
@@ -210,14 +211,14 @@ def layers(
     engine: Engine,
     spec: ContainerSpec,
     host: hosts.Host | None,
-    hello: Mapping[str, int],
+    hello: Hello | None,
     reasons: Sequence[str],
 ) -> dict[str, Layer]:
     """Every layer of tier C, by name."""
     facts = engine.facts
     runtime = spec.runtime or facts.default_runtime
     instructions = len(seccomp.program(seccomp.Filter())) // 8
-    abi = hello.get("landlock", 0)
+    abi = hello["landlock"] if hello else 0
     no_landlock = Layer(False, "", "the container's kernel has no Landlock", REMEDIES["landlock"])
     daemon = f"Docker {facts.version}{', rootless' * facts.rootless}"
     own_kernel = has_own_kernel(runtime)

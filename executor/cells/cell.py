@@ -12,15 +12,22 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import trio
 
 from executor.engine.exit import Exit, LostError
+from executor.engine.messages import read
 from executor.engine.pipes import Stdio, anonymous_file, start_with_pipes
 from executor.engine.rootfs import UNPRIVILEGED_ID
 from executor.errors import SandboxError
 from executor.instance.child_processes import SPAWNER, started
+from executor.spawner.messages import (
+    ArtifactsHandedOver,
+    FromSupervisor,
+    Layers,
+    SetUp,
+    SetUpAnswer,
+)
 from executor.spawner.wire import CELL, NAMESPACED_CELL
 
 MESSAGE_BYTES_MAX = 1 << 20
@@ -41,8 +48,8 @@ class Cell:
         self._namespaces = namespaces
         self._pidfd = -1
         self.pid = -1
-        self.layers: Mapping[str, Any] = {}
-        self.handed_over: Mapping[str, Any] = {}  # names behind the artifacts' descriptors
+        self.layers: Layers = {}
+        self.handed_over: ArtifactsHandedOver | None = None  # names of the descriptors
         self._upper: int | None = None
         self._fds: list[int] = []
         self.stdio: Stdio | None = None  # of a program that is held here for its run
@@ -154,10 +161,11 @@ class Cell:
             raise SandboxError(str(message.get("error", "the cell's supervisor was killed")))
         return Exit(**message["exit"])
 
-    async def message(self) -> Mapping[str, Any]:
+    async def message(self) -> FromSupervisor:
         """What the supervisor says next; nothing if it is dead. What goes ahead is put aside."""
-        while "artifacts" in (message := await self._receive()):
-            self.handed_over = message
+        while "artifacts" in (message := await self._receive()) and "skipped" in message:
+            handed = message["artifacts"], message["skipped"]
+            self.handed_over = {"artifacts": handed[0], "skipped": handed[1]}
         if message.get("upper") and self._fds:
             self._upper = self._fds.pop()  # it came last
         return message
@@ -204,7 +212,7 @@ class Cell:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
-    async def _receive(self) -> Mapping[str, Any]:
+    async def _receive(self) -> FromSupervisor:
         try:
             data, fds = await _receive_fds(self._control)
         except ConnectionResetError:
@@ -212,13 +220,13 @@ class Cell:
             # once, ahead of the message that the supervisor left.
             data, fds = await _receive_fds(self._control)
         self._fds += fds
-        return json.loads(data) if data else {}
+        return read(data, FromSupervisor) if data else {}
 
 
 class Spawner:
     """A running spawner process. Made by `open_spawner` only."""
 
-    def __init__(self, requests: trio.socket.SocketType, answer: Mapping[str, Any]) -> None:
+    def __init__(self, requests: trio.socket.SocketType, answer: SetUpAnswer) -> None:
         self._requests = requests
         self._lock = trio.Lock()
         self.uid: int = answer["uid"]
@@ -275,22 +283,22 @@ async def open_spawner(stage: Sequence[str], *, as_root: bool) -> AsyncIterator[
     requests = trio.socket.from_stdlib_socket(ours)
     try:
         identity = (UNPRIVILEGED_ID, UNPRIVILEGED_ID) if as_root else None
-        setup = {"leave_root": identity, "stage": list(stage) if as_root else []}
+        setup: SetUp = {"leave_root": identity, "stage": list(stage) if as_root else []}
         data = b""
         with trio.move_on_after(START_S_MAX), contextlib.suppress(BrokenPipeError):
             await requests.send(json.dumps(setup).encode())
             data = await requests.recv(MESSAGE_BYTES_MAX)
-        answer = json.loads(data) if data else {}
+        answer = read(data, SetUpAnswer) if data else SetUpAnswer()
         if "uid" not in answer:
-            raise SandboxError(str(answer.get("error", "the spawner did not start")))
+            raise SandboxError(answer.get("error", "the spawner did not start"))
         yield Spawner(requests, answer)
     finally:
         requests.close()
         with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(_bury, process)
+            await trio.to_thread.run_sync(_reap, process)
 
 
-def _bury(process: subprocess.Popen[bytes]) -> None:
+def _reap(process: subprocess.Popen[bytes]) -> None:
     """The closed socket ends the spawner; if it should not, a signal does."""
     try:
         process.wait(FAREWELL_S_MAX)

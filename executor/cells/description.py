@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 from dataclasses import dataclass, field
-from typing import Any
 
 from executor.engine import rootfs
 from executor.engine.orders import Packed
@@ -14,6 +13,7 @@ from executor.engine.seccomp import Judged
 from executor.model import MIB, Limits
 from executor.profile import ProjectAccess
 from executor.project.guarded_files import Guarded
+from executor.spawner.messages import CellDescription
 
 READ_ONLY, NOSUID, NODEV = 0x1, 0x2, 0x4  # MOUNT_ATTR_* of mount_setattr(2)
 ROOT_BYTES = 16 * MIB
@@ -57,7 +57,9 @@ def pack_cell(spec: CellSpec) -> bytes:
 @functools.lru_cache(maxsize=16)
 def _packed_cell(spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[str, ...]) -> bytes:
     packed = Packed()
-    description: dict[str, Any] = {
+    description: CellDescription = {
+        "access": _tier_b_access(spec),
+        "deny_tcp": True,
         "namespaces": spec.namespaces,
         "uid": spec.uid,
         "gid": spec.gid,
@@ -74,17 +76,20 @@ def _packed_cell(spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[st
     }
     if spec.judged:
         filter_ = packed.blob(spec.judged.program)
-        description["judged"] = {"filter": filter_, "kinds": spec.judged.kinds}
+        description["judged"] = {"filter": filter_, "kinds": list(spec.judged.kinds)}
     if spec.namespaces:
-        description |= _namespaced(spec, system, devices, packed)
-    else:
-        description |= {"access": _tier_b_access(spec), "deny_tcp": True}
+        _describe_tree(description, spec, system, devices, packed)
     return packed.pack(description)
 
 
-def _namespaced(
-    spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[str, ...], packed: Packed
-) -> dict[str, Any]:
+def _describe_tree(
+    description: CellDescription,
+    spec: CellSpec,
+    system: rootfs.SystemEntries,
+    devices: tuple[str, ...],
+    packed: Packed,
+) -> None:
+    """The file tree and network of a cell with namespaces."""
     read_only = READ_ONLY | NOSUID | NODEV
     accounts = rootfs.account_files(spec.uid, spec.gid)
     binds = [(path, path, read_only) for path in system.binds]
@@ -93,36 +98,34 @@ def _namespaced(
     commits = spec.access is ProjectAccess.COMMIT
     if spec.access is not ProjectAccess.READ_ONLY:
         writable = (*writable, spec.project)
-    return {
-        "root_bytes": ROOT_BYTES,
-        "job_bytes": JOB_BYTES,
-        "binds": [*binds, *((path, path, NOSUID) for path in devices)],
-        "symlinks": list(system.links),
-        "files": [packed.file(path, content) for path, content in accounts.items()],
-        "scratch": {
-            "bytes": spec.limits.scratch_bytes,
-            "inodes": spec.limits.scratch_inodes,
-            "folders": [
-                ("tmp", spec.scratch, 0o1777),
-                ("home", spec.home, 0o755),
-                ("shm", rootfs.SHARED_MEMORY, 0o1777),
-            ],
-        },
-        "project": {
-            "source": spec.project_source,
-            "target": spec.project,
-            "mode": "cow" if commits else spec.access.value,
-            "commit": commits,
-            "room": spec.room,
-            "room_bytes": ROOM_BYTES if commits else 0,
-            "room_inodes": ROOM_INODES,
-            "secrets": spec.guarded.secrets,
-            "special": spec.guarded.special,
-        },
-        "access": [("/", "r"), *((path, "rw") for path in writable)],
-        "deny_tcp": False,
-        "listen": list(spec.listen),
+    description["root_bytes"] = ROOT_BYTES
+    description["job_bytes"] = JOB_BYTES
+    description["binds"] = [*binds, *((path, path, NOSUID) for path in devices)]
+    description["symlinks"] = list(system.links)
+    description["files"] = [packed.file(path, content) for path, content in accounts.items()]
+    description["scratch"] = {
+        "bytes": spec.limits.scratch_bytes,
+        "inodes": spec.limits.scratch_inodes,
+        "folders": [
+            ("tmp", spec.scratch, 0o1777),
+            ("home", spec.home, 0o755),
+            ("shm", rootfs.SHARED_MEMORY, 0o1777),
+        ],
     }
+    description["project"] = {
+        "source": spec.project_source,
+        "target": spec.project,
+        "mode": "cow" if commits else spec.access.value,
+        "commit": commits,
+        "room": spec.room,
+        "room_bytes": ROOM_BYTES if commits else 0,
+        "room_inodes": ROOM_INODES,
+        "secrets": list(spec.guarded.secrets),
+        "special": list(spec.guarded.special),
+    }
+    description["access"] = [("/", "r"), *((path, "rw") for path in writable)]
+    description["deny_tcp"] = False
+    description["listen"] = list(spec.listen)
 
 
 def _tier_b_access(spec: CellSpec) -> list[tuple[str, str]]:

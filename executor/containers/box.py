@@ -12,10 +12,9 @@ import os
 import secrets
 import socket
 import stat
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import trio
 
@@ -26,6 +25,7 @@ from executor.engine.exit import Consumption, Exit
 from executor.engine.pipes import start_with_pipes
 from executor.errors import SandboxError
 from executor.instance import temporary
+from executor.spawner.messages import ArtifactsHandedOver, FromSupervisor, Layers
 from executor.spawner.view import FOLDER
 
 READ_BYTES = 64 * 1024
@@ -39,8 +39,8 @@ class ContainerBox:
 
     def __init__(self, container: Container, folder: Path) -> None:
         self.owner = (os.geteuid(), os.getegid())
-        self.handed_over: Mapping[str, Any] = {}
-        self.layers: Mapping[str, Any] = {}
+        self.handed_over: ArtifactsHandedOver | None = None
+        self.layers: Layers = {}
         self.container = container
         self._link = container.link
         self._folder = folder  # for the sockets that stand for the container's
@@ -60,7 +60,7 @@ class ContainerBox:
         for port in ports:
             self._fds.append(self._listen(port).detach())
         self._link.connected = self._connected
-        await self._order("cell", packed, [] if files is None else [files], listen=list(ports))
+        await self._order("cell", packed, [] if files is None else [files], ports)
 
     async def start(self, packed: bytes, stdin: bytes | None) -> dict[str, int]:
         """See `Cell.start`.
@@ -116,10 +116,10 @@ class ContainerBox:
         message = await self.message()
         if "exit" not in message:
             raise SandboxError(str(message.get("error", "the container has ended")))
-        end = dict(message["exit"])
+        end = message["exit"]
         if self.container.upper is not None:
             changes, full = await trio.to_thread.run_sync(self.container.upper.changes)
-            end |= {"changed": changes.listed, "changed_omitted": changes.omitted}
+            end["changed"], end["changed_omitted"] = changes.listed, changes.omitted
             end["scratch_full"] = end["scratch_full"] or full
         report = Exit(**end)
         if self._changes >= 0:
@@ -129,25 +129,27 @@ class ContainerBox:
             self._changes = -1
         return report
 
-    async def message(self) -> Mapping[str, Any]:
+    async def message(self) -> FromSupervisor:
         """What the supervisor says next; nothing if it is gone. Files are put aside.
 
         That it is gone is told once as an error, with what the engine says of it.
         """
         while True:
-            said = dict(await self._link.message())
+            said = await self._link.message()
             if not said:
                 return await self._lost()
-            self._consumed = Consumption(**said.pop("consumption"))
-            fds = said.pop("fds", [])
-            if "artifacts" in said:
-                self.handed_over, self._fds = said, fds
+            if "consumption" in said:
+                self._consumed = Consumption(**said["consumption"])
+            fds = said.get("fds", [])
+            if "artifacts" in said and "skipped" in said:
+                self.handed_over = {"artifacts": said["artifacts"], "skipped": said["skipped"]}
+                self._fds = fds
             elif "changes" in said:
                 (self._changes,) = fds
             elif "ready" not in said:
                 return said
 
-    async def _lost(self) -> Mapping[str, Any]:
+    async def _lost(self) -> FromSupervisor:
         if self._is_lost:
             return {}
         self._is_lost = True
@@ -192,10 +194,10 @@ class ContainerBox:
             await self.container.engine.call("wait", self.container.id)
 
     async def _order(
-        self, name: str, packed: bytes, described: Sequence[bytes | str], **more: object
+        self, name: str, packed: bytes, described: Sequence[bytes | str], listen: Sequence[int] = ()
     ) -> list[Channel]:
         try:
-            return await self._link.order(name, packed, described, **more)
+            return await self._link.order(name, packed, described, listen)
         except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
             why, _ = await self.container.fate()
             raise SandboxError(why) from error

@@ -6,11 +6,11 @@ import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import trio
 
 from executor.containers.agent.frames import PROTOCOL
+from executor.containers.agent.messages import Hello
 from executor.containers.create import ContainerSpec, configuration
 from executor.containers.engine import UNREACHABLE, Engine, EngineError
 from executor.containers.host import Host, Upper
@@ -29,7 +29,7 @@ class Container:
     engine: Engine
     link: Link
     upper: Upper | None
-    layers: Mapping[str, Any]
+    hello: Hello | None = None
     made_at: float = field(default_factory=trio.current_time)
     remove_layout: Callable[[], None] | None = None  # what its run has on this host
     bytes: int = 0  # its memory is the engine's
@@ -92,8 +92,8 @@ async def start(
             link = Link(await engine.attach(identity))
             serve(link)
             await engine.call("start", identity)
-            container = Container(identity, spec, engine, link, upper, {})
-            container.layers = await _hello(container)
+            container = Container(identity, spec, engine, link, upper)
+            container.hello = await _hello(container)
     except BaseException as error:
         with trio.CancelScope(shield=True):
             if link is not None:
@@ -109,17 +109,17 @@ async def start(
     return container
 
 
-async def _hello(container: Container) -> Mapping[str, Any]:
+async def _hello(container: Container) -> Hello:
     said = await container.link.message()
-    hello: Mapping[str, Any] = said.get("hello", {})
-    if hello.get("protocol") != PROTOCOL:
+    hello = said.get("hello")
+    if hello is None or hello["protocol"] != PROTOCOL:
         fate, _ = await container.fate()
         what = f"speaks protocol {hello['protocol']}, not {PROTOCOL}" if hello else fate
         raise EngineError(
             f"the agent of image {container.spec.image} {what}; "
             "`context-mode images build` makes the images anew"
         )
-    if exposed := hello.get("exposed"):
+    if exposed := hello["exposed"]:
         raise EngineError(
             f"runtime {container.spec.runtime or 'of this engine'}: programs could open what "
             f"supervises them (descriptors {exposed}); register gVisor under a name that begins "

@@ -6,9 +6,9 @@ import contextlib
 import math
 import os
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import trio
 
@@ -28,6 +28,9 @@ from executor.containers.agent.frames import (
     pack,
     unpack,
 )
+from executor.containers.agent.messages import FromAgent, Order
+from executor.engine.messages import check
+from executor.errors import SandboxError
 
 COMPLAINT_BYTES_MAX = 4096
 FLUSH_S_MAX = 5.0  # how long what programs wrote may take to reach whoever reads it
@@ -102,7 +105,7 @@ class Link:
         self._channels: dict[int, Channel] = {}
         self._files: dict[int, BinaryIO] = {}
         self._next = 0
-        self._told, self._messages = trio.open_memory_channel[Mapping[str, Any]](math.inf)
+        self._told, self._messages = trio.open_memory_channel[FromAgent](math.inf)
         self._work, self._to_do = trio.open_memory_channel[Callable[[], Awaitable[None]]](math.inf)
         self._complaint = bytearray()
         self.delivered = trio.Event()
@@ -122,7 +125,7 @@ class Link:
                 self._end()
                 # What has come is still handed on.
                 nursery.cancel_scope.deadline = trio.current_time() + FLUSH_S_MAX
-        except* (*GONE, BrokenStreamError) as group:
+        except* (*GONE, BrokenStreamError, SandboxError) as group:
             self.broken = self.broken or str(group.exceptions[0])
         finally:
             self._end()
@@ -151,7 +154,7 @@ class Link:
         name: str,
         packed: bytes = b"",
         descriptors: Sequence[int | bytes | str] = (),
-        **more: object,
+        listen: Sequence[int] = (),
     ) -> list[Channel]:
         """Send an order; the channels that it opens, one for each "read" and "written" among its
         descriptors. Bytes are what can be read of a descriptor at once.
@@ -169,7 +172,9 @@ class Link:
                 self._next += 1
                 opened.append(self._channel(self._next))
                 listed.append((self._next, descriptor))
-        said = {"order": name, "size": len(packed), "channels": listed, **more}
+        said: Order = {"order": name, "size": len(packed), "channels": listed}
+        if listen:
+            said["listen"] = list(listen)
         await self.send(ORDER, 0, pack(said, b"".join(contents)))
         return opened
 
@@ -178,7 +183,7 @@ class Link:
         async with self._sending:
             await self._stream.send_all(frame(kind, channel, content))
 
-    async def message(self) -> Mapping[str, Any]:
+    async def message(self) -> FromAgent:
         """What the agent says next; nothing if it is gone.
 
         All that programs wrote before has then been handed on, if anybody takes it in time.
@@ -225,7 +230,7 @@ class Link:
 
     def _take(self, kind: int, number: int, content: bytes) -> None:
         if kind == MESSAGE:
-            self._understand(unpack(content)[0])
+            self._understand(check(unpack(content)[0], FromAgent))
         elif number in self._files:
             if kind == DATA:
                 self._files[number].write(content)
@@ -241,7 +246,7 @@ class Link:
                 channel.room += acknowledged(content)
                 channel.wake()
 
-    def _understand(self, said: Mapping[str, Any]) -> None:
+    def _understand(self, said: FromAgent) -> None:
         if "connected" in said:
             channel = self._channel(said["channel"])
             if self.connected:
@@ -254,7 +259,7 @@ class Link:
                 file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed at its end
                 self._files[number] = file
                 fds.append(os.open(f"/proc/self/fd/{file.fileno()}", os.O_RDONLY | os.O_CLOEXEC))
-            said = {**said, "fds": fds}
+            said["fds"] = fds
         self._told.send_nowait(said)
 
     def _channel(self, number: int) -> Channel:

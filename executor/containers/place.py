@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import struct
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import trio
 
@@ -26,6 +24,7 @@ from executor.engine.box import Box, Meter, Prewarming
 from executor.engine.exit import Exit
 from executor.engine.job import Job
 from executor.engine.layout import Layout
+from executor.engine.orders import Packed
 from executor.engine.tiers import TIERS, Capabilities
 from executor.instance import temporary
 from executor.model import Isolation
@@ -35,6 +34,7 @@ from executor.project.guarded_files import Guarded, guarded, identities
 from executor.project.record import Record
 from executor.project.search import ProjectSearch, is_special
 from executor.project.work_copy import WorkCopy
+from executor.spawner.messages import ContainerDescription, Layers
 
 ARCHIVE, COPY = "project.tar", "copy"
 WRITABLE = (rootfs.SCRATCH, rootfs.HOME, rootfs.SHARED_MEMORY, *rootfs.DEVICES)
@@ -157,7 +157,7 @@ class ContainerPlace:
             await box.begin(packed, archive, job.profile.network.listen)
             yield box, box
 
-    def _room(self, spec: ContainerSpec) -> Mapping[str, Any]:
+    def _room(self, spec: ContainerSpec) -> Layers:
         """What holds the writes to the project, in the words of a cell's supervisor."""
         if self.host is None:
             return {"room": "on a sized tmpfs"}
@@ -225,36 +225,36 @@ class ContainerPlace:
         own_kernel = has_own_kernel(spec.runtime)
         filter_program = seccomp.program(seccomp.Filter(own_kernel=own_kernel))
         notices = seccomp.notices(renames=spec.overlay and not own_kernel)
-        text = json.dumps(
-            {
-                "namespaces": False,
-                "session": session,
-                "job": rootfs.JOB,
-                "scratch_folder": rootfs.SCRATCH,
-                "scratch_folders": [rootfs.SCRATCH, rootfs.HOME, rootfs.SHARED_MEMORY]
-                + [spec.project] * spec.shipped,
-                "access": [
-                    *((path, "rw") for path in writable),
-                    *((path, "r") for path in shown),
-                ],
-                "etc": [*rootfs.ETC_ENTRIES, *ACCOUNTS],
-                "deny_tcp": False,
-                "own_kernel": own_kernel,
-                "seccomp": (0, len(filter_program)),
-                "notices": (len(filter_program), len(notices)),
-                "heavy_notices": (len(filter_program), len(notices)),
-                "project": {
-                    "target": spec.project,
-                    # Of a copy that has travelled, what changes is found as in a live project.
-                    "mode": "live" if spec.shipped and not session else "read_only",
-                    "commit": False,
-                    "secrets": (),
-                    "special": (),
-                },
-                "return_changes": commits and spec.shipped,
-            }
-        ).encode()
-        return struct.pack("=Q", len(text)) + text + filter_program + notices
+        packed = Packed()
+        told = packed.blob(notices)
+        description: ContainerDescription = {
+            "namespaces": False,
+            "session": session,
+            "job": rootfs.JOB,
+            "scratch_folder": rootfs.SCRATCH,
+            "scratch_folders": [rootfs.SCRATCH, rootfs.HOME, rootfs.SHARED_MEMORY]
+            + [spec.project] * spec.shipped,
+            "access": [
+                *((path, "rw") for path in writable),
+                *((path, "r") for path in shown),
+            ],
+            "etc": [*rootfs.ETC_ENTRIES, *ACCOUNTS],
+            "deny_tcp": False,
+            "own_kernel": own_kernel,
+            "seccomp": packed.blob(filter_program),
+            "notices": told,
+            "heavy_notices": told,
+            "project": {
+                "target": spec.project,
+                # Of a copy that has travelled, what changes is found as in a live project.
+                "mode": "live" if spec.shipped and not session else "read_only",
+                "commit": False,
+                "secrets": [],
+                "special": [],
+            },
+            "return_changes": commits and spec.shipped,
+        }
+        return packed.pack(description)
 
 
 async def _remove(layout: Layout) -> None:

@@ -8,19 +8,22 @@ import os
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import trio
 
 import runtimes
+from executor.containers.agent.messages import FoundCandidate, FoundLanguage, FromAgent
 from executor.containers.container import start
 from executor.containers.create import ContainerSpec, of_box
 from executor.containers.engine import Engine, EngineError
 from executor.containers.link import Link
 from executor.engine import rootfs
+from executor.engine.messages import check
 from executor.engine.rootfs import UNPRIVILEGED_ID
+from executor.errors import SandboxError
 from executor.model import Limits
 
+Found = dict[str, FoundLanguage]
 DISCOVERY_S_MAX = 60.0
 ABREAST = 2
 BUILD = "`context-mode images build` makes it"
@@ -85,7 +88,7 @@ def _spec(reference: str, runtime: str) -> ContainerSpec:
 
 async def _of_image(
     engine: Engine, spec: ContainerSpec, folder: Path, labels: Mapping[str, str]
-) -> Mapping[str, Any] | None:
+) -> Found | None:
     """What its agent tells; None if there is no such image."""
     identity = await image_id(engine, spec.image)
     if not identity:
@@ -98,8 +101,8 @@ async def _of_image(
     return said
 
 
-async def _ask(engine: Engine, spec: ContainerSpec, labels: Mapping[str, str]) -> Mapping[str, Any]:
-    answer: Mapping[str, Any] = {}
+async def _ask(engine: Engine, spec: ContainerSpec, labels: Mapping[str, str]) -> Found:
+    answer: FromAgent = {}
     why = ""
     async with trio.open_nursery() as nursery:
 
@@ -122,13 +125,10 @@ async def _ask(engine: Engine, spec: ContainerSpec, labels: Mapping[str, str]) -
                     await container.remove()
     if why:
         raise EngineError(f"image {spec.image} can't be searched for toolchains: {why}")
-    discovered: Mapping[str, Any] = answer["discovered"]
-    return discovered
+    return answer["discovered"]
 
 
-def _understood(
-    row: runtimes.Language, reference: str, said: Mapping[str, Any] | None
-) -> runtimes.Discovery:
+def _understood(row: runtimes.Language, reference: str, said: Found | None) -> runtimes.Discovery:
     """The table's rows by their names; one that is not in the table any more is left out."""
     if said is None:
         return runtimes.Discovery((), (f"image {reference} is not here: {BUILD}",))
@@ -137,7 +137,7 @@ def _understood(
 
 
 def _candidates(
-    row: runtimes.Language, told: Iterable[Mapping[str, Any]]
+    row: runtimes.Language, told: Iterable[FoundCandidate]
 ) -> Iterable[runtimes.Candidate]:
     by_name = {toolchain.name: toolchain for toolchain in row.toolchains}
     for order, found in enumerate(told):
@@ -156,15 +156,15 @@ def _candidates(
             )
 
 
-def _load(file: Path) -> Mapping[str, Any] | None:
-    with contextlib.suppress(OSError, ValueError):
-        known = json.loads(file.read_bytes())
-        if isinstance(known, dict):
-            return known
+def _load(file: Path) -> Found | None:
+    """What was kept; None if it is not there, or of another form."""
+    with contextlib.suppress(OSError, ValueError, SandboxError):
+        kept = {"discovered": json.loads(file.read_bytes())}
+        return check(kept, FromAgent)["discovered"]
     return None
 
 
-def _save(file: Path, said: Mapping[str, Any]) -> None:
+def _save(file: Path, said: Found) -> None:
     """Not being able to costs the next start a container, no more."""
     with contextlib.suppress(OSError):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

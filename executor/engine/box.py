@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from executor.engine.exit import Consumption, Exit
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from executor.profile import Profile
     from executor.project.record import Record
     from executor.project.search import ProjectSearch
+    from executor.spawner.messages import ArtifactsHandedOver, FromSupervisor, Layers
 
 
 class Box(Protocol):
     """One sandbox, from its making until all in it is gone. See `executor.cells.cell.Cell`."""
 
-    handed_over: Mapping[str, Any]
-    layers: Mapping[str, Any]
+    handed_over: ArtifactsHandedOver | None
+    layers: Layers
 
     @property
     def owner(self) -> tuple[int, int]:
@@ -42,7 +43,8 @@ class Box(Protocol):
 
     async def exit(self) -> Exit: ...
 
-    async def message(self) -> Mapping[str, Any]: ...
+    async def message(self) -> FromSupervisor:
+        """What the supervisor says next; nothing if it is gone."""
 
     def take_fds(self) -> list[int]: ...
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from executor.engine.tiers import Capabilities
 from executor.model import Isolation, Layer
 from executor.profile import Profile, ProjectAccess
 from executor.project.limits import INTERVAL_S
+from executor.spawner.messages import Layers
 
 LIVE = "use profile build: what it changes is committed when nothing of it runs any more"
 REMEDIES = {
@@ -32,7 +31,7 @@ class Findings:
     """What experiments said of this machine."""
 
     can: Capabilities
-    supervisor: Mapping[str, Any]  # the layers the trial cell's supervisor reported
+    supervisor: Layers  # the layers the trial cell's supervisor reported
     filter_instructions: int
     cgroup_version: int | None
     why_no_cgroup: str = ""
@@ -74,7 +73,7 @@ def for_run(isolation: Isolation, profile: Profile) -> Isolation:
     return Isolation(isolation.tier, named)
 
 
-def with_room(isolation: Isolation, found: Mapping[str, Any], profile: Profile) -> Isolation:
+def with_room(isolation: Isolation, found: Layers, profile: Profile) -> Isolation:
     """The same, with how this run's view of the project is made."""
     if profile.project is ProjectAccess.LIVE:
         layer = Layer(
@@ -87,7 +86,7 @@ def with_room(isolation: Isolation, found: Mapping[str, Any], profile: Profile) 
     return Isolation(isolation.tier, {**isolation.layers, "copy_on_write": layer})
 
 
-def _committed(found: Mapping[str, Any]) -> str:
+def _committed(found: Layers) -> str:
     room = found.get("room")
     if room == "on disk":
         view = f"an overlay on disk, its size sampled every {INTERVAL_S:g} s"

@@ -6,15 +6,13 @@ import json
 import resource
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from types import MappingProxyType
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from executor.model import Limits
 from executor.project.guarded_files import Guarded
+from executor.spawner import messages
+from executor.spawner.messages import RunDescription, Waiting
 from runtimes import Ahead, Step
-
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +44,30 @@ class Packed:
     def file(self, path: str, content: bytes, mode: int = 0o644) -> tuple[str, int, int, int]:
         return path, mode, *self.blob(content)
 
-    def pack(self, description: Mapping[str, Any]) -> bytes:
+    def pack(self, description: Mapping[str, object]) -> bytes:
         text = json.dumps(description).encode()
         return struct.pack("=Q", len(text)) + text + bytes(self._blobs)
 
 
-def pack_run(spec: RunSpec, more: Mapping[str, Any] = NOTHING) -> bytes:
+def pack_run(spec: RunSpec) -> bytes:
     """The description of a run."""
     packed = Packed()
-    return packed.pack(
-        {
-            "steps": [_step(step) for step in spec.steps],
-            "env": dict(spec.env),
-            "cwd": spec.cwd,
-            "files": [packed.file(path, content, 0o755) for path, content in spec.files.items()],
-            "links": list(spec.links.items()),
-            "artifacts": list(spec.artifacts),
-            "artifact_bytes": spec.limits.artifact_bytes,
-            "rlimits": _rlimits(spec),
-            "cpu_s": spec.limits.cpu_s,
-            "memory_bytes": spec.limits.memory_bytes if spec.without_cgroup else None,
-            **more,
-        }
-    )
+    return packed.pack(_run(spec, packed))
+
+
+def _run(spec: RunSpec, packed: Packed) -> RunDescription:
+    return {
+        "steps": [_step(step) for step in spec.steps],
+        "env": dict(spec.env),
+        "cwd": spec.cwd,
+        "files": [packed.file(path, content, 0o755) for path, content in spec.files.items()],
+        "links": list(spec.links.items()),
+        "artifacts": list(spec.artifacts),
+        "artifact_bytes": spec.limits.artifact_bytes,
+        "rlimits": _rlimits(spec),
+        "cpu_s": spec.limits.cpu_s,
+        "memory_bytes": spec.limits.memory_bytes if spec.without_cgroup else None,
+    }
 
 
 def pack_hold(spec: RunSpec, ahead: Ahead | None) -> bytes:
@@ -78,7 +77,7 @@ def pack_hold(spec: RunSpec, ahead: Ahead | None) -> bytes:
     its exec.
     """
     if ahead is None:
-        return pack_run(replace(spec, files={}, links={}), {"waiting": None})
+        return pack_run(replace(spec, files={}, links={}))
     job = ahead.job_dir
     started = replace(
         spec,
@@ -87,14 +86,17 @@ def pack_hold(spec: RunSpec, ahead: Ahead | None) -> bytes:
         files={f"{job}/{name}": content for name, content in ahead.files.items()},
         links={},
     )
-    waiting = {
+    waiting: Waiting = {
         "gate": f"{job}/{ahead.gate}",
         "only_ahead": [f"{job}/{name}" for name in ahead.only_ahead],
         "environment": "".join(
             f"{name}={spec.env[name]}\n" for name in ahead.env if name in spec.env
         ),
     }
-    return pack_run(started, {"waiting": waiting})
+    packed = Packed()
+    description = _run(started, packed)
+    description["waiting"] = waiting
+    return packed.pack(description)
 
 
 def pack_begin(guarded: Guarded, *, renew: bool, keep: bool) -> bytes:
@@ -102,21 +104,31 @@ def pack_begin(guarded: Guarded, *, renew: bool, keep: bool) -> bytes:
 
     To `renew` the view shows the host's present files, and to `keep` also what was written.
     """
-    return Packed().pack({"guarded": asdict(guarded), "renew": renew, "keep": keep})
+    seen: messages.Guarded = {
+        "secrets": list(guarded.secrets),
+        "special": list(guarded.special),
+    }
+    begin: messages.Begin = {"guarded": seen, "renew": renew, "keep": keep}
+    return Packed().pack(begin)
 
 
 def pack_interrupted(run: int) -> bytes:
     """Which run of a session is to stop what it does."""
-    return Packed().pack({"run": run})
+    interrupt: messages.Interrupt = {"run": run}
+    return Packed().pack(interrupt)
 
 
 def pack_asked(artifacts: Sequence[str], cwd: str, artifact_bytes: int) -> bytes:
     """What a session's report is to bring along."""
-    asked = {"artifacts": list(artifacts), "cwd": cwd, "artifact_bytes": artifact_bytes}
+    asked: messages.ArtifactsAsked = {
+        "artifacts": list(artifacts),
+        "cwd": cwd,
+        "artifact_bytes": artifact_bytes,
+    }
     return Packed().pack(asked)
 
 
-def _rlimits(spec: RunSpec) -> Sequence[tuple[int, int]]:
+def _rlimits(spec: RunSpec) -> list[tuple[int, int]]:
     limits = spec.limits
     chosen = [
         (resource.RLIMIT_CORE, 0),
@@ -131,5 +143,5 @@ def _rlimits(spec: RunSpec) -> Sequence[tuple[int, int]]:
     return chosen
 
 
-def _step(step: Step) -> Mapping[str, Any]:
-    return {"argv": step.argv, "phase": step.phase, "heavy": step.heavy}
+def _step(step: Step) -> messages.Step:
+    return {"argv": list(step.argv), "phase": step.phase, "heavy": step.heavy}

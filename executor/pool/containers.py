@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import trio
 
+from executor.containers.agent.messages import Hello
 from executor.containers.container import Container, start
 from executor.containers.create import ContainerSpec
 from executor.containers.engine import Engine
@@ -80,7 +81,7 @@ class ContainerPool:
             stack.callback(self.dispose, container)
             yield container
 
-    async def try_out(self, spec: ContainerSpec) -> Mapping[str, int]:
+    async def try_out(self, spec: ContainerSpec) -> Hello | None:
         """Make the first container, which is kept for a run; what its agent says of itself.
 
         Raises:
@@ -88,7 +89,7 @@ class ContainerPool:
         """
         container = await self.start(spec)
         self._prewarmed.put(spec, container)
-        return container.layers
+        return container.hello
 
     async def start(self, spec: ContainerSpec) -> Container:
         """A new container; the caller disposes of it.

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from executor.model import Artifact, readable
+from executor.spawner.messages import ArtifactsHandedOver
 
 NAME_CHARACTERS_MAX = 80
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def store(handed_over: Mapping[str, Any], fds: Sequence[int], folder: Path) -> tuple[Artifact, ...]:
+def store(
+    handed_over: ArtifactsHandedOver, fds: Sequence[int], folder: Path
+) -> tuple[Artifact, ...]:
     """Copy every open file into `folder`; closes the descriptors.
 
     Raises:

@@ -110,7 +110,7 @@ class Progress:
             self.artifacts = await trio.to_thread.run_sync(
                 artifacts.store, cell.handed_over, cell.take_fds(), self.artifact_folder
             )
-            cell.handed_over = {}
+            cell.handed_over = None
 
     def result(
         self, status: Status, end: Exit | None = None, consumed: Consumption | None = None

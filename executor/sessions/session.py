@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import trio
 
@@ -29,6 +28,7 @@ from executor.run.runner import LIVE_STOP_S_MAX, Runner, check_view, watched_roo
 from executor.sessions.interpreter import Channel, Program
 from executor.sessions.turn import FAREWELL_S_MAX, Turn
 from executor.sessions.view import SessionView
+from executor.spawner.messages import End
 
 CPU_S_MAX = 3600.0  # of all calls together, unless the first one says otherwise
 # The descriptors of an interpreter's process, in their order.
@@ -269,7 +269,7 @@ class Session:
         await cell.order(b"begin", beginning.order)
         while "begun" not in (message := await cell.message()):
             if "run" not in message:
-                raise SandboxError(str(message.get("error", "the session's supervisor was killed")))
+                raise SandboxError(message.get("error", "the session's supervisor was killed"))
             self._forget(message["run"])  # it had ended when all was stopped
         progress.note = beginning.note or progress.note
         progress.isolation = with_room(progress.isolation, cell.layers, self.profile)
@@ -285,14 +285,14 @@ class Session:
         progress.failure = turn.failure
         if report is None:
             return None
-        fate: Mapping[str, Any] = {"phase": "run", "exit_code": turn.answer, "signal": None}
+        fate: End = {"phase": "run", "exit_code": turn.answer, "signal": None}
         if turn.end is not None:
-            fate = turn.end.get("exit", fate)
+            fate = turn.end.get("end", fate)
             progress.failure = turn.end.get("error", "")
             if call.program is not None:
                 progress.session = "interpreter ended: the next call starts another, files are kept"
-        reason = "asked" if turn.ended is not None and not report["reason"] else report["reason"]
-        return Exit(**{**fate, **report, "reason": reason})
+        end = Exit(**fate, **report)
+        return replace(end, reason=end.reason or "asked") if turn.ended is not None else end
 
     async def _channel(self, cell: Box, call: Call, progress: Progress) -> Channel:
         """The interpreter for this call, or a run of its own."""

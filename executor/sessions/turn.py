@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import trio
 
@@ -12,6 +11,7 @@ from executor.model import Limits, Status
 from executor.run.capture import READ_BYTES
 from executor.run.progress import Progress
 from executor.sessions.interpreter import Channel, ForgedAnswerError, Program
+from executor.spawner.messages import FromSupervisor, Report
 
 FAREWELL_S_MAX = 1.0  # how long the supervisor may take to end all and report
 
@@ -32,8 +32,8 @@ class Turn:
         forget: Callable[[int], None],
     ) -> None:
         self.answer: int | None = None
-        self.end: Mapping[str, Any] | None = None
-        self.ended: Mapping[str, Any] | None = None
+        self.end: FromSupervisor | None = None
+        self.ended: Report | None = None
         self.failure = ""
         self._cell = cell
         self._channel = channel
@@ -69,7 +69,7 @@ class Turn:
         for name, stream in self._channel.outputs.items():
             self._progress.take_rest(name, stream.fileno(), self._limits.output_bytes)
 
-    async def report(self, asked: bytes) -> Mapping[str, Any] | None:
+    async def report(self, asked: bytes) -> Report | None:
         """What the call did and took, as the supervisor saw it; None if it is lost.
 
         Raises:
@@ -81,8 +81,7 @@ class Turn:
         while True:
             message = await self._cell.message()
             if "report" in message:
-                report: Mapping[str, Any] = message["report"]
-                return report
+                return message["report"]
             if not self._understood(message):
                 return self.ended
 
@@ -92,7 +91,7 @@ class Turn:
             pass
         self._scope.cancel()
 
-    def _understood(self, message: Mapping[str, Any]) -> bool:
+    def _understood(self, message: FromSupervisor) -> bool:
         """Whether the session goes on after this message."""
         if message.get("run") == self._channel.run:
             self.end = message
@@ -101,7 +100,7 @@ class Turn:
             return True
         self.ended = message.get("ended")
         if self.ended is None:
-            self.failure = str(message.get("error", "the session's supervisor was killed"))
+            self.failure = message.get("error", "the session's supervisor was killed")
         return False
 
     async def _ask(self, program: Program) -> None:

@@ -9,9 +9,9 @@ import stat
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from .kernel import StepError, open_beneath
+from .messages import ArtifactsAsked, BoxDescription
 from .view import FOLDER
 from .wire import send
 
@@ -60,13 +60,12 @@ class Collected:
         self.skip(name, too_large if stat.S_ISREG(info.st_mode) else "not a regular file")
 
 
-def hand_over(control: socket.socket, cell: dict[str, Any], run: dict[str, Any]) -> None:
+def hand_over(control: socket.socket, cell: BoxDescription, run: ArtifactsAsked) -> None:
     """Pass the declared files on, open: nothing of the run is alive that could exchange them."""
     if not run["artifacts"]:
         return
     collected = collect(run["artifacts"], run["cwd"], cell["scratch_folder"], run["artifact_bytes"])
-    message = {"artifacts": collected.found, "skipped": collected.skipped}
-    send(control, message, collected.fds)
+    send(control, {"artifacts": collected.found, "skipped": collected.skipped}, collected.fds)
     for fd in collected.fds:
         os.close(fd)
 

@@ -9,7 +9,6 @@ import signal
 import socket
 import struct
 from functools import partial
-from typing import Any
 
 from . import artifacts, holding, notices, project, session, tree
 from .confine import Confinement, landlock_abi
@@ -20,8 +19,9 @@ from .kernel import (
     StepError,
     prctl,
 )
+from .messages import CellDescription, Layers, RunDescription, RunReport
 from .process_calls import judged
-from .supervisor import Ahead, Supervisor, outcome
+from .supervisor import Ahead, Supervisor, measured, outcome
 from .victims import score
 from .wire import Description, send
 
@@ -45,9 +45,9 @@ def supervise(control: socket.socket, namespaces: bool) -> None:
     message, fds, _, _ = socket.recv_fds(control, 64, 1)
     if message != b"make" or len(fds) != 1:
         return  # it was never needed
-    cell = Description(fds[0])
+    cell: Description[CellDescription] = Description(fds[0])
     handles, listeners = _make(cell)
-    layers = {
+    layers: Layers = {
         "landlock": max(landlock_abi(), 0),
         "copy_on_write": handles.copy_on_write,
         "room": handles.room,
@@ -75,9 +75,9 @@ def supervise(control: socket.socket, namespaces: bool) -> None:
 
 def _run(
     control: socket.socket,
-    cell: Description,
+    cell: Description[CellDescription],
     handles: tree.Handles,
-    run: Description,
+    run: Description[RunDescription],
     by: holding.Held | list[int],
 ) -> None:
     """One run, by the program that is held for it or one that gets these descriptors."""
@@ -103,9 +103,13 @@ def _run(
     for fd in stdio:
         os.close(fd)  # when the program's copies are gone too, the server sees end of file
     supervisor.end_all()
-    report = _report(supervisor, phase, status)
-    report |= project.what_changed(cell.data, handles, before)
-    report["scratch_full"] = tree.is_full(handles)
+    changed = project.what_changed(cell.data, handles, before)
+    report: RunReport = {
+        **outcome(phase, status),
+        **measured(supervisor, changed),
+        "leaves_open": supervisor.is_still,
+        "scratch_full": tree.is_full(handles),
+    }
     artifacts.hand_over(control, cell.data, run.data)
     given = project.handed_over(cell.data, handles)
     send(control, {"exit": report, "upper": bool(given)}, given)
@@ -113,7 +117,7 @@ def _run(
         control.recv(64)  # until the server ends the cell: its teardown must not delay the answer
 
 
-def _confinement(cell: Description, run: dict[str, Any]) -> Confinement:
+def _confinement(cell: Description[CellDescription], run: RunDescription) -> Confinement:
     return Confinement(
         cell.data["access"],
         cell.data["deny_tcp"],
@@ -122,11 +126,11 @@ def _confinement(cell: Description, run: dict[str, Any]) -> Confinement:
         cell.blob(cell.data["notices"]),
         cell.blob(cell.data["heavy_notices"]),
         judged(cell),
-        cell.data["scopes_signals"],
+        cell.data.get("scopes_signals", True),
     )
 
 
-def _guard_again(cell: dict[str, Any]) -> None:
+def _guard_again(cell: CellDescription) -> None:
     """Mask a project that is bound as it is anew.
 
     A host program that replaced a file by renaming took the mount away with the old one.
@@ -135,7 +139,7 @@ def _guard_again(cell: dict[str, Any]) -> None:
         tree.hide("", cell["project"], tree.mount_points())
 
 
-def _make(cell: Description) -> tuple[tree.Handles, list[socket.socket]]:
+def _make(cell: Description[CellDescription]) -> tuple[tree.Handles, list[socket.socket]]:
     """The cell's file tree, and sockets that listen inside it for the server to serve."""
     if not cell.data["namespaces"]:
         prctl("dumpable", PR_SET_DUMPABLE, 1)  # else /proc/self would not be ours to open
@@ -150,7 +154,7 @@ def _make(cell: Description) -> tuple[tree.Handles, list[socket.socket]]:
     return tree.build(cell), listeners
 
 
-def _become_user(cell: dict[str, Any]) -> None:
+def _become_user(cell: CellDescription) -> None:
     """Map the one uid and gid of this process into its new user namespace."""
     prctl("dumpable", PR_SET_DUMPABLE, 1)  # else /proc/self would not be ours to write
     texts = {
@@ -177,13 +181,3 @@ def _loopback_up() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as probe:
         up_and_running = 0x1 | 0x40
         fcntl.ioctl(probe, 0x8914, struct.pack("16sh", b"lo", up_and_running))  # SIOCSIFFLAGS
-
-
-def _report(supervisor: Supervisor, phase: str, status: int) -> dict[str, Any]:
-    return outcome(phase, status) | {
-        "reason": supervisor.reason,
-        "leaves_open": supervisor.is_still,
-        "cpu_s": max(0.0, supervisor.population.cpu_s),  # it was counted from a tick of the clock
-        "peak_memory_bytes": supervisor.population.peak_memory_bytes,
-        "peak_processes": supervisor.population.peak_processes,
-    }

@@ -12,7 +12,7 @@ import stat
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from .kernel import (
     PR_CAP_AMBIENT,
@@ -32,6 +32,7 @@ from .kernel import (
     reason,
     syscall,
 )
+from .messages import RunDescription
 from .process_calls import Judged
 
 # no root magic, no setuid fixup, no ambient capabilities; each locked
@@ -81,7 +82,7 @@ class Line:
 
 def enter_program(
     argv: Sequence[str],
-    run: dict[str, Any],
+    run: RunDescription,
     confinement: Confinement,
     stdio: Sequence[int],
     line: Line,

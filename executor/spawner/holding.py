@@ -13,11 +13,11 @@ import shutil
 import socket
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from . import tree
 from .confine import Confinement
 from .kernel import StepError
+from .messages import RunDescription
 from .notices import Notices
 from .population import Population
 from .supervisor import Ahead, Launched, Supervisor, launch
@@ -26,14 +26,18 @@ from .wire import Description
 GATE_S_MAX = 30.0
 TICK_S = 0.003
 
-Confine = Callable[[dict[str, Any]], Confinement]
+Confine = Callable[[RunDescription], Confinement]
 
 
 class Held:
     """A program that waits for its run."""
 
     def __init__(
-        self, run: Description, stdio: Sequence[int], confine: Confine, notices: Notices
+        self,
+        run: Description[RunDescription],
+        stdio: Sequence[int],
+        confine: Confine,
+        notices: Notices,
     ) -> None:
         """Start it.
 
@@ -42,7 +46,7 @@ class Held:
         """
         self.stdio = stdio
         self._confine = confine
-        self._waiting: dict[str, Any] | None = run.data["waiting"]
+        self._waiting = run.data.get("waiting")
         self._population = Population()
         self._notices = notices
         self._exits = False
@@ -64,7 +68,7 @@ class Held:
                 _remove(path)  # only the start needed them
             self._population.count_anew()
 
-    def release(self, control: socket.socket, run: Description) -> Supervisor:
+    def release(self, control: socket.socket, run: Description[RunDescription]) -> Supervisor:
         """Put the run's files in place; the supervisor of what it is from now on."""
         tree.place_files(run)
         return self._supervisor(control, run)
@@ -76,7 +80,7 @@ class Held:
             ready, _, _ = select.select([control.fileno(), self._notices.fd], [], [])
             self._serve()
 
-    def go(self, run: Description) -> None:
+    def go(self, run: Description[RunDescription]) -> None:
         """Let it go: everything else is done.
 
         Raises:
@@ -117,7 +121,7 @@ class Held:
         if self._notices.serve(self._launched.pid) is not None:
             self._exits = True  # and is told of that just once
 
-    def _supervisor(self, control: socket.socket, run: Description) -> Supervisor:
+    def _supervisor(self, control: socket.socket, run: Description[RunDescription]) -> Supervisor:
         ahead = Ahead(self._notices, self._population, self._launched)
         return Supervisor(control, run.data, self._confine(run.data), self.stdio, ahead)
 

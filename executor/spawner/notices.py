@@ -13,11 +13,12 @@ import fcntl
 import os
 import select
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from . import notification
 from .confine import Confinement
 from .kernel import SYS_EXIT_GROUP
+from .messages import BoxDescription
 from .renaming import Renames
 from .tree import Handles
 
@@ -114,7 +115,7 @@ class Notices:
         os.close(listener)
 
 
-def of_cell(cell: dict[str, Any], handles: Handles) -> Notices:
+def of_cell(cell: BoxDescription, handles: Handles) -> Notices:
     """Those of a cell's programs."""
     project = cell.get("project")
     return Notices(Renames(project["target"], handles.view) if project else None)

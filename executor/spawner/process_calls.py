@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .file_calls import CALLS, FileCalls
+from .messages import BoxDescription
 from .notification import Notification, answer, is_asked, let_go_on, receive
 from .wire import Description
 
@@ -34,7 +35,7 @@ class Judged:
     writable: Sequence[str]  # below which files are the program's to change
 
 
-def judged(cell: Description) -> Judged | None:
+def judged(cell: Description[BoxDescription]) -> Judged | None:
     """What a cell's description says of it; None in a tier that needs none."""
     told = cell.data.get("judged")
     if not told:

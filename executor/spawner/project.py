@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from . import changes, tree
+from .messages import BoxDescription
 from .view import FOLDER
 
 
-def look(cell: dict[str, Any], handles: tree.Handles) -> changes.Snapshot | None:
+def look(cell: BoxDescription, handles: tree.Handles) -> changes.Snapshot | None:
     """The state from which changes are counted: of a view's upper layer, or of a live project."""
     if handles.view is not None:
         return changes.look(handles.view.upper)
@@ -19,8 +19,8 @@ def look(cell: dict[str, Any], handles: tree.Handles) -> changes.Snapshot | None
 
 
 def what_changed(
-    cell: dict[str, Any], handles: tree.Handles, before: changes.Snapshot | None
-) -> dict[str, Any]:
+    cell: BoxDescription, handles: tree.Handles, before: changes.Snapshot | None
+) -> changes.Changes:
     """What the run did to the project since `before`.
 
     Where it is committed, that tells what changed.
@@ -31,10 +31,10 @@ def what_changed(
         changed = changes.between(before, _look(project["target"]))
     elif handles.view is not None and project and not project["commit"]:
         changed = changes.of_overlay(handles.view.upper, handles.view.lower, before or {})
-    return {"changed": changed.listed, "changed_omitted": changed.omitted}
+    return changed
 
 
-def handed_over(cell: dict[str, Any], handles: tree.Handles) -> list[int]:
+def handed_over(cell: BoxDescription, handles: tree.Handles) -> list[int]:
     """The upper layer, where the server commits what is in it."""
     project = cell.get("project")
     if handles.view is None or not project or not project["commit"]:

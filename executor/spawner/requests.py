@@ -9,7 +9,7 @@ import os
 import signal
 import socket
 import sys
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from .cell import supervise
 from .kernel import (
@@ -21,6 +21,7 @@ from .kernel import (
     prctl,
     reason,
 )
+from .messages import SetUp, SetUpAnswer
 from .population import Population
 from .staging import leave_root, stage
 from .wire import CELL, MESSAGE_BYTES_MAX, NAMESPACED_CELL, send
@@ -46,7 +47,7 @@ def serve(fd: int) -> None:
         _start_cell(requests, message == NAMESPACED_CELL, *fds)
 
 
-def _set_up(setup: dict[str, Any]) -> dict[str, Any]:
+def _set_up(setup: SetUp) -> SetUpAnswer:
     staged: dict[str, str] = {}
     refused: dict[str, str] = {}
     if setup["leave_root"]:

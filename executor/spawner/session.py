@@ -14,11 +14,19 @@ import select
 import signal
 import socket
 from dataclasses import dataclass
-from typing import Any
 
 from . import artifacts, changes, notices, project, tree
 from .confine import Confinement
 from .kernel import StepError
+from .messages import (
+    ArtifactsAsked,
+    Begin,
+    BoxDescription,
+    FromSupervisor,
+    Interrupt,
+    Report,
+    RunDescription,
+)
 from .population import Population
 from .process_calls import judged
 from .supervisor import exceeded, launch, outcome
@@ -27,7 +35,7 @@ from .wire import Description, send
 FDS_MAX = 16
 
 
-def serve(control: socket.socket, cell: Description, handles: tree.Handles) -> None:
+def serve(control: socket.socket, cell: Description[BoxDescription], handles: tree.Handles) -> None:
     """Obey the server until it says `stop` or is gone; then end everything and say how it was.
 
     Raises:
@@ -44,7 +52,7 @@ class _Running:
     """A run that has not ended: `main` is the process of its present step."""
 
     number: int
-    run: Description
+    run: Description[RunDescription]
     stdio: list[int]
     step: int = 0
     main: int = -1
@@ -56,7 +64,9 @@ class _Running:
 
 
 class _Session:
-    def __init__(self, control: socket.socket, cell: Description, handles: tree.Handles) -> None:
+    def __init__(
+        self, control: socket.socket, cell: Description[BoxDescription], handles: tree.Handles
+    ) -> None:
         self._control = control
         self._cell = cell
         self._handles = handles
@@ -67,7 +77,7 @@ class _Session:
             self._population.poller.register(fd, select.POLLIN)
         self._running: list[_Running] = []
         self._runs = 0
-        self._limits: dict[str, Any] | None = None  # the first run's are the session's
+        self._limits: RunDescription | None = None  # the first run's are the session's
         self._reason: str | None = None
         self._before: changes.Snapshot | None = {}
         self._cpu_before_s = 0.0
@@ -99,24 +109,25 @@ class _Session:
         message, fds, _, _ = socket.recv_fds(self._control, 64, FDS_MAX)
         if not fds:
             return False
-        told = Description(fds[0])
         if message == b"begin":
-            self._begin(told.data)
+            self._begin(Description[Begin](fds[0]).data)
         elif message == b"report":
-            self._report_call(told.data)
+            self._report_call(Description[ArtifactsAsked](fds[0]).data)
         elif message == b"interrupt":
-            self._interrupt(told.data["run"])
+            self._interrupt(Description[Interrupt](fds[0]).data["run"])
         else:
-            self._start(told, fds[1:])
+            self._start(Description(fds[0]), fds[1:])
         os.close(fds[0])
         return True
 
-    def _begin(self, told: dict[str, Any]) -> None:
+    def _begin(self, told: Begin) -> None:
         """Show the project as it is by now, and guard what has come into it since the last call."""
         folders = self._folders()
         renewed = False
         if "project" in self._cell.data:
-            self._cell.data["project"] |= told["guarded"]
+            guarded = self._cell.data["project"]
+            guarded["secrets"] = told["guarded"]["secrets"]
+            guarded["special"] = told["guarded"]["special"]
             view = self._handles.view
             if view is not None and told["renew"]:
                 if self._cell.data["project"]["commit"]:
@@ -129,7 +140,8 @@ class _Session:
         self._before = project.look(self._cell.data, self._handles)
         self._population.peak_processes = 1
         self._cpu_before_s, _ = self._population.measure()
-        send(self._control, {"begun": {n: f for n, f in folders if renewed and os.path.isdir(f)}})
+        begun = {str(n): f for n, f in folders if renewed and os.path.isdir(f)}
+        send(self._control, {"begun": begun})
         self._population.continue_all()
 
     def _folders(self) -> list[tuple[int, str]]:
@@ -140,11 +152,11 @@ class _Session:
                 found.append((running.number, os.readlink(f"/proc/{running.main}/cwd")))
         return found
 
-    def _report_call(self, asked: dict[str, Any]) -> None:
+    def _report_call(self, asked: ArtifactsAsked) -> None:
         """From here on everything stands still, so that no file changes while it is looked at."""
         unstopped = self._stop()
         cpu_s, _ = self._population.measure()
-        report = self._report(cpu_s) | {"unstopped": unstopped}
+        report: Report = {**self._report(cpu_s), "unstopped": unstopped}
         artifacts.hand_over(self._control, self._cell.data, asked)
         given = project.handed_over(self._cell.data, self._handles)
         send(self._control, {"report": report, "upper": bool(given)}, given)
@@ -166,7 +178,7 @@ class _Session:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(running.main, signal.SIGINT)
 
-    def _start(self, run: Description, stdio: list[int]) -> None:
+    def _start(self, run: Description[RunDescription], stdio: list[int]) -> None:
         self._limits = self._limits or run.data
         self._runs += 1
         running = _Running(self._runs, run, stdio)
@@ -209,20 +221,23 @@ class _Session:
         if status == 0 and running.step < len(steps):
             self._start_step(running)
         else:
-            self._finish(running, {"exit": outcome(phase, status)})
+            self._finish(running, {"end": outcome(phase, status)})
 
-    def _finish(self, running: _Running, end: dict[str, Any]) -> None:
+    def _finish(self, running: _Running, end: FromSupervisor) -> None:
         self._running.remove(running)
         running.close()
         tree.remove_files(running.run)
-        send(self._control, {"run": running.number} | end)
+        send(self._control, {**end, "run": running.number})
 
-    def _report(self, cpu_s: float) -> dict[str, Any]:
+    def _report(self, cpu_s: float) -> Report:
         """What the call did to the project and took of the machine."""
-        return project.what_changed(self._cell.data, self._handles, self._before) | {
+        changed = project.what_changed(self._cell.data, self._handles, self._before)
+        return {
             "reason": self._reason,
             "cpu_s": max(0.0, cpu_s - self._cpu_before_s),
             "peak_memory_bytes": self._population.peak_memory_bytes,
             "peak_processes": self._population.peak_processes,
             "scratch_full": tree.is_full(self._handles),
+            "changed": changed.listed,
+            "changed_omitted": changed.omitted,
         }

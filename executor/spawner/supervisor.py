@@ -9,10 +9,11 @@ import socket
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from .changes import Changes
 from .confine import LISTENERS, Confinement, Line, enter_program
 from .kernel import StepError
+from .messages import End, Report, RunDescription, Step
 from .notices import Notices
 from .population import END_S_MAX, Population
 from .process_calls import Judge
@@ -58,7 +59,7 @@ class Supervisor:
     def __init__(
         self,
         control: socket.socket,
-        run: dict[str, Any],
+        run: RunDescription,
         confinement: Confinement,
         stdio: Sequence[int],
         ahead: Ahead,
@@ -99,7 +100,7 @@ class Supervisor:
         if not self.is_still:
             self.population.end_all()
 
-    def _start(self, step: dict[str, Any], *, last: bool) -> Launched:
+    def _start(self, step: Step, *, last: bool) -> Launched:
         confinement, notices = self._confinement, self._notices
         launched = launch(step, self._run, confinement, self._stdio, notices, last=last)
         self.population.ask(launched.judge)
@@ -148,8 +149,8 @@ class Supervisor:
 
 
 def launch(  # noqa: PLR0913 - all that a process is made of
-    step: dict[str, Any],
-    run: dict[str, Any],
+    step: Step,
+    run: RunDescription,
     confinement: Confinement,
     stdio: Sequence[int],
     notices: Notices,
@@ -193,7 +194,7 @@ def _listeners(line: socket.socket) -> list[int]:
     return fds
 
 
-def exceeded(population: Population, run: dict[str, Any]) -> str | None:
+def exceeded(population: Population, run: RunDescription) -> str | None:
     """The limit of a run that its whole tree has passed, looked at once in a tick."""
     sample = population.sample()
     if sample is None:
@@ -204,7 +205,21 @@ def exceeded(population: Population, run: dict[str, Any]) -> str | None:
     return "memory" if run["memory_bytes"] and resident > run["memory_bytes"] else None
 
 
-def outcome(phase: str, status: int) -> dict[str, Any]:
+def measured(supervisor: Supervisor, changed: Changes) -> Report:
+    """What a run did and took; whether the scratch is full is the caller's to say."""
+    population = supervisor.population
+    return {
+        "reason": supervisor.reason,
+        "cpu_s": max(0.0, population.cpu_s),  # it was counted from a tick of the clock
+        "peak_memory_bytes": population.peak_memory_bytes,
+        "peak_processes": population.peak_processes,
+        "scratch_full": False,
+        "changed": changed.listed,
+        "changed_omitted": changed.omitted,
+    }
+
+
+def outcome(phase: str, status: int) -> End:
     """The end of a step's process as its report gives it."""
     return {
         "phase": phase,

@@ -8,7 +8,6 @@ import re
 import stat
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from .kernel import (
     ATTR_NODEV,
@@ -31,6 +30,7 @@ from .kernel import (
     set_attributes,
     syscall,
 )
+from .messages import CellDescription, Project, RunDescription, Scratch
 from .view import FOLDER, LOWER, ROOM, View, read_only
 from .wire import Description
 
@@ -55,7 +55,7 @@ class Handles:
             yield self.view.upper
 
 
-def build(cell: Description) -> Handles:
+def build(cell: Description[CellDescription]) -> Handles:
     """Make the tree and move into it.
 
     Every source is opened before anything is covered: a project may lie below the very folder
@@ -103,13 +103,13 @@ def write_file(path: str, mode: int, content: bytes) -> None:
         os.fchmod(out.fileno(), mode)
 
 
-def place_files(run: Description) -> None:
+def place_files(run: Description[RunDescription]) -> None:
     """A run's own files and links, in its job folder."""
     with as_root():
         _place_files(run)
 
 
-def _place_files(run: Description) -> None:
+def _place_files(run: Description[RunDescription]) -> None:
     for path, mode, *blob in run.data["files"]:
         write_file(path, mode, run.blob((blob[0], blob[1])))
     for link, target in run.data["links"]:
@@ -117,7 +117,7 @@ def _place_files(run: Description) -> None:
         os.symlink(target, link)
 
 
-def remove_files(run: Description) -> None:
+def remove_files(run: Description[RunDescription]) -> None:
     """Take away what `place_files` put."""
     for path in (
         *(file[0] for file in run.data["files"]),
@@ -195,7 +195,7 @@ def _bind(tree: int, target: str, attributes: int) -> None:
     attach(tree, target)
 
 
-def _mount_scratch(root: str, scratch: dict[str, Any]) -> int:
+def _mount_scratch(root: str, scratch: Scratch) -> int:
     """One sized tmpfs holds all that the program may write: the sum is what is limited."""
     base = f"{root}/.scratch"
     os.mkdir(base)
@@ -208,9 +208,7 @@ def _mount_scratch(root: str, scratch: dict[str, Any]) -> int:
     return os.open(base, FOLDER)
 
 
-def _mount_project(
-    root: str, project: dict[str, Any], tree: int, handles: Handles, room: int
-) -> Handles:
+def _mount_project(root: str, project: Project, tree: int, handles: Handles, room: int) -> Handles:
     """The project at its own path: copy-on-write, read-only or live."""
     target = root + project["target"]
     os.makedirs(target, exist_ok=True)
@@ -223,9 +221,7 @@ def _mount_project(
     return handles
 
 
-def _mount_view(
-    root: str, project: dict[str, Any], lower: int, handles: Handles, room: int
-) -> None:
+def _mount_view(root: str, project: Project, lower: int, handles: Handles, room: int) -> None:
     """What the program writes lands on disk or on a sized tmpfs; else it can't write."""
     os.mkdir(root + LOWER, 0o000)
     os.mkdir(root + ROOM, 0o000)
@@ -251,7 +247,7 @@ def _mount_view(
         handles.view, handles.copy_on_write = view, True
 
 
-def _room_in_memory(root: str, project: dict[str, Any]) -> int:
+def _room_in_memory(root: str, project: Project) -> int:
     """Room for upper layers: on the scratch, or of a size of its own."""
     base = f"{root}/.scratch/view"
     os.mkdir(base)
@@ -264,7 +260,7 @@ def _room_in_memory(root: str, project: dict[str, Any]) -> int:
     return open_tree(base)
 
 
-def hide(root: str, project: dict[str, Any], covered: Container[str]) -> None:
+def hide(root: str, project: Project, covered: Container[str]) -> None:
     """Put nothing over the project's secrets, and take special files out of a view of it.
 
     What is in `covered` is left as it is. Another run of the same project may be at work: no link

@@ -25,24 +25,30 @@ import json
 import os
 import socket
 import struct
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Generic, TypeVar
 
 from .kernel import StepError
+from .messages import Blob, FromSupervisor, SetUpAnswer
 
-Blob = tuple[int, int]  # offset and size behind the JSON
+D_co = TypeVar("D_co", bound=Mapping[str, object], covariant=True)
 MESSAGE_BYTES_MAX = 1 << 20
 CELL, NAMESPACED_CELL = b"cell", b"cell with namespaces"
 
 
-class Description:
+class Description(Generic[D_co]):
     """The JSON of a description, and its blobs by reference."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
         (length,) = struct.unpack("=Q", os.pread(fd, 8, 0))
         self._blobs = 8 + length
-        self.data: dict[str, Any] = json.loads(self._read(8, length))
+        self._data: D_co = json.loads(self._read(8, length))
+
+    @property
+    def data(self) -> D_co:
+        """The description proper."""
+        return self._data
 
     def blob(self, where: Blob) -> bytes:
         offset, size = where
@@ -60,7 +66,9 @@ class Description:
         return b"".join(parts)
 
 
-def send(control: socket.socket, message: dict[str, Any], fds: Sequence[int] = ()) -> None:
+def send(
+    control: socket.socket, message: FromSupervisor | SetUpAnswer, fds: Sequence[int] = ()
+) -> None:
     """Tell the server; if it is gone there is nobody to tell, and the caller ends as well.
 
     Raises:

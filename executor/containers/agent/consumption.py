@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from executor.spawner.messages import Consumption
+
 GROUPS = Path("/sys/fs/cgroup")  # version 2: the container's own group; version 1: one a controller
 MEMORY_PEAK = ("memory.peak", "memory/memory.max_usage_in_bytes")
 MEMORY_EVENTS = ("memory.events", "memory/memory.oom_control")
 PROCESS_EVENTS = ("pids.events", "pids/pids.events")
 
 
-def read() -> dict[str, int | None]:
-    """The fields of `executor.cells.cgroup.Consumption`; what nothing tells is none or nought."""
+def read() -> Consumption:
+    """What it counted; what nothing tells is none or nought."""
     peak = _first(MEMORY_PEAK)
     return {
         "peak_memory_bytes": int(peak) if peak.isdigit() else None,

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import runtimes
 
+from .messages import FoundLanguage
 
-def discover() -> dict[str, Any]:
+
+def discover() -> dict[str, FoundLanguage]:
     """Candidates of every language, as `executor.containers.toolchains` reads them."""
     search_path = os.environ.get("PATH", os.defpath).split(":")
     home = Path("/home/sandbox")
-    found: dict[str, Any] = {}
+    found: dict[str, FoundLanguage] = {}
     for row in runtimes.LANGUAGES:
         discovery = runtimes.discover(row, search_path, None, home, dict(os.environ))
         found[row.name] = {
@@ -22,11 +23,11 @@ def discover() -> dict[str, Any]:
                     "toolchain": candidate.toolchain.name,
                     "paths": dict(candidate.paths),
                     "real_paths": dict(candidate.real_paths),
-                    "fingerprint": candidate.fingerprint,
+                    "fingerprint": list(candidate.fingerprint),
                     "env": dict(candidate.env),
                 }
                 for candidate in discovery.candidates
             ],
-            "passed_over": discovery.passed_over,
+            "passed_over": list(discovery.passed_over),
         }
     return found

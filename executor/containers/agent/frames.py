@@ -20,7 +20,8 @@ import json
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+
+from .messages import FromAgent, Order
 
 PROTOCOL = 1  # of what an agent must speak for this server
 ORDER, MESSAGE, DATA, END, ACK = range(5)
@@ -42,14 +43,14 @@ def frame(kind: int, channel: int, content: bytes = b"") -> bytes:
     return HEADER.pack(kind, channel, len(content)) + content
 
 
-def pack(said: dict[str, Any], content: bytes = b"") -> bytes:
+def pack(said: FromAgent | Order, content: bytes = b"") -> bytes:
     """The content of an ORDER or MESSAGE."""
     text = json.dumps(said).encode()
     return LENGTH.pack(len(text)) + text + content
 
 
-def unpack(content: bytes) -> tuple[dict[str, Any], bytes]:
-    """What `pack` was given.
+def unpack(content: bytes) -> tuple[dict[str, object], bytes]:
+    """What `pack` was given; of what type each field is has to be seen.
 
     Raises:
         BrokenStreamError: it was not made by `pack`.

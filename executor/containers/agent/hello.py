@@ -12,7 +12,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1]))
 
@@ -23,14 +22,14 @@ SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 OUTPUT_CHARACTERS = 2000
 
 
-def check(language: str) -> list[dict[str, Any]]:
+def check(language: str) -> list[dict[str, object]]:
     """What came of each toolchain of a language that is on this disk."""
     row = runtimes.language(language)
     found = runtimes.candidates(row, SYSTEM_PATH, None, Path("/nonexistent"))
     return [attempt(candidate) for candidate in found]
 
 
-def attempt(candidate: runtimes.Candidate) -> dict[str, Any]:
+def attempt(candidate: runtimes.Candidate) -> dict[str, object]:
     """Run one hello program: how long it took, or what it said instead."""
     with tempfile.TemporaryDirectory() as folder:
         started_s = time.monotonic()

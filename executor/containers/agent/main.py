@@ -21,6 +21,7 @@ from executor.spawner.wire import Description, send
 from .discovery import discover
 from .exposure import exposed
 from .frames import MESSAGE, PROTOCOL, frame, pack
+from .messages import FromAgent, Hello
 from .multiplexer import SERVER_OUT, Multiplexer
 from .supervision import supervise
 
@@ -35,7 +36,7 @@ def main() -> None:
     prctl("dumpable", PR_SET_DUMPABLE, 0)
     prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    hello = {
+    hello: Hello = {
         "protocol": PROTOCOL,
         "landlock": max(landlock_abi(), 0),
         "pid": os.getpid(),
@@ -66,6 +67,7 @@ def _obey(control: socket.socket) -> None:
     """One order decides what this container is for."""
     order, fds, _, _ = socket.recv_fds(control, 64, 2)
     if order == b"discover":
-        send(control, {"discovered": discover()})
+        found: FromAgent = {"discovered": discover()}
+        send(control, found)
     elif order == b"cell" and fds:
         supervise(control, Description(fds[0]), *fds[1:])

@@ -9,7 +9,6 @@ import os
 import select
 import socket
 from dataclasses import dataclass, field
-from typing import Any
 
 from . import consumption
 from .frames import (
@@ -28,6 +27,7 @@ from .frames import (
     frame,
     pack,
 )
+from .messages import FromAgent
 from .orders import carry_out
 
 SERVER_IN, SERVER_OUT = 0, 1
@@ -136,12 +136,15 @@ class Multiplexer:
         if not data:
             self._supervised = False
             return
-        said: dict[str, Any] = json.loads(data) | {"consumption": consumption.read()}
+        said: FromAgent = json.loads(data)
+        said["consumption"] = consumption.read()
         numbers = []
         for _ in fds:
             self._next += 1
             numbers.append(self._next)
-        self._send(MESSAGE, 0, pack(said | ({"channels": numbers} if fds else {})))
+        if fds:
+            said["channels"] = numbers
+        self._send(MESSAGE, 0, pack(said))
         for number, fd in zip(numbers, fds, strict=True):
             while chunk := os.read(fd, CHUNK_BYTES):
                 self._send(DATA, number, chunk)

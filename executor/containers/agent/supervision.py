@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import Any
 
 from executor.spawner import artifacts, notices, project, session, tree
 from executor.spawner.cell import RUN_FDS
 from executor.spawner.confine import Confinement
-from executor.spawner.supervisor import Ahead, Supervisor, outcome
+from executor.spawner.messages import ContainerDescription, RunDescription, RunReport
+from executor.spawner.supervisor import Ahead, Supervisor, measured, outcome
 from executor.spawner.view import FOLDER
 from executor.spawner.wire import Description, send
 
@@ -19,7 +19,9 @@ from . import archive
 HIDDEN = frozenset({"boot", "etc", "media", "mnt", "root", "run", "srv", "sys", "var"})
 
 
-def supervise(control: socket.socket, cell: Description, files: int = -1) -> None:
+def supervise(
+    control: socket.socket, cell: Description[ContainerDescription], files: int = -1
+) -> None:
     """Wait for what is to run, run it, report; a session's box serves many runs.
 
     `files` is an archive of the project, where none is mounted.
@@ -41,7 +43,7 @@ def supervise(control: socket.socket, cell: Description, files: int = -1) -> Non
     message, fds, _, _ = socket.recv_fds(control, 64, RUN_FDS)
     if message != b"run" or len(fds) != RUN_FDS:
         return  # the server is gone or has changed its mind
-    run = Description(fds[0])
+    run: Description[RunDescription] = Description(fds[0])
     tree.place_files(run)
     before = project.look(given, tree.Handles())
     confinement = Confinement(
@@ -59,12 +61,15 @@ def supervise(control: socket.socket, cell: Description, files: int = -1) -> Non
     for fd in fds[1:]:
         os.close(fd)  # when the program's copies are gone too, end of file is seen
     supervisor.population.end_all()
-    report = _report(supervisor, phase, status)
-    report |= project.what_changed(given, tree.Handles(), before)
-    report["scratch_full"] = any(map(tree.has_no_room, scratch))
+    changed = project.what_changed(given, tree.Handles(), before)
+    report: RunReport = {
+        **outcome(phase, status),
+        **measured(supervisor, changed),
+        "scratch_full": any(map(tree.has_no_room, scratch)),
+    }
     artifacts.hand_over(control, given, run.data)
     if given["return_changes"]:
-        archive.hand_over(control, given["project"]["target"], report["changed"])
+        archive.hand_over(control, given["project"]["target"], changed.listed)
     send(control, {"exit": report})
 
 
@@ -72,13 +77,3 @@ def _readable(etc: list[str]) -> list[tuple[str, str]]:
     """Landlock's grants of the image: programs, libraries, and some of /etc."""
     names = sorted(set(os.listdir("/")) - HIDDEN)
     return [*((f"/{name}", "r") for name in names), *((f"/etc/{name}", "r") for name in etc)]
-
-
-def _report(supervisor: Supervisor, phase: str, status: int) -> dict[str, Any]:
-    population = supervisor.population
-    return outcome(phase, status) | {
-        "reason": supervisor.reason,
-        "cpu_s": population.cpu_s,
-        "peak_memory_bytes": population.peak_memory_bytes,
-        "peak_processes": population.peak_processes,
-    }

@@ -1,0 +1,232 @@
+"""The messages between the server and a spawner or supervisor, typed. Data only; see `wire`.
+
+Both ends are of one version: the agent of a container is too, since images are named by its digest.
+"""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict
+
+Blob = tuple[int, int]
+"""Offset and size behind the JSON of a description."""
+File = tuple[str, int, int, int]
+"""Path, mode, and the offset and size of its content."""
+Change = tuple[str, str, int | None]
+"""Path relative to the project, what happened to it, and its size."""
+
+
+class SetUp(TypedDict):
+    """The first message to a spawner."""
+
+    stage: list[str]  # paths that cells may be given
+    leave_root: tuple[int, int] | None  # the uid and gid to leave root for
+
+
+class SetUpAnswer(TypedDict, total=False):
+    """The spawner's answer: everything, or an error."""
+
+    staged: dict[str, str]  # where it reaches each path
+    refused: dict[str, str]  # why it does not
+    uid: int
+    gid: int
+    error: str
+
+
+class Step(TypedDict):
+    """One program of a run."""
+
+    argv: list[str]
+    phase: str
+    heavy: bool
+
+
+class Waiting(TypedDict):
+    """How an interpreter waits for its program."""
+
+    gate: str
+    only_ahead: list[str]
+    environment: str
+
+
+class ArtifactsAsked(TypedDict):
+    """The files to hand back."""
+
+    artifacts: list[str]
+    cwd: str
+    artifact_bytes: int
+
+
+class RunDescription(ArtifactsAsked):
+    """What to run."""
+
+    steps: list[Step]
+    env: dict[str, str]
+    files: list[File]
+    links: list[tuple[str, str]]
+    rlimits: list[tuple[int, int]]
+    cpu_s: float
+    memory_bytes: int | None
+    waiting: NotRequired[Waiting | None]
+
+
+class Guarded(TypedDict):
+    """Paths of the project that a run does not see."""
+
+    secrets: list[str]
+    special: list[str]
+
+
+class Project(Guarded):
+    """How the project is shown. In containers it is mounted already."""
+
+    target: str
+    mode: str
+    commit: bool
+    source: NotRequired[str]
+    room: NotRequired[str]
+    room_bytes: NotRequired[int]
+    room_inodes: NotRequired[int]
+
+
+class Scratch(TypedDict):
+    """The sized tmpfs of a cell; each folder by its name, its path and mode."""
+
+    bytes: int
+    inodes: int
+    folders: list[tuple[str, str, int]]
+
+
+class JudgedCalls(TypedDict):
+    """The calls that are judged one by one."""
+
+    filter: Blob
+    kinds: list[tuple[int, str]]
+
+
+class BoxDescription(TypedDict):
+    """What every box is told of itself."""
+
+    namespaces: bool
+    session: bool
+    job: str
+    scratch_folder: str
+    access: list[tuple[str, str]]
+    deny_tcp: bool
+    seccomp: Blob
+    notices: Blob
+    heavy_notices: Blob
+    project: NotRequired[Project]
+    scopes_signals: NotRequired[bool]
+    judged: NotRequired[JudgedCalls]
+    own_kernel: NotRequired[bool]
+
+
+class CellDescription(BoxDescription):
+    """A cell. What is not required describes the file tree of one with namespaces."""
+
+    uid: int
+    gid: int
+    outer_uid: int
+    outer_gid: int
+    hostname: str
+    root_bytes: NotRequired[int]
+    job_bytes: NotRequired[int]
+    binds: NotRequired[list[tuple[str, str, int]]]
+    symlinks: NotRequired[list[tuple[str, str]]]
+    files: NotRequired[list[File]]
+    scratch: NotRequired[Scratch]
+    listen: NotRequired[list[int]]
+
+
+class ContainerDescription(BoxDescription):
+    """A container."""
+
+    scratch_folders: list[str]
+    etc: list[str]
+    return_changes: bool
+
+
+class Begin(TypedDict):
+    """What a session's project is to look like from a call on."""
+
+    guarded: Guarded
+    renew: bool
+    keep: bool
+
+
+class Interrupt(TypedDict):
+    """The run of a session that is to stop what it does."""
+
+    run: int
+
+
+class Layers(TypedDict, total=False):
+    """What a ready box has in force."""
+
+    landlock: int
+    copy_on_write: bool | str
+    room: str
+
+
+class End(TypedDict):
+    """How a step ended."""
+
+    phase: str
+    exit_code: int | None
+    signal: int | None
+
+
+class Report(TypedDict):
+    """What a run or a call did to the project, and took of the machine."""
+
+    reason: str | None
+    cpu_s: float
+    peak_memory_bytes: int
+    peak_processes: int
+    scratch_full: bool
+    changed: list[Change]
+    changed_omitted: int
+    leaves_open: NotRequired[bool]
+    unstopped: NotRequired[str]
+
+
+class RunReport(End, Report):
+    """The end of a single run."""
+
+
+class ArtifactsHandedOver(TypedDict):
+    """The files behind the descriptors, and what is not handed back, with why."""
+
+    artifacts: list[tuple[str, int]]
+    skipped: list[tuple[str, str]]
+
+
+class Consumption(TypedDict):
+    """What a container's control group has counted."""
+
+    peak_memory_bytes: int | None
+    oom_kills: int
+    fork_refusals: int
+
+
+class FromSupervisor(TypedDict, total=False):
+    """Everything that a spawner, supervisor or agent says of a box; each message has some of it."""
+
+    pid: int
+    unmade: str
+    ready: Layers
+    error: str
+    held: int
+    lost: str
+    exit: RunReport
+    end: End  # of one run of a session
+    upper: bool  # the last descriptor is a view's upper layer
+    artifacts: list[tuple[str, int]]
+    skipped: list[tuple[str, str]]
+    changes: int
+    begun: dict[str, str]
+    run: int
+    report: Report
+    ended: Report
+    consumption: Consumption
+    fds: list[int]
