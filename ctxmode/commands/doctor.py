@@ -31,6 +31,9 @@ from runtimes import install_script
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
     parser.add_argument("--refresh", action="store_true", help="prove every language anew")
+    parser.add_argument(
+        "--verbose", action="store_true", help="all that a toolchain printed when it failed"
+    )
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(
         "--fix-hints", action="store_true", help="only what would help, as commands to paste"
@@ -59,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         from ctxmode.doctor.table import show  # noqa: PLC0415 - rich is for people only
 
-        show(diagnosis)
+        show(diagnosis, verbose=args.verbose)
     return exit_codes.ERROR if diagnosis.critical else exit_codes.OK
 
 

@@ -12,17 +12,17 @@ from ctxmode.doctor.remedies import remedies
 from ctxmode.operations.quotas import holdings_lines
 from ctxmode.render import terminal
 from ctxmode.render.highlight import harmless
-from ctxmode.render.results import kept_ahead_lines, size
+from ctxmode.render.results import brief_reason, kept_ahead_lines, size
 from executor import Isolation, LanguageReport
 
 GOOD, BAD = ("yes", "green"), ("no", "red")
 
 
-def show(diagnosis: Diagnosis) -> None:
-    """Print it."""
+def show(diagnosis: Diagnosis, *, verbose: bool = False) -> None:
+    """Print it. Without `verbose` a language takes one line, and no stack trace is shown."""
     console = terminal.console()
     console.print(Text(f"context-mode {__version__} in {diagnosis.project}", style="bold"))
-    console.print(_languages(diagnosis))
+    console.print(_languages(diagnosis, verbose=verbose))
     console.print(_isolation(diagnosis.isolation))
     console.print(_parts(diagnosis))
     console.print(_containers(diagnosis.container_engine))
@@ -54,22 +54,21 @@ def _mark(good: bool) -> Text:
     return Text(*(GOOD if good else BAD))
 
 
-def _languages(diagnosis: Diagnosis) -> Table:
+def _languages(diagnosis: Diagnosis, *, verbose: bool) -> Table:
     running = sum(health.runnable for health in diagnosis.languages.values())
     title = f"\nLanguages: {running} of {len(diagnosis.languages)} run"
     table = _table(title, "language", "runs", "version", "start", "by, or why not")
     for name, health in diagnosis.languages.items():
         start = "" if health.start_ms is None else f"{health.start_ms:.0f} ms"
-        table.add_row(
-            name, _mark(health.runnable), health.version or "", Text(start), Text(_by(health))
-        )
+        by = Text(_by(health, verbose=verbose))
+        table.add_row(name, _mark(health.runnable), health.version or "", Text(start), by)
     return table
 
 
-def _by(report: LanguageReport) -> str:
+def _by(report: LanguageReport, *, verbose: bool) -> str:
     if report.runnable:
         return f"{report.toolchain}  {report.path}"
-    return report.reason
+    return report.reason if verbose else brief_reason(report)
 
 
 def _isolation(isolation: Isolation) -> Table:

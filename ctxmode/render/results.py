@@ -289,9 +289,15 @@ def _kept_ahead_line(kept: KeptAhead) -> str:
     )
 
 
+def brief_reason(report: LanguageReport) -> str:
+    """Why a language does not run, in one line: a toolchain's stack trace is cut off."""
+    first, *more = report.reason.strip().splitlines() or [""]
+    return f"{first.rstrip()} …" if more else first
+
+
 def _language_line(report: LanguageReport) -> str:
     if not report.runnable:
-        return f"{report.name}: not runnable: {report.reason}. {report.hint}"
+        return f"{report.name}: not runnable: {brief_reason(report)}. {report.hint}"
     version = f" {report.version}" if report.version else ""
     return f"{report.name}: {report.toolchain}{version}, starts in {report.start_ms:.0f} ms"
 

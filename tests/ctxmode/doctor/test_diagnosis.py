@@ -10,6 +10,9 @@ from executor import Isolation, LanguageReport, Layer
 SHELL = LanguageReport("shell", True, "/usr/bin/x", "x", "1.2", 5.04)
 PYTHON = LanguageReport("python", True, "/usr/bin/p", "p", None, 9.0)
 BROKEN = LanguageReport("lua", False, reason="found no x", hint="apt-get install x")
+TRACED = LanguageReport(
+    "java", False, reason="/j: it failed\nat Main.main\nat Launcher.run", hint="install j"
+)
 FINE = PartHealth(True, "fine")
 LAYERS = {
     "seccomp": Layer(True, "denylist"),
@@ -73,6 +76,19 @@ def test_the_table_shows_reasons_and_collects_the_remedies(capsys):
         assert words in shown
     assert "Critical, and not working: storage." in shown
     assert "\x1b" not in shown
+
+
+def test_a_stack_trace_of_a_toolchain_is_shown_only_when_asked_for(capsys):
+    traced = diagnosis(languages={"java": TRACED})
+    show(traced)
+    brief = capsys.readouterr().out
+    assert "/j: it failed …" in brief
+    show(traced, verbose=True)
+    assert "Launcher.run" in capsys.readouterr().out
+    plain = doctor_text(traced)
+    assert "java: not runnable: /j: it failed …. install j" in plain.splitlines()
+    assert "Main.main" not in brief + plain
+    assert traced.to_json()["languages"]["java"]["reason"] == TRACED.reason
 
 
 def test_the_plain_form_has_a_line_a_fact():
