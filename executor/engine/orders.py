@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from executor.model import Limits
-from executor.project.guarded_files import Guarded
+from executor.project.view.guarded_files import Guarded
 from runtimes import Ahead, Step
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
