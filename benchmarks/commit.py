@@ -18,11 +18,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.report import Report, Row, argument_parser, show, summary
-from executor.project import record
-from executor.project.changes import of_upper
 from executor.project.commit import commit
-from executor.project.names import NAMES
-from executor.project.store import Store
+from executor.project.rules.names import NAMES
+from executor.project.store.store import Store
+from executor.project.view import record
+from executor.project.view.changes import of_upper
 
 FOLDERS, FILES = 2_000, 20
 

@@ -12,7 +12,7 @@ from executor.profile import PROFILES, Profile
 from executor.sessions.registry import SessionLimits
 
 if TYPE_CHECKING:
-    from executor.project.names import Names
+    from executor.project.rules.names import Names
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,6 @@ class Settings:
     def names(self) -> Names:
         """Which changes to a project are never committed, and which wait for a person."""
         # The table costs 20 ms to load, and only a commit asks for it.
-        from executor.project.names import moved  # noqa: PLC0415
+        from executor.project.rules.names import moved  # noqa: PLC0415
 
         return moved(tuple(self.name_moves.items()))

@@ -38,7 +38,7 @@ from ctxmode.operations.changes import (
 )
 from ctxmode.render.terminal_output import for_review
 from ctxmode.suggestions import did_you_mean
-from executor.project.decision import PREVENTING
+from executor.project.store.decision import PREVENTING
 
 ACTIONS = ("list", "show", "apply", "drop")
 

@@ -52,7 +52,7 @@ def _moves(file: ConfigFile) -> Mapping[str, str]:
     table = _table(file)
     if table:
         # Most files move none, and the table takes a while to load.
-        from executor.project.names import check_move  # noqa: PLC0415
+        from executor.project.rules.names import check_move  # noqa: PLC0415
     for name, verdict in table.items():
         try:
             check_move(name, verdict)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ctxmode.config.settings import SETTINGS, Setting
 from executor.profile import ProjectAccess
-from executor.project.name_row import COMMIT, Verdict
+from executor.project.rules.name_row import COMMIT, Verdict
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 PROFILE: dict[str, Any] = {

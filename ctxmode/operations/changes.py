@@ -10,11 +10,11 @@ from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.render.results import CHANGE_MARKS, age, size
 from executor.model import readable
-from executor.project.changes import Change, LeftOut
 from executor.project.commit import Commit, CommitError
-from executor.project.decision import PREVENTING
-from executor.project.keeping import Kept
-from executor.project.store import Store, UnknownChangesError
+from executor.project.store.change_set_folder import Kept
+from executor.project.store.decision import PREVENTING
+from executor.project.store.store import Store, UnknownChangesError
+from executor.project.view.changes import Change, LeftOut
 
 APPLIED, NOT_APPLIED = "applied", "nothing was applied, as the project is now"
 

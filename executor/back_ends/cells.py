@@ -28,8 +28,8 @@ from executor.instance import lock as instance
 from executor.model import Isolation, Limits
 from executor.pool.cells import CellPool, open_cell_pool
 from executor.profile import ANALYZE
-from executor.project import repositories
-from executor.project.search import ProjectSearch
+from executor.project.rules import repositories
+from executor.project.view.search import ProjectSearch
 from executor.settings import Settings
 from executor.spawner.messages import Layers
 from runtimes import Step

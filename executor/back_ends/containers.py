@@ -31,8 +31,8 @@ from executor.model import Isolation, Layer, Limits
 from executor.pool.containers import NONE_PREWARMED, PREWARMED, ContainerPool
 from executor.pool.pool import PoolLimits
 from executor.profile import ANALYZE
-from executor.project import repositories
-from executor.project.search import ProjectSearch
+from executor.project.rules import repositories
+from executor.project.view.search import ProjectSearch
 from executor.settings import Settings
 
 START_ENGINE = (

@@ -19,13 +19,13 @@ from executor.engine.tiers import TIERS, Capabilities
 from executor.instance import temporary
 from executor.model import Isolation, Limits
 from executor.profile import Profile, ProjectAccess
-from executor.project import guarded_files as project_files
-from executor.project.guarded_files import Guarded
-from executor.project.search import ProjectSearch
+from executor.project.view import guarded_files as project_files
+from executor.project.view.guarded_files import Guarded
+from executor.project.view.search import ProjectSearch
 from executor.spawner.confine import landlock_abi
 
 if TYPE_CHECKING:
-    from executor.project.record import Record
+    from executor.project.view.record import Record
 
 T = TypeVar("T")
 
@@ -78,7 +78,7 @@ class Placement:
             os.chown(folder, *owner)
         if record is None:
             return layout
-        from executor.project import work_copy  # noqa: PLC0415 - only what is committed needs one
+        from executor.project.view import work_copy  # noqa: PLC0415 - only what is committed needs one
 
         try:
             return replace(layout, work_copy=work_copy.make(record, copy, owner))

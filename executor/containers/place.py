@@ -29,11 +29,11 @@ from executor.engine.tiers import TIERS, Capabilities
 from executor.instance import temporary
 from executor.model import Isolation
 from executor.profile import Profile, ProjectAccess
-from executor.project import work_copy
-from executor.project.guarded_files import Guarded, guarded, identities
-from executor.project.record import Record
-from executor.project.search import ProjectSearch, is_special
-from executor.project.work_copy import WorkCopy
+from executor.project.view import work_copy
+from executor.project.view.guarded_files import Guarded, guarded, identities
+from executor.project.view.record import Record
+from executor.project.view.search import ProjectSearch, is_special
+from executor.project.view.work_copy import WorkCopy
 from executor.spawner.messages import ContainerDescription, Layers
 
 ARCHIVE, COPY = "project.tar", "copy"

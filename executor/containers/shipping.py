@@ -15,9 +15,9 @@ from pathlib import Path
 from executor.errors import RequestError
 from executor.instance.unpacking import take_out, unpack, within
 from executor.model import GIB
-from executor.project.search import ProjectSearch
-from executor.project.walking import FOLDER_FLAGS, Folder, walk
-from executor.project.work_copy import BYTES_MAX, ENTRIES_MAX
+from executor.project.view.search import ProjectSearch
+from executor.project.view.walking import FOLDER_FLAGS, Folder, walk
+from executor.project.view.work_copy import BYTES_MAX, ENTRIES_MAX
 from policy.secrets import is_secret_path
 
 HINT = "use a local engine, or tier A: see `context-mode doctor`"

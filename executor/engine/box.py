@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from executor.model import Isolation
     from executor.pool.pool import PoolState
     from executor.profile import Profile
-    from executor.project.record import Record
-    from executor.project.search import ProjectSearch
+    from executor.project.view.record import Record
+    from executor.project.view.search import ProjectSearch
     from executor.spawner.messages import ArtifactsHandedOver, FromSupervisor, Layers
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from executor.engine.tiers import Capabilities
 from executor.model import Isolation, Layer
 from executor.profile import Profile, ProjectAccess
-from executor.project.limits import INTERVAL_S
+from executor.project.view.limits import INTERVAL_S
 from executor.spawner.messages import Layers
 
 LIVE = "use profile build: what it changes is committed when nothing of it runs any more"

@@ -11,7 +11,7 @@ from executor.engine import rootfs
 from executor.instance.removal import remove
 
 if TYPE_CHECKING:
-    from executor.project.work_copy import WorkCopy
+    from executor.project.view.work_copy import WorkCopy
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from executor.project.decision import with_moves
-from executor.project.judging import NameJudge
-from executor.project.manifest import PREVENTED, Change, ChangeSet, LeftOut
-from executor.project.outcome import Commit, CommitError, told
-from executor.project.plan import Plan
-from executor.project.planning import plan
-from executor.project.record import is_below
-from executor.project.rules import Rules
-from executor.project.store import Store
+from executor.project.plan.plan import Plan
+from executor.project.plan.planning import plan
+from executor.project.rules.name_verdicts import NameJudge
+from executor.project.rules.rules import Rules
+from executor.project.store.decision import with_moves
+from executor.project.store.manifest import PREVENTED, Change, ChangeSet, LeftOut
+from executor.project.store.outcome import Commit, CommitError, told
+from executor.project.store.store import Store
+from executor.project.view.record import is_below
 
 ATTRIBUTES = ("mode", "times")  # changes of a folder that leave what is in it as it is
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 from executor.errors import RequestError, SandboxError
 from executor.model import ChangedFile, NotCommitted, Result, readable
-from executor.project.guarded_files import guarded
-from executor.project.listing import Listings
+from executor.project.view.guarded_files import guarded
+from executor.project.view.listing import Listings
 
 # What commits takes tens of milliseconds to load, and most runs commit nothing.
 if TYPE_CHECKING:
     from executor.profile import Profile
     from executor.project.commit import Change, Commit
-    from executor.project.names import Names
-    from executor.project.record import Record
-    from executor.project.search import ProjectSearch
-    from executor.project.work_copy import WorkCopy
+    from executor.project.rules.names import Names
+    from executor.project.view.record import Record
+    from executor.project.view.search import ProjectSearch
+    from executor.project.view.work_copy import WorkCopy
 
 LISTED_MAX = 500
 
@@ -50,7 +50,7 @@ class Door:
             RequestError: it is too large, or another folder is in its place.
             SandboxError: it can't be read.
         """
-        from executor.project import past, record  # noqa: PLC0415
+        from executor.project.view import record, snapshot  # noqa: PLC0415
 
         project = self.search.project
         try:
@@ -61,9 +61,9 @@ class Door:
                     "start the server anew",
                 )
             hidden = guarded(self.search, profile.sockets).paths
-            if whole or not past.is_trusted(os.path.realpath(project)):
+            if whole or not snapshot.is_trusted(os.path.realpath(project)):
                 return record.take(project, hidden)
-            return past.begin(project, hidden, self.listings)
+            return snapshot.begin(project, hidden, self.listings)
         except OSError as error:
             raise SandboxError(f"the project can't be read: {error}") from error
 
@@ -78,10 +78,10 @@ class Door:
         Raises:
             SandboxError: nothing of it could be committed; it says why.
         """
-        from executor.project.changes import as_the_host_has_it, of_upper  # noqa: PLC0415
         from executor.project.commit import CommitError, commit  # noqa: PLC0415
-        from executor.project.obeyed import in_project  # noqa: PLC0415
-        from executor.project.store import Store  # noqa: PLC0415
+        from executor.project.rules.followed_files import in_project  # noqa: PLC0415
+        from executor.project.store.store import Store  # noqa: PLC0415
+        from executor.project.view.changes import as_the_host_has_it, of_upper  # noqa: PLC0415
 
         opened = [changed] if isinstance(changed, int) else []
         try:
@@ -122,7 +122,7 @@ def set_in_order(folder: Path, project: Path) -> None:
     """Complete or take back what a server that died was committing; forget what is too old."""
     if not any(folder.glob("journals/*/*")) and not any(folder.glob("kept/*")):
         return
-    from executor.project.store import Store  # noqa: PLC0415 - mostly there is nothing
+    from executor.project.store.store import Store  # noqa: PLC0415 - mostly there is nothing
 
     store = Store(folder)
     store.recover(project)

@@ -24,15 +24,15 @@ from executor.engine.orders import pack_run
 from executor.errors import SandboxError, SandboxUnavailableError
 from executor.model import Result, Status
 from executor.profile import ANALYZE, Profile, ProjectAccess
-from executor.project import sampling
 from executor.project.door import with_commit
+from executor.project.view import sampling
 from executor.run.capture import READ_BYTES, Capture
 from executor.run.progress import Progress, status_of
 
 if TYPE_CHECKING:
     from executor.project.commit import Commit
     from executor.project.door import Door
-    from executor.project.record import Record
+    from executor.project.view.record import Record
 
 DRAIN_S_MAX = 0.2  # how long output may still come once the program has ended
 STOP_S_MAX = 1.0  # how long the supervisor may take to end a run and report,

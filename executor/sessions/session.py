@@ -21,8 +21,8 @@ from executor.engine.pipes import pipe
 from executor.errors import RequestError, SandboxError
 from executor.model import Limits, Result, Status
 from executor.profile import Profile, ProjectAccess
-from executor.project import guarded_files as project_files
 from executor.project.door import with_commit
+from executor.project.view import guarded_files as project_files
 from executor.run.progress import Progress, status_of
 from executor.run.runner import LIVE_STOP_S_MAX, Runner, check_view, watched_room
 from executor.sessions.interpreter import Channel, Program

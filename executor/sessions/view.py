@@ -15,15 +15,15 @@ import trio
 from executor.engine.orders import pack_begin
 from executor.errors import RequestError, SandboxError
 from executor.profile import Profile, ProjectAccess
-from executor.project import guarded_files as project_files
-from executor.project.freshness import Freshness, differs_only_by
-from executor.project.guarded_files import Guarded
+from executor.project.view import guarded_files as project_files
+from executor.project.view.freshness import Freshness, differs_only_by
+from executor.project.view.guarded_files import Guarded
 
 if TYPE_CHECKING:
     from executor.engine.box import Box
     from executor.engine.layout import Layout
     from executor.project.commit import Commit
-    from executor.project.record import Record
+    from executor.project.view.record import Record
     from executor.run.runner import Runner
 
 MOUNTED_ANEW = (

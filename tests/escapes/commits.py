@@ -14,8 +14,8 @@ import trio
 
 from executor import Limits, Request, Result, Status
 from executor.model import MIB
-from executor.project.names import NAMES
-from executor.project.store import Store
+from executor.project.rules.names import NAMES
+from executor.project.store.store import Store
 from tests.escapes.arena import Arena
 from tests.escapes.attack import Attack, Stopped, python, shell
 from tests.escapes.server import CHECKOUT, server_program
@@ -98,7 +98,7 @@ async def _a_cancelled_run_leaves_nothing(arena: Arena) -> None:
 
 
 KILLED = """
-from executor.project import steps
+from executor.project.apply import steps
 at = 0
 def step():
     global at

@@ -31,7 +31,7 @@ from executor.pool.cells import CellPool
 from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer
 from executor.pool.started_cell import StartedCell
 from executor.project.commit import Commit
-from executor.project.record import Record
+from executor.project.view.record import Record
 
 ULIMITS = {"core": resource.RLIMIT_CORE, "nofile": resource.RLIMIT_NOFILE}
 ALLOW_EVERYTHING = struct.pack("=HBBI", 0x06, 0, 0, 0x7FFF0000)  # BPF: return SECCOMP_RET_ALLOW

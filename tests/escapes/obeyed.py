@@ -7,7 +7,7 @@ from pathlib import Path
 
 from executor import Limits, Result
 from executor.profile import Profile, ProjectAccess
-from executor.project.names import ROWS
+from executor.project.rules.names import ROWS
 from tests.escapes import layers_off as off
 from tests.escapes.arena import Arena
 from tests.escapes.attack import Attack, Control, NotApplicable, NotStopped, Stopped, python, shell

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from executor.project.guarded_files import Guarded, guarded, readable
-from executor.project.search import ProjectSearch
+from executor.project.view.guarded_files import Guarded, guarded, readable
+from executor.project.view.search import ProjectSearch
 from policy import HiddenPaths
 from tests.executor.project_layout import lay_out
 

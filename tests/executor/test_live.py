@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from executor import Request, Status
-from executor.project.store import Store
+from executor.project.store.store import Store
 from executor.settings import Settings
 
 pytestmark = pytest.mark.tier_a

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from executor import RequestError, Status
-from executor.project import work_copy
-from executor.project.guarded_files import guarded
-from executor.project.record import take
-from executor.project.search import ProjectSearch
+from executor.project.view import work_copy
+from executor.project.view.guarded_files import guarded
+from executor.project.view.record import take
+from executor.project.view.search import ProjectSearch
 
 
 def copy(project: Path, folder: Path) -> work_copy.WorkCopy:

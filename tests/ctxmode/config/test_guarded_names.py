@@ -13,7 +13,7 @@ from ctxmode.config.guarded_names import load_names
 from ctxmode.config.locations import Config
 from ctxmode.config.schema import schema
 from ctxmode.errors import UsageError
-from executor.project.names import NAMES, Verdict
+from executor.project.rules.names import NAMES, Verdict
 
 MOVES = """
 [limits]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from executor.containers.absence import leave_out
-from executor.project.search import is_special
+from executor.project.view.search import is_special
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from executor.project.names import Verdict
+from executor.project.rules.names import Verdict
 
 NEVER, HELD = Verdict.NEVER, Verdict.HELD
 # The program writes this, with the real place put in.

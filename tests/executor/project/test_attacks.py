@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.project import steps
+from executor.project.apply import steps
 from executor.project.commit import CommitError
 from tests.executor.project.viewing import View, left, python, run, tree
 

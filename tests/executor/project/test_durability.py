@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from executor.project import apply, durability
-from executor.project.journal import Journal
+from executor.project.apply import apply, durability
+from executor.project.apply.journal import Journal
 from tests.executor.project.viewing import View, python
 
 

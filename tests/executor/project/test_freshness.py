@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from executor.project.freshness import differs_only_by
-from executor.project.manifest import Change
-from executor.project.record import State, take
+from executor.project.store.manifest import Change
+from executor.project.view.freshness import differs_only_by
+from executor.project.view.record import State, take
 
 COMMITTED = Change("new", "created", "file", 0o644, 4, 5_000)
 STATE = State(0o100644, 4, 5_000, 1, 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.project import steps as steps_taken
+from executor.project.apply import steps as steps_taken
 from tests.executor.project.viewing import View, python, tree
 
 MUCH = """

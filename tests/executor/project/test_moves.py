@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from executor.project import steps
-from executor.project.store import Store
+from executor.project.apply import steps
+from executor.project.store.store import Store
 from tests.executor.project.viewing import View, left, python, tree
 
 MOVES = {

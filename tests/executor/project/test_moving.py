@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from executor.project import past
-from executor.project.changes import as_the_host_has_it, of_upper
 from executor.project.commit import commit
-from executor.project.listing import Listings
-from executor.project.store import Store
-from executor.project.upper import FIRST
+from executor.project.store.store import Store
+from executor.project.view import snapshot
+from executor.project.view.changes import as_the_host_has_it, of_upper
+from executor.project.view.listing import Listings
+from executor.project.view.upper import FIRST
 from tests.executor.project.viewing import FakeNames, left
 
 TEXT = "of the run\n"
@@ -50,7 +50,7 @@ def opened(folder: Path) -> Iterator[int]:
 def committed(project: Path, upper: Path, *, may_move: bool = True) -> tuple[int, Path]:
     """The inode that was written, and where its content is by now."""
     written = (upper / "src" / "new").stat().st_ino
-    record = past.begin(project, (), Listings())
+    record = snapshot.begin(project, (), Listings())
     record.settle()
     with opened(upper) as descriptor:
         changes = replace(of_upper(descriptor, record), may_move=may_move)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.project.names import (
+from executor.project.rules.names import (
     CONTROL_ROWS,
     NAMES,
     ROWS,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from executor.project.obeyed import in_project
-from executor.project.record import take
+from executor.project.rules.followed_files import in_project
+from executor.project.view.record import take
 from executor.settings import Settings
 from tests.executor.project_layout import lay_out
 

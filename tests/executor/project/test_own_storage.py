@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from executor import Request, Settings, open_engine
-from executor.project.search import ProjectSearch
+from executor.project.view.search import ProjectSearch
 from tests.executor.project_layout import lay_out
 
 CODE = """

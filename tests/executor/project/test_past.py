@@ -13,12 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from executor.project import past, steps
-from executor.project.changes import of_upper
+from executor.project.apply import steps
 from executor.project.commit import Commit, commit
-from executor.project.listing import Listings
-from executor.project.record import Record
-from executor.project.store import Store
+from executor.project.store.store import Store
+from executor.project.view import snapshot
+from executor.project.view.changes import of_upper
+from executor.project.view.listing import Listings
+from executor.project.view.record import Record
 from tests.executor.project.conftest import make_old
 from tests.executor.project.viewing import FakeNames, left, tree
 
@@ -126,7 +127,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def begin(path: Path) -> Record:
-    record = past.begin(path.parents[1], (), Listings())
+    record = snapshot.begin(path.parents[1], (), Listings())
     record.settle()
     return record
 
@@ -243,7 +244,7 @@ def test_a_clock_that_was_set_back_makes_everything_a_conflict(place: Path, monk
 
 
 def test_without_a_wait_for_the_clock_everything_is_a_conflict(place: Path):
-    record = past.begin(place.parents[1], (), Listings())
+    record = snapshot.begin(place.parents[1], (), Listings())
     assert left(commit_of_run(place, record))[PLACE] == "conflict"
 
 
@@ -256,14 +257,14 @@ STAMPS = {
 
 @pytest.mark.parametrize(("away_ns", "is_told"), STAMPS.values(), ids=STAMPS.keys())
 def test_a_stamp_is_held_against_the_moment(away_ns, is_told):
-    moment = past.Moment()
+    moment = snapshot.Moment()
     moment.ns = 1_600_000_000_123_456_789
     assert moment.is_after(moment.ns + away_ns) is is_told
 
 
 @pytest.mark.parametrize("grain_ns", [1_000_000_000, 10_000_000, 100])
 def test_a_rounded_stamp_stands_for_all_that_are_rounded_to_it(grain_ns):
-    moment = past.Moment()
+    moment = snapshot.Moment()
     moment.ns = 1_600_000_000_123_456_789
     rounded = moment.ns - moment.ns % grain_ns
     assert not moment.is_after(rounded)
@@ -309,4 +310,4 @@ def test_only_file_systems_of_this_machine_are_trusted(project, is_trusted, tmp_
     monkeypatch.setattr("builtins.open", lambda _, mode: opened(tmp_path / "mountinfo", mode))
     info = tmp_path.lstat()
     monkeypatch.setattr(os, "stat", lambda _: info)
-    assert past.is_trusted(project) is is_trusted
+    assert snapshot.is_trusted(project) is is_trusted

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from executor import Request
-from executor.project.planning import plan
-from executor.project.rules import Rules
+from executor.project.plan.planning import plan
+from executor.project.rules.rules import Rules
 from tests.executor.project.conftest import fill
 from tests.executor.project.viewing import FakeNames, View, left, python, run, tree
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from executor import Request, Result, Status
-from executor.project.store import Store
+from executor.project.store.store import Store
 from executor.settings import Settings
 from tests.executor.project.git_work import S_MAX, STATE, as_settings, contents, shell, work_tree
 

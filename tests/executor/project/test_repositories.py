@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from executor.project import repositories
-from executor.project.repositories import configured, linked
+from executor.project.rules import repositories
+from executor.project.rules.repositories import configured, linked
 from tests.executor.project_layout import lay_out
 
 

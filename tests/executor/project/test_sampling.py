@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from executor.project import sampling
+from executor.project.view import sampling
 from tests.processes import DEADLINE_S
 
 PRESENT = (5 * 4096, 5)  # bytes and entries

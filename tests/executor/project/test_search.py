@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from executor.errors import RequestError
-from executor.project import search as project_search
-from executor.project.search import SETTLED_NS, ProjectSearch
+from executor.project.view import search as project_search
+from executor.project.view.search import SETTLED_NS, ProjectSearch
 from policy import HiddenPaths
 from policy.hiding import HiddenPattern
 from tests.executor.project_layout import lay_out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor.project.spelling import fold, short_form
+from executor.project.rules.name_folding import fold, short_form
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from executor.project import keeping, store
 from executor.project.commit import CommitError
-from executor.project.store import UnknownChangesError
+from executor.project.store import change_set_folder, store
+from executor.project.store.store import UnknownChangesError
 from tests.executor.project.conftest import fill
 from tests.executor.project.test_commit import TREES
 from tests.executor.project.viewing import FakeNames, View, left, python, run, tree
@@ -187,13 +187,13 @@ def test_old_changes_are_forgotten_and_the_oldest_of_too_many(view: View, monkey
     folder = view.store.folder / "kept"
     for at, name in enumerate(names):
         kept = replace(view.store.get(name), made=time.time() - 1000 * (3 - at))
-        keeping.write_manifest(folder / name, kept)
+        change_set_folder.write_manifest(folder / name, kept)
     view.store.expire()
     assert len(view.store.list(view.project)) == 3
     monkeypatch.setattr(store, "BYTES_MAX", 5500)  # each has what its forerunners left, too
     view.store.expire()
     assert [kept.id for kept in view.store.list(view.project)] == [names[2], names[1]]
-    keeping.write_manifest(folder / names[1], replace(view.store.get(names[1]), made=1.0))
+    change_set_folder.write_manifest(folder / names[1], replace(view.store.get(names[1]), made=1.0))
     view.store.expire()
     assert [kept.id for kept in view.store.list(view.project)] == [names[2]]
     assert sorted(os.listdir(folder)) == [names[2]]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.project.names import NAMES
+from executor.project.rules.names import NAMES
 from tests.executor.project.dangers import DATA, TOOLS, Danger, Data, write
 
 DEADLINE_S = 60

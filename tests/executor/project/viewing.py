@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from executor.instance import removal
-from executor.project import past, work_copy
-from executor.project.changes import of_upper
 from executor.project.commit import Commit, commit
-from executor.project.listing import Listings
-from executor.project.record import Record, take
-from executor.project.store import Store
+from executor.project.store.store import Store
+from executor.project.view import snapshot, work_copy
+from executor.project.view.changes import of_upper
+from executor.project.view.listing import Listings
+from executor.project.view.record import Record, take
 
 MOUNT = (
     'mount -t overlay overlay -o "userxattr,lowerdir=$1,upperdir=$2/upper,workdir=$2/work" "$2/m"'
@@ -94,7 +94,7 @@ class View:
     def _record(self) -> Record:
         """As the door takes it: whole for a copy, by the time of change for an overlay."""
         if self.kind == "overlay":
-            record = past.begin(self.project, self.hidden, Listings())
+            record = snapshot.begin(self.project, self.hidden, Listings())
             record.settle()
             return record
         return take(self.project, self.hidden)

@@ -19,7 +19,7 @@ from ctxmode.hosts.setup import marked_text
 from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS, Host
 from ctxmode.hosts.setup.json_syntax import parse
 from ctxmode.hosts.setup.plan import Target, plan, write
-from executor.project.names import NAMES, Verdict
+from executor.project.rules.names import NAMES, Verdict
 
 SCOPES = [(h, s) for h in HOSTS for s in ("user", "project") if h.servers.of(s)]
 EVERY = pytest.mark.parametrize(("host", "scope"), SCOPES, ids=lambda v: getattr(v, "name", v))

@@ -1,0 +1,215 @@
+"""The steps that bring prepared contents into the project; each may be repeated after a kill."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from dataclasses import dataclass
+from typing import Any
+
+from executor.project.store.manifest import LeftOut
+from executor.project.view.attributes import Attributes, set_attributes
+from executor.project.view.record import State, state_of
+from executor.project.view.tree import Tree, split
+
+ANY = -1
+_FORGIVEN = {"folder": (PermissionError,)}
+MOVED_ON = "it was changed meanwhile by someone else"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One step on one path.
+
+    `kind` is put, move, delete or attributes; `entry` file, folder or link. `expected` is what has
+    to be there, None for nothing; of what is moved, at its `source`. What is put lies under
+    `temporary` in the same folder.
+    """
+
+    kind: str
+    path: str
+    entry: str
+    expected: State | None = None
+    temporary: str = ""
+    mode: int = -1  # of attributes; -1: as it is
+    mtime_ns: int = -1
+    xattrs: Attributes | None = None
+    unit: int = 0  # of the repository whose folder this is in; below 0: in its working tree
+    source: str = ""
+
+    def packed(self) -> list[Any]:
+        """As JSON takes it."""
+        xattrs = None if self.xattrs is None else [(n, v.hex()) for n, v in self.xattrs]
+        return [
+            self.kind,
+            self.path,
+            self.entry,
+            self.expected,
+            self.temporary,
+            self.mode,
+            self.mtime_ns,
+            xattrs,
+            self.unit,
+            self.source,
+        ]
+
+
+def unpacked(fields: list[Any]) -> Operation:
+    """The operation that was packed."""
+    kind, path, entry, expected, temporary, mode, mtime_ns, xattrs, unit, *source = fields
+    state = None if expected is None else State(*expected)
+    own = None if xattrs is None else tuple((n, bytes.fromhex(v)) for n, v in xattrs)
+    return Operation(kind, path, entry, state, temporary, mode, mtime_ns, own, unit, *source)
+
+
+def expected_of(info: os.stat_result | None) -> State | None:
+    """What a step expects at its path, where this is now.
+
+    Of one of several hard links any time of change: steps on others of them set it.
+    """
+    if info is None:
+        return None
+    return state_of(info) if info.st_nlink == 1 else at_any_time(state_of(info))
+
+
+def at_any_time(state: State) -> State:
+    """The same, whenever it was changed last."""
+    return state._replace(ctime_ns=ANY)
+
+
+def is_as_expected(info: os.stat_result | None, expected: State | None) -> bool:
+    """Whether an entry is what it was: a folder whatever is in it."""
+    if info is None or expected is None:
+        return info is None and expected is None
+    if stat.S_ISDIR(expected.mode):
+        return stat.S_ISDIR(info.st_mode)
+    now = state_of(info)
+    return expected == (now if expected.ctime_ns != ANY else at_any_time(now))
+
+
+def execute(operation: Operation, project: Tree) -> LeftOut | None:
+    """Do one step; where someone else has been at its path, leave that and say so."""
+    folder, name = split(operation.path)
+    try:
+        descriptor = project.folder(folder)
+    except OSError:
+        return None if operation.kind == "delete" else _conflict(operation)
+    try:
+        if operation.kind == "move":
+            return _move(operation, project)
+        return _STEPS[operation.kind](operation, descriptor, name)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.EISDIR, errno.ENOTDIR):
+            return _conflict(operation)
+        why = os.strerror(error.errno or errno.EIO)
+        return LeftOut(operation.path, f"it can't be written: {why}", "closed")
+
+
+def _put(operation: Operation, folder: int, name: str) -> LeftOut | None:
+    info, waiting = _info(name, folder), _info(operation.temporary, folder)
+    if waiting is None:
+        return None  # it is in place already
+    expected = operation.expected
+    if not is_as_expected(info, expected) and not (info is None and _makes_way(operation)):
+        return _conflict(operation)
+    if info is not None and operation.entry == "folder":
+        os.unlink(name, dir_fd=folder)
+    os.rename(operation.temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    return None
+
+
+def _move(operation: Operation, project: Tree) -> LeftOut | None:
+    (folder, name), (old_folder, old_name) = split(operation.path), split(operation.source)
+    target = os.dup(project.folder(folder))
+    try:
+        source = project.folder(old_folder)
+        here, there = _info(name, target), _info(old_name, source)
+        expected = operation.expected
+        inode = expected.inode if expected else -1
+        if there is None and here is not None and here.st_ino == inode:
+            return None  # it is in place already
+        is_same = is_as_expected(there, expected) and there is not None and there.st_ino == inode
+        if here is not None or not is_same:
+            return _conflict(operation)
+        os.rename(old_name, name, src_dir_fd=source, dst_dir_fd=target)
+    finally:
+        os.close(target)
+        project.forget()  # folders by their former names
+    return None
+
+
+def _makes_way(operation: Operation) -> bool:
+    """Whether what is replaced goes before the new comes, as folders can't be renamed over."""
+    expected = operation.expected
+    return expected is not None and (operation.entry == "folder" or stat.S_ISDIR(expected.mode))
+
+
+def _delete(operation: Operation, folder: int, name: str) -> LeftOut | None:
+    info = _info(name, folder)
+    if info is None:
+        return None
+    if not is_as_expected(info, operation.expected):
+        return LeftOut(operation.path, MOVED_ON, "conflict")
+    if not stat.S_ISDIR(info.st_mode):
+        os.unlink(name, dir_fd=folder)
+        return None
+    try:
+        os.rmdir(name, dir_fd=folder)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EBUSY):
+            raise
+        return LeftOut(operation.path, "it holds what the run did not delete", "kept")
+    return None
+
+
+def _set(operation: Operation, folder: int, name: str) -> LeftOut | None:
+    """Set mode, times and attributes of an entry, which is held open: no other can come between."""
+    flags = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        descriptor = os.open(name or ".", flags, dir_fd=folder)
+    except OSError:
+        return _conflict(operation)
+    try:
+        info = os.fstat(descriptor)
+        place = f"/proc/self/fd/{descriptor}"
+        if not _may_be_set(info, operation):
+            return _conflict(operation)
+        if operation.entry == "link":
+            times = (info.st_atime_ns, operation.mtime_ns)
+            os.utime(name, ns=times, dir_fd=folder, follow_symlinks=False)
+            return None
+        if operation.xattrs is not None:
+            set_attributes(place, operation.xattrs)
+        if operation.mode >= 0 and stat.S_IMODE(info.st_mode) != operation.mode:
+            os.chmod(place, operation.mode)
+        if operation.mtime_ns >= 0 and info.st_mtime_ns != operation.mtime_ns:
+            # A folder of someone else's who lets us write has its own times, and loses nothing.
+            with contextlib.suppress(*_FORGIVEN.get(operation.entry, ())):
+                os.utime(place, ns=(info.st_atime_ns, operation.mtime_ns))
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _may_be_set(info: os.stat_result, operation: Operation) -> bool:
+    expected = operation.expected
+    if expected is None or stat.S_ISDIR(expected.mode):
+        return stat.S_ISDIR(info.st_mode)
+    is_same = (info.st_ino, info.st_size) == (expected.inode, expected.size)
+    return is_same and info.st_mtime_ns in (expected.mtime_ns, operation.mtime_ns)
+
+
+_STEPS = {"put": _put, "delete": _delete, "attributes": _set}
+
+
+def _info(name: str, folder: int) -> os.stat_result | None:
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def _conflict(operation: Operation) -> LeftOut:
+    return LeftOut(operation.path, MOVED_ON, "conflict")

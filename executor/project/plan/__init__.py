@@ -1,0 +1,1 @@
+"""What of a change set is applied, decided before anything is touched."""

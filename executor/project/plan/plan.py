@@ -1,0 +1,34 @@
+"""What of a change set is to be applied: each change with what has to be there by then."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from executor.project.store.manifest import Change, LeftOut
+from executor.project.view.record import State
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Changes to apply, folders first, and what is left out.
+
+    `present` tells what is at each applied path now, `states` what was at the start. `kept` are
+    the changes whose contents wait for a person. `units` numbers the repositories of paths,
+    `phases` orders what must not come before something else. `moves` are new paths to old ones of
+    what is moved as it is, with all that is in it.
+    """
+
+    project: Path
+    changes: tuple[Change, ...]
+    present: Mapping[str, os.stat_result | None]
+    states: Mapping[str, State]
+    # What the project's own folder is to have if its entries change; -1: folders get new times.
+    top_mtime_ns: int = -1
+    left_out: tuple[LeftOut, ...] = ()
+    kept: tuple[Change, ...] = ()
+    units: Mapping[str, int] = field(default_factory=dict)
+    phases: Mapping[str, int] = field(default_factory=dict)
+    moves: Mapping[str, str] = field(default_factory=dict)

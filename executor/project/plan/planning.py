@@ -1,0 +1,388 @@
+"""Deciding of each change whether it is applied, and why not, before anything is touched."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from executor.project.plan import replace_refs
+from executor.project.plan.blobs import Blobs, Ours
+from executor.project.plan.current_state import is_as_before, is_as_left
+from executor.project.plan.plan import Plan
+from executor.project.plan.removals import Removals
+from executor.project.plan.units import Unit, Units
+from executor.project.rules.links import Links
+from executor.project.rules.name_verdicts import Row
+from executor.project.rules.permission import Permission
+from executor.project.rules.rules import Rules
+from executor.project.store.manifest import PREVENTED, Change, ChangeSet, LeftOut
+from executor.project.view.record import is_below
+from executor.project.view.tree import Tree, split
+from executor.project.view.walking import FOLDER_FLAGS, walk
+
+STAND_IN = "user.ctxmode.stand-in"  # as executor/spawner/stand_ins.py marks them
+DECIDED_WITH = ("held", *PREVENTED)  # told with the repository, where all of it waits
+Present = dict[str, os.stat_result | None]
+
+
+@dataclass(slots=True)
+class Planning:
+    """Goes through the changes once, folders first."""
+
+    changes: ChangeSet
+    rules: Rules
+    contents: Tree
+    project: Tree
+    blobs: Blobs
+    units: Units
+    permission: Permission
+    removals: Removals
+    present: Present = field(default_factory=dict)
+    left: dict[str, LeftOut | None] = field(default_factory=dict)  # None: with its folder
+    done: set[str] = field(default_factory=set)  # as the run left it already
+    new_folders: set[str] = field(default_factory=set)
+    _hidden: dict[str, bool] = field(default_factory=dict)
+
+    def plan(self) -> Plan:
+        """The whole of it."""
+        links = self._links()
+        for change in self.changes.changes:
+            self._decide(change, links)
+        self._leave_replaced_folders()
+        self._leave_led_working_trees()
+        self._leave_unfinished_repositories()
+        self._leave_hollow_folders()
+        return self._result()
+
+    def _result(self) -> Plan:
+        all_changes = self.changes.changes
+        applied = tuple(
+            self._linked_to_none_obeyed(c)
+            for c in all_changes
+            if c.path not in self.left and c.path not in self.done
+        )
+        told = dict.fromkeys(left for left in self.left.values() if left is not None)
+        waits = tuple(c for c in all_changes if c.path in self.left and self._may_wait(c))
+        record = self.changes.record
+        top = os.fstat(self.changes.contents).st_mtime_ns
+        return Plan(
+            record.project,
+            applied,
+            {change.path: self.present[change.path] for change in applied},
+            record.states,
+            -1 if self.rules.consent else top,
+            (*self.changes.refused, *told),
+            waits,
+            self._unit_numbers(applied),
+            self._phases(applied),
+        )
+
+    def _linked_to_none_obeyed(self, change: Change) -> Change:
+        """The change as no hard link where a name is obeyed: who wrote to one wrote to both."""
+        if not change.group:
+            return change
+        paths = filter(None, (change.path, change.source))
+        if any(self.units.of(path) or self.rules.names.judge(path) for path in paths):
+            return replace(change, source="", group=0)
+        return change
+
+    def _unit_numbers(self, applied: Sequence[Change]) -> dict[str, int]:
+        """Of what belongs to a repository's own folder, and the opposite of its working tree's."""
+        tops = {unit.top: -unit.number for unit in self.units.units.values()}
+        numbers = {}
+        for path in (change.path for change in applied) if tops else ():
+            unit = self.units.of(path)
+            folder = path
+            while unit is None and folder and folder not in tops:
+                folder, _ = split(folder)
+            numbers[path] = unit.number if unit else tops.get(folder, 0)
+        return numbers
+
+    def _phases(self, applied: Sequence[Change]) -> dict[str, int]:
+        found = ((change.path, self.units.of(change.path)) for change in applied)
+        return {path: self.units.phase(unit, path) for path, unit in found if unit}
+
+    def _may_wait(self, change: Change) -> bool:
+        """Whether a person may still decide on it."""
+        left = self.left[change.path]
+        return left is None or left.kind not in ("refused", "kept")
+
+    def _links(self) -> Links:
+        made = {c.path: c for c in self.changes.changes}
+
+        def link_at(path: str) -> str | None:
+            change = made.get(path)
+            if change is not None and change.change != "times":
+                return change.target if change.change != "deleted" and change.target else None
+            try:
+                return self.project.target(path)
+            except OSError:
+                return None
+
+        return Links(str(self.changes.record.project), link_at, self.rules.shown)
+
+    def _decide(self, change: Change, links: Links) -> None:
+        path = change.path
+        folder, _ = split(path)
+        info = None if folder in self.new_folders else self.project.info(path)
+        self.present[path] = info
+        if self.left.get(folder, self) is None or self._is_left_folder(folder):
+            self.left[path] = None
+            return
+        unit = self.units.of(path)
+        if unit is not None and self.units.is_litter(unit, change):
+            self.done.add(path)
+            return
+        left = (
+            self._why_unseen(change)
+            or (self._why_in_unit(change, unit) if unit else self._why_by_name(change))
+            or self._why_by_link(change, links)
+            or self._why_conflict(change, info)
+            or self._why_closed(change, info)
+        )
+        if left is not None:
+            self.left[path] = left
+        elif _makes_folder(change, info) and path not in self.done:
+            self.new_folders.add(path)
+
+    def _is_left_folder(self, folder: str) -> bool:
+        """Whether what is to be in a folder can't be, as the folder is not made."""
+        return folder in self.left and not _is_folder(self.present[folder])
+
+    def _why_unseen(self, change: Change) -> LeftOut | None:
+        if any(name == STAND_IN for name, _ in change.xattrs):
+            return LeftOut(change.path, "it only stood in for what the view hides", "refused")
+        if not self.is_hidden(change.path):
+            return None
+        if change.change == "deleted":
+            return LeftOut(change.path, "the view did not show it", "kept")
+        if self._is_of_repository(change):
+            return None
+        return LeftOut(change.path, "the view hides what is there", "refused")
+
+    def _is_of_repository(self, change: Change) -> bool:
+        """Whether git replaced a secret that it knows by another that it knew: none is lost."""
+        is_file = change.kind == "file" and change.path in self.changes.record.states
+        return is_file and self.blobs.had(change) and self.blobs.has_present(change.path)
+
+    def is_hidden(self, path: str) -> bool:
+        """Whether the view did not show a path, or a folder that it lies in."""
+        known = self._hidden.get(path)
+        if known is None:
+            folder, _ = split(path)
+            known = path in self.changes.record.hidden or bool(folder and self.is_hidden(folder))
+            self._hidden[path] = known
+        return known
+
+    def _why_in_unit(self, change: Change, unit: Unit) -> LeftOut | None:
+        consent = self.rules.consent
+        if consent is not None and change.path in consent.exactly:
+            return None
+        return self.units.judge(unit, change, consents=consent is not None)
+
+    def _why_by_name(self, change: Change) -> LeftOut | None:
+        names = self.rules.names
+        judge = names.judge_link if change.kind == "link" else names.judge
+        row = judge(change.path)
+        if row is None or change.change == "times":
+            return None
+        return self.by_row(change, row)
+
+    def by_row(self, change: Change, row: Row) -> LeftOut | None:
+        """What a row of the table has to say to a change."""
+        consent, is_never = self.rules.consent, row.verdict == "never"
+        if consent is not None and (not is_never or change.path in consent.exactly):
+            return None
+        is_gone = change.change == "deleted"
+        if is_never:
+            kind = "kept" if is_gone else "never"
+            return LeftOut(change.path, f"obeyed by {row.obeyed_by}", kind)
+        if change.kind == "folder":  # what is in it is asked about
+            return None
+        had = self.removals.had(change.path) if is_gone else self.blobs.had(change)
+        return None if had else LeftOut(change.path, f"obeyed by {row.obeyed_by}", "held")
+
+    def _why_by_link(self, change: Change, links: Links) -> LeftOut | None:
+        if change.kind != "link" or change.change in ("deleted", "times"):
+            return None
+        why = links.why_refused(change.path, change.target)
+        return LeftOut(change.path, why, "refused") if why else None
+
+    def _why_conflict(self, change: Change, info: os.stat_result | None) -> LeftOut | None:
+        why = self._deletion_conflict(change, info) if change.change == "deleted" else None
+        if change.change == "created":
+            why = self._creation_conflict(change, info)
+        elif change.change != "deleted":
+            why = self._modification_conflict(change, info)
+        if not why:
+            return None
+        consent = self.rules.consent
+        if consent is not None and change.path in consent.theirs and not _is_folder(info):
+            return None
+        return LeftOut(change.path, why, "conflict")
+
+    def _why_closed(self, change: Change, info: os.stat_result | None) -> LeftOut | None:
+        path = change.path
+        if path in self.done or split(path)[0] in self.new_folders:
+            return None
+        why = self.permission.why_refused(change, info)
+        if why and change.change == "times":  # they say nothing alone
+            self.done.add(path)
+            return None
+        return LeftOut(path, why, "closed") if why else None
+
+    def _deletion_conflict(self, change: Change, info: os.stat_result | None) -> str:
+        if info is None:
+            self.done.add(change.path)
+        elif not is_as_before(change, info, self.project):
+            return "the run deleted it; it was changed meanwhile"
+        return ""
+
+    def _creation_conflict(self, change: Change, info: os.stat_result | None) -> str:
+        if info is None:
+            return self._folder_conflict(change)
+        if (_is_folder(info) and change.kind == "folder") or is_as_left(
+            change, info, self.contents, self.project
+        ):
+            self.done.add(change.path)
+        else:
+            return "the run created it; something else came there meanwhile"
+        return ""
+
+    def _modification_conflict(self, change: Change, info: os.stat_result | None) -> str:
+        before = change.before
+        is_same = info is not None and is_as_before(change, info, self.project)
+        if change.change == "times" and not is_same:  # a time that says nothing any more
+            self.done.add(change.path)
+            return ""
+        if info is None:
+            return "the run changed it; it was deleted meanwhile"
+        if is_same:
+            if before is not None and stat.S_ISDIR(before.mode) and change.kind != "folder":
+                return self._replacement_conflict(change)
+            return ""
+        if change.change == "modified" and is_as_left(change, info, self.contents, self.project):
+            self.done.add(change.path)
+            return ""
+        return "the run changed it; it was changed meanwhile by someone else too"
+
+    def _folder_conflict(self, change: Change) -> str:
+        """Why a new entry has no folder to be in."""
+        folder, _ = split(change.path)
+        if folder not in self.new_folders:
+            try:
+                self.project.folder(folder)
+            except OSError:
+                return "the run created it; its folder was removed meanwhile"
+        return ""
+
+    def _replacement_conflict(self, change: Change) -> str:
+        """Why a folder can't give way to a file: something in it stays."""
+        goes = {c.path for c in self.changes.changes if c.change == "deleted"} - self.left.keys()
+        found: list[str] = []
+        for folder in walk(self.project.folder(change.path), lambda _: not found, found.append):
+            for entry in folder.entries:
+                path = f"{change.path}/{folder.prefix}{entry.name}"
+                if path not in goes or self.is_hidden(path) or self.rules.names.judge(path):
+                    found.append(path)
+        return "the run replaced a folder in which something stays" if found else ""
+
+    def _leave_replaced_folders(self) -> None:
+        """Leave a folder whole that was to give way to something else, and can't."""
+        replaced = ""
+        for change in self.changes.changes:
+            before = change.before
+            if before is not None and stat.S_ISDIR(before.mode) and change.kind != "folder":
+                replaced = change.path
+                if self._stays_below(replaced) and replaced not in self.left:
+                    self.left[replaced] = LeftOut(
+                        replaced, "the run replaced a folder in which something stays", "conflict"
+                    )
+            elif replaced in self.left and change.path.startswith(f"{replaced}/"):
+                self.left.setdefault(change.path, None)
+
+    def _leave_led_working_trees(self) -> None:
+        """Leave new files beside a `.git` that leads to a repository, and is not committed.
+
+        Of a submodule or worktree they would be in the way where the host makes it.
+        """
+        left = (unit for unit in self.units.units.values() if self.left.get(unit.control))
+        tops = {unit.top for unit in left if unit.top and self.units.was_led_on(unit)}
+        for change in self.changes.changes if tops else ():
+            if change.before is None and is_below(change.path, tops):
+                self.left.setdefault(change.path, None)
+
+    def _leave_unfinished_repositories(self) -> None:
+        """Leave whole repositories, working trees too, of which a part can't be committed."""
+        for unit in self.units.units.values():
+            why = self._why_not_whole(unit)
+            if not why:
+                continue
+            prefix = f"{unit.top}/" if unit.top else ""
+            for change in self.changes.changes:
+                left = self.left.get(change.path)
+                if change.path.startswith(prefix) and (left is None or left.kind in DECIDED_WITH):
+                    self.left[change.path] = None
+            self.left[unit.control] = LeftOut(unit.shown, why, "repository")
+
+    def _why_not_whole(self, unit: Unit) -> str:
+        for path, left in self.left.items():
+            if left is None or left.kind not in PREVENTED or self.units.of(path) is not unit:
+                continue
+            why = "was changed meanwhile" if left.kind == "conflict" else f"({left.reason})"
+            return f"{path} {why}; nothing of this repository is applied"
+        if found := replace_refs.find(unit.prefix, self.changes, self.project):
+            return f"{found}: new refs/replace show objects as other ones; nothing is applied"
+        ongoing = "" if self.rules.consent else self.units.why_not_finished(unit)
+        if not ongoing or not unit.existed:
+            return ""
+        return (
+            f"the run left an operation in progress ({ongoing}); nothing of this repository is "
+            f"applied: finish or abort it in the same run ({unit.rules.ending}), or apply with "
+            "`context-mode changes apply ID`"
+        )
+
+    def _stays_below(self, path: str) -> bool:
+        return any(each.startswith(f"{path}/") for each in self.left)
+
+    def _leave_hollow_folders(self) -> None:
+        """Leave out new folders that would be empty only because what is in them is left out."""
+        full, hollow = set(), set()
+        for change in reversed(self.changes.changes):
+            path, (folder, _) = change.path, split(change.path)
+            if path in hollow and path not in full and path in self.new_folders:
+                self.left.setdefault(path, None)
+            if path in self.left and change.change != "deleted":
+                hollow.add(folder)
+            elif change.change != "deleted":
+                full.add(folder)
+
+
+def _makes_folder(change: Change, info: os.stat_result | None) -> bool:
+    return change.kind == "folder" and change.change != "deleted" and not _is_folder(info)
+
+
+def plan(changes: ChangeSet, rules: Rules, ours: Ours) -> Plan:
+    """Decide on every change; `ours` are objects that earlier runs brought in.
+
+    Raises:
+        OSError: the project or the contents can't be read.
+    """
+    top = os.open(changes.record.project, FOLDER_FLAGS)
+    try:
+        with Tree(changes.contents) as contents, Tree(top) as project, Tree(top) as packs:
+            blobs = Blobs(changes.record, packs, contents, ours)
+            units = Units(changes.record, changes.changes, rules.names)
+            permission = Permission(project)
+            removals = Removals(units.changed, blobs)
+            return Planning(
+                changes, rules, contents, project, blobs, units, permission, removals
+            ).plan()
+    finally:
+        os.close(top)
+
+
+def _is_folder(info: os.stat_result | None) -> bool:
+    return info is not None and stat.S_ISDIR(info.st_mode)

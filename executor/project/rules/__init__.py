@@ -1,0 +1,1 @@
+"""Which names and links decide on a change."""

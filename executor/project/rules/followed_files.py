@@ -1,0 +1,61 @@
+"""What tools obey in a project besides the table of names: what links and configuration lead to.
+
+A `.git/hooks` that is a link, a `core.hooksPath`, an `include.path`, a command that git starts,
+a `CLAUDE.md` that is a link: whoever changes what they lead to changes what is obeyed.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from executor.project.rules.names import Names
+from executor.project.rules.repositories import BARE_PARTS, configured, configured_outside
+from executor.project.view.record import Record
+from policy import real_path
+
+
+def in_project(names: Names, record: Record) -> Names:
+    """The table of names, with what leads to other names in this project."""
+    leads = [
+        (link, inside)
+        for link, target in _leads(record, names)
+        if (inside := _inside(target, str(record.project)))
+    ]
+    return names.with_links(leads) if leads else names
+
+
+def _leads(record: Record, names: Names) -> Iterator[tuple[str, str]]:
+    """Each link that is obeyed, and the absolute path to which it leads.
+
+    What git is told counts as one.
+    """
+    project = str(record.project)
+    for path, kind in record.kinds():
+        if kind == stat.S_IFLNK and names.judge_link(path):
+            yield path, real_path(f"{project}/{path}")
+    for git in _repositories(record):
+        yield from _by_git(configured(record.project, git))
+    yield from _by_git(configured_outside(record.project, Path.home()))
+
+
+def _by_git(targets: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for target in targets:
+        yield ".git/config", target
+        yield ".git/config", real_path(target)
+
+
+def _repositories(record: Record) -> Iterator[str]:
+    states = record.states
+    for path, kind in record.kinds():
+        above, _, name = path.rpartition("/")
+        if name == ".git" and kind == stat.S_IFDIR:
+            yield path
+        elif name == "HEAD" and any(f"{above}/{part}".lstrip("/") in states for part in BARE_PARTS):
+            yield above or "."
+
+
+def _inside(target: str, project: str) -> str:
+    """The path in the project; empty for what lies elsewhere, and for the project itself."""
+    return target[len(project) + 1 :] if target.startswith(f"{project}/") else ""

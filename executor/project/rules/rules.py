@@ -1,0 +1,25 @@
+"""What decides on a change: names, what links may lead to, and what a person has agreed to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from executor.project.rules.name_verdicts import NameJudge
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """What a person has agreed to: held changes, never ones by exact name, whose side to take."""
+
+    exactly: frozenset[str] = frozenset()
+    theirs: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What decides: the table of names, what links may lead to, a person's consent if there is."""
+
+    names: NameJudge
+    shown: Sequence[str] = ()
+    consent: Consent | None = None

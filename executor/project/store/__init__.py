@@ -1,0 +1,1 @@
+"""Change sets as data and on disk, until a person decides on them."""

@@ -1,0 +1,60 @@
+"""The changes of a run as data: what each one is, and what of them is left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from executor.project.view.record import Record, State
+
+PREVENTED = ("conflict", "closed")  # by what the project is now; it may be otherwise later
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One entry that is not as it was.
+
+    `change` is created, modified, deleted, renamed, mode or times; `kind` file, folder or link.
+    Of what is deleted, `kind`, `mode` and sizes are those that it had.
+    """
+
+    path: str
+    change: str
+    kind: str
+    mode: int
+    size: int
+    mtime_ns: int
+    target: str = ""  # of a link
+    source: str = ""  # what was renamed; of a created hard link, the unchanged file beside it
+    group: int = 0  # hard links to one another share a number; 0: none
+    xattrs: tuple[tuple[str, bytes], ...] = ()
+    sha256: str = ""
+    before: State | None = None
+    before_sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What was not brought into the project, and why.
+
+    `kind` is never, held, conflict, closed (this user may not write there), refused, kept (a
+    deletion did not remove it) or repository.
+    """
+
+    path: str
+    reason: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSet:
+    """All that a run changed; a change's content lies under its path in the folder `contents`.
+
+    The caller closes the descriptor `contents`. What cannot be brought anywhere is `refused`.
+    Contents that `may_move` are nobody's afterwards: they need not be copied.
+    """
+
+    record: Record
+    changes: tuple[Change, ...]
+    contents: int
+    refused: tuple[LeftOut, ...]
+    may_move: bool = False

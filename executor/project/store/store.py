@@ -1,0 +1,298 @@
+"""Change sets that are kept for a person to decide, and the journals of commits under way."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+
+from executor.instance.removal import remove
+from executor.project.apply.apply import Applied, Contents, apply, recover
+from executor.project.apply.locking import key_of, locked
+from executor.project.plan.blobs import Ours, brought_in
+from executor.project.plan.plan import Plan
+from executor.project.plan.planning import plan
+from executor.project.rules.name_verdicts import NameJudge
+from executor.project.store import change_set_folder, diff
+from executor.project.store.change_set_folder import Kept
+from executor.project.store.decision import (
+    Decision,
+    as_change_set,
+    merged,
+    prevents,
+    selected,
+    with_moves,
+)
+from executor.project.store.manifest import Change, ChangeSet, LeftOut
+from executor.project.store.outcome import Commit, CommitError, told
+from executor.project.view.record import is_below
+from executor.project.view.tree import Tree
+from executor.project.view.walking import FOLDER_FLAGS
+
+AGE_S_MAX = 7 * 24 * 3600
+BYTES_MAX = 4 << 30
+UNFINISHED_S_MAX = 24 * 3600
+
+
+class UnknownChangesError(KeyError):
+    """No change set has this id; `candidates` are the nearest that there are."""
+
+    def __init__(self, name: str, candidates: Sequence[str]) -> None:
+        near = f"; there are: {', '.join(candidates)}" if candidates else "; none is kept"
+        super().__init__(f"no changes are kept under {name!r}{near}")
+        self.candidates = tuple(candidates)
+
+    def __str__(self) -> str:
+        """The words without the quotes that a KeyError has."""
+        return str(self.args[0])
+
+
+UnknownChanges = UnknownChangesError
+
+
+class Store:
+    """Everything kept, below one folder of the user's state."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def _sets(self) -> Path:
+        return self.folder / "kept"
+
+    def journals(self, project: Path) -> Path:
+        """The folder of the journals of a project's commits."""
+        return self.folder / "journals" / key_of(project)
+
+    def ours(self, project: Path) -> Ours:
+        """The names of git objects that runs brought into a project."""
+        return Ours(self.folder / "objects" / key_of(project))
+
+    @contextmanager
+    def committing(self, project: Path) -> Iterator[None]:
+        """Be the only one that commits to a project, after those that died were seen to.
+
+        Raises:
+            CommitError: others are at it for too long, or the store can't be written.
+        """
+        try:
+            with locked(self.folder / "locks" / key_of(project)):
+                recover(project, self.journals(project))
+                yield
+        except CommitError:
+            raise
+        except OSError as error:
+            why = os.strerror(error.errno) if error.errno else str(error)
+            raise CommitError(
+                f"changes can't be committed ({why}); nothing of them is applied",
+                f"see to the room and the permissions in {self.folder} and {project}",
+            ) from error
+
+    def bring_in(self, changes: ChangeSet, planned: Plan, *, all_or_nothing: bool) -> Applied:
+        """Apply a plan while committing; what could not be, since someone else changed it.
+
+        Raises:
+            CommitError: the project can't be written. Nothing is applied then.
+        """
+        top = os.open(planned.project, FOLDER_FLAGS)
+        try:
+            with Tree(top) as project, Tree(changes.contents) as source:
+                new = brought_in(planned.changes, changes.record, project, source)
+        finally:
+            os.close(top)
+        self.ours(planned.project).add(new)
+        contents = Contents(changes.contents, changes.may_move)
+        journals = self.journals(planned.project)
+        return apply(planned, contents, journals, all_or_nothing=all_or_nothing)
+
+    def keep(
+        self,
+        changes: ChangeSet,
+        kept: Sequence[Change],
+        left_out: Sequence[LeftOut],
+        label: str,
+        staged: bool,
+    ) -> str:
+        """Keep some changes with their contents; the id to ask for them.
+
+        Raises:
+            OSError: the store can't be written.
+        """
+        name = secrets.token_hex(4)
+        size = sum(each.size for each in kept if each.kind == "file" and each.change != "deleted")
+        record = changes.record
+        new = Kept(
+            name,
+            record.project,
+            label,
+            time.time(),
+            size,
+            staged,
+            tuple(kept),
+            tuple(left_out),
+            record.hidden,
+        )
+        unfinished = self._sets / f".{name}"
+        try:
+            change_set_folder.write(unfinished, new, changes.contents)
+            os.rename(unfinished, self._sets / name)
+        except BaseException:
+            remove(unfinished)
+            raise
+        return name
+
+    def list(self, project: Path) -> Sequence[Kept]:
+        """What is kept for a project, newest first."""
+        place = Path(os.path.realpath(project))
+        found = [kept for kept in map(self._read, self._names()) if kept]
+        return sorted((k for k in found if k.project == place), key=lambda k: -k.made)
+
+    def get(self, id: str) -> Kept:  # noqa: A002 - as everyone calls it
+        """What is kept under an id, or under the only one that begins so.
+
+        Raises:
+            UnknownChangesError: there is none.
+        """
+        names = self._names()
+        fitting = [id] if id in names else [name for name in names if id and name.startswith(id)]
+        kept = self._read(fitting[0]) if len(fitting) == 1 else None
+        if kept is None:
+            raise UnknownChangesError(id, fitting or get_close_matches(id, names) or names[:5])
+        return kept
+
+    def _names(self) -> Sequence[str]:
+        try:
+            return sorted(name for name in os.listdir(self._sets) if not name.startswith("."))
+        except OSError:
+            return []
+
+    def _read(self, name: str) -> Kept | None:
+        try:
+            return change_set_folder.read(self._sets / name)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def diff(self, kept: Kept, path: str | None) -> Iterator[str]:
+        """Lines of a unified diff against the project as it is now, of all or below one path.
+
+        Raises:
+            CommitError: there is nothing at the path.
+            OSError: what was kept can't be read.
+        """
+        contents = os.open(self._sets / kept.id / change_set_folder.CONTENTS, FOLDER_FLAGS)
+        top = os.open(kept.project, FOLDER_FLAGS)
+        try:
+            with Tree(contents) as run, Tree(top) as project:
+                yield from diff.lines(selected(kept, [path] if path else []), project, run)
+        finally:
+            os.close(contents)
+            os.close(top)
+
+    def apply(  # noqa: PLR0913 - as a person may say it
+        self,
+        id: str,  # noqa: A002
+        paths: Sequence[str] = (),
+        *,
+        names: NameJudge,
+        dry_run: bool = False,
+        theirs: Sequence[str] = (),
+        merge: bool = False,
+        shown: Sequence[str] = (),
+    ) -> Commit:
+        """Apply kept changes with a person's consent: all, or some paths and what is below them.
+
+        Held ones are applied; never ones where a path names them exactly. Any conflict applies
+        nothing. `theirs` names conflicting paths to take from the run; `merge` merges lines.
+
+        Raises:
+            UnknownChangesError: there is none of this id.
+            CommitError: the project can't be written, or is busy. Nothing is applied then.
+        """
+        kept = self.get(id)
+        decision = Decision(names, tuple(paths), tuple(theirs), tuple(shown))
+        folder = self._sets / kept.id
+        with self.committing(kept.project), as_change_set(kept, folder, paths) as changes:
+            planned = plan(changes, decision.rules(), self.ours(kept.project))
+            conflicts = prevents(planned)
+            if conflicts and merge:
+                with merged(changes, conflicts, folder) as (both, texts):
+                    accepted = replace(decision, theirs=(*theirs, *texts))
+                    planned = plan(both, accepted.rules(), self.ours(kept.project))
+                    return self._decide(kept, both, planned, dry_run=dry_run)
+            return self._decide(kept, changes, planned, dry_run=dry_run)
+
+    def _decide(self, kept: Kept, changes: ChangeSet, planned: Plan, *, dry_run: bool) -> Commit:
+        if prevents(planned):
+            return Commit((), planned.left_out, kept.id)
+        pairs, planned = with_moves(changes, planned)
+        if dry_run:
+            return Commit(told(planned.changes, pairs), planned.left_out, kept.id)
+        done, late = self.bring_in(changes, planned, all_or_nothing=True)
+        if not done:
+            return Commit((), tuple(late), kept.id)
+        missed = {left.path for left in late}
+        applied = [c for c in planned.changes if not is_below(c.path, missed)]
+        waiting = {c.path for c in planned.kept} | {
+            c.path for c in kept.changes if is_below(c.path, missed)
+        }
+        decided = {c.path for c in changes.changes} - waiting
+        name = self._keep_rest(kept, decided)
+        return Commit(told(applied, pairs), (*planned.left_out, *late), name)
+
+    def _keep_rest(self, kept: Kept, decided: Collection[str]) -> str:
+        """Keep what was not decided on yet; the id, empty where that is nothing."""
+        rest = tuple(each for each in kept.changes if each.path not in decided)
+        if all(each.kind == "folder" and each.change == "times" for each in rest):
+            self._forget(kept.id)
+            return ""
+        left_out = tuple(each for each in kept.left_out if each.path not in decided)
+        changed = replace(kept, changes=rest, left_out=left_out)
+        change_set_folder.write_manifest(self._sets / kept.id, changed)
+        return kept.id
+
+    def expire(self) -> None:
+        """Forget what is older than seven days, and the oldest while all are over 4 GiB."""
+        found = [kept for kept in map(self._read, self._names()) if kept]
+        room = BYTES_MAX
+        for kept in sorted(found, key=lambda each: -each.made):
+            room -= kept.size
+            if time.time() - kept.made > AGE_S_MAX or room < 0:
+                with contextlib.suppress(OSError):
+                    self._forget(kept.id)
+        self._remove_unfinished()
+
+    def _remove_unfinished(self) -> None:
+        """Remove what a writer left that died."""
+        with contextlib.suppress(OSError):
+            for entry in list(os.scandir(self._sets)):
+                age_s = time.time() - entry.stat(follow_symlinks=False).st_mtime
+                if entry.name.startswith(".") and age_s > UNFINISHED_S_MAX:
+                    remove(Path(entry.path))
+
+    def drop(self, id: str) -> None:  # noqa: A002
+        """Forget a change set.
+
+        Raises:
+            UnknownChangesError: there is none of this id.
+        """
+        self._forget(self.get(id).id)
+
+    def _forget(self, name: str) -> None:
+        gone = self._sets / f".{name}"
+        os.rename(self._sets / name, gone)
+        remove(gone)
+
+    def recover(self, project: Path) -> None:
+        """Complete, or take back, what a commit to this project left when it died.
+
+        Raises:
+            CommitError: another commit is under way for too long.
+        """
+        with self.committing(Path(os.path.realpath(project))):
+            pass

@@ -1,0 +1,79 @@
+"""Which files of a project a run may not see: found before it starts."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from executor.project.view.search import ProjectSearch
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """Paths relative to the project that a run does not see.
+
+    `secrets`, files by their names and what rules deny to read, are covered; `special`, sockets,
+    FIFOs and devices, are absent from a view and covered elsewhere.
+    """
+
+    secrets: tuple[str, ...] = ()
+    special: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return (*self.secrets, *self.special)
+
+
+def guarded(
+    search: ProjectSearch, sockets: Collection[str] = (), *, everywhere: bool = False
+) -> Guarded:
+    """What to hide of this project; `sockets` are shown all the same.
+
+    Special files among installed packages no view shows; with `everywhere` they are found, too.
+    """
+    project = search.project
+    secret, special = (
+        tuple(os.path.relpath(path, project) for path in paths)
+        for paths in search.hidden(everywhere=everywhere)
+    )
+    return Guarded(secret, tuple(path for path in special if path not in {*sockets, *secret}))
+
+
+def identities(search: ProjectSearch) -> tuple[tuple[str, int, int], ...]:
+    """What tells the guarded files from others that take their names."""
+    known = []
+    for name in guarded(search).paths:
+        with contextlib.suppress(OSError):
+            info = os.lstat(search.project / name)
+            known.append((name, info.st_dev, info.st_ino))
+    return tuple(known)
+
+
+def _at_or_above(path: str) -> set[str]:
+    return {path, *map(str, Path(path).parents)}
+
+
+def readable(search: ProjectSearch) -> tuple[tuple[str, str], ...]:
+    """Landlock grants that cover the project but for its secrets (tier B can cover nothing).
+
+    A folder without secrets anywhere below is granted whole ("r"); any other is only listed
+    ("list") and its entries are granted one by one.
+    """
+    project, hidden = search.project, search.hidden(everywhere=True)
+    secrets = {path for paths in hidden for path in paths}
+    above = {str(parent) for path in secrets for parent in Path(path).parents}
+    # A folder that is hidden as a whole is not listed, though there is a socket in it.
+    tainted = {path for path in above if secrets.isdisjoint(_at_or_above(path))}
+    if str(project) not in tainted:
+        return ((str(project), "r"),)
+    grants: list[tuple[str, str]] = []
+    for folder in sorted(path for path in tainted if Path(path).is_relative_to(project)):
+        grants.append((folder, "list"))
+        with os.scandir(folder) as entries:
+            # Never a link: granting one would grant what it leads to.
+            open_entries = (e for e in entries if not e.is_symlink())
+            grants += [(e.path, "r") for e in open_entries if e.path not in secrets | tainted]
+    return tuple(grants)

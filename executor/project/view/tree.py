@@ -1,0 +1,102 @@
+"""Reaching entries below an open folder by relative path, never through a link."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from types import TracebackType
+
+from executor.project.view.walking import FOLDER_FLAGS
+
+
+def in_tree_order(path: str) -> str:
+    """Sorts folders before what is in them, and that before anything beside them."""
+    return path.replace("/", "\0")
+
+
+def split(path: str) -> tuple[str, str]:
+    """The folder of a path, empty at the top, and its name there."""
+    folder, _, name = path.rpartition("/")
+    return folder, name
+
+
+class Tree:
+    """A folder and all below it, by descriptors: a link on the way is an error, wherever it leads.
+
+    The descriptors of the last path's folders stay open, so that paths in order cost little.
+    """
+
+    def __init__(self, top: int) -> None:
+        """Use `top`, a descriptor that the caller closes after this tree."""
+        self.top = top
+        self._chain: list[tuple[str, int]] = []
+
+    def __enter__(self) -> Tree:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.forget()
+
+    def forget(self, down_to: int = 0) -> None:
+        """Close folders that are open, as what was reached by them may have moved."""
+        while len(self._chain) > down_to:
+            with contextlib.suppress(OSError):
+                os.close(self._chain.pop()[1])
+
+    def folder(self, path: str) -> int:
+        """A descriptor of a folder, good until the next call.
+
+        Raises:
+            OSError: it is missing, no folder, or a link is on the way.
+        """
+        if not path:
+            return self.top
+        if self._chain and self._chain[-1][0] == path:
+            return self._chain[-1][1]
+        depth = 0
+        for known, _ in self._chain:
+            if path != known and not path.startswith(f"{known}/"):
+                break
+            depth += 1
+        self.forget(depth)
+        at, descriptor = self._chain[-1] if self._chain else ("", self.top)
+        rest = path[len(at) + 1 :] if at else path
+        for name in rest.split("/") if path != at else ():
+            if name in ("", ".", ".."):
+                raise ValueError(f"not a plain relative path: {path!r}")
+            descriptor = os.open(name, FOLDER_FLAGS, dir_fd=descriptor)
+            at = f"{at}/{name}" if at else name
+            self._chain.append((at, descriptor))
+        return descriptor
+
+    def info(self, path: str) -> os.stat_result | None:
+        """What the kernel tells of an entry itself; None where there is none to be reached."""
+        folder, name = split(path)
+        try:
+            return os.stat(name, dir_fd=self.folder(folder), follow_symlinks=False)
+        except OSError:
+            return None
+
+    def open(self, path: str) -> int:
+        """A regular file for reading; what waits for another end does not hold this up.
+
+        Raises:
+            OSError: it is missing, a link, or can't be read.
+        """
+        folder, name = split(path)
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+        return os.open(name, flags, dir_fd=self.folder(folder))
+
+    def target(self, path: str) -> str:
+        """Where a link leads, as it is written there.
+
+        Raises:
+            OSError: it is no link.
+        """
+        folder, name = split(path)
+        return os.readlink(name, dir_fd=self.folder(folder))
