@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
@@ -35,6 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, meaning in MARKS.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     settings.load_profile("long" if config.getoption("--long") else "repeatable")
+    importlib.import_module("pyseccomp")  # which looks for its library by a process, once
     sys.addaudithook(lambda event, _: _started.append(event) if event in STARTS else None)
 
 
