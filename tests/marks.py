@@ -25,9 +25,9 @@ executor/cells/test_cgroup.py executor/compile/test_products.py executor/engine/
 executor/engine/test_messages.py executor/engine/test_seccomp.py
 executor/instance/test_unpacking.py executor/pool/test_budget.py executor/pool/test_pool.py
 executor/pool/test_pressure.py executor/run/test_capture.py executor/run/test_outcome.py
-executor/run/test_output_routing.py executor/test_model.py executor/test_request.py
-images/test_base.py images/test_context.py images/test_groups.py images/test_naming.py
-images/test_settings.py images/test_workplace.py
+executor/run/test_output_routing.py executor/run/test_runner.py executor/test_model.py
+executor/test_request.py executor/test_service.py images/test_base.py images/test_context.py
+images/test_groups.py images/test_naming.py images/test_settings.py images/test_workplace.py
 """
 _SANDBOX = """
 executor/ escapes/ e2e/ benchmarks/ policy/test_cases.py policy/test_deadline.py
