@@ -1,4 +1,4 @@
-"""Where runs are placed: the strongest tier of isolation that works here, found by trying it."""
+"""How cells of a tier are described, for one project."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from executor.cells.cell import Spawner
 from executor.cells.description import CellSpec
@@ -26,8 +26,6 @@ from executor.spawner.confine import landlock_abi
 
 if TYPE_CHECKING:
     from executor.project.view.record import Record
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)

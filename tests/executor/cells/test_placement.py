@@ -1,0 +1,128 @@
+"""How a cell is described for a tier and a profile, the spawner being a stand-in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from executor import Isolation, Limits
+from executor.cells.placement import Placement
+from executor.engine.rootfs import UNPRIVILEGED_ID
+from executor.model import Layer
+from executor.profile import ANALYZE, BUILD, Profile, ProjectAccess
+from executor.project.view.search import ProjectSearch
+
+LIVE = Profile("live", ProjectAccess.LIVE)
+
+
+@dataclass
+class Spawner:
+    uid: int = 1000
+    gid: int = 1000
+    staged: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def source(self, path: str) -> str:
+        return self.staged.get(path, path)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Placement:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / ".env").write_text("KEY=value")
+    (project / "notes.txt").write_text("words")
+    lacking = {"namespaces": Layer(False, "", "they are forbidden", "allow them")}
+    spawner: Any = Spawner()
+    return Placement(
+        "A",
+        Isolation("A", lacking),
+        ProjectSearch(project),
+        spawner,
+        tmp_path / "temporary",
+        repository=(),
+        rooms=tmp_path / "rooms",
+    )
+
+
+def described(place: Placement, profile: Profile, *, session: bool = False) -> Any:
+    layout = place.layout(profile)
+    return place.cell(profile, Limits(), (), layout, session=session)
+
+
+def test_in_tier_a_a_run_has_no_folder_on_the_host(place: Placement):
+    layout = place.layout(ANALYZE)
+    assert (layout.host_folder, layout.room, layout.work_copy) == (None, "", None)
+
+
+def test_what_is_to_be_committed_lies_in_a_room_of_the_host(place: Placement, tmp_path: Path):
+    record: Any = object()
+    layout = place.layout(BUILD, record)
+    assert Path(layout.room).parent == tmp_path / "rooms"
+    layout.remove()
+    assert not Path(layout.room).exists()
+
+
+@pytest.mark.parametrize(
+    ("tier", "profile", "access"),
+    [
+        ("A", ANALYZE, ProjectAccess.COPY_ON_WRITE),
+        ("A", BUILD, ProjectAccess.COMMIT),
+        ("A", LIVE, ProjectAccess.LIVE),
+        ("B", ANALYZE, ProjectAccess.READ_ONLY),
+    ],
+)
+def test_the_project_is_shown_as_the_tier_can(place, tier, profile, access):
+    place = replace(place, tier=tier)
+    layout = replace(place.layout(ANALYZE), work_copy=None) if tier == "A" else _plain(place)
+    assert place.cell(profile, Limits(), (), layout).access is access
+
+
+def _plain(place: Placement) -> Any:
+    return replace(replace(place, tier="A").layout(ANALYZE), scratch="/tmp/x", job="/tmp/y")
+
+
+def test_a_project_that_could_not_be_staged_is_read_only(place: Placement):
+    spawner: Any = Spawner(refused={str(place.project): "no mapped ids"})
+    assert described(replace(place, spawner=spawner), ANALYZE).access is ProjectAccess.READ_ONLY
+
+
+def test_secrets_are_guarded_in_every_view(place: Placement):
+    assert ".env" in described(place, ANALYZE).guarded.paths
+    assert ".env" in described(place, LIVE).guarded.paths
+
+
+def test_only_single_runs_that_commit_nothing_tell_of_their_exit(place: Placement):
+    plain = described(place, ANALYZE)
+    assert plain.heavy_notices != plain.notices
+    for spec in (described(place, ANALYZE, session=True), described(place, BUILD)):
+        assert spec.heavy_notices == spec.notices
+
+
+def test_no_cell_has_the_number_of_root(place: Placement):
+    spawner: Any = Spawner(uid=0, gid=0)
+    spec = described(replace(place, spawner=spawner), ANALYZE)
+    assert (spec.uid, spec.gid) == (UNPRIVILEGED_ID, UNPRIVILEGED_ID)
+
+
+def test_paths_are_those_that_the_spawner_reaches(place: Placement):
+    spawner: Any = Spawner(staged={str(place.project): "/staged/1", "/opt/tool": "/staged/2"})
+    place = replace(place, spawner=spawner)
+    spec = place.showing(described(place, ANALYZE), [("/opt/tool/lib", "/job/lib")])
+    assert spec.project_source == "/staged/1"
+    assert ("/staged/2/lib", "/job/lib") in spec.binds
+
+
+def test_without_the_project_nothing_of_it_is_shown(place: Placement, tmp_path: Path):
+    spec = place.without_project(described(place, ANALYZE), "stand-in")
+    assert spec.project_source == f"{tmp_path}/temporary/stand-in"
+    assert (spec.access, spec.guarded.paths) == (ProjectAccess.READ_ONLY, ())
+
+
+def test_what_a_weaker_tier_lacks_is_said_with_what_helps(place: Placement):
+    said = replace(place, tier="B").shortfall()
+    assert said.startswith("and this machine gives tier B: they are forbidden.")
+    assert said.endswith("To mend it, allow them.")
