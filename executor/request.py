@@ -85,11 +85,11 @@ def check(
         bind_file=None if request.bind_file is None else _file(request.bind_file, cwd, project),
         cwd=cwd,
         limits=_limits(request, limits or Limits()),
-        profile=_staged(profiles[request.profile]) if request.stage else profiles[request.profile],
+        profile=_stage(profiles[request.profile]) if request.stage else profiles[request.profile],
     )
 
 
-def _staged(profile: Profile) -> Profile:
+def _stage(profile: Profile) -> Profile:
     """The same, with what it changes kept for a person to apply."""
     if profile.project in {ProjectAccess.READ_ONLY, ProjectAccess.LIVE}:
         raise RequestError(

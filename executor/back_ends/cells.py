@@ -72,7 +72,7 @@ async def open_cells(
     found = await trio.to_thread.run_sync(_discover, rows, search_path, project, home)
     binds = {bind for d in found.values() for c in d.candidates for bind in c.binds}
     shown = {path for profile in settings.profiles.values() for path in profile.read}
-    repository = await trio.to_thread.run_sync(repositories.linked, project)
+    repository = await trio.to_thread.run_sync(repositories.find_linked, project)
     shown.update(repository)
     # A candidate's paths are mounted under the names that it gives, which may be links.
     stage = dict.fromkeys([str(project), *filter(os.path.exists, binds), *existing(sorted(shown))])

@@ -20,7 +20,7 @@ from executor.containers.create import ContainerSpec, has_own_kernel
 from executor.containers.endpoint import endpoint
 from executor.containers.engine import Engine, EngineError, connect
 from executor.containers.place import ContainerPlace
-from executor.containers.toolchains import discovered, image_id
+from executor.containers.toolchains import discover, image_id
 from executor.engine import seccomp
 from executor.engine.job import Job
 from executor.engine.layers import REMEDIES
@@ -71,7 +71,7 @@ async def open_containers(
     """
     del home  # containers see nothing of it
     listed = {path for profile in settings.profiles.values() for path in profile.read}
-    repository = await trio.to_thread.run_sync(repositories.linked, project)
+    repository = await trio.to_thread.run_sync(repositories.find_linked, project)
     folder = ground.state_dir / "containers"
     paths = tuple(existing(sorted(listed)))
     shown = _Shown(ground.instance, project, repository, paths, folder)
@@ -116,7 +116,7 @@ async def _find(engine: Engine, shown: _Shown, runtime: str, labels: Mapping[str
         if not any(present.values()):
             raise SandboxUnavailableError("tier C: none of the images is there", BUILD_IMAGES)
         await trio.to_thread.run_sync(leftovers.sweep_mounts, shown.instance.folder)
-        toolchains = await discovered(engine, runtime, references, shown.folder, labels)
+        toolchains = await discover(engine, runtime, references, shown.folder, labels)
     except EngineError as error:
         raise SandboxUnavailableError(f"tier C: {error}", START_ENGINE) from error
     trial = next(name for name, reference in references.items() if present[reference])
@@ -183,7 +183,7 @@ def _why_not_mounted(engine: Engine, project: Path) -> str:
 @contextlib.asynccontextmanager
 async def _host(project: _Shown) -> AsyncIterator[hosts.Host]:
     shown: Sequence[str] = (*project.repository, *project.paths)
-    manager = hosts.opened(project.instance, project.project, shown)
+    manager = hosts.open_host(project.instance, project.project, shown)
     host = await trio.to_thread.run_sync(manager.__enter__)
     try:
         yield host

@@ -20,7 +20,7 @@ from executor.engine.messages import read
 from executor.engine.pipes import Stdio, anonymous_file, start_with_pipes
 from executor.engine.rootfs import UNPRIVILEGED_ID
 from executor.errors import SandboxError
-from executor.instance.child_processes import SPAWNER, started
+from executor.instance.child_processes import SPAWNER, take
 from executor.spawner.messages import (
     ArtifactsHandedOver,
     FromSupervisor,
@@ -54,7 +54,7 @@ class Cell:
         self._fds: list[int] = []
         self.stdio: Stdio | None = None  # of a program that is held here for its run
 
-    async def started(self) -> None:
+    async def wait_started(self) -> None:
         """Until the cell's first process exists; `pid` is its number on the host.
 
         Raises:
@@ -252,7 +252,7 @@ class Spawner:
             with theirs:
                 await self._ask(namespaces, theirs.fileno())
             with trio.move_on_after(START_S_MAX) as deadline:
-                await cell.started()
+                await cell.wait_started()
             if deadline.cancelled_caught:
                 raise SandboxError(f"the spawner did not answer within {START_S_MAX:g} s")
         except BaseException:
@@ -279,7 +279,7 @@ async def open_spawner(stage: Sequence[str], *, as_root: bool) -> AsyncIterator[
     Raises:
         SandboxError: it did not start.
     """
-    process, ours = started(SPAWNER)
+    process, ours = take(SPAWNER)
     requests = trio.socket.from_stdlib_socket(ours)
     try:
         identity = (UNPRIVILEGED_ID, UNPRIVILEGED_ID) if as_root else None

@@ -138,7 +138,7 @@ class Placement:
             seccomp=seccomp.program(seccomp.Filter(namespaces=self.can.namespaces)),
             notices=seccomp.notices(renames=renames),
             heavy_notices=seccomp.notices(exits=exits, renames=renames),
-            judged=None if self.can.namespaces else seccomp.judged(_landlock_abi()),
+            judged=None if self.can.namespaces else seccomp.build_judged(_landlock_abi()),
             binds=(
                 *((self.spawner.source(path), path) for path in not_of_the_system(binds)),
                 *((self.spawner.source(path), path) for path in self.repository),
@@ -148,7 +148,7 @@ class Placement:
             job=layout.job,
             scratch=layout.scratch,
             home=layout.home,
-            guarded=project_files.guarded(
+            guarded=project_files.find_guarded(
                 self.search, profile.sockets, everywhere=access is ProjectAccess.LIVE
             ),
             room=self._source(layout.room),

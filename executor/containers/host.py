@@ -140,7 +140,7 @@ def can_overlay(project: Path) -> bool:
 
 
 @contextlib.contextmanager
-def opened(instance: Instance, project: Path, shown: Sequence[str]) -> Iterator[Host]:
+def open_host(instance: Instance, project: Path, shown: Sequence[str]) -> Iterator[Host]:
     """What this host gives to containers; `shown` are further paths they may be given.
 
     Raises:

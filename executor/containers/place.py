@@ -30,7 +30,7 @@ from executor.instance import temporary
 from executor.model import Isolation
 from executor.profile import Profile, ProjectAccess
 from executor.project.view import work_copy
-from executor.project.view.guarded_files import Guarded, guarded, identities
+from executor.project.view.guarded_files import Guarded, find_guarded, identities
 from executor.project.view.record import Record
 from executor.project.view.search import ProjectSearch, is_special
 from executor.project.view.work_copy import WorkCopy
@@ -183,7 +183,7 @@ class ContainerPlace:
         if copy is not None:
             shown = tuple(self._shown(job.profile, self.host))
             return replace(spec, read_only=shown, writable=((str(copy.folder), str(self.project)),))
-        hidden = guarded(self.search, job.profile.sockets)
+        hidden = find_guarded(self.search, job.profile.sockets)
         return self._mounted(spec, hidden, job.profile, self.host)
 
     def _shown(self, profile: Profile, host: Host) -> Iterator[tuple[str, str]]:

@@ -29,7 +29,7 @@ ABREAST = 2
 BUILD = "`context-mode images build` makes it"
 
 
-async def discovered(
+async def discover(
     engine: Engine,
     runtime: str,
     images: Mapping[str, str],

@@ -191,7 +191,7 @@ class Judged:
 
 
 @functools.cache
-def judged(abi: int) -> Judged:
+def build_judged(abi: int) -> Judged:
     """What tier B asks about, and what it refuses for a Landlock of this ABI, which is too old.
 
     Where nobody can be asked, all of it is refused.

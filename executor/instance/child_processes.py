@@ -10,7 +10,7 @@ import sys
 from typing import NamedTuple
 
 
-class Kind(NamedTuple):
+class ProcessKind(NamedTuple):
     """A kind of process: what an interpreter is told, and how it is talked to."""
 
     arguments: tuple[str, ...]
@@ -18,7 +18,7 @@ class Kind(NamedTuple):
     imports: bool = False  # whether it gets our path of modules, or stands alone
 
 
-class Started(NamedTuple):
+class ChildProcess(NamedTuple):
     """A process that waits for what it is told, and the socket to do that through.
 
     It ends when the socket is closed, if by nothing else with this process.
@@ -29,16 +29,16 @@ class Started(NamedTuple):
 
 
 _EXECUTOR = os.path.dirname(os.path.dirname(__file__))
-SPAWNER = Kind((os.path.join(_EXECUTOR, "spawner", "__main__.py"),), socket.SOCK_SEQPACKET)
+SPAWNER = ProcessKind((os.path.join(_EXECUTOR, "spawner", "__main__.py"),), socket.SOCK_SEQPACKET)
 _JUDGE = """\
 import sys
 sys.path[:] = sys.argv[2:]
 from executor.run.judge_process import serve
 serve(int(sys.argv[1]))
 """
-JUDGE = Kind(("-c", _JUDGE), socket.SOCK_STREAM, imports=True)
+JUDGE = ProcessKind(("-c", _JUDGE), socket.SOCK_STREAM, imports=True)
 
-_ahead: dict[Kind, Started] = {}
+_ahead: dict[ProcessKind, ChildProcess] = {}
 
 
 def start_ahead() -> None:
@@ -47,12 +47,12 @@ def start_ahead() -> None:
         _ahead[kind] = _start(kind)
 
 
-def started(kind: Kind) -> Started:
+def take(kind: ProcessKind) -> ChildProcess:
     """A process of a kind that nobody else has."""
     return _ahead.pop(kind, None) or _start(kind)
 
 
-def _start(kind: Kind) -> Started:
+def _start(kind: ProcessKind) -> ChildProcess:
     ours, theirs = socket.socketpair(socket.AF_UNIX, kind.socket)
     path = map(os.path.abspath, sys.path) if kind.imports else ()
     with theirs:
@@ -66,4 +66,4 @@ def _start(kind: Kind) -> Started:
             env={},
             start_new_session=True,  # a Ctrl-C at the terminal is for the server to handle
         )
-    return Started(process, ours)
+    return ChildProcess(process, ours)

@@ -10,7 +10,7 @@ from executor.project.rules.name_verdicts import NameJudge
 from executor.project.rules.rules import Rules
 from executor.project.store.decision import with_moves
 from executor.project.store.manifest import PREVENTED, Change, ChangeSet, LeftOut
-from executor.project.store.outcome import Commit, CommitError, told
+from executor.project.store.outcome import Commit, CommitError, list_changes
 from executor.project.store.store import Store
 from executor.project.view.record import is_below
 
@@ -68,7 +68,7 @@ def _commit(changes: ChangeSet, planned: Plan, store: Store, label: str) -> Comm
         if earlier:
             store.drop(earlier)
     applied = tuple(each for each in planned.changes if each.path not in not_there)
-    return Commit(told(applied, pairs), left_out, name)
+    return Commit(list_changes(applied, pairs), left_out, name)
 
 
 def _keep(

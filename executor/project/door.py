@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from executor.errors import RequestError, SandboxError
 from executor.model import ChangedFile, NotCommitted, Result, readable
-from executor.project.view.guarded_files import guarded
+from executor.project.view.guarded_files import find_guarded
 from executor.project.view.listing import Listings
 
 # What commits takes tens of milliseconds to load, and most runs commit nothing.
@@ -60,7 +60,7 @@ class Door:
                     "sees would not be what is there",
                     "start the server anew",
                 )
-            hidden = guarded(self.search, profile.sockets).paths
+            hidden = find_guarded(self.search, profile.sockets).paths
             if whole or not snapshot.is_trusted(os.path.realpath(project)):
                 return record.take(project, hidden)
             return snapshot.begin(project, hidden, self.listings)

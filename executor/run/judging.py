@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Collection
 
 import trio
 
-from executor.instance.child_processes import JUDGE, Started, started
+from executor.instance.child_processes import JUDGE, ChildProcess, take
 from executor.run.judge_process import Defect, Question
 from policy.deadline import WALL_SECONDS, take_frame, to_frame
 from policy.decide import undecided
@@ -74,7 +74,7 @@ class Judges:
 
     async def start(self) -> None:
         """Have one more that waits to be asked."""
-        self._idle.append(_Judge(await trio.to_thread.run_sync(started, JUDGE)))
+        self._idle.append(_Judge(await trio.to_thread.run_sync(take, JUDGE)))
 
     async def end(self) -> None:
         """End all of them."""
@@ -85,7 +85,7 @@ class Judges:
 class _Judge:
     """One process, and what it knows of the rules."""
 
-    def __init__(self, one: Started) -> None:
+    def __init__(self, one: ChildProcess) -> None:
         self._process = one.process
         self._socket = trio.socket.from_stdlib_socket(one.requests)
         self._rules: Rules | None = None

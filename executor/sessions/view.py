@@ -91,7 +91,7 @@ class SessionView:
             return Beginning(order, COPIED_ANEW * is_stale)
         search = self._runner.placement.search
         sockets = self._profile.sockets
-        guarded = await trio.to_thread.run_sync(project_files.guarded, search, sockets)
+        guarded = await trio.to_thread.run_sync(project_files.find_guarded, search, sockets)
         keep = self._profile.project is not ProjectAccess.COMMIT
         order = pack_begin(guarded, renew=is_stale, keep=keep)
         return Beginning(order, MOUNTED_ANEW * is_stale)
@@ -129,7 +129,7 @@ class SessionView:
         self._committed = now
         copy = self.layout.work_copy
         if copy is not None and not self._leftovers:
-            copy = await trio.to_thread.run_sync(copy.agreed, now)
+            copy = await trio.to_thread.run_sync(copy.record_agreed, now)
             self.layout = replace(self.layout, work_copy=copy)
 
     async def _renew_copy(self) -> None:
@@ -137,7 +137,7 @@ class SessionView:
         assert copy is not None
         assert self.record is not None
         try:
-            copy = await trio.to_thread.run_sync(copy.renewed, self.record)
+            copy = await trio.to_thread.run_sync(copy.renew, self.record)
         except (OSError, RequestError) as error:
             raise SandboxError(f"the copy of the project could not be renewed: {error}") from error
         self.layout = replace(self.layout, work_copy=copy)

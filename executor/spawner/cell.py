@@ -10,7 +10,7 @@ import socket
 import struct
 from functools import partial
 
-from . import artifacts, holding, notices, project, session, tree
+from . import artifacts, notices, prewarmed, project, session, tree
 from .confine import Confinement, landlock_abi
 from .kernel import (
     PR_SET_CHILD_SUBREAPER,
@@ -20,9 +20,9 @@ from .kernel import (
     prctl,
 )
 from .messages import CellDescription, Layers, RunDescription, RunReport
-from .process_calls import judged
-from .supervisor import Ahead, Supervisor, measured, outcome
-from .victims import score
+from .oom_score import score
+from .process_calls import read_judged
+from .supervisor import Ahead, Supervisor, measure, outcome
 from .wire import Description, send
 
 # What the kernel counts by user, in each user namespace and in those above it (namespaces(7)): one
@@ -62,7 +62,7 @@ def supervise(control: socket.socket, namespaces: bool) -> None:
     held = None
     if message == b"hold":
         confine = partial(_confinement, cell)
-        held = holding.Held(
+        held = prewarmed.PrewarmedProgram(
             Description(fds[0]), fds[1:], confine, notices.of_cell(cell.data, handles)
         )
         send(control, {"held": held.resident_bytes()})
@@ -78,10 +78,10 @@ def _run(
     cell: Description[CellDescription],
     handles: tree.Handles,
     run: Description[RunDescription],
-    by: holding.Held | list[int],
+    by: prewarmed.PrewarmedProgram | list[int],
 ) -> None:
     """One run, by the program that is held for it or one that gets these descriptors."""
-    if isinstance(by, holding.Held):
+    if isinstance(by, prewarmed.PrewarmedProgram):
         if not by.is_alive():
             send(control, {"lost": "it ended while it waited"})
             return
@@ -97,7 +97,7 @@ def _run(
     if cell.data["namespaces"]:
         tree.make_read_only(cell.data["job"])
     before = project.look(cell.data, handles)
-    if isinstance(by, holding.Held):
+    if isinstance(by, prewarmed.PrewarmedProgram):
         by.go(run)
     phase, status = supervisor.run_steps()
     for fd in stdio:
@@ -106,7 +106,7 @@ def _run(
     changed = project.what_changed(cell.data, handles, before)
     report: RunReport = {
         **outcome(phase, status),
-        **measured(supervisor, changed),
+        **measure(supervisor, changed),
         "leaves_open": supervisor.is_still,
         "scratch_full": tree.is_full(handles),
     }
@@ -125,7 +125,7 @@ def _confinement(cell: Description[CellDescription], run: RunDescription) -> Con
         cell.blob(cell.data["seccomp"]),
         cell.blob(cell.data["notices"]),
         cell.blob(cell.data["heavy_notices"]),
-        judged(cell),
+        read_judged(cell),
         cell.data.get("scopes_signals", True),
     )
 

@@ -59,7 +59,7 @@ def reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}{place}"
 
 
-def checked(result: int, step: str) -> int:
+def check(result: int, step: str) -> int:
     """The result of a call to libc.
 
     Raises:
@@ -74,12 +74,12 @@ def checked(result: int, step: str) -> int:
 def syscall(step: str, number: int, *args: int | bytes) -> int:
     """A system call by number. Integers go as machine words, bytes as pointers to them."""
     wide = [ctypes.c_long(arg) if isinstance(arg, int) else arg for arg in args]
-    return checked(libc.syscall(ctypes.c_long(number), *wide), step)
+    return check(libc.syscall(ctypes.c_long(number), *wide), step)
 
 
 def prctl(step: str, option: int, a: int = 0, b: int | bytes = 0) -> int:
     wide = [ctypes.c_ulong(x) if isinstance(x, int) else x for x in (a, b, 0, 0)]
-    return checked(libc.prctl(option, *wide), step)
+    return check(libc.prctl(option, *wide), step)
 
 
 def ptrace(request: int, thread: int, data: int = 0) -> int:
@@ -91,12 +91,12 @@ def ptrace(request: int, thread: int, data: int = 0) -> int:
 def mount(source: str, target: str, kind: str, flags: int = 0, data: str = "") -> None:
     texts = [os.fsencode(text) for text in (source, target, kind)]
     result = libc.mount(*texts, ctypes.c_ulong(flags), os.fsencode(data))
-    checked(result, f"mount {kind} on {target}")
+    check(result, f"mount {kind} on {target}")
 
 
 def detach(path: str) -> None:
     """Take a mount out of the tree; what holds it open may go on using it."""
-    checked(libc.umount2(os.fsencode(path), MNT_DETACH), f"umount {path}")
+    check(libc.umount2(os.fsencode(path), MNT_DETACH), f"umount {path}")
 
 
 def open_tree(path: str, *, recursive: bool = True) -> int:
@@ -177,4 +177,4 @@ def clone(flags: int) -> tuple[int, int]:
     address, _ = pidfd.buffer_info()
     args = (SYS_CLONE, flags | CLONE_PIDFD | signal.SIGCHLD, 0, address, 0, 0)
     pid = _libc_locked.syscall(*(ctypes.c_long(arg) for arg in args))
-    return checked(pid, "clone"), pidfd[0]
+    return check(pid, "clone"), pidfd[0]

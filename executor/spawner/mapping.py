@@ -11,7 +11,7 @@ import os
 import sys
 
 from .kernel import ATTR_NODEV, ATTR_NOSUID, READ_ONLY, StepError, attach, set_attributes
-from .staging import mapped
+from .staging import map_owner
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def bind(source: str, target: str, user: tuple[int, int], *, read_only: bool) ->
         StepError: its ids can't be mapped here.
         OSError: it does not exist, or the target can't be made.
     """
-    tree = mapped(source, *user)
+    tree = map_owner(source, *user)
     set_attributes(tree, READ_ONLY if read_only else ATTR_NOSUID | ATTR_NODEV)
     if os.path.isdir(source):
         os.mkdir(target)

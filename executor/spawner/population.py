@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from . import proc
 from .kernel import StepError
 from .process_calls import Judge, is_own
-from .standstill import End, Standstill
+from .ptrace_stop import End, PtraceStop
 
 TICK_S = 0.1
 END_S_MAX = 5.0
@@ -32,7 +32,7 @@ class Population:
         self.peak_processes = 1
         self.own_kernel = False  # nothing else runs on this kernel, which counts better than a sum
         self.poller = select.poll()
-        self._standstill = Standstill()
+        self._ptrace_stop = PtraceStop()
         self._judges: dict[int, Judge] = {}
         self._next_sample = time.monotonic() + TICK_S
         self._wakeup, waker = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -64,7 +64,7 @@ class Population:
 
     def reap(self) -> Iterator[tuple[int, int]]:
         """(pid, wait status) of every child that has ended."""
-        next_end = self._standstill.next_end if self._standstill.is_used else _next_end
+        next_end = self._ptrace_stop.next_end if self._ptrace_stop.is_used else _next_end
         while (end := next_end()) is not None:
             pid, status, usage = end
             self.cpu_s += usage.ru_utime + usage.ru_stime
@@ -145,11 +145,11 @@ class Population:
         Raises:
             StepError: one may not be traced, or does not stop: it may run.
         """
-        self._standstill.stop(self._members, self._await_child)
+        self._ptrace_stop.stop(self._members, self._await_child)
 
     def continue_all(self) -> None:
         """Let all go on; what stood still of itself stands still."""
-        self._standstill.release()
+        self._ptrace_stop.release()
 
     def end_all(self) -> None:
         """Nothing is left when this returns.

@@ -35,7 +35,7 @@ class Judged:
     writable: Sequence[str]  # below which files are the program's to change
 
 
-def judged(cell: Description[BoxDescription]) -> Judged | None:
+def read_judged(cell: Description[BoxDescription]) -> Judged | None:
     """What a cell's description says of it; None in a tier that needs none."""
     told = cell.data.get("judged")
     if not told:

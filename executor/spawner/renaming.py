@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from . import moving
 from .confine import Confinement, arrange_descriptors, confine, reset_signals
 from .kernel import AT_FDCWD, SYS_RENAME, SYS_RENAMEAT, SYS_RENAMEAT2, StepError
+from .oom_score import score
 from .tree import mount_points
-from .victims import score
 
 if TYPE_CHECKING:
     from .notices import Call

@@ -28,8 +28,8 @@ from .messages import (
     RunDescription,
 )
 from .population import Population
-from .process_calls import judged
-from .supervisor import exceeded, launch, outcome
+from .process_calls import read_judged
+from .supervisor import find_exceeded, launch, outcome
 from .wire import Description, send
 
 FDS_MAX = 16
@@ -95,7 +95,7 @@ class _Session:
                     self._step_ended(running, status)
                     break
         if self._limits:
-            self._reason = exceeded(self._population, self._limits)
+            self._reason = find_exceeded(self._population, self._limits)
         return not self._reason and (self._obey() if self._control.fileno() in ready else True)
 
     def end(self) -> None:
@@ -200,7 +200,7 @@ class _Session:
             self._cell.blob(self._cell.data["seccomp"]),
             self._cell.blob(self._cell.data["notices"]),
             self._cell.blob(self._cell.data["heavy_notices"]),
-            judged(self._cell),
+            read_judged(self._cell),
             self._cell.data.get("scopes_signals", True),
         )
         try:

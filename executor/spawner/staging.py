@@ -15,7 +15,7 @@ from .kernel import (
     MS_REC,
     StepError,
     attach,
-    checked,
+    check,
     clone,
     libc,
     mount,
@@ -41,13 +41,13 @@ def stage(paths: Sequence[str], uid: int, gid: int) -> tuple[dict[str, str], dic
     Raises:
         StepError, OSError: a path does not exist, or this process may not mount.
     """
-    checked(libc.unshare(CLONE_NEWNS), "unshare mount namespace")
+    check(libc.unshare(CLONE_NEWNS), "unshare mount namespace")
     mount("none", "/", "none", MS_REC | MS_PRIVATE)
     trees: dict[str, int] = {}
     refused: dict[str, str] = {}
     for path in paths:
         try:
-            trees[path] = mapped(path, uid, gid)
+            trees[path] = map_owner(path, uid, gid)
         except StepError as error:
             refused[path] = str(error)
             trees[path] = open_tree(path)
@@ -64,7 +64,7 @@ def stage(paths: Sequence[str], uid: int, gid: int) -> tuple[dict[str, str], dic
     return staged, refused
 
 
-def mapped(path: str, uid: int, gid: int) -> int:
+def map_owner(path: str, uid: int, gid: int) -> int:
     """A detached copy of the mount in which the owner of `path` is `uid`, and all others stay.
 
     Raises:

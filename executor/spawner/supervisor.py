@@ -15,9 +15,9 @@ from .confine import LISTENERS, Confinement, Line, enter_program
 from .kernel import StepError
 from .messages import End, Report, RunDescription, Step
 from .notices import Notices
+from .oom_score import score
 from .population import END_S_MAX, Population
 from .process_calls import Judge
-from .victims import score
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Supervisor:
                 self.reason = self.reason or "asked"
             ended = dict(population.reap())
             self._notices.settle(ended)
-            self.reason = self.reason or exceeded(population, self._run)
+            self.reason = self.reason or find_exceeded(population, self._run)
             if self.reason and listening:
                 population.poller.unregister(self._control)
                 listening = False
@@ -194,7 +194,7 @@ def _listeners(line: socket.socket) -> list[int]:
     return fds
 
 
-def exceeded(population: Population, run: RunDescription) -> str | None:
+def find_exceeded(population: Population, run: RunDescription) -> str | None:
     """The limit of a run that its whole tree has passed, looked at once in a tick."""
     sample = population.sample()
     if sample is None:
@@ -205,7 +205,7 @@ def exceeded(population: Population, run: RunDescription) -> str | None:
     return "memory" if run["memory_bytes"] and resident > run["memory_bytes"] else None
 
 
-def measured(supervisor: Supervisor, changed: Changes) -> Report:
+def measure(supervisor: Supervisor, changed: Changes) -> Report:
     """What a run did and took; whether the scratch is full is the caller's to say."""
     population = supervisor.population
     return {

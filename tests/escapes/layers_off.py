@@ -26,7 +26,7 @@ from executor.containers.create import ContainerSpec
 from executor.containers.place import ContainerPlace
 from executor.engine.job import Job
 from executor.engine.layout import Layout
-from executor.engine.seccomp import judged as judged_calls
+from executor.engine.seccomp import build_judged as judged_calls
 from executor.pool.cells import CellPool
 from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer
 from executor.pool.started_cell import StartedCell

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.project.view.guarded_files import Guarded, guarded, readable
+from executor.project.view.guarded_files import Guarded, find_guarded, readable
 from executor.project.view.search import ProjectSearch
 from policy import HiddenPaths
 from tests.executor.project_layout import lay_out
@@ -28,20 +28,20 @@ def make_special(project: Path, *names: str) -> None:
 def test_secrets_and_what_is_no_file_are_hidden(project: Path):
     lay_out(project, ".env", ".git/hooks/", ".vscode/settings.json", "deep/er/id_rsa")
     make_special(project, "dev.sock", "deep/pipe", "deep/.env")
-    assert guarded(ProjectSearch(project)) == Guarded(
+    assert find_guarded(ProjectSearch(project)) == Guarded(
         secrets=(".env", "deep/er/id_rsa"), special=("deep/.env", "deep/pipe", "dev.sock")
     )
 
 
 def test_a_profile_may_show_a_socket_by_its_name(project: Path):
     make_special(project, "dev.sock", "other.sock")
-    assert guarded(ProjectSearch(project), ("dev.sock",)).special == ("other.sock",)
+    assert find_guarded(ProjectSearch(project), ("dev.sock",)).special == ("other.sock",)
 
 
 def test_a_link_to_a_special_file_is_a_link(project: Path):
     make_special(project, "pipe")
     (project / "link").symlink_to("pipe")
-    assert guarded(ProjectSearch(project)).special == ("pipe",)
+    assert find_guarded(ProjectSearch(project)).special == ("pipe",)
 
 
 def test_among_packages_special_files_are_found_where_nothing_else_keeps_them_away(project: Path):
@@ -109,11 +109,11 @@ def test_a_secret_behind_links_is_hidden_where_anybody_can_follow_them(project: 
     (project / ".env").symlink_to("chain/0")
     is_followed = length < 40
     hidden = (f"chain/{length}",) if is_followed else ()
-    assert guarded(ProjectSearch(project)).secrets == hidden
+    assert find_guarded(ProjectSearch(project)).secrets == hidden
 
 
 def test_links_in_a_circle_hide_nothing_and_let_a_run_begin(project: Path):
     (project / ".env").symlink_to(".env")
     (project / "loop").symlink_to("loop")
     (project / "id_rsa").symlink_to("loop/key")
-    assert guarded(ProjectSearch(project)) == Guarded()
+    assert find_guarded(ProjectSearch(project)) == Guarded()

@@ -12,14 +12,14 @@ import pytest
 
 from executor import RequestError, Status
 from executor.project.view import work_copy
-from executor.project.view.guarded_files import guarded
+from executor.project.view.guarded_files import find_guarded
 from executor.project.view.record import take
 from executor.project.view.search import ProjectSearch
 
 
 def copy(project: Path, folder: Path) -> work_copy.WorkCopy:
     folder.mkdir()
-    record = take(project, guarded(ProjectSearch(project)).paths)
+    record = take(project, find_guarded(ProjectSearch(project)).paths)
     return work_copy.make(record, folder, (os.geteuid(), os.getegid()))
 
 
@@ -142,11 +142,11 @@ class Both:
     copy: work_copy.WorkCopy
 
     def renew(self) -> None:
-        record = take(self.project, guarded(ProjectSearch(self.project)).paths)
-        self.copy = self.copy.renewed(record)
+        record = take(self.project, find_guarded(ProjectSearch(self.project)).paths)
+        self.copy = self.copy.renew(record)
 
     def agree(self) -> None:
-        self.copy = self.copy.agreed(take(self.project, ()))
+        self.copy = self.copy.record_agreed(take(self.project, ()))
 
     @property
     def differences(self) -> list[str]:

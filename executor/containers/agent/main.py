@@ -15,7 +15,7 @@ import threading
 
 from executor.spawner.confine import landlock_abi
 from executor.spawner.kernel import PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, prctl, reason
-from executor.spawner.victims import score
+from executor.spawner.oom_score import score
 from executor.spawner.wire import Description, send
 
 from .discovery import discover

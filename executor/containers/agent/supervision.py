@@ -9,7 +9,7 @@ from executor.spawner import artifacts, notices, project, session, tree
 from executor.spawner.cell import RUN_FDS
 from executor.spawner.confine import Confinement
 from executor.spawner.messages import ContainerDescription, RunDescription, RunReport
-from executor.spawner.supervisor import Ahead, Supervisor, measured, outcome
+from executor.spawner.supervisor import Ahead, Supervisor, measure, outcome
 from executor.spawner.view import FOLDER
 from executor.spawner.wire import Description, send
 
@@ -64,7 +64,7 @@ def supervise(
     changed = project.what_changed(given, tree.Handles(), before)
     report: RunReport = {
         **outcome(phase, status),
-        **measured(supervisor, changed),
+        **measure(supervisor, changed),
         "scratch_full": any(map(tree.has_no_room, scratch)),
     }
     artifacts.hand_over(control, given, run.data)

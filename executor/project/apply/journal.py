@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from executor.project.apply.operations import Operation, unpacked
+from executor.project.apply.operations import Operation, unpack
 
 PREPARING, READY = "preparing", "ready"
 
@@ -45,7 +45,7 @@ class Journal:
         """
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with open(self.path, "x", encoding="ascii") as file:
-            file.writelines(f"{json.dumps(each.packed())}\n" for each in operations)
+            file.writelines(f"{json.dumps(each.pack())}\n" for each in operations)
             _sync(file.fileno())
         _sync_folder(self.path.parent)
 
@@ -75,7 +75,7 @@ class Journal:
         for line in self._lines():
             if isinstance(line, dict):
                 return Entry(tuple(operations), frozenset(line[READY]), True)
-            operations.append(unpacked(line))
+            operations.append(unpack(line))
         return Entry(tuple(operations), frozenset(), False)
 
     def _lines(self) -> Iterator[list[Any] | dict[str, list[int]]]:

@@ -22,7 +22,7 @@ def key_of(project: Path) -> str:
 
 
 @contextmanager
-def locked(path: Path, wait_s: float = WAIT_S_MAX) -> Iterator[None]:
+def hold_lock(path: Path, wait_s: float = WAIT_S_MAX) -> Iterator[None]:
     """Hold a lock file; the kernel lets go of it when this process dies.
 
     Raises:

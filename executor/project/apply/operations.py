@@ -39,7 +39,7 @@ class Operation:
     unit: int = 0  # of the repository whose folder this is in; below 0: in its working tree
     source: str = ""
 
-    def packed(self) -> list[Any]:
+    def pack(self) -> list[Any]:
         """As JSON takes it."""
         xattrs = None if self.xattrs is None else [(n, v.hex()) for n, v in self.xattrs]
         return [
@@ -56,7 +56,7 @@ class Operation:
         ]
 
 
-def unpacked(fields: list[Any]) -> Operation:
+def unpack(fields: list[Any]) -> Operation:
     """The operation that was packed."""
     kind, path, entry, expected, temporary, mode, mtime_ns, xattrs, unit, *source = fields
     state = None if expected is None else State(*expected)

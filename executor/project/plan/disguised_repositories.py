@@ -15,7 +15,7 @@ _BEGINNINGS = frozenset(mark[0] for mark in _MARKS)
 Marks = dict[str, set[str]]  # of each folder
 
 
-def made(record: Record, changed: Mapping[str, Change], known: frozenset[str]) -> set[str]:
+def find_made(record: Record, changed: Mapping[str, Change], known: frozenset[str]) -> set[str]:
     """The folders that a run made such a repository of; `known` are names of ordinary ones."""
     after: Marks = {}
     for path, change in changed.items():

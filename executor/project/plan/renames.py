@@ -44,8 +44,8 @@ class _Renames:
             if change.kind != "file" or len(pairs) >= PAIRS_MAX:
                 continue
             # Of several alike the one of the same name, in folders of the same, is most likely it.
-            named = by_name.get((change.size, split(path)[1]), ())[:ALIKE_MAX]
-            alike = dict.fromkeys((*named, *by_size.get(change.size, ())[:ALIKE_MAX]))
+            same_name = by_name.get((change.size, split(path)[1]), ())[:ALIKE_MAX]
+            alike = dict.fromkeys((*same_name, *by_size.get(change.size, ())[:ALIKE_MAX]))
             candidates = sorted(
                 (old for old in alike if old not in taken), key=lambda old: -_shared_end(old, path)
             )
@@ -152,7 +152,7 @@ def find(changes: Sequence[Change], project: Tree, contents: Tree) -> dict[str, 
     return {**pairs, **renames.folders(pairs)}
 
 
-def named(changes: Sequence[Change], pairs: Mapping[str, str]) -> tuple[Change, ...]:
+def name_renames(changes: Sequence[Change], pairs: Mapping[str, str]) -> tuple[Change, ...]:
     """The changes with renamed ones as such; what lies in a renamed folder is not told apart."""
     paths = {change.path for change in changes}
     pairs = {new: old for new, old in pairs.items() if new in paths and old in paths}

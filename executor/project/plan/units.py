@@ -60,7 +60,7 @@ class Units:
         self.units: dict[str, Unit] = {}
         self._of: dict[str, Unit | None] = {"": None}
         self._heads = self._folders_with_head()
-        self._odd = disguised_repositories.made(record, self.changed, frozenset(RULES))
+        self._odd = disguised_repositories.find_made(record, self.changed, frozenset(RULES))
         self._heads |= self._odd
         self._of_top = self._unit("", "", "") if "" in self._heads else None
 

@@ -33,7 +33,7 @@ _PAGER_SECTION = re.compile(r"^[ \t]*\[[ \t]*pager[ \t]*\]([^\[]*)", re.I | re.M
 _WORKTREE = re.compile(r'^[ \t]*worktree[ \t]*=[ \t]*"?(.*?)"?[ \t]*$', re.I | re.M)
 
 
-def configured(project: Path, git: str) -> Iterator[str]:
+def find_configured(project: Path, git: str) -> Iterator[str]:
     """Absolute paths in the project that a repository's configuration names, existing or not.
 
     Folders of hooks, more configuration, and files of the commands that git starts by itself.
@@ -47,7 +47,7 @@ def configured(project: Path, git: str) -> Iterator[str]:
 def configured_outside(project: Path, home: Path) -> Iterator[str]:
     """What `configured` gives, of configuration outside: the user's, a worktree's repository's."""
     files = [f"{home}/.gitconfig", f"{home}/.config/git/config", "/etc/gitconfig"]
-    files += [f"{folder}/{name}" for folder in linked(project) for name in CONFIGURATIONS]
+    files += [f"{folder}/{name}" for folder in find_linked(project) for name in CONFIGURATIONS]
     yield from _named(files, str(project), f"{project}/.git")
 
 
@@ -105,7 +105,7 @@ def _text(path: str) -> str:
         return ""
 
 
-def linked(project: Path) -> tuple[str, ...]:
+def find_linked(project: Path) -> tuple[str, ...]:
     """The folder outside the project that a worktree's or submodule's `.git` file leads to.
 
     Only a repository that knows the project in turn: whoever packed the project up chose what the
@@ -127,6 +127,6 @@ def linked(project: Path) -> tuple[str, ...]:
 def _knows(folder: Path, project: Path) -> bool:
     """Whether a git folder says that this project is its worktree, or its submodule."""
     places = [_text(f"{folder}/gitdir").strip()]  # of a worktree
-    configured = "".join(_text(f"{folder}/{name}") for name in CONFIGURATIONS)
-    places += [f"{place}/.git" for place in _WORKTREE.findall(configured)]  # of a submodule
+    texts = "".join(_text(f"{folder}/{name}") for name in CONFIGURATIONS)
+    places += [f"{place}/.git" for place in _WORKTREE.findall(texts)]  # of a submodule
     return any(place and real_path(f"{folder / place}") == f"{project}/.git" for place in places)

@@ -55,7 +55,7 @@ def _with_folders(path: str) -> Iterator[str]:
         path, _ = split(path)
 
 
-def selected(kept: Kept, paths: Sequence[str]) -> tuple[Change, ...]:
+def select(kept: Kept, paths: Sequence[str]) -> tuple[Change, ...]:
     """The changes of some paths, of what is below them, and of new folders that they lie in.
 
     Raises:
@@ -87,7 +87,7 @@ def as_change_set(kept: Kept, folder: Path, paths: Sequence[str]) -> Iterator[Ch
     contents = os.open(folder / CONTENTS, FOLDER_FLAGS)
     try:
         record = take(kept.project, kept.hidden)
-        yield ChangeSet(record, selected(kept, paths), contents, ())
+        yield ChangeSet(record, select(kept, paths), contents, ())
     finally:
         os.close(contents)
 
@@ -98,7 +98,7 @@ def prevents(plan: Plan) -> list[LeftOut]:
 
 
 @contextmanager
-def merged(
+def merge_conflicts(
     changes: ChangeSet, conflicts: Sequence[LeftOut], kept_in: Path
 ) -> Iterator[tuple[ChangeSet, frozenset[str]]]:
     """The changes with texts for contents that both sides changed; the paths of these."""

@@ -20,8 +20,8 @@ PAIRS_MAX = 2_500
 def lines(changes: Sequence[Change], project: Tree, contents: Tree) -> Iterator[str]:
     """Lines of unified diffs, without ends; sizes and digests where something is no text."""
     comparing = _Comparing(project, contents)
-    pairs = comparing.renamed(changes)
-    for change in renames.named(changes, pairs):
+    pairs = comparing.find_renames(changes)
+    for change in renames.name_renames(changes, pairs):
         yield from comparing.of(change)
 
 
@@ -30,7 +30,7 @@ class _Comparing:
         self.project = project
         self.contents = contents
 
-    def renamed(self, changes: Sequence[Change]) -> Mapping[str, str]:
+    def find_renames(self, changes: Sequence[Change]) -> Mapping[str, str]:
         """New paths to old ones: the same content first, then half of the same lines."""
         pairs = renames.find(changes, self.project, self.contents)
         used = {*pairs, *pairs.values()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from executor.project.plan.renames import named
+from executor.project.plan.renames import name_renames
 from executor.project.store.manifest import Change, LeftOut
 
 
@@ -33,11 +33,11 @@ class Commit:
     id: str
 
 
-def told(applied: Sequence[Change], pairs: Mapping[str, str]) -> tuple[Change, ...]:
+def list_changes(applied: Sequence[Change], pairs: Mapping[str, str]) -> tuple[Change, ...]:
     """Changes that say something: renames as such, not times of folders whose entries changed."""
     touched = {change.path.rpartition("/")[0] for change in applied}
     return tuple(
         change
-        for change in named(applied, pairs)
+        for change in name_renames(applied, pairs)
         if not (change.kind == "folder" and change.change == "times" and change.path in touched)
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from executor.instance.removal import remove
 from executor.project.apply.apply import Applied, Contents, apply, recover
-from executor.project.apply.locking import key_of, locked
+from executor.project.apply.locking import hold_lock, key_of
 from executor.project.plan.blobs import Ours, brought_in
 from executor.project.plan.plan import Plan
 from executor.project.plan.planning import plan
@@ -24,13 +24,13 @@ from executor.project.store.change_set_folder import Kept
 from executor.project.store.decision import (
     Decision,
     as_change_set,
-    merged,
+    merge_conflicts,
     prevents,
-    selected,
+    select,
     with_moves,
 )
 from executor.project.store.manifest import Change, ChangeSet, LeftOut
-from executor.project.store.outcome import Commit, CommitError, told
+from executor.project.store.outcome import Commit, CommitError, list_changes
 from executor.project.view.record import is_below
 from executor.project.view.tree import Tree
 from executor.project.view.walking import FOLDER_FLAGS
@@ -82,7 +82,7 @@ class Store:
             CommitError: others are at it for too long, or the store can't be written.
         """
         try:
-            with locked(self.folder / "locks" / key_of(project)):
+            with hold_lock(self.folder / "locks" / key_of(project)):
                 recover(project, self.journals(project))
                 yield
         except CommitError:
@@ -189,7 +189,7 @@ class Store:
         top = os.open(kept.project, FOLDER_FLAGS)
         try:
             with Tree(contents) as run, Tree(top) as project:
-                yield from diff.lines(selected(kept, [path] if path else []), project, run)
+                yield from diff.lines(select(kept, [path] if path else []), project, run)
         finally:
             os.close(contents)
             os.close(top)
@@ -221,7 +221,7 @@ class Store:
             planned = plan(changes, decision.rules(), self.ours(kept.project))
             conflicts = prevents(planned)
             if conflicts and merge:
-                with merged(changes, conflicts, folder) as (both, texts):
+                with merge_conflicts(changes, conflicts, folder) as (both, texts):
                     accepted = replace(decision, theirs=(*theirs, *texts))
                     planned = plan(both, accepted.rules(), self.ours(kept.project))
                     return self._decide(kept, both, planned, dry_run=dry_run)
@@ -232,7 +232,7 @@ class Store:
             return Commit((), planned.left_out, kept.id)
         pairs, planned = with_moves(changes, planned)
         if dry_run:
-            return Commit(told(planned.changes, pairs), planned.left_out, kept.id)
+            return Commit(list_changes(planned.changes, pairs), planned.left_out, kept.id)
         done, late = self.bring_in(changes, planned, all_or_nothing=True)
         if not done:
             return Commit((), tuple(late), kept.id)
@@ -243,7 +243,7 @@ class Store:
         }
         decided = {c.path for c in changes.changes} - waiting
         name = self._keep_rest(kept, decided)
-        return Commit(told(applied, pairs), (*planned.left_out, *late), name)
+        return Commit(list_changes(applied, pairs), (*planned.left_out, *late), name)
 
     def _keep_rest(self, kept: Kept, decided: Collection[str]) -> str:
         """Keep what was not decided on yet; the id, empty where that is nothing."""

@@ -27,7 +27,7 @@ class Guarded:
         return (*self.secrets, *self.special)
 
 
-def guarded(
+def find_guarded(
     search: ProjectSearch, sockets: Collection[str] = (), *, everywhere: bool = False
 ) -> Guarded:
     """What to hide of this project; `sockets` are shown all the same.
@@ -45,7 +45,7 @@ def guarded(
 def identities(search: ProjectSearch) -> tuple[tuple[str, int, int], ...]:
     """What tells the guarded files from others that take their names."""
     known = []
-    for name in guarded(search).paths:
+    for name in find_guarded(search).paths:
         with contextlib.suppress(OSError):
             info = os.lstat(search.project / name)
             known.append((name, info.st_dev, info.st_ino))

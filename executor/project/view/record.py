@@ -130,12 +130,12 @@ def mounts(project: str) -> Iterator[str]:
     except OSError:
         return
     for line in lines:
-        path = unescaped(line.split(b" ", 5)[4])
+        path = unescape(line.split(b" ", 5)[4])
         if path.startswith(f"{project}/"):
             yield path[len(project) + 1 :]
 
 
-def unescaped(place: bytes) -> str:
+def unescape(place: bytes) -> str:
     """A path as mountinfo writes it."""
     return os.fsdecode(_ESCAPED.sub(lambda found: bytes([int(found[1], 8)]), place))
 

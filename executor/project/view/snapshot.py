@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from executor.project.view.listing import Listed, Listing, Listings
-from executor.project.view.record import Record, State, States, mounts, state_of, unescaped
+from executor.project.view.record import Record, State, States, mounts, state_of, unescape
 from executor.project.view.tree import Tree, split
 from executor.project.view.walking import FOLDER_FLAGS
 
@@ -170,7 +170,7 @@ def is_trusted(project: str) -> bool:
     found, kind = "", ""
     for line in lines:
         before, _, after = line.partition(b" - ")
-        place = unescaped(before.split(b" ", 5)[4])
+        place = unescape(before.split(b" ", 5)[4])
         if len(place) >= len(found) and f"{project}/".startswith(place.rstrip("/") + "/"):
             found, kind = place, os.fsdecode(after.split(b" ", 1)[0])
     return kind in TRUSTED

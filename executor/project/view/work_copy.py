@@ -59,7 +59,7 @@ class WorkCopy:
         used = sum(-(-s.size // BLOCK_BYTES) * BLOCK_BYTES for s in self.at_start.values())
         return used, len(self.at_start)
 
-    def agreed(self, record: Record) -> WorkCopy:
+    def record_agreed(self, record: Record) -> WorkCopy:
         """The same once all that changed in the copy is in the project, too, which is `record`.
 
         Raises:
@@ -69,7 +69,7 @@ class WorkCopy:
         record = _without(without_secrets(record), self.closed)
         return replace(self, at_start=states, record=record)
 
-    def renewed(self, record: Record) -> WorkCopy:
+    def renew(self, record: Record) -> WorkCopy:
         """The same once the copy is what the project is by now; no program may be at work in it.
 
         What neither side has changed since they agreed stays the file that it was.
@@ -79,7 +79,7 @@ class WorkCopy:
             OSError: the project can't be read, or the copy not be written.
         """
         record = without_secrets(record)
-        wanted = dict(shown(record))
+        wanted = dict(list_shown(record))
         os.chmod(self.folder, 0o700)
         stays = self._take_out_others(wanted)
         closed = _fill(record, self.folder, wanted, stays, self.owner)
@@ -122,7 +122,7 @@ def make(record: Record, folder: Path, owner: tuple[int, int]) -> WorkCopy:
         OSError: it can't be read, or `folder` not be written.
     """
     record = without_secrets(record)
-    closed = _fill(record, folder, dict(shown(record)), set(), owner)
+    closed = _fill(record, folder, dict(list_shown(record)), set(), owner)
     return WorkCopy(folder, take(folder, ()).states, _without(record, closed), owner, closed)
 
 
@@ -175,7 +175,7 @@ def _without(record: Record, paths: Collection[str]) -> Record:
     return replace(record, hidden=record.hidden.union(paths))
 
 
-def shown(record: Record) -> list[tuple[str, State]]:
+def list_shown(record: Record) -> list[tuple[str, State]]:
     """The folders, files and links that are not hidden, folders before what they hold."""
     below = tuple(f"{path}/" for path in record.hidden)
     return [

@@ -18,7 +18,7 @@ from executor.engine.seccomp import (
     FILE_CALLS,
     WITHOUT_NAMESPACES,
     Filter,
-    judged,
+    build_judged,
     notices,
     program,
 )
@@ -206,7 +206,7 @@ SIGNALS = {
 
 @pytest.mark.parametrize("abi", [1, 5, 6, 7])
 def test_a_call_that_names_another_process_is_asked_about(abi):
-    filter_ = judged(abi)
+    filter_ = build_judged(abi)
     for name, arguments in PASSES.items():
         assert verdict(filter_.program, number_of(name), *arguments) == ALLOW, name
     for name, several in {**ASKED, **SIGNALS}.items():
@@ -218,11 +218,11 @@ def test_a_call_that_names_another_process_is_asked_about(abi):
 
 
 def test_every_kind_of_call_is_one_that_the_supervisor_can_judge():
-    assert {kind for _, kind in judged(5).kinds} <= KINDS.keys() | CALLS.keys()
+    assert {kind for _, kind in build_judged(5).kinds} <= KINDS.keys() | CALLS.keys()
 
 
 def test_without_landlocks_scope_no_owner_is_chosen_and_no_descriptor_signals():
-    filter_ = judged(5).program
+    filter_ = build_judged(5).program
     assert verdict(filter_, number_of("pidfd_send_signal"), 3, 9) == refuse(errno.ENOSYS)
     for name, command in (("fcntl", 8), ("fcntl", 15), ("ioctl", 0x8901), ("ioctl", 0x8902)):
         for high in (0, HIGH):
@@ -232,7 +232,7 @@ def test_without_landlocks_scope_no_owner_is_chosen_and_no_descriptor_signals():
 
 def test_where_nobody_can_be_asked_all_of_it_is_refused(monkeypatch):
     monkeypatch.setattr(pyseccomp, "get_api", lambda: 4)
-    program_ = judged.__wrapped__(5).program
+    program_ = build_judged.__wrapped__(5).program
     for name, several in {**ASKED, **SIGNALS}.items():
         for arguments in several:
             assert verdict(program_, number_of(name), *arguments) == refuse(errno.EPERM), name
@@ -257,7 +257,7 @@ def test_without_namespaces_a_pair_of_sockets_is_of_streams(flags):
 
 @pytest.mark.parametrize("abi", [2, 7])
 def test_the_supervisor_changes_what_a_file_is_called_to_be(abi):
-    filter_ = judged(abi)
+    filter_ = build_judged(abi)
     assert set(FILE_CALLS.split()) == CALLS.keys()
     for name in known(FILE_CALLS):
         assert verdict(filter_.program, number_of(name), 0, 0) == NOTIFY, name
@@ -271,7 +271,7 @@ def test_the_supervisor_changes_what_a_file_is_called_to_be(abi):
 
 @pytest.mark.parametrize(("abi", "answer"), [(2, refuse(errno.EACCES)), (3, ALLOW)])
 def test_nothing_is_emptied_that_is_not_written_to(abi, answer):
-    filter_ = judged(abi).program
+    filter_ = build_judged(abi).program
     assert verdict(filter_, number_of("truncate"), 1, 0) == answer
     for mode in (0, 3):
         assert verdict(filter_, number_of("openat"), 3, 1, 0o1000 | mode) == answer

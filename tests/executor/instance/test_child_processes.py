@@ -13,11 +13,11 @@ KINDS = pytest.mark.parametrize(
 
 @KINDS
 def test_the_one_started_ahead_is_given_out_first_and_once(kind, monkeypatch):
-    monkeypatch.setattr(starting, "_ahead", {kind: starting.started(kind)})
+    monkeypatch.setattr(starting, "_ahead", {kind: starting.take(kind)})
     ahead = starting._ahead[kind]
     with ahead.requests:
-        assert starting.started(kind) is ahead
-        other = starting.started(kind)
+        assert starting.take(kind) is ahead
+        other = starting.take(kind)
         with other.requests:
             assert other.process.pid != ahead.process.pid
     for one in (ahead, other):
@@ -26,7 +26,7 @@ def test_the_one_started_ahead_is_given_out_first_and_once(kind, monkeypatch):
 
 @KINDS
 def test_one_that_nobody_sets_up_ends_with_its_socket(kind):
-    one = starting.started(kind)
+    one = starting.take(kind)
     assert one.process.poll() is None
     one.requests.close()
     one.process.wait(60)

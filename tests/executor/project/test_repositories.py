@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from executor.project.rules import repositories
-from executor.project.rules.repositories import configured, linked
+from executor.project.rules.repositories import find_configured, find_linked
 from tests.executor.project_layout import lay_out
 
 
@@ -32,14 +32,14 @@ def other(tmp_path: Path) -> Path:
 
 def test_a_worktree_names_its_repository_and_a_plain_one_needs_none(other: Path, tmp_path: Path):
     git(other, "worktree", "add", "-q", str(tmp_path / "tree"))
-    assert repositories.linked(other) == ()
-    assert repositories.linked(tmp_path / "tree") == (str(other / ".git"),)
+    assert repositories.find_linked(other) == ()
+    assert repositories.find_linked(tmp_path / "tree") == (str(other / ".git"),)
 
 
 def test_a_submodule_names_its_repository(other: Path, project: Path):
     git(project, "init", "-q")
     git(project, "submodule", "--quiet", "add", str(other), "sub")
-    assert repositories.linked(project / "sub") == (str(project / ".git/modules/sub"),)
+    assert repositories.find_linked(project / "sub") == (str(project / ".git/modules/sub"),)
 
 
 @pytest.mark.parametrize(
@@ -55,18 +55,18 @@ def test_a_submodule_names_its_repository(other: Path, project: Path):
 )
 def test_a_git_file_that_leads_to_no_repository_opens_nothing(project: Path, content):
     (project / ".git").write_bytes(content)
-    assert repositories.linked(project) == ()
+    assert repositories.find_linked(project) == ()
 
 
 def test_a_repository_that_does_not_know_the_project_stays_closed(project: Path, other: Path):
     """Who packed a project up could else name any repository of who unpacks it."""
     (project / ".git").write_text(f"gitdir: {other}/.git\n")
-    assert repositories.linked(project) == ()
+    assert repositories.find_linked(project) == ()
     (project / ".git").write_text("gitdir: fake\n")
     lay_out(project, "fake/HEAD")
     (project / "fake/gitdir").write_text(f"{project}/.git\n")
     (project / "fake/commondir").write_text(f"{other}/.git\n")
-    assert repositories.linked(project) == ()
+    assert repositories.find_linked(project) == ()
 
 
 CONFIGURED = {
@@ -80,7 +80,7 @@ CONFIGURED = {
 
 
 def named(project: Path) -> set[str]:
-    return {os.path.relpath(path, project) for path in configured(project, ".git")}
+    return {os.path.relpath(path, project) for path in find_configured(project, ".git")}
 
 
 @pytest.mark.parametrize("configuration", CONFIGURED)
@@ -104,11 +104,11 @@ def test_what_is_no_file_leads_nowhere_and_is_not_waited_for(project: Path, name
     (project / name).parent.mkdir(exist_ok=True)
     os.mkfifo(project / "pipe")
     (project / name).symlink_to(project / target)
-    assert linked(project) == ()
+    assert find_linked(project) == ()
     assert named(project) == set()
 
 
 @pytest.mark.parametrize("place", ["x" * 100_000, "a\0b", "\udcff", ""])
 def test_a_git_file_that_names_no_path_leads_nowhere(project: Path, place: str):
     (project / ".git").write_text(f"gitdir: {place}\n", errors="surrogateescape")
-    assert linked(project) == ()
+    assert find_linked(project) == ()

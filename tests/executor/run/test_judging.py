@@ -129,7 +129,7 @@ async def test_without_a_process_the_strictest_rule_decides(judges: Judges, monk
     def fail(_: object) -> None:
         raise BlockingIOError("no more processes")
 
-    monkeypatch.setattr(judge_module, "started", fail)
+    monkeypatch.setattr(judge_module, "take", fail)
     word, message = await decided(judges, "id")
     assert (word, "no more processes" in message) == ("deny", True)
     monkeypatch.undo()

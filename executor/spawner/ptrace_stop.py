@@ -31,7 +31,7 @@ CLONE_VFORK = 0x4000
 End = tuple[int, int, struct_rusage]
 
 
-class Standstill:
+class PtraceStop:
     """What one process traces. Only its first thread may stop and release."""
 
     def __init__(self) -> None:

@@ -29,7 +29,7 @@ TICK_S = 0.003
 Confine = Callable[[RunDescription], Confinement]
 
 
-class Held:
+class PrewarmedProgram:
     """A program that waits for its run."""
 
     def __init__(
