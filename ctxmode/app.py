@@ -328,7 +328,7 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
                 nursery.cancel_scope.cancel()
         with trio.move_on_after(DRAIN_S_MAX):
             await keep.index_queued()
-            if keep.opened:
+            if keep.is_open:
                 await _step_to_quota_of_all(config)
     finally:
         keep.close()

@@ -194,7 +194,7 @@ class LocalEngine:
         observe: Observe | None,
     ) -> Completed:
         """A program in a box of its own."""
-        shown = self._caches.shown(candidate)
+        shown = self._caches.folders(candidate)
         return await self._runner.run(
             lambda layout: make_job(checked, candidate, layout, shown=shown),
             on_output,

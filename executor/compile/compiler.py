@@ -102,7 +102,7 @@ class Compiler:
             waits=not checked.request.background,
             observe=observe,
         )
-        beside = partial(make_job, checked, candidate, shown=self._caches.shown(candidate))
+        beside = partial(make_job, checked, candidate, shown=self._caches.folders(candidate))
         inputs = candidate.toolchain.inputs
         assert inputs is not None
         plan = await trio.to_thread.run_sync(self._plan, checked, candidate, version, inputs)
@@ -110,14 +110,16 @@ class Compiler:
             return await start(beside)
         compiled = await trio.to_thread.run_sync(self._store.load, plan.key)
         if compiled is not None:
-            return _told(await start(partial(_from_kept, beside, compiled, Usage())), "kept")
+            return _note_compiled(
+                await start(partial(_from_kept, beside, compiled, Usage())), "kept"
+            )
         attempt = await self._compile(plan, checked, candidate, observe)
         spent = attempt.result.usage
-        compiled = await trio.to_thread.run_sync(_taken, plan, attempt)
+        compiled = await trio.to_thread.run_sync(_take_products, plan, attempt)
         if compiled is not None:
             await trio.to_thread.run_sync(self._store.store, plan.key, compiled)
             completed = await start(partial(_from_kept, beside, compiled, spent))
-            return _told(_with_usage(completed, spent), "now")
+            return _note_compiled(_with_usage(completed, spent), "now")
         if _is_final(attempt.result, candidate):
             final, complaint = await trio.to_thread.run_sync(self._final, attempt, checked)
             if on_output is not None:
@@ -168,7 +170,7 @@ class Compiler:
                     checked,
                     candidate,
                     substitute=folder.name,
-                    shown=self._caches.shown(candidate),
+                    shown=self._caches.folders(candidate),
                 ),
                 profile=COMPILING,
                 waits=not checked.request.background,
@@ -225,17 +227,17 @@ def _from_kept(beside: partial[Job], compiled: Compiled, spent: Usage, layout: L
         files={**whole.files, **compiled.files},
         shown=(),
         diagnosis=compiled.diagnosis,
-        limits=_left(whole.limits, spent),
+        limits=_subtract(whole.limits, spent),
         whole=whole.limits,
     )
 
 
 def _shortened(beside: partial[Job], spent: Usage, layout: Layout) -> Job:
     whole = beside(layout)
-    return replace(whole, limits=_left(whole.limits, spent))
+    return replace(whole, limits=_subtract(whole.limits, spent))
 
 
-def _left(limits: Limits, spent: Usage) -> Limits:
+def _subtract(limits: Limits, spent: Usage) -> Limits:
     """What is left of the time once compiling has taken its share."""
     least_s = 0.001
     return replace(
@@ -325,7 +327,7 @@ def _make_readable(top: Path, within: Path) -> None:
         os.chmod(folder, 0o755)  # noqa: S103 - the folder above tells nobody its name
 
 
-def _taken(plan: _Plan, attempt: Completed) -> Compiled | None:
+def _take_products(plan: _Plan, attempt: Completed) -> Compiled | None:
     """The products of a compilation, all of them and nothing else; None if it gave none."""
     result = attempt.result
     if result.status is not Status.OK:
@@ -383,5 +385,5 @@ def _with_usage(completed: Completed, spent: Usage) -> Completed:
     return replace(completed, result=replace(completed.result, usage=both))
 
 
-def _told(completed: Completed, compiled: str) -> Completed:
+def _note_compiled(completed: Completed, compiled: str) -> Completed:
     return replace(completed, result=replace(completed.result, compiled=compiled))

@@ -80,13 +80,13 @@ def with_room(isolation: Isolation, found: Layers, profile: Profile) -> Isolatio
             False, "the project is bound as it is", f"profile {profile.name} asks for that", LIVE
         )
     elif profile.project is ProjectAccess.COMMIT:
-        layer = Layer(True, _committed(found))
+        layer = Layer(True, _describe_commit(found))
     else:
         return isolation
     return Isolation(isolation.tier, {**isolation.layers, "copy_on_write": layer})
 
 
-def _committed(found: Layers) -> str:
+def _describe_commit(found: Layers) -> str:
     room = found.get("room")
     if room == "on disk":
         view = f"an overlay on disk, its size sampled every {INTERVAL_S:g} s"

@@ -88,10 +88,10 @@ class SystemEntries(NamedTuple):
 
 def system_entries() -> SystemEntries:
     """Those of this moment, looked up once for every state of the folders that they are in."""
-    return _looked_up(tuple(map(_changed, _LED_THROUGH)))
+    return _look_up(tuple(map(_last_change, _LED_THROUGH)))
 
 
-def _changed(folder: str) -> int:
+def _last_change(folder: str) -> int:
     """When an entry was last added to a folder, or removed from it; 0 if there is none."""
     try:
         return os.stat(folder).st_mtime_ns
@@ -100,7 +100,7 @@ def _changed(folder: str) -> int:
 
 
 @functools.lru_cache(maxsize=1)
-def _looked_up(changed: tuple[int, ...]) -> SystemEntries:
+def _look_up(changed: tuple[int, ...]) -> SystemEntries:
     paths = (*SYSTEM_FOLDERS, *(f"/etc/{name}" for name in ETC_ENTRIES))
     links = tuple((os.readlink(path), path) for path in paths if os.path.islink(path))
     binds = (path for path in paths if os.path.exists(path) and not os.path.islink(path))

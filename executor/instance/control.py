@@ -113,7 +113,7 @@ async def _all_told(instances: Path, question: str, answered: str, row: type[T])
         # A server of an older version knows fewer questions.
         with contextlib.suppress(OSError, ValueError, KeyError, trio.TooSlowError):
             answer = await _ask(path, {"do": question})
-            found.extend(_known(row, path.stem, entry) for entry in answer[answered])
+            found.extend(_read_known(row, path.stem, entry) for entry in answer[answered])
 
     async with trio.open_nursery() as nursery:
         for path in await trio.to_thread.run_sync(lambda: sorted(instances.glob("*.sock"))):
@@ -179,7 +179,7 @@ def _peak_memory(run: Progress) -> int | None:
         return None
 
 
-def _known(row: type[T], instance: str, entry: Mapping[str, Any]) -> T:
+def _read_known(row: type[T], instance: str, entry: Mapping[str, Any]) -> T:
     """What a server told; another version of it may tell more."""
     known = {field.name for field in fields(row)}
     return row(instance, **{k: v for k, v in entry.items() if k in known})

@@ -112,11 +112,11 @@ async def _each(
         async with trio.open_nursery() as nursery:
             while True:
                 await slots.acquire()
-                client = await _accepted(accepting)
+                client = await _accept(accepting)
                 nursery.start_soon(one, client)
 
 
-async def _accepted(listener: trio.SocketListener) -> trio.SocketStream:
+async def _accept(listener: trio.SocketListener) -> trio.SocketStream:
     while True:
         try:
             return await listener.accept()
@@ -154,7 +154,7 @@ async def _pass_on(client: trio.SocketStream, gate: Gate) -> None:
         host, port = _split(request.target, default_port=None)
         async with await _dial(host, port, gate) as server:
             await client.send_all(b"HTTP/1.1 200 Connected\r\n\r\n")
-            await server.send_all(await _checked_hello(client, early, host, port))
+            await server.send_all(await _check_hello(client, early, host, port))
             gate.record(Connection(host, port, True))
             await _tunnel(client, server)
         return
@@ -226,7 +226,7 @@ async def _dial(host: str, port: int, gate: Gate) -> trio.SocketStream:
         raise RefusedError(host, port, f"cannot be reached: {error}", 502) from error
 
 
-async def _checked_hello(client: trio.SocketStream, early: bytes, host: str, port: int) -> bytes:
+async def _check_hello(client: trio.SocketStream, early: bytes, host: str, port: int) -> bytes:
     """What the client sends first, once its TLS server name is known to be the tunnel's.
 
     Behind one address many names may be served: without this the tunnel to an allowed name

@@ -45,7 +45,7 @@ def make_job(
         layout,
         cwd=layout.inside(checked.cwd),
         limits=checked.limits,
-        env=granted_environment(checked.profile) | dict(request.env),
+        env=grant_environment(checked.profile) | dict(request.env),
         stdin=request.stdin,
         drain=request.drain,
         artifacts=request.artifacts,
@@ -60,7 +60,7 @@ def first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "")[:60]
 
 
-def granted_environment(profile: Profile) -> dict[str, str]:
+def grant_environment(profile: Profile) -> dict[str, str]:
     """The variables that a profile passes through, and those that lead to the proxy."""
     passed = {name: os.environ[name] for name in profile.env if name in os.environ}
     if profile.project is ProjectAccess.COMMIT:

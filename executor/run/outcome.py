@@ -53,19 +53,17 @@ def limits_met(
     it while the program itself exited 0. Empty if nothing was, as far as anything counts it."""
     met = []
     if consumed and consumed.oom_kills and status is not Status.MEMORY_LIMIT:
-        whom = _counted(consumed.oom_kills, "process of the run was", "processes of the run were")
+        whom = _count(consumed.oom_kills, "process of the run was", "processes of the run were")
         met.append(f"{whom} ended at the memory limit{_memory(limits)}")
     if consumed and consumed.fork_refusals and status is not Status.PROCESS_LIMIT:
-        what = _counted(
-            consumed.fork_refusals, "start of a process was", "starts of processes were"
-        )
+        what = _count(consumed.fork_refusals, "start of a process was", "starts of processes were")
         met.append(f"{what} refused at the limit of {_processes(limits)}")
     if end and end.scratch_full and status is not Status.DISK_LIMIT:
         met.append("the scratch folder was full at the end of the run")
     return "; ".join(met)
 
 
-def _counted(count: int, one: str, many: str) -> str:
+def _count(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 

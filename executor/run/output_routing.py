@@ -93,14 +93,14 @@ class Answer:
         """The whole answer as JSON carries it."""
         return {
             "result": self.result.to_json(),
-            "kept": None if self.kept is None else _kept_json(self.kept),
+            "kept": None if self.kept is None else _to_json(self.kept),
             "sections": None if self.sections is None else [s._asdict() for s in self.sections],
             "sections_total": self.sections_total,
             "note": self.note,
         }
 
 
-def _kept_json(kept: Kept) -> dict[str, Any]:
+def _to_json(kept: Kept) -> dict[str, Any]:
     return {
         "output_id": kept.output_id,
         "bytes_total": kept.bytes_total,
@@ -139,7 +139,7 @@ class Keep:
             return self._opened
 
     @property
-    def opened(self) -> bool:
+    def is_open(self) -> bool:
         """Whether the store was opened."""
         return self._opened is not None
 
@@ -185,7 +185,7 @@ class Keep:
                 label = f"{output_id}/{stream} ({about})"
                 series = f"{stream} of {command}"
                 indexed = await self._add(label, shown, spool, series)
-                added.append(_kept_stream(stream, indexed))
+                added.append(_describe_stream(stream, indexed))
         except (StoreError, OSError) as error:
             _discard(spool for _, spool in wanted.values())
             note = f"the output could not be kept: {error}"
@@ -196,7 +196,7 @@ class Keep:
             added = await self._further_indexed(added)
         kept = Kept(output_id, tuple(added))
         answer = Answer(replace(result, output_id=output_id), kept, note=note)
-        return answer if request.intent is None else await self._filtered(answer, request.intent)
+        return answer if request.intent is None else await self._filter(answer, request.intent)
 
     def wake(self) -> None:
         """There may be something to do behind the answers."""
@@ -228,7 +228,7 @@ class Keep:
     async def index_queued(self) -> None:
         """Index until nothing is queued and no more is kept than may be, then see to what was
         superseded; or until nothing more can be stored."""
-        if self._opened is None and not self._spooled():
+        if self._opened is None and not self._has_leftovers():
             return  # the store need not be opened for that
         from kb import StoreError  # noqa: PLC0415 - as of here the store is loaded anyway
 
@@ -243,7 +243,7 @@ class Keep:
             if not more:
                 return
 
-    def _spooled(self) -> bool:
+    def _has_leftovers(self) -> bool:
         """Whether a process has left something to index."""
         try:
             return any(self._spool_dir.iterdir())
@@ -272,7 +272,7 @@ class Keep:
             queued.unlink(missing_ok=True)
             raise
 
-    async def _filtered(self, answer: Answer, intent: str) -> Answer:
+    async def _filter(self, answer: Answer, intent: str) -> Answer:
         assert answer.kept is not None
         found: list[Section] = []
         for kept in answer.kept.streams:
@@ -304,7 +304,7 @@ def _identity(request: Request) -> str:
     return hashlib.sha256(repr(told).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _kept_stream(stream: str, indexed: Indexed) -> KeptStream:
+def _describe_stream(stream: str, indexed: Indexed) -> KeptStream:
     return KeptStream(
         stream, indexed.source_id, indexed.label, indexed.bytes_total, indexed.bytes_indexed
     )

@@ -134,7 +134,7 @@ class Progress:
             usage=usage,
             isolation=self.isolation,
             artifacts=self.artifacts,
-            changed_files=_changed(end) if end else (),
+            changed_files=_list_changes(end) if end else (),
             connections=tuple(self.connections),
             changed_files_omitted=end.changed_omitted if end else 0,
             phase=end.phase if end else "run",
@@ -152,11 +152,11 @@ class Progress:
         """What the run has printed so far."""
         return self.outputs[name].stream()
 
-    def completed(self, result: Result) -> Completed:
+    def complete(self, result: Result) -> Completed:
         return Completed(result, self.outputs["stdout"].spool, self.outputs["stderr"].spool)
 
 
-def _changed(end: Exit) -> tuple[ChangedFile, ...]:
+def _list_changes(end: Exit) -> tuple[ChangedFile, ...]:
     """The changes as text: a program may choose names that are none."""
     return tuple(ChangedFile(readable(path), change, size) for path, change, size in end.changed)
 

@@ -84,7 +84,7 @@ class Runner:
                 record = await self.record(profile, whole=not self.placement.can.copy_on_write)
                 layout = await self.layout(profile, record)
                 result = await self._run(make_job(layout), progress, layout, record)
-        return progress.completed(result)
+        return progress.complete(result)
 
     async def record(self, profile: Profile, *, whole: bool = True) -> Record | None:
         """The project as it is now, where what changes is to be committed to it: see `Door`.
@@ -149,7 +149,7 @@ class Runner:
                 if record is not None:
                     await trio.to_thread.run_sync(record.settle)
                 progress.isolation = with_room(progress.isolation, cell.layers, job.profile)
-                async with watched_room(layout, cell, progress):
+                async with watch_room(layout, cell, progress):
                     end = await run.through(cell, without_cgroup=not (group and group.enforces))
                 progress.meter = None
                 if run.lost:
@@ -299,7 +299,7 @@ def check_view(cell: Box, layout: Layout, record: Record | None) -> None:
 
 
 @contextlib.asynccontextmanager
-async def watched_room(layout: Layout, cell: Box, progress: Progress) -> AsyncIterator[None]:
+async def watch_room(layout: Layout, cell: Box, progress: Progress) -> AsyncIterator[None]:
     """Stop a run that changes more of the project than is committed, if that lies on disk."""
     copy, room = layout.work_copy, cell.layers.get("room")
     if copy is not None and not room:

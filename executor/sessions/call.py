@@ -9,7 +9,7 @@ import runtimes
 from executor.engine.job import Job
 from executor.engine.layout import Layout
 from executor.request import Checked
-from executor.run.job import granted_environment, label, make_job
+from executor.run.job import grant_environment, label, make_job
 from executor.run.program_job import job_of
 from executor.sessions.interpreter import Program
 from executor.sessions.session import Call
@@ -49,7 +49,7 @@ def _interpreter(checked: Checked, candidate: runtimes.Candidate, layout: Layout
         layout,
         cwd=layout.inside(checked.cwd),
         limits=checked.limits,
-        env=granted_environment(checked.profile) | dict(checked.request.env),
+        env=grant_environment(checked.profile) | dict(checked.request.env),
         profile=checked.profile,
     )
 

@@ -92,7 +92,7 @@ class Sessions:
                 if session.over:
                     self._open.pop(name, None)
                 self._used.set()
-        return progress.completed(result)
+        return progress.complete(result)
 
     async def _end(self, name: str, reason: str) -> None:
         """End a session; for a reason that its next caller does not know, that one is told."""

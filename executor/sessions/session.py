@@ -24,7 +24,7 @@ from executor.profile import Profile, ProjectAccess
 from executor.project.door import with_commit
 from executor.project.view import guarded_files as project_files
 from executor.run.progress import Progress, status_of
-from executor.run.runner import LIVE_STOP_S_MAX, Runner, check_view, watched_room
+from executor.run.runner import LIVE_STOP_S_MAX, Runner, check_view, watch_room
 from executor.sessions.interpreter import Channel, Program
 from executor.sessions.turn import FAREWELL_S_MAX, Turn
 from executor.sessions.view import SessionView
@@ -231,7 +231,7 @@ class Session:
         if program and not program.folder and (folder := folders.get(str(channel.run))):
             program = replace(program, folder=folder)  # it is still in the earlier view
         try:
-            async with watched_room(self._view.layout, cell, progress):
+            async with watch_room(self._view.layout, cell, progress):
                 await turn.through(program)
         finally:
             self._turn = None

@@ -47,7 +47,7 @@ class ToolchainCaches:
         self._busy: set[str] = set()  # not to be tried again in this process
         self._helpers: dict[str, dict[str, bytes]] = {}
 
-    def shown(self, candidate: runtimes.Candidate) -> tuple[tuple[str, str], ...]:
+    def folders(self, candidate: runtimes.Candidate) -> tuple[tuple[str, str], ...]:
         """What cells are to see of a candidate's folders: (path on the host, path in the cell)."""
         if not self._serves(candidate):
             return ()
@@ -55,7 +55,7 @@ class ToolchainCaches:
         names = (name for name in candidate.toolchain.caches if (home / name).is_dir())
         return tuple((f"{home}/{name}", f"{Layout().scratch}/{name}") for name in names)
 
-    def equipped(self, candidate: runtimes.Candidate) -> runtimes.Candidate:
+    def equip(self, candidate: runtimes.Candidate) -> runtimes.Candidate:
         """The candidate with what was compiled for it to wait by, if anything was."""
         if runtimes.helper(candidate) is None or not self._serves(candidate):
             return candidate

@@ -93,7 +93,7 @@ class Toolchains:
             return self._missing(language, results)
         async with self._busy[language.name]:
             await self._caches.fill(chosen.candidate)
-        equipped = self._caches.equipped(chosen.candidate)
+        equipped = self._caches.equip(chosen.candidate)
         self._chosen[language.name, interactive] = equipped
         return equipped
 
@@ -190,7 +190,7 @@ class Toolchains:
             scratch_dir=layout.scratch,
             cwd=self._folder(candidate, layout),
         )
-        return self._job(program, candidate, layout, shown=self._caches.shown(candidate))
+        return self._job(program, candidate, layout, shown=self._caches.folders(candidate))
 
     async def _version(self, candidate: runtimes.Candidate) -> str | None:
         """What the toolchain says of itself; a hang or nonsense is no version."""

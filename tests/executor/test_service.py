@@ -74,7 +74,7 @@ class Everything:
     def version(self, candidate: object) -> None:
         return None
 
-    def shown(self, candidate: object) -> tuple[()]:
+    def folders(self, candidate: object) -> tuple[()]:
         return ()
 
     async def run(self, first: object, *_: object, **__: object) -> Completed:
