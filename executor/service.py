@@ -60,7 +60,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RuleCheck:
     """What the rules are asked of a program, and what they say of the files it is given."""
 
     subject: policy.Subject
@@ -266,7 +266,7 @@ class LocalEngine:
         """One language, as `languages` reports it."""
         return await self._toolchains.report(runtimes.language(name))
 
-    def _check(self, request: Request) -> tuple[Checked, str, Question | None]:
+    def _check(self, request: Request) -> tuple[Checked, str, RuleCheck | None]:
         """A request that can be run as asked, what it demands in vain, and what rules are asked."""
         checked = check(request, self.project, self._terms.profiles, self._terms.limits)
         unmet = self._unmet(checked)
@@ -285,7 +285,7 @@ class LocalEngine:
         )
         files = filter(None, (checked.script, checked.bind_file))
         judged = (policy.evaluate_read(one, rules, real_path=policy.real_path) for one in files)
-        return checked, "", Question(subject, rules, tuple(judged))
+        return checked, "", RuleCheck(subject, rules, tuple(judged))
 
     def _hide(self, rules: policy.Rules) -> None:
         """Keep what rules deny to be read out of every box, whatever opens it there.

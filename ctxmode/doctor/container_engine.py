@@ -18,7 +18,7 @@ from ctxmode.errors import ContextModeError
 
 if TYPE_CHECKING:
     from executor.containers.endpoint import Endpoint
-    from executor.containers.engine import Engine
+    from executor.containers.engine import DockerEngine
     from images.inventory import ImageState
 
 DEFAULT_SOCKET: Final = "/var/run/docker.sock"
@@ -76,7 +76,7 @@ class EngineUnreachableError(ContextModeError):
     """No engine answers; the hint says what would mend it."""
 
 
-async def connect(environ: Mapping[str, str] = os.environ) -> Engine:
+async def connect(environ: Mapping[str, str] = os.environ) -> DockerEngine:
     """The engine that `docker` would use.
 
     Raises:
@@ -96,7 +96,7 @@ def _where(environ: Mapping[str, str]) -> Endpoint:
         raise EngineUnreachableError(str(error), _elsewhere(environ)) from error
 
 
-async def _connected(where: Endpoint, environ: Mapping[str, str]) -> Engine:
+async def _connected(where: Endpoint, environ: Mapping[str, str]) -> DockerEngine:
     from executor.containers import engine  # noqa: PLC0415 - as above
 
     try:
@@ -122,7 +122,7 @@ async def examine(environ: Mapping[str, str] = os.environ) -> EngineHealth:
         return EngineHealth(False, reason=error.message, remedy=error.hint)
 
 
-async def _examine(engine: Engine) -> EngineHealth:
+async def _examine(engine: DockerEngine) -> EngineHealth:
     from images import inventory  # noqa: PLC0415 - loads Docker's SDK
     from images.errors import ImageError  # noqa: PLC0415
 

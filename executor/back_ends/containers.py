@@ -18,7 +18,7 @@ from executor.containers import leftovers
 from executor.containers.agent.messages import Hello
 from executor.containers.create import ContainerSpec, has_own_kernel
 from executor.containers.endpoint import endpoint
-from executor.containers.engine import Engine, EngineError, connect
+from executor.containers.engine import DockerEngine, EngineError, connect
 from executor.containers.place import ContainerPlace
 from executor.containers.toolchains import discover, image_id
 from executor.engine import seccomp
@@ -100,7 +100,9 @@ class _Found:
     key: str
 
 
-async def _find(engine: Engine, shown: _Shown, runtime: str, labels: Mapping[str, str]) -> _Found:
+async def _find(
+    engine: DockerEngine, shown: _Shown, runtime: str, labels: Mapping[str, str]
+) -> _Found:
     """What can be run on this engine, once it is rid of what dead servers left.
 
     Raises:
@@ -126,7 +128,7 @@ async def _find(engine: Engine, shown: _Shown, runtime: str, labels: Mapping[str
 
 @contextlib.asynccontextmanager
 async def _try_out(  # noqa: PLR0913, PLR0917 - each is another thing
-    engine: Engine,
+    engine: DockerEngine,
     shown: _Shown,
     runtime: str,
     labels: Mapping[str, str],
@@ -169,7 +171,7 @@ async def _try_out(  # noqa: PLR0913, PLR0917 - each is another thing
     raise SandboxUnavailableError(f"tier C: {'; '.join(reasons)}", BUILD_IMAGES)
 
 
-def _why_not_mounted(engine: Engine, project: Path) -> str:
+def _why_not_mounted(engine: DockerEngine, project: Path) -> str:
     """Why the project can't be mounted by this engine; empty if trying will tell."""
     if not engine.endpoint.is_local:
         return "the engine is on another machine"
@@ -194,7 +196,7 @@ async def _host(project: _Shown) -> AsyncIterator[hosts.Host]:
 
 @contextlib.asynccontextmanager
 async def _pool(
-    engine: Engine, host: hosts.Host | None, labels: Mapping[str, str], limits: PoolLimits
+    engine: DockerEngine, host: hosts.Host | None, labels: Mapping[str, str], limits: PoolLimits
 ) -> AsyncIterator[ContainerPool]:
     pool = ContainerPool(engine, host, labels, limits)
     async with trio.open_nursery() as nursery:
@@ -208,7 +210,7 @@ async def _pool(
 
 
 def layers(
-    engine: Engine,
+    engine: DockerEngine,
     spec: ContainerSpec,
     host: hosts.Host | None,
     hello: Hello | None,
@@ -239,7 +241,7 @@ def layers(
     }
 
 
-def _limits(engine: Engine, own_kernel: bool) -> Layer:
+def _limits(engine: DockerEngine, own_kernel: bool) -> Layer:
     facts = engine.facts
     if not facts.limits:
         instead = "memory and processes by rlimits and sampling of the whole tree"

@@ -18,7 +18,7 @@ Open = Callable[[Path, Path, Settings, ServerGround], AbstractAsyncContextManage
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BackEndRow:
     """A back end: `open` tries it out on this machine, and gives the strongest of its tiers.
 
     `isolation` is what the setting of this name asks for to have this back end and no other.
@@ -37,7 +37,7 @@ def _open_containers(
 
 
 # The first that works is taken.
-BACK_ENDS: Final = (Row("cell", open_cells), Row("container", _open_containers))
+BACK_ENDS: Final = (BackEndRow("cell", open_cells), BackEndRow("container", _open_containers))
 
 
 @contextlib.asynccontextmanager

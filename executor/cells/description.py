@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from executor.engine import rootfs
 from executor.engine.orders import Packed
 from executor.engine.rootfs import JOB_BYTES, ROOM_BYTES, ROOM_INODES
-from executor.engine.seccomp import Judged
+from executor.engine.seccomp import JudgedCalls
 from executor.model import MIB, Limits
 from executor.profile import ProjectAccess
 from executor.project.view.guarded_files import Guarded
@@ -34,7 +34,7 @@ class CellSpec:
     seccomp: bytes
     notices: bytes = b""  # the filter that has the supervisor told of some calls
     heavy_notices: bytes = b""  # the same for programs that tell of their exit, too
-    judged: Judged | None = None  # tier B: the calls that are judged one by one
+    judged: JudgedCalls | None = None  # tier B: the calls that are judged one by one
     scopes_signals: bool = True  # Landlock keeps signals within the run
     binds: tuple[tuple[str, str], ...] = ()  # (source, path in the cell), read-only
     limits: Limits = field(default_factory=Limits)

@@ -12,7 +12,7 @@ import trio
 from executor.containers.agent.frames import PROTOCOL
 from executor.containers.agent.messages import Hello
 from executor.containers.create import ContainerSpec, configuration
-from executor.containers.engine import UNREACHABLE, Engine, EngineError
+from executor.containers.engine import UNREACHABLE, DockerEngine, EngineError
 from executor.containers.host import Host, Upper
 from executor.containers.link import Link
 
@@ -26,7 +26,7 @@ class Container:
 
     id: str
     spec: ContainerSpec
-    engine: Engine
+    engine: DockerEngine
     link: Link
     upper: Upper | None
     hello: Hello | None = None
@@ -68,7 +68,7 @@ Serve = Callable[[Link], None]
 
 
 async def start(
-    engine: Engine,
+    engine: DockerEngine,
     spec: ContainerSpec,
     host: Host | None,
     labels: Mapping[str, str],

@@ -53,7 +53,7 @@ class Facts:
     storage_driver: str
 
 
-class Engine:
+class DockerEngine:
     """One engine. Made by `connect` only. `api` is the SDK's client, for answers that stream."""
 
     def __init__(self, where: Endpoint, api: docker.APIClient, facts: Facts) -> None:
@@ -100,7 +100,7 @@ class Engine:
             raise EngineError(f"{self.endpoint.url}: {error}: {UNREACHABLE}") from error
 
 
-async def connect(where: Endpoint) -> Engine:
+async def connect(where: Endpoint) -> DockerEngine:
     """An engine that answers.
 
     Raises:
@@ -109,7 +109,7 @@ async def connect(where: Endpoint) -> Engine:
     return await _threaded(partial(_connect, where))
 
 
-def _connect(where: Endpoint) -> Engine:
+def _connect(where: Endpoint) -> DockerEngine:
     if where.is_ssh and (reason := ssh.why_not(where.url)):
         raise EngineError(f"{where.url}: {reason}")
     with contextlib.closing(_client(where)) as asking:
@@ -126,7 +126,7 @@ def _connect(where: Endpoint) -> Engine:
         limits=_limits(info),
         storage_driver=str(info.get("Driver") or "?"),
     )
-    return Engine(where, api, facts)
+    return DockerEngine(where, api, facts)
 
 
 def _limits(info: Mapping[str, Any]) -> bool:

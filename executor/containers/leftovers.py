@@ -10,7 +10,7 @@ from pathlib import Path
 import trio
 
 from executor.containers import host
-from executor.containers.engine import Engine, EngineError
+from executor.containers.engine import DockerEngine, EngineError
 from executor.instance.lock import is_held
 
 INSTANCE, INSTANCES, MACHINE = "ctxmode.instance", "ctxmode.instances", "ctxmode.machine"
@@ -50,7 +50,7 @@ def is_alive(instance: str, instances: Path) -> bool:
         return True  # not ours to judge
 
 
-async def sweep(engine: Engine, instances: Path) -> list[str]:
+async def sweep(engine: DockerEngine, instances: Path) -> list[str]:
     """Remove what dead servers of this folder of locks left; the ids of the containers.
 
     Nothing without our label is touched, and nothing of a living server. A container that never

@@ -15,7 +15,7 @@ import runtimes
 from executor.containers.agent.messages import FoundCandidate, FoundLanguage, FromAgent
 from executor.containers.container import start
 from executor.containers.create import ContainerSpec, of_box
-from executor.containers.engine import Engine, EngineError
+from executor.containers.engine import DockerEngine, EngineError
 from executor.containers.link import Link
 from executor.engine import rootfs
 from executor.engine.messages import check
@@ -30,7 +30,7 @@ BUILD = "`context-mode images build` makes it"
 
 
 async def discover(
-    engine: Engine,
+    engine: DockerEngine,
     runtime: str,
     images: Mapping[str, str],
     folder: Path,
@@ -69,7 +69,7 @@ async def discover(
     return found
 
 
-async def image_id(engine: Engine, reference: str) -> str:
+async def image_id(engine: DockerEngine, reference: str) -> str:
     """An image's own id, without its kind; empty if the engine does not have it."""
     found = await engine.call("images", name=reference)
     return str(found[0]["Id"]).rpartition(":")[2] if found else ""
@@ -87,7 +87,7 @@ def _spec(reference: str, runtime: str) -> ContainerSpec:
 
 
 async def _of_image(
-    engine: Engine, spec: ContainerSpec, folder: Path, labels: Mapping[str, str]
+    engine: DockerEngine, spec: ContainerSpec, folder: Path, labels: Mapping[str, str]
 ) -> Found | None:
     """What its agent tells; None if there is no such image."""
     identity = await image_id(engine, spec.image)
@@ -101,7 +101,7 @@ async def _of_image(
     return said
 
 
-async def _ask(engine: Engine, spec: ContainerSpec, labels: Mapping[str, str]) -> Found:
+async def _ask(engine: DockerEngine, spec: ContainerSpec, labels: Mapping[str, str]) -> Found:
     answer: FromAgent = {}
     why = ""
     async with trio.open_nursery() as nursery:

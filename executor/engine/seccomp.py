@@ -183,7 +183,7 @@ def notices(*, exits: bool = False, renames: bool = False) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedCalls:
     """A filter that asks about calls, and by number how each of them names its process."""
 
     program: bytes
@@ -191,7 +191,7 @@ class Judged:
 
 
 @functools.cache
-def build_judged(abi: int) -> Judged:
+def build_judged(abi: int) -> JudgedCalls:
     """What tier B asks about, and what it refuses for a Landlock of this ABI, which is too old.
 
     Where nobody can be asked, all of it is refused.
@@ -222,7 +222,7 @@ def build_judged(abi: int) -> Judged:
         _deny_owners(rules)
     if abi < TRUNCATION_ABI:
         _deny_truncation(rules)
-    return Judged(_export(rules), tuple(kinds))
+    return JudgedCalls(_export(rules), tuple(kinds))
 
 
 def _deny_truncation(rules: pyseccomp.SyscallFilter) -> None:

@@ -21,7 +21,7 @@ import trio
 
 if TYPE_CHECKING:
     from executor.pool.pool import PoolState
-    from executor.run.progress import Progress
+    from executor.run.progress import RunRecord
     from executor.run.runner import Runner
 
 LINE_BYTES_MAX = 4096
@@ -156,7 +156,7 @@ async def _carry_out(line: bytes, desk: Desk) -> dict[str, Any]:
     return {"error": 'ask {"do": "list"}, {"do": "pools"} or {"do": "stop", "run": number}'}
 
 
-def _entry(number: int, run: Progress) -> dict[str, Any]:
+def _entry(number: int, run: RunRecord) -> dict[str, Any]:
     limits = run.limits
     return {
         "number": number,
@@ -172,7 +172,7 @@ def _entry(number: int, run: Progress) -> dict[str, Any]:
     }
 
 
-def _peak_memory(run: Progress) -> int | None:
+def _peak_memory(run: RunRecord) -> int | None:
     try:
         return run.meter.consumption().peak_memory_bytes if run.meter else None
     except OSError:  # the run is just being taken away

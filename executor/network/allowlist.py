@@ -16,7 +16,7 @@ _LOOPBACK_NAMES = ("localhost", "127.0.0.1")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class HostRule:
     """One entry: a name, or with `subdomains` all names below it; on one port or the web's two."""
 
     name: str
@@ -33,7 +33,7 @@ class Rule:
 class Allowlist:
     """The rules of a profile. Without any, nothing is allowed."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[HostRule, ...] = ()
     loopback_ports: tuple[int, ...] = ()  # of the host
 
     @property
@@ -88,7 +88,7 @@ def parse(entries: tuple[str, ...]) -> Allowlist:
                 f"{entry!r} is not a name to connect to: write example.com, *.example.com, "
                 "example.com:8443 or localhost:8080, in lower case"
             )
-        rules.append(Rule(name, subdomains, port))
+        rules.append(HostRule(name, subdomains, port))
     return Allowlist(tuple(rules), tuple(loopback))
 
 

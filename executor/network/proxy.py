@@ -46,7 +46,7 @@ async def resolve(host: str, port: int) -> Sequence[str]:
 
 
 @dataclass(slots=True)
-class Gate:
+class ProxyGate:
     """What may pass, how names become addresses, and a bounded record of what tried to pass."""
 
     allowlist: Allowlist
@@ -64,7 +64,7 @@ class Gate:
             self.unreported += 1
 
 
-class RefusedError(Exception):
+class RefusedConnectionError(Exception):
     """This connection is not made; `status` is the HTTP answer."""
 
     def __init__(self, host: str, port: int, reason: str, status: int = 403) -> None:
@@ -72,12 +72,12 @@ class RefusedError(Exception):
         self.host, self.port, self.reason, self.status = host, port, reason, status
 
 
-async def serve(listener: trio.socket.SocketType, gate: Gate) -> None:
+async def serve(listener: trio.socket.SocketType, gate: ProxyGate) -> None:
     """Answer the cell's requests until cancelled, then close the listener."""
     await _each(listener, partial(_answer, gate=gate))
 
 
-async def forward(listener: trio.socket.SocketType, port: int, gate: Gate) -> None:
+async def forward(listener: trio.socket.SocketType, port: int, gate: ProxyGate) -> None:
     """Connect a port of the cell's loopback with the same port of the host's, until cancelled."""
 
     async def one(client: trio.SocketStream) -> None:
@@ -126,12 +126,12 @@ async def _accept(listener: trio.SocketListener) -> trio.SocketStream:
             await trio.sleep(RETRY_S)
 
 
-async def _answer(client: trio.SocketStream, gate: Gate) -> None:
+async def _answer(client: trio.SocketStream, gate: ProxyGate) -> None:
     async with client:
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             try:
                 await _pass_on(client, gate)
-            except RefusedError as refused:
+            except RefusedConnectionError as refused:
                 allowed = refused.status >= 500
                 gate.record(Connection(refused.host, refused.port, allowed, refused.reason))
                 text = f"context-mode: {refused.host}:{refused.port}: {refused.reason}\n".encode()
@@ -142,7 +142,7 @@ async def _answer(client: trio.SocketStream, gate: Gate) -> None:
                 await client.send_all(head.encode() + text)
 
 
-async def _pass_on(client: trio.SocketStream, gate: Gate) -> None:
+async def _pass_on(client: trio.SocketStream, gate: ProxyGate) -> None:
     """One request: a tunnel, or a plain HTTP exchange after which the connection closes."""
     connection = h11.Connection(h11.SERVER)
     with trio.move_on_after(HEAD_S_MAX) as deadline:
@@ -176,7 +176,7 @@ async def _read_head(client: trio.SocketStream, connection: h11.Connection) -> h
                 return None
             connection.receive_data(await client.receive_some(CHUNK_BYTES))
     except h11.RemoteProtocolError as error:
-        raise RefusedError("?", 0, f"not an HTTP request: {error}", 400) from error
+        raise RefusedConnectionError("?", 0, f"not an HTTP request: {error}", 400) from error
 
 
 def _split(target: bytes, default_port: int | None) -> tuple[str, int]:
@@ -186,7 +186,7 @@ def _split(target: bytes, default_port: int | None) -> tuple[str, int]:
     if not colon and default_port is not None:
         return text, default_port
     if not colon or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65_536:
-        raise RefusedError(text[:100], 0, "not a host and a port", 400)
+        raise RefusedConnectionError(text[:100], 0, "not a host and a port", 400)
     return host, int(port)
 
 
@@ -195,35 +195,37 @@ def _plain_target(request: h11.Request) -> tuple[str, int, bytes]:
     scheme, _, rest = request.target.partition(b"://")
     authority, slash, path = rest.partition(b"/")
     if scheme != b"http":
-        raise RefusedError(request.target.decode("latin-1")[:100], 0, "not an http:// URL", 400)
+        raise RefusedConnectionError(
+            request.target.decode("latin-1")[:100], 0, "not an http:// URL", 400
+        )
     host, port = _split(authority, default_port=80)
     named = [value for name, value in request.headers if name == b"host"]
     if named != [authority]:
-        raise RefusedError(host[:100], port, "the Host header names another host")
+        raise RefusedConnectionError(host[:100], port, "the Host header names another host")
     return host, port, slash + path or b"/"
 
 
-async def _dial(host: str, port: int, gate: Gate) -> trio.SocketStream:
+async def _dial(host: str, port: int, gate: ProxyGate) -> trio.SocketStream:
     """A connection to one of the name's addresses, every one of which must be public.
 
     Raises:
-        RefusedError: the name or an address is not allowed, or nobody answers.
+        RefusedConnectionError: the name or an address is not allowed, or nobody answers.
     """
     if reason := gate.allowlist.refuses(host, port):
-        raise RefusedError(host[:253], port, reason)
+        raise RefusedConnectionError(host[:253], port, reason)
     try:
         with trio.fail_after(CONNECT_S_MAX):
             addresses = await gate.resolver(host, port)
             private = [address for address in addresses if not gate.address_allowed(address)]
             if private or not addresses:
                 what = f"resolves to {private[0]}, which is not public" if private else "no address"
-                raise RefusedError(host, port, what)
+                raise RefusedConnectionError(host, port, what)
             # By address: a second resolution could give another answer than the checked one.
             return await trio.open_tcp_stream(addresses[0], port)
     except trio.TooSlowError as error:
-        raise RefusedError(host, port, "no answer in time", 504) from error
+        raise RefusedConnectionError(host, port, "no answer in time", 504) from error
     except OSError as error:
-        raise RefusedError(host, port, f"cannot be reached: {error}", 502) from error
+        raise RefusedConnectionError(host, port, f"cannot be reached: {error}", 502) from error
 
 
 async def _check_hello(client: trio.SocketStream, early: bytes, host: str, port: int) -> bytes:
@@ -237,17 +239,19 @@ async def _check_hello(client: trio.SocketStream, early: bytes, host: str, port:
         await _fill(client, data, tls.RECORD_HEADER_BYTES)
         length = tls.record_length(bytes(data))
         if length is None:
-            raise RefusedError(host, port, "only TLS passes through a tunnel")
+            raise RefusedConnectionError(host, port, "only TLS passes through a tunnel")
         await _fill(client, data, tls.RECORD_HEADER_BYTES + length)
         record = bytes(data[tls.RECORD_HEADER_BYTES : tls.RECORD_HEADER_BYTES + length])
         try:
             name = tls.server_name(record)
         except ValueError as error:
-            raise RefusedError(host, port, str(error)) from error
+            raise RefusedConnectionError(host, port, str(error)) from error
         if name != host:
-            raise RefusedError(host, port, f"TLS asks for {name or 'no name'}, not for this host")
+            raise RefusedConnectionError(
+                host, port, f"TLS asks for {name or 'no name'}, not for this host"
+            )
         return bytes(data)
-    raise RefusedError(host, port, "no TLS handshake in time", 504)
+    raise RefusedConnectionError(host, port, "no TLS handshake in time", 504)
 
 
 async def _fill(client: trio.SocketStream, data: bytearray, size: int) -> None:

@@ -17,7 +17,7 @@ from policy.model import Subject, Verdict
 from policy.rules import Rules
 
 
-class Question(NamedTuple):
+class JudgeRequest(NamedTuple):
     """What `judge` takes; without rules those of the question before hold."""
 
     subject: Subject
@@ -41,7 +41,7 @@ def serve(descriptor: int) -> None:
         while (frame := take_frame(data)) is not None:
             try:
                 limit(SECONDS)
-                question: Question = pickle.loads(frame)  # noqa: S301 - its own server's
+                question: JudgeRequest = pickle.loads(frame)  # noqa: S301 - its own server's
                 rules = rules if question.rules is None else question.rules
                 answer = pickle.dumps(_answer(question, rules))
                 limit(0)
@@ -50,7 +50,7 @@ def serve(descriptor: int) -> None:
             asking.sendall(to_frame(answer))
 
 
-def _answer(question: Question, rules: Rules) -> Verdict | Defect:
+def _answer(question: JudgeRequest, rules: Rules) -> Verdict | Defect:
     try:
         return judge(question.subject, rules, question.tools)
     except MemoryError:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Collection
 import trio
 
 from executor.instance.child_processes import JUDGE, ChildProcess, take
-from executor.run.judge_process import Defect, Question
+from executor.run.judge_process import Defect, JudgeRequest
 from policy.deadline import WALL_SECONDS, take_frame, to_frame
 from policy.decide import undecided
 from policy.judging import TOO_LARGE, Report, not_judged
@@ -105,7 +105,7 @@ class _Judge:
         self, subject: Subject, rules: Rules, tools: Collection[str]
     ) -> Verdict | Defect | None:
         """Its answer; None when it ended at the question."""
-        question = Question(subject, None if rules == self._rules else rules, tools)
+        question = JudgeRequest(subject, None if rules == self._rules else rules, tools)
         self._rules = rules
         data = bytearray()
         try:

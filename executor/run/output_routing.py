@@ -49,7 +49,7 @@ class KeptStream(NamedTuple):
     bytes_indexed: int
 
 
-class Kept(NamedTuple):
+class KeptOutput(NamedTuple):
     """What was kept of one run."""
 
     output_id: str
@@ -64,7 +64,7 @@ class Kept(NamedTuple):
         return sum(stream.bytes_indexed for stream in self.streams)
 
 
-class Section(NamedTuple):
+class OutputSection(NamedTuple):
     """A part of a kept stream that matches the intent; `text` is its exact bytes' text."""
 
     stream: str
@@ -84,8 +84,8 @@ class Answer:
     """
 
     result: Result
-    kept: Kept | None = None
-    sections: tuple[Section, ...] | None = None
+    kept: KeptOutput | None = None
+    sections: tuple[OutputSection, ...] | None = None
     sections_total: int = 0
     note: str = ""
 
@@ -100,7 +100,7 @@ class Answer:
         }
 
 
-def _to_json(kept: Kept) -> dict[str, Any]:
+def _to_json(kept: KeptOutput) -> dict[str, Any]:
     return {
         "output_id": kept.output_id,
         "bytes_total": kept.bytes_total,
@@ -194,7 +194,7 @@ class Keep:
         self.wake()
         if request.intent is not None:
             added = await self._further_indexed(added)
-        kept = Kept(output_id, tuple(added))
+        kept = KeptOutput(output_id, tuple(added))
         answer = Answer(replace(result, output_id=output_id), kept, note=note)
         return answer if request.intent is None else await self._filter(answer, request.intent)
 
@@ -274,7 +274,7 @@ class Keep:
 
     async def _filter(self, answer: Answer, intent: str) -> Answer:
         assert answer.kept is not None
-        found: list[Section] = []
+        found: list[OutputSection] = []
         for kept in answer.kept.streams:
             best = partial(self.store.best_chunks, kept.source_id, intent, SECTIONS_COUNTED)
             found += [_section(kept.stream, hit) for hit in await self._in_thread(best)]
@@ -310,14 +310,14 @@ def _describe_stream(stream: str, indexed: Indexed) -> KeptStream:
     )
 
 
-def _section(stream: str, hit: Hit) -> Section:
-    return Section(stream, hit.title, hit.text, hit.start_byte, hit.end_byte)
+def _section(stream: str, hit: Hit) -> OutputSection:
+    return OutputSection(stream, hit.title, hit.text, hit.start_byte, hit.end_byte)
 
 
-def _affordable(sections: Sequence[Section]) -> tuple[Section, ...]:
+def _affordable(sections: Sequence[OutputSection]) -> tuple[OutputSection, ...]:
     """The best sections that the answer has room for."""
     room = SECTIONS_BYTES_MAX
-    taken: list[Section] = []
+    taken: list[OutputSection] = []
     for section in sections[:SECTIONS_MAX]:
         room -= len(section.text.encode())
         if taken and room < 0:

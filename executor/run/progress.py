@@ -31,7 +31,7 @@ from executor.run.capture import READ_BYTES, Capture
 
 
 @dataclass(slots=True)
-class Progress:
+class RunRecord:
     """One run's record. `number` is its own among all runs of this server."""
 
     number: int
@@ -161,7 +161,7 @@ def _list_changes(end: Exit) -> tuple[ChangedFile, ...]:
     return tuple(ChangedFile(readable(path), change, size) for path, change, size in end.changed)
 
 
-def status_of(progress: Progress, end: Exit | None, consumed: Consumption | None) -> Status:
+def status_of(progress: RunRecord, end: Exit | None, consumed: Consumption | None) -> Status:
     """The status of a run; `end` is None if its supervisor was lost with it."""
     if end is None:
         return outcome.status_of_lost(progress.stopped, consumed)

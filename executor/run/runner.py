@@ -27,7 +27,7 @@ from executor.profile import ANALYZE, Profile, ProjectAccess
 from executor.project.door import with_commit
 from executor.project.view import sampling
 from executor.run.capture import READ_BYTES, Capture
-from executor.run.progress import Progress, status_of
+from executor.run.progress import RunRecord, status_of
 
 if TYPE_CHECKING:
     from executor.project.commit import Commit
@@ -59,7 +59,7 @@ class Runner:
         self._inline_bytes = inline_bytes
         self.slots = trio.CapacityLimiter(concurrency)
         self._last = 0  # the number of the latest run
-        self.running: dict[int, Progress] = {}
+        self.running: dict[int, RunRecord] = {}
 
     async def run(
         self,
@@ -108,7 +108,7 @@ class Runner:
         return await trio.to_thread.run_sync(make)
 
     @contextlib.contextmanager
-    def progress(self, profile: Profile, on_output: OnOutput | None) -> Iterator[Progress]:
+    def progress(self, profile: Profile, on_output: OnOutput | None) -> Iterator[RunRecord]:
         """The record of a new run, under way until the block ends."""
         self._last += 1
         number = self._last
@@ -118,7 +118,7 @@ class Runner:
         }
         isolation = for_run(self.placement.isolation, profile)
         folder = self._spools / f"{number}.artifacts"
-        progress = Progress(number, profile.name, isolation, outputs, folder, on_output)
+        progress = RunRecord(number, profile.name, isolation, outputs, folder, on_output)
         self.running[number] = progress
         try:
             yield progress
@@ -135,7 +135,7 @@ class Runner:
         return progress is not None
 
     async def _run(
-        self, job: Job, progress: Progress, layout: Layout, record: Record | None
+        self, job: Job, progress: RunRecord, layout: Layout, record: Record | None
     ) -> Result:
         progress.label, progress.limits = job.label, job.limits
         if job.diagnosis:
@@ -201,7 +201,7 @@ class Runner:
 class _Run:
     """One run in a ready cell: feed it, drain it, stop it at its limits."""
 
-    def __init__(self, job: Job, progress: Progress) -> None:
+    def __init__(self, job: Job, progress: RunRecord) -> None:
         self.job = job
         self.lost = False  # what was held for this run was gone: nothing has been started
         self._progress = progress
@@ -216,7 +216,7 @@ class _Run:
         async with trio.open_nursery() as outside:
             allowed, listeners = self.job.profile.network, cell.take_fds()
             if allowed.listen or listeners:
-                gate = network.Gate(allowed, connections=progress.connections)
+                gate = network.ProxyGate(allowed, connections=progress.connections)
                 open_network(listeners, gate, outside)
             readers = await self._start(cell, without_cgroup)
             progress.started_at = time.monotonic()
@@ -277,7 +277,7 @@ class _Run:
         return LIVE_STOP_S_MAX if is_live else STOP_S_MAX
 
 
-def open_network(listeners: Sequence[int], gate: network.Gate, outside: trio.Nursery) -> None:
+def open_network(listeners: Sequence[int], gate: network.ProxyGate, outside: trio.Nursery) -> None:
     """Serve the sockets that listen inside a cell, in the order of the profile's ports."""
     for port, fd in zip(gate.allowlist.listen, listeners, strict=True):
         listener = trio.socket.from_stdlib_socket(socket.socket(fileno=fd))
@@ -299,7 +299,7 @@ def check_view(cell: Box, layout: Layout, record: Record | None) -> None:
 
 
 @contextlib.asynccontextmanager
-async def watch_room(layout: Layout, cell: Box, progress: Progress) -> AsyncIterator[None]:
+async def watch_room(layout: Layout, cell: Box, progress: RunRecord) -> AsyncIterator[None]:
     """Stop a run that changes more of the project than is committed, if that lies on disk."""
     copy, room = layout.work_copy, cell.layers.get("room")
     if copy is not None and not room:

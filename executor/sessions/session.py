@@ -23,7 +23,7 @@ from executor.model import Limits, Result, Status
 from executor.profile import Profile, ProjectAccess
 from executor.project.door import with_commit
 from executor.project.view import guarded_files as project_files
-from executor.run.progress import Progress, status_of
+from executor.run.progress import RunRecord, status_of
 from executor.run.runner import LIVE_STOP_S_MAX, Runner, check_view, watch_room
 from executor.sessions.interpreter import Channel, Program
 from executor.sessions.turn import FAREWELL_S_MAX, Turn
@@ -72,7 +72,7 @@ class Session:
         self.over = ""
         self.opened_at = self.used_at = trio.current_time()
         self.profile = first.profile
-        self.gate = network.Gate(first.profile.network)
+        self.gate = network.ProxyGate(first.profile.network)
         self.scope = trio.CancelScope()  # of what serves it from outside
         self._runner = runner
         self._binds = binds
@@ -125,7 +125,7 @@ class Session:
         return bool(await trio.to_thread.run_sync(self._granted) != self._grants)
 
     async def call(
-        self, call: Call, progress: Progress, attend: Callable[[tuple[Session, list[int]]], None]
+        self, call: Call, progress: RunRecord, attend: Callable[[tuple[Session, list[int]]], None]
     ) -> Result:
         """Serve one call. Cancelling it ends the session.
 
@@ -212,7 +212,7 @@ class Session:
         grants = project_files.readable(search)
         return [(grant, os.stat(grant[0]).st_ino) for grant in grants if os.path.exists(grant[0])]
 
-    async def _serve(self, call: Call, progress: Progress) -> Result:
+    async def _serve(self, call: Call, progress: RunRecord) -> Result:
         assert self._cell is not None
         cell, group = self._cell, self._group
         folders = await self._begin(cell, progress)
@@ -257,7 +257,7 @@ class Session:
             return with_commit(result, done, stage=False)
         return result
 
-    async def _begin(self, cell: Box, progress: Progress) -> Mapping[str, str]:
+    async def _begin(self, cell: Box, progress: RunRecord) -> Mapping[str, str]:
         """Wake the box up, the project being seen and guarded as it is now.
 
         Where the view had to be renewed, the folders that interpreters are in, by their numbers.
@@ -277,7 +277,7 @@ class Session:
         progress.cell = cell
         return dict(message["begun"])
 
-    async def _end(self, call: Call, turn: Turn, progress: Progress) -> Exit | None:
+    async def _end(self, call: Call, turn: Turn, progress: RunRecord) -> Exit | None:
         """How the call ended, with what it did to the project and took of the machine."""
         cwd = self._view.layout.inside(call.cwd)
         asked = pack_asked(call.artifacts, cwd, call.limits.artifact_bytes)
@@ -294,7 +294,7 @@ class Session:
         end = Exit(**fate, **report)
         return replace(end, reason=end.reason or "asked") if turn.ended is not None else end
 
-    async def _channel(self, cell: Box, call: Call, progress: Progress) -> Channel:
+    async def _channel(self, cell: Box, call: Call, progress: RunRecord) -> Channel:
         """The interpreter for this call, or a run of its own."""
         channel = self._channels.get(call.interpreter)
         if channel is not None:

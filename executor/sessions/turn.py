@@ -9,7 +9,7 @@ import trio
 from executor.engine.box import Box
 from executor.model import Limits, Status
 from executor.run.capture import READ_BYTES
-from executor.run.progress import Progress
+from executor.run.progress import RunRecord
 from executor.sessions.interpreter import Channel, ForgedAnswerError, Program
 from executor.spawner.messages import FromSupervisor, Report
 
@@ -28,7 +28,7 @@ class Turn:
         cell: Box,
         channel: Channel,
         limits: Limits,
-        progress: Progress,
+        progress: RunRecord,
         forget: Callable[[int], None],
     ) -> None:
         self.answer: int | None = None

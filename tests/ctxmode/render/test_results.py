@@ -7,7 +7,7 @@ from ctxmode.operations.answers import BatchAnswer, CommandAnswer, IndexAnswer
 from ctxmode.render.passages import query_text
 from ctxmode.render.results import answer_text, batch_text, index_text, size
 from executor.model import ChangedFile, Isolation, Result, Status, Stream, Usage
-from executor.run.output_routing import Answer, Kept, KeptStream, Section
+from executor.run.output_routing import Answer, KeptOutput, KeptStream, OutputSection
 from kb import Correction, Hit, QueryResult, SearchState
 from policy.messages import BYTES_MAX
 
@@ -31,7 +31,7 @@ def shown(text: str) -> Stream:
 
 
 LARGE = Stream("first\n", "last\n", 231_072, 5000, 226_992, 4990)
-KEPT = Kept("out-1", (KeptStream("stdout", 7, "out-1/stdout (shell)", 231_072, 200_000),))
+KEPT = KeptOutput("out-1", (KeptStream("stdout", 7, "out-1/stdout (shell)", 231_072, 200_000),))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,12 @@ KEPT = Kept("out-1", (KeptStream("stdout", 7, "out-1/stdout (shell)", 231_072, 2
             'ctx_search(queries=["…"], source="out-1")]',
         ),
         (
-            Answer(result(stdout=LARGE), KEPT, (Section("stdout", "t", "the needle\n", 5, 16),), 4),
+            Answer(
+                result(stdout=LARGE),
+                KEPT,
+                (OutputSection("stdout", "t", "the needle\n", 5, 16),),
+                4,
+            ),
             "## stdout: t\nthe needle\n[3 more sections match]\n"
             "[ok, exit 0 in 0.12 s (cpu 0.05 s, 12.0 MB) | sandbox A, analyze | "
             "output_id out-1 keeps stdout 225.7 KB in 5000 lines; indexed: 200000 of 231072; "

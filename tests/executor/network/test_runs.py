@@ -130,16 +130,18 @@ async def world(nursery) -> int:
 
 
 @pytest.fixture
-async def proxy(nursery, world) -> AsyncIterator[tuple[int, network.Gate]]:
+async def proxy(nursery, world) -> AsyncIterator[tuple[int, network.ProxyGate]]:
     async def resolver(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]
 
     entries = (f"api.example.com:{world}", f"*.example.org:{world}")
-    gate = network.Gate(network.parse(entries), resolver, lambda address: True)
+    gate = network.ProxyGate(network.parse(entries), resolver, lambda address: True)
     return await proxied(gate, nursery), gate
 
 
-async def proxied(gate: network.Gate, nursery: trio.Nursery, forwarded: int | None = None) -> int:
+async def proxied(
+    gate: network.ProxyGate, nursery: trio.Nursery, forwarded: int | None = None
+) -> int:
     """The port on which the proxy listens, or what forwards to a port of this machine."""
     listener = trio.socket.socket()
     await listener.bind(("127.0.0.1", 0))
@@ -226,7 +228,7 @@ async def test_an_allowed_name_that_leads_inside_is_refused(answer, nursery):
     async def resolver(host: str, port: int) -> list[str]:
         return answer
 
-    gate = network.Gate(network.parse(("api.example.com",)), resolver)
+    gate = network.ProxyGate(network.parse(("api.example.com",)), resolver)
     port = await proxied(gate, nursery)
     assert (await ask(port, connect("api.example.com", 443))).startswith(b"HTTP/1.1 403")
     assert "not public" in gate.connections[0].reason
@@ -273,7 +275,9 @@ async def test_behind_the_checked_request_no_other_passes(sent, body, nursery):
     async def resolver(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]
 
-    gate = network.Gate(network.parse((f"a.example.org:{port}",)), resolver, lambda address: True)
+    gate = network.ProxyGate(
+        network.parse((f"a.example.org:{port}",)), resolver, lambda address: True
+    )
     with trio.fail_after(20):
         async with await trio.open_tcp_stream("127.0.0.1", await proxied(gate, nursery)) as stream:
             await stream.send_all(sent.format(port=port).encode())
@@ -315,7 +319,7 @@ async def test_a_name_that_leads_elsewhere_the_second_time_gains_nothing(nursery
 
     checked = {"127.0.0.1"}  # as if it were public
     entries = network.parse((f"api.example.com:{world}",))
-    port = await proxied(network.Gate(entries, resolver, checked.__contains__), nursery)
+    port = await proxied(network.ProxyGate(entries, resolver, checked.__contains__), nursery)
     hello = client_hello("api.example.com")
     assert (await ask(port, connect("api.example.com", world), hello)).startswith(b"ECHO:")
     assert len(asked) == 1
@@ -358,7 +362,7 @@ def test_a_hello_with_two_server_names_has_none(twice):
 @pytest.mark.parametrize("way", ["proxy", "forward"])
 async def test_a_program_can_not_use_up_the_servers_descriptors(way, nursery, world):
     """Connections beyond so many at once are not even accepted, and are served in their turn."""
-    gate = network.Gate(network.parse(("api.example.com",)))
+    gate = network.ProxyGate(network.parse(("api.example.com",)))
     port = await proxied(gate, nursery, None if way == "proxy" else world)
     before = len(os.listdir("/proc/self/fd"))
     count = CONNECTIONS_MAX + 40
@@ -412,8 +416,10 @@ async def test_a_run_reaches_what_its_profile_names_and_is_told_of_the_rest(
     async def resolver(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]
 
-    gate = functools.partial(network.Gate, resolver=resolver, address_allowed=lambda address: True)
-    monkeypatch.setattr(network, "Gate", gate)
+    gate = functools.partial(
+        network.ProxyGate, resolver=resolver, address_allowed=lambda address: True
+    )
+    monkeypatch.setattr(network, "ProxyGate", gate)
     urls = [f"http://api.example.com:{port}/", f"http://evil.net:{port}/"]
     allowed = profile(f"api.example.com:{port}")
     result = await run_online(project, state_dir, allowed, FETCH.format(urls=urls))

@@ -18,7 +18,7 @@ from executor.engine.job import Job
 from executor.engine.layout import Layout
 from executor.engine.tiers import TIERS
 from executor.errors import SandboxError
-from executor.run.progress import Progress
+from executor.run.progress import RunRecord
 from executor.run.runner import Runner
 
 ENDED = Exit("run", 0, None, None, 0.1, 1, 1, False, [], 0)
@@ -157,7 +157,7 @@ async def test_a_dead_supervisor_is_no_program_that_failed(make: Make):
 async def test_a_run_can_be_stopped_by_its_number(make: Make):
     box = Box(lasts=True)
     runner = make(box)
-    seen: list[Progress] = []
+    seen: list[RunRecord] = []
 
     async def stop_it() -> None:
         while not (seen and box.starts):
