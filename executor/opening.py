@@ -34,7 +34,7 @@ async def open_engine(
     home: Path,
     settings: Settings | None = None,
 ) -> AsyncIterator[LocalEngine]:
-    """An executor for a project; on the way out everything that it started is ended.
+    """This machine's engine for a project; on the way out everything that it started is ended.
 
     Raises:
         SandboxUnavailableError: nothing here isolates programs; it says what would help.
@@ -70,10 +70,10 @@ async def open_engine(
                 terms = Terms(project, home, rules, settings.profiles, settings.limits)
                 compiled = CompiledStore(state_dir / "compiled")
                 compiler = Compiler(runner, compiled, caches, project)
-                executor = LocalEngine(
+                engine = LocalEngine(
                     terms, Parts(runner, made.pool, toolchains, sessions, caches, compiler, judges)
                 )
-                desk = control.Desk(runner, lambda: executor.pools)
+                desk = control.Desk(runner, lambda: engine.pools)
                 await nursery.start(control.serve, here.socket, desk)
-                yield executor
+                yield engine
                 nursery.cancel_scope.cancel()

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import trio
 
@@ -15,7 +15,14 @@ import runtimes
 from executor.caller import Caller, refusal
 from executor.compile.compiler import Compiler
 from executor.engine.box import Prewarming
-from executor.engine.engine import Completed, Observe, OnOutput, OnProgress
+from executor.engine.engine import (
+    Completed,
+    LanguageReport,
+    Observe,
+    OnOutput,
+    OnProgress,
+    PoolState,
+)
 from executor.engine.tiers import STRONGEST
 from executor.errors import RequestError
 from executor.model import Isolation, Limits, Request, Result, Status
@@ -26,10 +33,7 @@ from executor.run.judging import Judges
 from executor.run.runner import Runner
 from executor.sessions.registry import Sessions
 from executor.toolchains.caches import ToolchainCaches
-from executor.toolchains.catalog import LanguageReport, Toolchains
-
-if TYPE_CHECKING:
-    from executor.pool.pool import PoolState
+from executor.toolchains.catalog import Toolchains
 
 # Asked before every run, so that a rule written while a server runs holds from then on.
 LoadRules = Callable[[], policy.Rules]

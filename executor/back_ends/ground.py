@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import runtimes
 from executor.cells import cgroup
@@ -15,9 +14,6 @@ from executor.engine.box import OpenBox, Place, Prewarming
 from executor.instance import lock as instance
 from executor.instance import temporary
 from executor.instance.removal import remove
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from executor.engine.engine import PoolState
     from executor.engine.exit import Consumption, Exit
     from executor.engine.job import Job
     from executor.engine.layout import Layout
     from executor.engine.tiers import Capabilities
     from executor.model import Isolation
-    from executor.pool.pool import PoolState
     from executor.profile import Profile
     from executor.project.view.record import Record
     from executor.project.view.search import ProjectSearch

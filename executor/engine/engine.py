@@ -9,14 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from executor.caller import Caller
 from executor.model import Isolation, Request, Result, Status, Stream
-
-if TYPE_CHECKING:
-    from executor.pool.pool import PoolState
-    from executor.toolchains.catalog import LanguageReport
 
 OnOutput = Callable[[str, bytes], None]
 """Gets every chunk of output as it comes, with the stream's name."""
@@ -71,6 +67,32 @@ class Completed:
     result: Result
     stdout_spool: Spool | None = None
     stderr_spool: Spool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageReport:
+    """Whether a language runs here: by what and how fast, or why not and what helps."""
+
+    name: str
+    runnable: bool
+    path: str | None = None
+    toolchain: str | None = None
+    version: str | None = None
+    start_ms: float | None = None
+    reason: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolState:
+    """What is kept for one purpose, and how often a member was there when it was asked for."""
+
+    label: str
+    waiting: int
+    bytes: int
+    hits: int
+    misses: int
+    trouble: str = ""  # why the last one that was tried could not be made
 
 
 class RunProgress(Protocol):

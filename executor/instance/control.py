@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import trio
 
 if TYPE_CHECKING:
-    from executor.pool.pool import PoolState
+    from executor.engine.engine import PoolState
     from executor.run.progress import RunRecord
     from executor.run.runner import Runner
 

@@ -23,9 +23,10 @@ from executor.pool.started_cell import StartedCell
 
 # A single run prewarms nothing, so that it does not load these.
 if TYPE_CHECKING:
+    from executor.engine.engine import PoolState
     from executor.engine.job import Job
     from executor.pool.budget import Budget
-    from executor.pool.pool import Pool, PoolState
+    from executor.pool.pool import Pool
     from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer
 
 DISPOSAL_S_MAX = 10.0

@@ -15,8 +15,9 @@ from executor.containers.create import ContainerSpec
 from executor.containers.engine import DockerEngine
 from executor.containers.host import Host
 from executor.containers.link import Link
+from executor.engine.engine import PoolState
 from executor.pool import pressure
-from executor.pool.pool import Pool, PoolLimits, PoolState
+from executor.pool.pool import Pool, PoolLimits
 from executor.profile import ProjectAccess
 
 FREE_BYTES_MIN = 1 << 30  # of the machine's memory, below which none is prewarmed

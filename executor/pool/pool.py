@@ -16,6 +16,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import trio
 
+from executor.engine.engine import PoolState
 from executor.errors import SandboxError
 from executor.pool import pressure
 
@@ -83,18 +84,6 @@ class PoolLimits:
     idle_min: int = 1
     idle_max: int = USES_MAX
     total_max: int = USES_MAX * PURPOSES_MAX
-
-
-@dataclass(frozen=True, slots=True)
-class PoolState:
-    """What is kept for one purpose, and how often a member was there when it was asked for."""
-
-    label: str
-    waiting: int
-    bytes: int
-    hits: int
-    misses: int
-    trouble: str = ""  # why the last one that was tried could not be made
 
 
 class _Use(NamedTuple):

@@ -15,6 +15,7 @@ import trio
 
 import runtimes
 from executor.caller import Preparing
+from executor.engine.engine import LanguageReport
 from executor.engine.job import Job
 from executor.engine.layout import Layout
 from executor.model import Limits, Status
@@ -28,20 +29,6 @@ PROBE_RUNS = 2
 CACHE_VERSION = 1
 # What a busy machine can cause is not kept: the next start tries again.
 TOO_LATE = "its hello program did not end within"
-
-
-@dataclass(frozen=True, slots=True)
-class LanguageReport:
-    """Whether a language runs here: by what and how fast, or why not and what helps."""
-
-    name: str
-    runnable: bool
-    path: str | None = None
-    toolchain: str | None = None
-    version: str | None = None
-    start_ms: float | None = None
-    reason: str = ""
-    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,13 +79,13 @@ FLOORS = (
 )
 
 
-def below(text: str) -> set[str]:
-    """The rooms of the executor that a module imports when it runs."""
+def below(text: str, *, types: bool = False) -> set[str]:
+    """The rooms of the executor that a module imports when it runs, or also for `types` alone."""
     found: set[str] = set()
     nodes: list[ast.AST] = [ast.parse(text)]
     while nodes:
         node = nodes.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not types:
             continue
         if isinstance(node, ast.ImportFrom) and node.module == "executor":
             found |= {alias.name for alias in node.names}
@@ -108,7 +108,17 @@ def test_the_executors_rooms_import_only_what_is_below_them(modules):
     assert wrong == {}
 
 
+def test_the_engines_protocols_name_nothing_of_what_implements_them(modules):
+    engine = {p: text for p, text in modules.items() if p.startswith("executor/engine/")}
+    assert engine
+    allowed = set(FLOORS[: FLOORS.index("engine") + 1])
+    higher = {path: below(text, types=True) - allowed for path, text in engine.items()}
+    assert {path: rooms for path, rooms in higher.items() if rooms} == {}
+
+
 def test_an_import_of_a_higher_floor_is_seen():
     assert below("from executor.run import job") == {"run"}
     assert below("def f():\n    from executor import service") == {"service"}
-    assert below("if TYPE_CHECKING:\n    from executor.run import job") == set()
+    typing_only = "if TYPE_CHECKING:\n    from executor.run import job"
+    assert below(typing_only) == set()
+    assert below(typing_only, types=True) == {"run"}
