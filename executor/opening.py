@@ -69,7 +69,7 @@ async def open_engine(
                 toolchains = Toolchains(runner, made.found, made.probes, str(project), caches)
                 terms = Terms(project, home, rules, settings.profiles, settings.limits)
                 compiled = CompiledStore(state_dir / "compiled")
-                compiler = Compiler(runner, compiled, caches, project)
+                compiler = Compiler(runner, compiled, project)
                 engine = LocalEngine(
                     terms, Parts(runner, made.pool, toolchains, sessions, caches, compiler, judges)
                 )

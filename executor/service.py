@@ -28,7 +28,7 @@ from executor.errors import RequestError
 from executor.model import Isolation, Limits, Request, Result, Status
 from executor.profile import Profile, ProjectAccess
 from executor.request import Checked, check
-from executor.run.job import make_job
+from executor.run.execution import Execution
 from executor.run.judging import Judges
 from executor.run.runner import Runner
 from executor.sessions.registry import Sessions
@@ -182,30 +182,16 @@ class LocalEngine:
             raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
         if checked.request.session is not None:
             completed = await self._run_in_session(checked, chosen, on_output)
-        elif chosen.toolchain.inputs is None:  # nothing of it is compiled by itself
-            completed = await self._run(checked, chosen, on_output, observe)
         else:
-            version = self._toolchains.version(chosen)
-            completed = await self._compiler.run(checked, chosen, version, on_output, observe)
+            shown = self._caches.folders(chosen)
+            execution = Execution(checked, chosen, shown, on_output, observe)
+            if chosen.toolchain.inputs is None:  # nothing of it is compiled by itself
+                completed = await execution.start(self._runner)
+            else:
+                version = self._toolchains.version(chosen)
+                completed = await self._compiler.run(execution, version)
         named = replace(completed.result, verdict=judged.verdict, toolchain=chosen.toolchain.name)
         return replace(completed, result=named)
-
-    async def _run(
-        self,
-        checked: Checked,
-        candidate: runtimes.Candidate,
-        on_output: OnOutput | None,
-        observe: Observe | None,
-    ) -> Completed:
-        """A program in a box of its own."""
-        shown = self._caches.folders(candidate)
-        return await self._runner.run(
-            lambda layout: make_job(checked, candidate, layout, shown=shown),
-            on_output,
-            profile=checked.profile,
-            waits=not checked.request.background,
-            observe=observe,
-        )
 
     async def check(self, request: Request) -> None:
         """Refuse what `run` would refuse of the request as such, and run nothing.

@@ -3,7 +3,7 @@
 What a compiler leaves is kept only where it is a function of its key: the source, the toolchain's
 files, the flags, the system's packages. Hence the cell in which it works shows the source and
 nothing else of the project, has no network and none of the request's variables; a source that may
-reach for more, by its row's `inputs`, is compiled beside its run, as ever.
+reach for more, by its row's `inputs`, is compiled in the cell of its run.
 """
 
 from __future__ import annotations
@@ -16,28 +16,26 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import trio
 
 import runtimes
 from executor.compile.products import Compiled, CompiledStore
-from executor.engine.engine import Completed, Observe, OnOutput
+from executor.engine.engine import Completed
 from executor.engine.job import Job
 from executor.engine.layers import for_run
 from executor.engine.layout import Layout
 from executor.instance import temporary
 from executor.instance.removal import remove
-from executor.model import MIB, Limits, Result, Status, Usage
+from executor.model import MIB, Result, Status, Usage
 from executor.profile import Profile, ProjectAccess
 from executor.request import Checked
-from executor.run.job import label, make_job
+from executor.run.execution import Execution
+from executor.run.job import label
 from executor.run.program_job import job_of
 from executor.run.runner import Runner
-from executor.toolchains.caches import ToolchainCaches
 from kb.plain_files import open_plain
-from runtimes.model import CompileInputs
 
 KEY_VERSION = 1
 PRODUCT_BYTES_MAX = 64 * MIB
@@ -69,75 +67,53 @@ class _Plan:
 class Compiler:
     """Runs requests, compiled programs among them from what is kept."""
 
-    def __init__(
-        self, runner: Runner, store: CompiledStore, caches: ToolchainCaches, project: Path
-    ) -> None:
+    def __init__(self, runner: Runner, store: CompiledStore, project: Path) -> None:
         self._runner = runner
         self._store = store
-        self._caches = caches
         self._project = project
         self._impure: set[str] = set()  # what was tried, and does need the project
         # What programs of the project may write, no server may trust.
         self._may_keep = not store.folder.is_relative_to(project)
         self._may_keep = self._may_keep and runner.placement.can.keeps_products
 
-    async def run(
-        self,
-        checked: Checked,
-        candidate: runtimes.Candidate,
-        version: str | None,
-        on_output: OnOutput | None = None,
-        observe: Observe | None = None,
-    ) -> Completed:
+    async def run(self, execution: Execution, version: str | None) -> Completed:
         """One program, from its placing to its end. Cancelling ends all of it.
 
         Raises:
             RequestError: the profile can't be given for this project here.
             OSError: its output can't be spooled, or its script not be read.
         """
-        start = partial(
-            self._runner.run,
-            on_output=on_output,
-            profile=checked.profile,
-            waits=not checked.request.background,
-            observe=observe,
-        )
-        beside = partial(make_job, checked, candidate, shown=self._caches.folders(candidate))
-        inputs = candidate.toolchain.inputs
-        assert inputs is not None
-        plan = await trio.to_thread.run_sync(self._plan, checked, candidate, version, inputs)
+        plan = await trio.to_thread.run_sync(self._plan, execution, version)
         if plan is None:
-            return await start(beside)
+            return await execution.start(self._runner)
         compiled = await trio.to_thread.run_sync(self._store.load, plan.key)
         if compiled is not None:
-            return _note_compiled(
-                await start(partial(_from_kept, beside, compiled, Usage())), "kept"
-            )
-        attempt = await self._compile(plan, checked, candidate, observe)
+            kept = replace(execution, products=compiled.files, diagnosis=compiled.diagnosis)
+            return _note_compiled(await kept.start(self._runner), "kept")
+        attempt = await self._compile(plan, execution)
         spent = attempt.result.usage
+        later = replace(execution, spent=spent)
         compiled = await trio.to_thread.run_sync(_take_products, plan, attempt)
         if compiled is not None:
             await trio.to_thread.run_sync(self._store.store, plan.key, compiled)
-            completed = await start(partial(_from_kept, beside, compiled, spent))
-            return _note_compiled(_with_usage(completed, spent), "now")
-        if _is_final(attempt.result, candidate):
-            final, complaint = await trio.to_thread.run_sync(self._final, attempt, checked)
-            if on_output is not None:
-                on_output("stderr", complaint)
+            made = replace(later, products=compiled.files, diagnosis=compiled.diagnosis)
+            return _note_compiled(_with_usage(await made.start(self._runner), spent), "now")
+        if _is_final(attempt.result, execution.candidate):
+            final, complaint = await trio.to_thread.run_sync(
+                self._final, attempt, execution.checked
+            )
+            if execution.on_output is not None:
+                execution.on_output("stderr", complaint)
             return final
         self._impure.add(plan.key)
         await trio.to_thread.run_sync(_discard, attempt)
-        return _with_usage(await start(partial(_shortened, beside, spent)), spent)
+        return _with_usage(await later.start(self._runner), spent)
 
-    def _plan(
-        self,
-        checked: Checked,
-        candidate: runtimes.Candidate,
-        version: str | None,
-        inputs: CompileInputs,
-    ) -> _Plan | None:
+    def _plan(self, execution: Execution, version: str | None) -> _Plan | None:
         """How to compile a request's program by itself; None if it has to see the project."""
-        request = checked.request
+        checked, candidate = execution.checked, execution.candidate
+        request, inputs = checked.request, candidate.toolchain.inputs
+        assert inputs is not None
         if candidate.project_specific or not self._may_keep:
             return None
         if request.env or checked.profile.env or runtimes.reaches(inputs, checked.text):
@@ -159,22 +135,14 @@ class Compiler:
         key = _key(program, candidate, version, script)
         return None if key in self._impure else _Plan(key, program, script)
 
-    async def _compile(
-        self, plan: _Plan, checked: Checked, candidate: runtimes.Candidate, observe: Observe | None
-    ) -> Completed:
-        with _substitute(self._runner.placement.temporary, self._project, checked, plan) as folder:
+    async def _compile(self, plan: _Plan, execution: Execution) -> Completed:
+        above, checked = self._runner.placement.temporary, execution.checked
+        with _substitute(above, self._project, checked, plan) as folder:
             return await self._runner.run(
-                partial(
-                    _compile_job,
-                    plan,
-                    checked,
-                    candidate,
-                    substitute=folder.name,
-                    shown=self._caches.folders(candidate),
-                ),
+                lambda layout: _compile_job(plan, execution, layout, folder.name),
                 profile=COMPILING,
                 waits=not checked.request.background,
-                observe=observe,
+                observe=execution.observe,
             )
 
     def _final(self, attempt: Completed, checked: Checked) -> tuple[Completed, bytes]:
@@ -188,16 +156,8 @@ class Compiler:
         return replace(attempt, result=result), complaint
 
 
-def _compile_job(  # noqa: PLR0913 - keyword-only what is shown
-    plan: _Plan,
-    checked: Checked,
-    candidate: runtimes.Candidate,
-    layout: Layout,
-    *,
-    substitute: str,
-    shown: tuple[tuple[str, str], ...],
-) -> Job:
-    program = plan.program
+def _compile_job(plan: _Plan, execution: Execution, layout: Layout, substitute: str) -> Job:
+    program, checked = plan.program, execution.checked
     steps = [step for step in program.steps if step.phase == "compile"]
     found = [pattern for path in program.products for pattern in (path, f"{path}/**/*")]
     ahead = program.compiler_ahead
@@ -205,7 +165,7 @@ def _compile_job(  # noqa: PLR0913 - keyword-only what is shown
         ahead = ahead._replace(steps=(*ahead.steps, _DONE))
     return job_of(
         program._replace(steps=(*steps, _DONE), ahead=ahead),
-        candidate,
+        execution.candidate,
         layout,
         cwd=checked.cwd,
         limits=replace(checked.limits, artifact_bytes=PRODUCT_BYTES_MAX),
@@ -213,37 +173,8 @@ def _compile_job(  # noqa: PLR0913 - keyword-only what is shown
         profile=COMPILING,
         substitute=substitute,
         warm=ahead is not None and plan.script is None,  # else what is shown is there but once
-        shown=shown,
+        shown=execution.shown,
         label=label(checked),
-    )
-
-
-def _from_kept(beside: partial[Job], compiled: Compiled, spent: Usage, layout: Layout) -> Job:
-    """The job of a program whose products lie ready."""
-    whole = beside(layout)
-    return replace(
-        whole,
-        steps=tuple(step for step in whole.steps if step.phase == "run"),
-        files={**whole.files, **compiled.files},
-        shown=(),
-        diagnosis=compiled.diagnosis,
-        limits=_subtract(whole.limits, spent),
-        whole=whole.limits,
-    )
-
-
-def _shortened(beside: partial[Job], spent: Usage, layout: Layout) -> Job:
-    whole = beside(layout)
-    return replace(whole, limits=_subtract(whole.limits, spent))
-
-
-def _subtract(limits: Limits, spent: Usage) -> Limits:
-    """What is left of the time once compiling has taken its share."""
-    least_s = 0.001
-    return replace(
-        limits,
-        wall_s=max(least_s, limits.wall_s - spent.wall_s),
-        cpu_s=max(least_s, limits.cpu_s - spent.cpu_s),
     )
 
 
