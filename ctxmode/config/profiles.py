@@ -20,6 +20,7 @@ from typing import Any
 
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read
 from ctxmode.config.settings import TABLES
+from executor.engine.tiers import FLOORS
 from executor.network import parse
 from executor.profile import PROFILES, Profile, ProjectAccess
 
@@ -31,7 +32,7 @@ ACCESS = (
     ProjectAccess.COPY_ON_WRITE,
     ProjectAccess.READ_ONLY,
 )
-FLOORS = ("B", "A")
+WEAKEST_FIRST = FLOORS[::-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def tightened(base: Profile, wanted: Profile) -> tuple[Profile, list[str]]:
     )
     refused += [name for name, granted, asked in lists if granted != asked]
     access = max(base.project, wanted.project, key=ACCESS.index)
-    floor = max(base.floor, wanted.floor, key=FLOORS.index)
+    floor = max(base.floor, wanted.floor, key=WEAKEST_FIRST.index)
     if access is not wanted.project:
         refused.append(f"project = {wanted.project.value!r}")
     if floor != wanted.floor:
@@ -165,7 +166,7 @@ def _paths(value: object) -> tuple[str, ...]:
 
 def _floor(value: object) -> str:
     if value not in FLOORS:
-        raise ValueError(f"must be one of {', '.join(FLOORS)}, not {value!r}")
+        raise ValueError(f"must be one of {', '.join(WEAKEST_FIRST)}, not {value!r}")
     return str(value)
 
 

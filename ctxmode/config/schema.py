@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ctxmode.config.settings import SETTINGS, Setting
+from executor.engine.tiers import FLOORS
 from executor.profile import ProjectAccess
 from executor.project.rules.name_row import COMMIT, Verdict
 
@@ -18,7 +19,7 @@ PROFILE: dict[str, Any] = {
         "network": {**_STRINGS, "description": "names that may be connected to"},
         "env": {**_STRINGS, "description": "variables that are passed through"},
         "read": {**_STRINGS, "description": "paths that are shown, read-only"},
-        "floor": {"enum": ["A", "B"], "description": "the weakest tier it may run in"},
+        "floor": {"enum": list(FLOORS), "description": "the weakest tier it may run in"},
         "sockets": {**_STRINGS, "description": "Unix sockets of the project that are shown"},
         "stage": {"type": "boolean", "description": "changes are kept for a person to apply"},
     },

@@ -22,7 +22,7 @@ from executor.cells.placement import Placement
 from executor.engine import seccomp
 from executor.engine.layers import REMEDIES, Findings, layers
 from executor.engine.orders import RunSpec, pack_run
-from executor.engine.tiers import TIERS, Capabilities
+from executor.engine.tiers import TIERS, Capabilities, tiers_of
 from executor.errors import SandboxError, SandboxUnavailableError
 from executor.instance import lock as instance
 from executor.model import Isolation, Limits
@@ -42,7 +42,7 @@ LET_IN = (
     "programs run as another user, who may not enter it"
 )
 TRIAL_S_MAX = 10.0
-CELLS = ("A", "B")  # the tiers of the spawner, the stronger first
+CELLS = tiers_of("cell")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from executor.engine import seccomp
 from executor.engine.job import Job
 from executor.engine.layers import REMEDIES
 from executor.engine.rootfs import UNPRIVILEGED_ID
+from executor.engine.tiers import tiers_of
 from executor.errors import SandboxError, SandboxUnavailableError
 from executor.instance.lock import Instance
 from executor.model import Isolation, Layer, Limits
@@ -35,6 +36,7 @@ from executor.project.rules import repositories
 from executor.project.view.search import ProjectSearch
 from executor.settings import Settings
 
+(TIER,) = tiers_of("container")
 START_ENGINE = (
     "start the engine (`systemctl start docker`, or as root `dockerd`), or set DOCKER_HOST; "
     "`docker info` shows whether it answers"
@@ -79,7 +81,7 @@ async def open_containers(
     try:
         engine = await connect(endpoint())
     except EngineError as error:
-        raise SandboxUnavailableError(f"tier C: {error}", START_ENGINE) from error
+        raise SandboxUnavailableError(f"tier {TIER}: {error}", START_ENGINE) from error
     runtime = settings.runtime
     if has_own_kernel(engine.facts.default_runtime):
         runtime = runtime or engine.facts.default_runtime  # by its name, which decides some things
@@ -116,11 +118,11 @@ async def _find(
         await leftovers.sweep(engine, shown.instance.folder)
         present = {name: await image_id(engine, name) for name in set(references.values())}
         if not any(present.values()):
-            raise SandboxUnavailableError("tier C: none of the images is there", BUILD_IMAGES)
+            raise SandboxUnavailableError(f"tier {TIER}: none of the images is there", BUILD_IMAGES)
         await trio.to_thread.run_sync(leftovers.sweep_mounts, shown.instance.folder)
         toolchains = await discover(engine, runtime, references, shown.folder, labels)
     except EngineError as error:
-        raise SandboxUnavailableError(f"tier C: {error}", START_ENGINE) from error
+        raise SandboxUnavailableError(f"tier {TIER}: {error}", START_ENGINE) from error
     trial = next(name for name, reference in references.items() if present[reference])
     key = hashlib.sha256(f"{sorted(present.values())}{runtime}".encode()).hexdigest()[:16]
     return _Found(toolchains, trial, key)
@@ -149,7 +151,7 @@ async def _try_out(  # noqa: PLR0913, PLR0917 - each is another thing
                 pool = await stack.enter_async_context(_pool(engine, host, labels, limits))
                 user = host.user if host else (UNPRIVILEGED_ID, UNPRIVILEGED_ID)
                 place = ContainerPlace(
-                    Isolation("C"),
+                    Isolation(TIER),
                     ProjectSearch(shown.project),
                     shown.instance.temporary,
                     shown.repository,
@@ -166,9 +168,9 @@ async def _try_out(  # noqa: PLR0913, PLR0917 - each is another thing
                 reasons.append(str(error))
                 continue
             named = layers(engine, spec, host, hello, reasons)
-            yield replace(place, isolation=Isolation("C", named))
+            yield replace(place, isolation=Isolation(TIER, named))
             return
-    raise SandboxUnavailableError(f"tier C: {'; '.join(reasons)}", BUILD_IMAGES)
+    raise SandboxUnavailableError(f"tier {TIER}: {'; '.join(reasons)}", BUILD_IMAGES)
 
 
 def _why_not_mounted(engine: DockerEngine, project: Path) -> str:

@@ -68,12 +68,11 @@ class ContainerPlace:
     user: tuple[int, int]
     host: Host | None
     pool: Leases
-    tier: str = "C"
 
     @property
     def can(self) -> Capabilities:
         """What containers can do."""
-        return TIERS[self.tier]
+        return TIERS[self.isolation.tier]
 
     @property
     def project(self) -> Path:
@@ -113,8 +112,8 @@ class ContainerPlace:
     def shortfall(self) -> str:
         """Why no stronger tier is in use, and what would help: the end of a sentence."""
         return (
-            f"and programs run in containers here (tier {self.tier}). To mend it, leave out "
-            "isolation = container, or use another profile."
+            f"and programs run in containers here (tier {self.isolation.tier}). To mend it, "
+            "leave out isolation = container, or use another profile."
         )
 
     @property

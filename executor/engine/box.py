@@ -70,9 +70,6 @@ class Place(Protocol):
     """Where runs are placed: the tier in use, and the folders of a box in it."""
 
     @property
-    def tier(self) -> str: ...
-
-    @property
     def can(self) -> Capabilities:
         """What the boxes of the tier can do."""
 

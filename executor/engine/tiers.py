@@ -13,9 +13,11 @@ class Capabilities:
     """What the boxes of a tier can do.
 
     `floors` are the floors of profiles that the tier satisfies. With `namespaces` the spawner puts
-    each cell into namespaces of its own, whose processes die with the first of them.
+    each cell into namespaces of its own, whose processes die with the first of them. `back_end` is
+    the setting `isolation` that asks for the back end which has the tier.
     """
 
+    back_end: str
     floors: tuple[str, ...]
     namespaces: bool
     own_file_system: bool  # no folder of the host is written to while a run lasts
@@ -24,7 +26,7 @@ class Capabilities:
     network_by_allowlist: bool
     prewarm: bool
     keeps_products: bool  # compiled programs and toolchains' caches are kept, and shown to runs
-    sees_exits: bool  # the supervisor is told of a program's exit before the kernel tears it down
+    sees_exits: bool  # the kernel reports a program's exit to the supervisor before tearing it down
 
 
 STRONGEST: Final = "A"
@@ -32,6 +34,7 @@ TIERS: Final[Mapping[str, Capabilities]] = MappingProxyType(
     {
         # Cells of the spawner, with namespaces.
         "A": Capabilities(
+            back_end="cell",
             floors=("A", "B"),
             namespaces=True,
             own_file_system=True,
@@ -44,6 +47,7 @@ TIERS: Final[Mapping[str, Capabilities]] = MappingProxyType(
         ),
         # Cells of the spawner without: Landlock, seccomp and rlimits.
         "B": Capabilities(
+            back_end="cell",
             floors=("B",),
             namespaces=False,
             own_file_system=False,
@@ -56,6 +60,7 @@ TIERS: Final[Mapping[str, Capabilities]] = MappingProxyType(
         ),
         # Containers of an engine.
         "C": Capabilities(
+            back_end="container",
             floors=("B",),
             namespaces=False,
             own_file_system=True,
@@ -68,3 +73,10 @@ TIERS: Final[Mapping[str, Capabilities]] = MappingProxyType(
         ),
     }
 )
+# What a profile may name as its floor, the strongest first.
+FLOORS: Final = TIERS[STRONGEST].floors
+
+
+def tiers_of(back_end: str) -> tuple[str, ...]:
+    """The tiers that a back end has, the stronger first."""
+    return tuple(tier for tier, can in TIERS.items() if can.back_end == back_end)
