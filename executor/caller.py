@@ -1,4 +1,4 @@
-"""Who asks for a run: what a rule may send them to, what they are asked, what they are told."""
+"""Who asks for a run: the tools a rule may redirect to, the consent it may ask, and progress."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Job:
     shown: tuple[tuple[str, str], ...] = ()  # (path on the host, path in the cell), read-only
     ahead: Ahead | None = None  # how its interpreter is started before its text is known
     warm: bool = True  # whether it may run where something has waited for it
-    diagnosis: bytes = b""  # what an earlier compilation said, told again on stderr
+    diagnosis: bytes = b""  # what an earlier compilation said, repeated on stderr
     whole: Limits | None = None  # before compiling had its share of `limits`
 
     def spec(self, *, without_cgroup: bool) -> RunSpec:

@@ -72,7 +72,7 @@ CLONE_UNTRACED = 0x00800000  # born beside what stops a session's processes betw
 # F_SETLEASE, F_NOTIFY, F_SETDELEG: whoever opens the file waits for a holder that may be stopped.
 DENIED_FILE_COMMANDS = (1024, 1026, 1040)
 UNKNOWN = -1  # __NR_SCMP_ERROR
-# What the supervisor asks to be told of: `executor.spawner.notices`.
+# The calls of which the supervisor asks for reports: `executor.spawner.notices`.
 EXITS, RENAMES = ("exit_group",), ("rename", "renameat", "renameat2")
 NOTIFY_API = 5  # seccomp_api_get(3): the kernel and the library know of notifications
 # Of the host in tier B, which has no namespace of its own for any of these: sockets, and objects
@@ -166,9 +166,9 @@ def program(spec: Filter) -> bytes:
 
 @functools.cache
 def notices(*, exits: bool = False, renames: bool = False) -> bytes:
-    """A filter that has these calls told before they take effect.
+    """A filter that reports these calls to the supervisor before they take effect.
 
-    It is empty where there are none to tell, or the kernel can't.
+    It is empty where there are no such calls, or the kernel can't report them.
 
     Raises:
         OSError: libseccomp refused it or is missing.

@@ -1,5 +1,4 @@
-"""The processes that a server has beside it: started when one is asked for, or ahead, while modules
-are loaded."""
+"""Starts the processes that a server has beside it: on demand, or while it loads its modules."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from typing import NamedTuple
 
 
 class ProcessKind(NamedTuple):
-    """A kind of process: what an interpreter is told, and how it is talked to."""
+    """A kind of process: the interpreter's arguments, and the kind of socket that leads to it."""
 
     arguments: tuple[str, ...]
     socket: socket.SocketKind
@@ -19,7 +18,7 @@ class ProcessKind(NamedTuple):
 
 
 class ChildProcess(NamedTuple):
-    """A process that waits for what it is told, and the socket to do that through.
+    """A process that waits for requests, and the socket that they are sent through.
 
     It ends when the socket is closed, if by nothing else with this process.
     """
@@ -42,7 +41,7 @@ _ahead: dict[ProcessKind, ChildProcess] = {}
 
 
 def start_ahead() -> None:
-    """Start the processes that `started` will give out first: their own loading takes 40 ms."""
+    """Start the processes that `take` gives out first: their own loading takes 40 ms."""
     for kind in (SPAWNER, JUDGE):
         _ahead[kind] = _start(kind)
 

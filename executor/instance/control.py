@@ -180,7 +180,7 @@ def _peak_memory(run: RunRecord) -> int | None:
 
 
 def _read_known(row: type[T], instance: str, entry: Mapping[str, Any]) -> T:
-    """What a server told; another version of it may tell more."""
+    """A row from a server's answer; keys that another version of it adds are dropped."""
     known = {field.name for field in fields(row)}
     return row(instance, **{k: v for k, v in entry.items() if k in known})
 

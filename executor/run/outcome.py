@@ -9,8 +9,8 @@ from executor.model import MIB, Limits, Status
 
 # Why the supervisor ended a run by itself.
 SUPERVISOR_REASONS = {"cpu": Status.CPU_LIMIT, "memory": Status.MEMORY_LIMIT}
-# Signals by which the kernel enforces a limit. Any program can send them to itself, so they are
-# told as signals, with what they mean.
+# Signals by which the kernel enforces a limit. Any program can send them to itself, so the result
+# reports them as signals and explains them.
 LIMIT_SIGNALS = {
     signal.SIGXCPU: "SIGXCPU, which the kernel sends at the limit of processor time",
     signal.SIGXFSZ: "SIGXFSZ, which the kernel sends at the limit of a file's size",
@@ -49,8 +49,10 @@ def meaning_of(end: Exit) -> str:
 def limits_met(
     status: Status, end: Exit | None, consumed: Consumption | None, limits: Limits | None
 ) -> str:
-    """What was refused at a limit that the status does not name: a child of the run may have met
-    it while the program itself exited 0. Empty if nothing was, as far as anything counts it."""
+    """What was refused at a limit that the status does not name; empty if nothing was counted.
+
+    A child of the run may have met the limit while the program itself exited 0.
+    """
     met = []
     if consumed and consumed.oom_kills and status is not Status.MEMORY_LIMIT:
         whom = _count(consumed.oom_kills, "process of the run was", "processes of the run were")

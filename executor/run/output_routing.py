@@ -33,7 +33,7 @@ SECTIONS_BYTES_MAX = 4096
 """What the sections of an answer may hold together; the first is shown however long it is."""
 
 INDEX_STEP_BYTES = 512 * 1024
-"""How much is indexed at a time behind an answer, so that a search never waits long for it."""
+"""How much is indexed at a time after an answer, so that a search never waits long for it."""
 
 FURTHER_S = 0.6
 """How long an answer with an intent waits for more than the beginning and the end to be indexed."""
@@ -110,11 +110,10 @@ def _to_json(kept: KeptOutput) -> dict[str, Any]:
 
 
 class Keep:
-    """Puts outputs into the store, and indexes behind the answers what was too much before them.
+    """Puts outputs into the store, and indexes after an answer what would have delayed it.
 
-    Whoever writes much holds `writing`, one after the other; an answer waits for none of them, only
-    for other answers. `spool_dir` is where a stream waits for its indexing, beyond the life of this
-    process.
+    Long writes take `writing`, one after the other. An answer waits only for other answers. A
+    stream waits in `spool_dir` for its indexing, and outlives this process there.
     """
 
     def __init__(self, open_store: Callable[[], Store], spool_dir: Path) -> None:
@@ -199,12 +198,14 @@ class Keep:
         return answer if request.intent is None else await self._filter(answer, request.intent)
 
     def wake(self) -> None:
-        """There may be something to do behind the answers."""
+        """Have `index_behind` look for what is to be indexed."""
         self._queued.set()
 
     async def _further_indexed(self, streams: Sequence[KeptStream]) -> list[KeptStream]:
-        """The same streams when more of them is indexed, as far as that takes but a moment: the
-        sections that match an intent are chosen from what is indexed."""
+        """Index more of these streams for FURTHER_S at most, and return them as they are then.
+
+        The sections that match an intent are chosen from what is indexed.
+        """
         from kb import StoreError  # noqa: PLC0415
 
         found = dict.fromkeys(streams, 0)
@@ -218,16 +219,17 @@ class Keep:
         return [s._replace(bytes_indexed=max(found[s], s.bytes_indexed)) for s in streams]
 
     async def index_behind(self) -> None:
-        """Do what is left to do behind the answers, in small steps, for ever; also what earlier
-        processes left."""
+        """Index what answers left, in small steps, for ever; also what earlier processes left."""
         while True:
             await self.index_queued()
             await self._queued.wait()
             self._queued = trio.Event()
 
     async def index_queued(self) -> None:
-        """Index until nothing is queued and no more is kept than may be, then see to what was
-        superseded; or until nothing more can be stored."""
+        """Index until nothing is queued, delete what is superseded or too much, and return.
+
+        It returns early where nothing more can be stored.
+        """
         if self._opened is None and not self._has_leftovers():
             return  # the store need not be opened for that
         from kb import StoreError  # noqa: PLC0415 - as of here the store is loaded anyway
@@ -285,9 +287,11 @@ class Keep:
 
 
 def _identity(request: Request) -> str:
-    """What makes two runs the same command, so that the later one's output supersedes the
-    earlier's: the program and all that it is started with, but neither limits nor intent."""
-    told = (
+    """A digest of the program and all that it is started with, but neither limits nor intent.
+
+    The output of a run supersedes that of an earlier one with the same digest.
+    """
+    parts = (
         request.language,
         request.code,
         request.path,
@@ -301,7 +305,7 @@ def _identity(request: Request) -> str:
         request.session,
         request.owner,
     )
-    return hashlib.sha256(repr(told).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _describe_stream(stream: str, indexed: Indexed) -> KeptStream:

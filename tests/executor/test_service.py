@@ -78,7 +78,7 @@ class Everything:
         return ()
 
     async def run(self, first: object, *_: object, **__: object) -> Completed:
-        """Of the runner, which gets what makes a job, or of the compiler, which gets an execution."""
+        """Of the runner, which gets what makes a job, or of the compiler, which gets the whole."""
         self.asked.append("run" if callable(first) else "compile")
         return Completed(Result(Status.OK))
 
