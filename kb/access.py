@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-from kb.connection import BUSY_TIMEOUT_S, OTHERS_WAIT_S, connect, prepare
+from base.sqlite_files import BUSY_TIMEOUT_S
+from kb.connection import OTHERS_WAIT_S, connect, prepare
 from kb.errors import StoreReadOnlyError, translated
 from kb.redaction import FindSecrets
 

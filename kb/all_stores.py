@@ -6,16 +6,14 @@ neither waited for nor set aside, and what it takes is not made up for by the ot
 
 from __future__ import annotations
 
-import fcntl
-import json
-import os
 import time
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
+from base.locks import hold_lock
+from base.whole_files import read_json, write_json
 from kb import disk_use, eviction
 from kb.access import Access
 from kb.disk_use import DiskUse
@@ -97,7 +95,7 @@ def _keep_to_quota(folder: Path, quota: int) -> Generator[None]:
         else:
             text_bytes += cut
             stores += cut > 0
-    _write(folder, Report(time.time(), stores, text_bytes, passed_over))
+    write_json(folder / REPORT, asdict(Report(time.time(), stores, text_bytes, passed_over)))
 
 
 def _opened(path: Path) -> Access:
@@ -140,30 +138,18 @@ def cuts(holdings: Mapping[Path, Holding], quota: int) -> dict[Path, int]:
 @contextmanager
 def _alone(folder: Path) -> Iterator[bool]:
     """Whether no other process is at it; then none will be meanwhile."""
-    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        yield False
-        return
-    try:
-        yield True
-    finally:
-        os.close(handle)
-
-
-def _write(folder: Path, report: Report) -> None:
-    """Leave the report for whoever asks, in one piece."""
-    new = folder / f"{REPORT}.{os.getpid()}"
-    new.write_text(json.dumps(asdict(report)))
-    new.replace(folder / REPORT)
+    with ExitStack() as held:
+        try:
+            held.enter_context(hold_lock(folder / LOCK, wait_s=0))
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
 
 
 def latest(folder: Path) -> Report | None:
     """What was last done; None where nothing ever was, or the report cannot be read."""
     try:
-        data: dict[str, Any] = json.loads((folder / REPORT).read_text())
-        return Report(**data)
-    except (OSError, ValueError, TypeError):
+        return Report(**(read_json(folder / REPORT) or {}))
+    except TypeError:
         return None

@@ -8,12 +8,12 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from base.plain_files import open_plain
 from kb.bulk import Bulk
 from kb.decoding import is_binary
 from kb.files import FileState
 from kb.indexing import About
 from kb.model import Indexed
-from kb.plain_files import open_plain
 from kb.store import Store
 from kb.walking import MAX_FILE_BYTES, Entry, Selection, Skipped, Walk, is_utf8
 

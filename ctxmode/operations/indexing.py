@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import policy
+from base.plain_files import open_plain
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.operations.answers import IndexAnswer
@@ -26,7 +27,6 @@ from kb import (
 )
 from kb import watch as watch_folder
 from kb.globs import GlobError
-from kb.plain_files import open_plain
 from kb.walking import is_utf8
 from policy.secrets import is_secret_path
 

@@ -22,6 +22,7 @@ from pathlib import Path
 import trio
 
 import runtimes
+from base.plain_files import open_plain
 from executor.compile.products import Compiled, CompiledStore
 from executor.engine.engine import Completed, Observe, OnOutput
 from executor.engine.job import Job
@@ -36,7 +37,6 @@ from executor.run.job import label, make_job
 from executor.run.program_job import job_of
 from executor.run.runner import Runner
 from executor.toolchains.caches import ToolchainCaches
-from kb.plain_files import open_plain
 from runtimes.model import CompileInputs
 
 KEY_VERSION = 1
@@ -288,7 +288,7 @@ def _folders_above(checked: Checked, project: Path) -> list[Path]:
 
 
 def _text(script: str, project: Path) -> bytes:
-    with open_plain(Path(script), project) as file:
+    with open_plain(script, project) as file:
         return file.read()
 
 
