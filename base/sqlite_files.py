@@ -16,7 +16,7 @@ Step = Callable[[sqlite3.Connection], None]
 
 
 class SchemaError(Exception):
-    """The tables of a file are none that this release knows."""
+    """A later release wrote the file; or it has tables, and no number of a schema."""
 
 
 def connect(
@@ -87,9 +87,13 @@ def migrate(db: sqlite3.Connection, steps: Sequence[Step]) -> None:
 def _version(db: sqlite3.Connection, steps: Sequence[Step]) -> int:
     version: int = db.execute("PRAGMA user_version").fetchone()[0]
     if version > len(steps):
-        raise SchemaError(f"schema {version}, and this release knows {len(steps)}")
+        raise SchemaError(
+            f"its schema is {version}, the newest known is {len(steps)}: update this program"
+        )
     if not version and db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
-        raise SchemaError("tables without a schema's number")
+        raise SchemaError(
+            "its tables have no schema's number: move the file away, and a new one is made"
+        )
     return version
 
 

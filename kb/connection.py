@@ -1,4 +1,4 @@
-"""Opening the file: settings, migrations, a damaged file set aside, a read-only one still read."""
+"""Opening the file: settings, schema, a damaged file set aside, a read-only one still read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from base import sqlite_files
 from base.locks import hold_lock
-from base.sqlite_files import BUSY_TIMEOUT_S
+from base.sqlite_files import BUSY_TIMEOUT_S, SchemaError, migrate
 from kb import compression
 from kb.errors import (
     StoreBusyError,
@@ -19,7 +19,7 @@ from kb.errors import (
     StoreUnavailableError,
     translated,
 )
-from kb.schema import SchemaTooNewError, migrate
+from kb.schema import STEPS
 
 OTHERS_WAIT_S = 1.0
 """The same for a store of another project, which is passed over then."""
@@ -60,7 +60,7 @@ def prepare(path: Path, *, create: bool, of_others: bool = False) -> tuple[bool,
     Returns whether it can only be read, and what a person should know about it.
 
     Raises:
-        StoreUnavailableError: it does not exist and may not be created, or a later release wrote
+        StoreUnavailableError: it does not exist and may not be created, or another release wrote
             it.
         StoreError: SQLite refuses it for another reason.
     """
@@ -91,11 +91,9 @@ def _migrated(path: Path, wait_s: float = BUSY_TIMEOUT_S) -> None:
     with translated(path):
         db = connect(path, wait_s=wait_s)
         try:
-            migrate(db)
-        except SchemaTooNewError as error:
-            raise StoreUnavailableError(
-                f"{path}: written by a later release (it knows {error}): update this program"
-            ) from error
+            migrate(db, STEPS)
+        except SchemaError as error:
+            raise StoreUnavailableError(f"{path}: another release wrote it: {error}") from error
         finally:
             db.close()
     path.chmod(0o600)

@@ -146,15 +146,24 @@ def test_damage_inside_the_file_is_reported_and_indexes_are_rebuilt(tmp_path: Pa
         assert len(store.search("apples")[0].hits) > 0
 
 
-def test_a_file_of_a_later_release_is_refused_not_touched(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "advice"), [(2, "update this program"), (0, "move the file away")]
+)
+def test_a_file_of_another_release_is_refused_not_touched(
+    tmp_path: Path, version: int, advice: str
+) -> None:
     path = tmp_path / "kb.db"
-    Store.open(path).close()
+    with Store.open(path) as store:
+        store.add("a", b"apples")
     with sqlite3.connect(path) as db:
-        db.execute("INSERT INTO migration VALUES ('from_the_future', 0)")
+        db.execute(f"PRAGMA user_version = {version}")
     db.close()
-    with pytest.raises(kb.StoreUnavailableError, match="later release"):
+    with pytest.raises(kb.StoreUnavailableError, match=advice):
         Store.open(path)
     assert not list(tmp_path.glob("*.corrupt-*"))
+    with sqlite3.connect(path) as db:
+        assert db.execute("SELECT label FROM source").fetchall() == [("a",)]
+    db.close()
 
 
 def test_a_spool_that_vanished_leaves_its_source_incomplete(tmp_path: Path) -> None:

@@ -254,10 +254,12 @@ def test_another_process_goes_on_where_one_was_ended(tmp_path: Path) -> None:
         assert on_disk(later) <= QUOTA
 
 
-def test_a_file_of_an_earlier_release_shrinks_too_and_then_bit_by_bit(tmp_path: Path) -> None:
+def test_a_file_that_was_not_made_to_shrink_does_so_too_and_then_bit_by_bit(tmp_path: Path) -> None:
     path = tmp_path / "kb.sqlite3"
-    with sqlite3.connect(path) as db:  # so it is not made to shrink
+    with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE before (x)")
+        db.execute("DROP TABLE before")
+        assert db.execute("PRAGMA auto_vacuum").fetchone() == (0,)
     with opened(path) as store:
         for n in range(20):
             store.add(f"text {n}", text(n))

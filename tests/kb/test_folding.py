@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kb import SearchState, Store, schema, words
+from kb import Store, words
 from kb.folding import LETTERS, folded, folded_words
 
 WORDS = [
@@ -65,32 +65,3 @@ def test_text_without_these_letters_stays_and_has_no_words_to_add(text: str) -> 
 def test_long_text_is_folded_in_one_pass() -> None:
     assert folded_words("x" * 200_000 + " ł") == ["l"]
     assert folded_words("ł" + "x" * 200_000 + " y") == ["l" + "x" * 200_000]
-
-
-def test_what_was_stored_before_is_found_so_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "kb.db"
-    with monkeypatch.context() as patch:
-        letters = schema.find_letters_by_what_is_typed
-        earlier = tuple(step for step in schema.MIGRATIONS if step is not letters)
-        patch.setattr(schema, "MIGRATIONS", earlier)
-        patch.setattr(words, "folded_words", lambda text: [])
-        with Store.open(path) as store:
-            store.add("towns", "An older version: Gdańsk, Wrocław.\n".encode())
-            store.add("towns", "Łódź has getTramLines, 東京 too.\n".encode())
-            store.add("plain", b"no such letters\n")
-            assert store.search("Lodz")[0].state is SearchState.NO_MATCH
-    with Store.open(path) as store:
-        (hit,) = store.search("Lodz")[0].hits
-        assert hit.text == "Łódź has getTramLines, 東京 too.\n"
-        assert store.search("tram 東京")[0].hits
-        assert store.search("Wroclaw")[0].state is SearchState.NO_MATCH
-        assert store.search("Wroclaw", include_superseded=True)[0].hits
-        assert store.check().ok
-        with store.access.reading() as db:
-            tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
-        store.purge(everything=True)
-        assert store.check().ok
-    with Store.open(tmp_path / "fresh.db") as fresh, fresh.access.reading() as db:
-        assert tables == {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
