@@ -22,6 +22,7 @@ from kb import (
     Origin,
     Selection,
     Skipped,
+    SourceSpec,
     Store,
     index_selection,
 )
@@ -170,24 +171,25 @@ def _file(
         )
     label = request.source or str(path.relative_to(config.project))
     indexed = store.add(
-        label,
+        SourceSpec(
+            label,
+            Origin.FILE,
+            name=path.name,
+            kind=request.kind,
+            language=request.language,
+            path=str(path),
+            mtime_ns=status.st_mtime_ns,
+            inode=status.st_ino,
+        ),
         data,
-        name=path.name,
-        kind=request.kind,
-        language=request.language,
-        origin=Origin.FILE,
-        path=str(path),
-        mtime_ns=status.st_mtime_ns,
-        inode=status.st_ino,
     )
     return _one(store, indexed)
 
 
 def _added(store: Store, label: str, content: bytes, request: IndexRequest) -> Indexed:
     try:
-        return store.add(
-            label, content, kind=request.kind, language=request.language, origin=Origin.NOTE
-        )
+        spec = SourceSpec(label, Origin.NOTE, kind=request.kind, language=request.language)
+        return store.add(spec, content)
     except ValueError as error:
         raise UsageError(str(error)) from error
 

@@ -8,6 +8,7 @@ import pytest
 
 from kb import Store, words
 from kb.folding import LETTERS, folded, folded_words
+from kb.model import SourceSpec
 
 WORDS = [
     ("Łódź", "Lodz"),
@@ -31,7 +32,7 @@ WORDS = [
 @pytest.fixture
 def store(tmp_path: Path):
     with Store.open(tmp_path / "kb.db") as opened:
-        opened.add("other", b"nothing of the kind\n" * 3)
+        opened.add(SourceSpec("other"), b"nothing of the kind\n" * 3)
         yield opened
 
 
@@ -40,11 +41,11 @@ def test_a_word_is_found_by_what_is_typed_for_it_and_the_other_way(
     store: Store, written: str, typed: str
 ) -> None:
     text = f"A visit to {written} in the spring.\n"
-    store.add("written", text.encode())
+    store.add(SourceSpec("written"), text.encode())
     for query in (written, typed, typed.lower(), typed.upper()):
         (hit,) = store.search(query)[0].hits
         assert hit.text == text
-    store.add("written", f"A visit to {typed} in the spring.\n".encode())
+    store.add(SourceSpec("written"), f"A visit to {typed} in the spring.\n".encode())
     for query in (written, typed):
         assert store.search(query)[0].hits[0].text == f"A visit to {typed} in the spring.\n"
     assert store.check().ok

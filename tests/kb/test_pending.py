@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kb import Store, pending
+from kb.model import SourceSpec
 
 RECORDS = [{"id": n, "name": f"record {n}", "tags": ["a", "b"] * (n % 7)} for n in range(1500)]
 LINES = [f"2024-05-01 10:{n // 60 % 60:02d}:{n % 60:02d} line{n} of a log\n" for n in range(2500)]
@@ -22,7 +23,9 @@ def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
 def queued(store: Store, kind: str) -> Path:
     spool = store.path.with_suffix(f".{kind}")
     spool.write_bytes(SOURCES[kind])
-    store.add_spool(kind, spool, kind=kind, head_bytes=10_000, tail_bytes=5000)
+    store.add_spool(
+        SourceSpec(kind, origin="run", kind=kind), spool, head_bytes=10_000, tail_bytes=5000
+    )
     return spool
 
 
