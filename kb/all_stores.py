@@ -26,7 +26,7 @@ BUCKET_S = 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class QuotaReport:
     """What was last done for the quota of all stores: when, of how many stores how much text went,
     and which were passed over, by name, and why."""
 
@@ -78,7 +78,7 @@ def _keep_to_quota(folder: Path, quota: int) -> Generator[None]:
     holdings: dict[Path, Holding] = {}
     for path in disk_use.stores(folder):
         try:
-            with closing(_opened(path)) as access:
+            with closing(_open(path)) as access:
                 holdings[path] = _holding(access)
         except StoreError as error:
             passed_over[path.name] = str(error)
@@ -86,7 +86,7 @@ def _keep_to_quota(folder: Path, quota: int) -> Generator[None]:
     stores = text_bytes = 0
     for path, cut in cuts(holdings, quota).items():
         try:
-            with closing(_opened(path)) as access:
+            with closing(_open(path)) as access:
                 _begin(access, cut)
                 while eviction.next_step(access):
                     yield
@@ -95,10 +95,10 @@ def _keep_to_quota(folder: Path, quota: int) -> Generator[None]:
         else:
             text_bytes += cut
             stores += cut > 0
-    write_json(folder / REPORT, asdict(Report(time.time(), stores, text_bytes, passed_over)))
+    write_json(folder / REPORT, asdict(QuotaReport(time.time(), stores, text_bytes, passed_over)))
 
 
-def _opened(path: Path) -> Access:
+def _open(path: Path) -> Access:
     return Access(path, create=False, of_others=True)
 
 
@@ -147,9 +147,9 @@ def _alone(folder: Path) -> Iterator[bool]:
             yield True
 
 
-def latest(folder: Path) -> Report | None:
+def latest(folder: Path) -> QuotaReport | None:
     """What was last done; None where nothing ever was, or the report cannot be read."""
     try:
-        return Report(**(read_json(folder / REPORT) or {}))
+        return QuotaReport(**(read_json(folder / REPORT) or {}))
     except TypeError:
         return None

@@ -44,15 +44,15 @@ def chunk_next(
     if chunker.resume is not None and (base_byte or chunker.resumes_first):
         try:
             scan = chunker.resume(data, state)
-            document = _packed(data, scan.marks(), detected, base_byte, base_line)
+            document = _pack(data, scan.marks(), detected, base_byte, base_line)
             return replace(document, state=scan.state())
         except Exception:  # a source is kept whatever a chunker makes of it
             return chunk_part(data, detected, base_byte=base_byte, base_line=base_line)
     if chunker.carries_title:
         last = Mark(0, tuple(json.loads(state)) if state is not None else ())
         notes: list[str] = []
-        marks = [last, *_guarded(chunker.marks_at(base_byte), data, detected, notes)]
-        document = _packed(data, marks, detected, base_byte, base_line)
+        marks = [last, *_guard(chunker.marks_at(base_byte), data, detected, notes)]
+        document = _pack(data, marks, detected, base_byte, base_line)
         return replace(document, notes=tuple(notes), state=json.dumps(marks[-1].title))
     return chunk_part(data, detected, base_byte=base_byte, base_line=base_line)
 
@@ -79,7 +79,7 @@ def chunk_in_worker(
     try:
         return workers.chunk(data, detected, base_byte=base_byte, base_line=base_line)
     except workers.WorkerDiedError as error:
-        document = _packed(data, text.marks(data), detected, base_byte, base_line)
+        document = _pack(data, text.marks(data), detected, base_byte, base_line)
         note = f"{detected.kind}: chunking {detected.language or 'it'} failed: {error}; cut as text"
         return replace(document, notes=(note,))
 
@@ -93,12 +93,12 @@ def chunk_here(
         ValueError: the kind is none of `CHUNKERS`.
     """
     notes: list[str] = []
-    marks = _guarded(chunker_of(detected.kind).marks_at(base_byte), data, detected, notes)
-    document = _packed(data, marks, detected, base_byte, base_line)
+    marks = _guard(chunker_of(detected.kind).marks_at(base_byte), data, detected, notes)
+    document = _pack(data, marks, detected, base_byte, base_line)
     return replace(document, notes=tuple(notes))
 
 
-def _packed(
+def _pack(
     data: bytes, marks: Iterable[Mark], detected: Detected, base_byte: int, base_line: int
 ) -> ChunkedDocument:
     chunks = pack(
@@ -112,9 +112,7 @@ def _packed(
     return ChunkedDocument(detected.kind, detected.language, tuple(chunks))
 
 
-def _guarded(
-    find_marks: Marks, data: bytes, detected: Detected, notes: list[str]
-) -> Iterator[Mark]:
+def _guard(find_marks: Marks, data: bytes, detected: Detected, notes: list[str]) -> Iterator[Mark]:
     """The marks up to the first failure of a chunker: what remains is cut as plain text.
 
     A source is kept whatever a parser makes of it, so any exception of one ends here, as a note.

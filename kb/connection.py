@@ -17,7 +17,7 @@ from kb.errors import (
     StoreBusyError,
     StoreCorruptError,
     StoreUnavailableError,
-    translated,
+    translate_errors,
 )
 from kb.schema import STEPS
 
@@ -75,20 +75,20 @@ def prepare(path: Path, *, create: bool, of_others: bool = False) -> tuple[bool,
         return True, (f"{path} is read-only: searching works, storing does not",)
     if of_others:
         with _sole(path, OTHERS_WAIT_S):
-            _migrated(path, OTHERS_WAIT_S)
+            _migrate(path, OTHERS_WAIT_S)
         return False, ()
     with _sole(path):
         try:
-            _migrated(path)
+            _migrate(path)
         except StoreCorruptError as error:
             aside = set_aside(path)
-            _migrated(path)
+            _migrate(path)
             return False, (f"{error}; the damaged file is kept as {aside}, a new one was begun",)
     return False, ()
 
 
-def _migrated(path: Path, wait_s: float = BUSY_TIMEOUT_S) -> None:
-    with translated(path):
+def _migrate(path: Path, wait_s: float = BUSY_TIMEOUT_S) -> None:
+    with translate_errors(path):
         db = connect(path, wait_s=wait_s)
         try:
             migrate(db, STEPS)

@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from kb import eviction, pending, reading, redaction, words, writing
+from kb import eviction, reading, redaction, spool_queue, words, writing
 from kb.access import Access
 from kb.chunking import chunk_in_worker, chunk_next, chunk_part
 from kb.chunks import Chunk, ChunkedDocument
-from kb.compression import compressed
+from kb.compression import compress
 from kb.conversion import Converted, convert
 from kb.detect import Detected, detect
 from kb.errors import UnknownSourceError
-from kb.model import Content, Indexed, Origin, SourceSpec
+from kb.model import Indexed, Origin, SourceSpec, StoredContent
 
 MIN_SLICE_BYTES = 8192
 """A slice must be longer than any chunk, so that it ends where one may end."""
@@ -41,7 +41,7 @@ class Prepared:
     """A whole source, converted, cut and without its secrets, which only remains to be stored."""
 
     spec: SourceSpec
-    content: Content
+    content: StoredContent
     cut: _Cut
 
 
@@ -57,10 +57,10 @@ def prepare(access: Access, spec: SourceSpec, data: bytes, *, apart: bool = Fals
     """All that can be done before the database is needed; `apart` has workers do what takes long,
     so that several threads of this process get on."""
     text = _convert(spec, data)
-    part = pending.Part(text.data, 0, 1)
+    part = spool_queue.SpoolPart(text.data, 0, 1)
     chunker = chunk_in_worker if apart else chunk_part
     cut = _cut(part, text.chunked_as, redaction.spans(access.redact, text.data), chunker)
-    content = Content(
+    content = StoredContent(
         text.detected.kind,
         text.detected.language,
         len(text.data),
@@ -102,7 +102,7 @@ def store(access: Access, db: sqlite3.Connection, prepared: Sequence[Prepared]) 
     ids = [source_id for source_id, _ in added]
     _store(access, db, list(zip(ids, (source.cut for source in prepared), strict=True)))
     return [
-        _indexed(source.spec, source.content, (source_id, version), [source.cut])
+        _answer(source.spec, source.content, (source_id, version), [source.cut])
         for source, (source_id, version) in zip(prepared, added, strict=True)
     ]
 
@@ -113,25 +113,27 @@ def add_spool(
     """Index a file's beginning and end, and queue what lies between; a file without such a middle
     is deleted at once."""
     eviction.admit(access, spool.stat().st_size)
-    head, tail = pending.head_and_tail(spool, head_bytes, tail_bytes)
+    head, tail = spool_queue.head_and_tail(spool, head_bytes, tail_bytes)
     detected = _detect(spec, head.data)
     parts = [head] if tail is None else [head, tail]
     cuts = [
         _cut(part, detected, _secrets_of(access, part, spool), partial(chunk_next, state=None))
         for part in parts
     ]
-    content = Content(detected.kind, detected.language, parts[-1].end)
+    content = StoredContent(detected.kind, detected.language, parts[-1].end)
     with access.writing() as db:
         source_id, version = writing.insert_source(db, spec, content)
         _store(access, db, [(source_id, cut) for cut in cuts])
         if tail is not None:
-            pending.enqueue(db, source_id, spool.absolute(), head, tail, cuts[0].state)
+            spool_queue.enqueue(db, source_id, spool.absolute(), head, tail, cuts[0].state)
     if tail is None:
         spool.unlink(missing_ok=True)
-    return _indexed(spec, content, (source_id, version), cuts)
+    return _answer(spec, content, (source_id, version), cuts)
 
 
-def _secrets_of(access: Access, part: pending.Part, spool: Path) -> tuple[redaction.Span, ...]:
+def _secrets_of(
+    access: Access, part: spool_queue.SpoolPart, spool: Path
+) -> tuple[redaction.Span, ...]:
     """The secrets that lie in a part of a file or reach into it."""
     if access.redact is None:
         return ()
@@ -144,20 +146,20 @@ def _secrets_of(access: Access, part: pending.Part, spool: Path) -> tuple[redact
 
 
 def _cut(
-    part: pending.Part,
+    part: spool_queue.SpoolPart,
     detected: Detected,
     secrets: Sequence[redaction.Span],
     chunker: Callable[..., ChunkedDocument] = chunk_part,
 ) -> _Cut:
-    blanked = redaction.blanked(part.data, secrets, base_byte=part.start)
+    blanked = redaction.blank_out(part.data, secrets, base_byte=part.start)
     document = chunker(blanked, detected, base_byte=part.start, base_line=part.line)
     if secrets:
-        chunks = tuple(redaction.marked(document.chunks, secrets))
+        chunks = tuple(redaction.mark_secrets(document.chunks, secrets))
         document = replace(document, chunks=chunks, vocabulary=None)
     document = words.with_search_words(document)
     return _Cut(
         document.chunks,
-        tuple(compressed(chunk.text) for chunk in document.chunks),
+        tuple(compress(chunk.text) for chunk in document.chunks),
         document.vocabulary or frozenset(),
         document.notes,
         sum(part.start <= secret.start < part.end for secret in secrets),
@@ -174,7 +176,9 @@ def _store(access: Access, db: sqlite3.Connection, parts: Sequence[tuple[int, _C
         writing.count_redactions(db, source_id, cut.redactions)
 
 
-def _indexed(spec: SourceSpec, content: Content, row: tuple[int, int], cuts: list[_Cut]) -> Indexed:
+def _answer(
+    spec: SourceSpec, content: StoredContent, row: tuple[int, int], cuts: list[_Cut]
+) -> Indexed:
     done = sum(c.end_byte - c.start_byte for cut in cuts for c in cut.chunks)
     return Indexed(
         source_id=row[0],
@@ -209,7 +213,7 @@ def _index_next(access: Access, limit: int, only: int | None) -> int | None:
     """Index as much of the queue as goes into one transaction, of about `limit` bytes at most; how
     many bytes of work that was, or None when nothing is queued."""
     with access.reading() as db:
-        queued = pending.next_queued(db, only)
+        queued = spool_queue.next_queued(db, only)
     if queued is None:
         return None
     try:
@@ -220,29 +224,31 @@ def _index_next(access: Access, limit: int, only: int | None) -> int | None:
     detected = Detected(source.kind, source.language, "stored")
     slices = list(_next_slices(access, queued, detected, limit))
     with access.writing() as db:
-        if pending.next_queued(db, only) != queued:  # another process was faster
+        if spool_queue.next_queued(db, only) != queued:  # another process was faster
             return limit
         if not slices:
-            pending.drop(db, queued)
+            spool_queue.drop(db, queued)
             return limit
         _store(access, db, [(queued.source_id, cut) for _, cut in slices])
         last, cut = slices[-1]
-        done = pending.advance(db, queued, last, cut.state)
+        done = spool_queue.advance(db, queued, last, cut.state)
     if done:
         queued.spool.unlink(missing_ok=True)
     return sum(len(part.data) for part, _ in slices)
 
 
 def _next_slices(
-    access: Access, queued: pending.Queued, detected: Detected, limit: int
-) -> Iterator[tuple[pending.Part, _Cut]]:
+    access: Access, queued: spool_queue.Queued, detected: Detected, limit: int
+) -> Iterator[tuple[spool_queue.SpoolPart, _Cut]]:
     """What is to be stored next of a spool file; nothing where it cannot be read."""
-    at: pending.Queued | None = queued
-    for _ in range(pending.TRANSACTION_SLICES):
+    at: spool_queue.Queued | None = queued
+    for _ in range(spool_queue.TRANSACTION_SLICES):
         if at is None or limit <= 0:
             return
         try:
-            part = pending.read_slice(at, max(min(limit, pending.SLICE_BYTES), MIN_SLICE_BYTES))
+            part = spool_queue.read_slice(
+                at, max(min(limit, spool_queue.SLICE_BYTES), MIN_SLICE_BYTES)
+            )
             secrets = _secrets_of(access, part, at.spool)
         except OSError:
             return

@@ -44,7 +44,7 @@ class SourceSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class StoredContent:
     """What the bytes of a source turned out to be. `converted` says what was done to them."""
 
     kind: str

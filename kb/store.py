@@ -8,10 +8,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from kb import files, pending, purging, reading, terms, writing
+from kb import files, purging, reading, spool_queue, terms, writing
 from kb.access import Access, Quota
 from kb.connection import copy_to
-from kb.errors import translated
+from kb.errors import translate_errors
 from kb.files import FileState
 from kb.filetypes import canonical_language
 from kb.filters import Filters
@@ -116,8 +116,8 @@ class Store:
         spec: SourceSpec,
         spool_path: Path,
         *,
-        head_bytes: int = pending.HEAD_BYTES,
-        tail_bytes: int = pending.TAIL_BYTES,
+        head_bytes: int = spool_queue.HEAD_BYTES,
+        tail_bytes: int = spool_queue.TAIL_BYTES,
     ) -> Indexed:
         """Index the beginning and the end of a file now and queue the rest.
 
@@ -141,7 +141,7 @@ class Store:
         return Bulk(self._access)
 
     def index_pending(
-        self, limit_bytes: int = pending.HEAD_BYTES, source_id: int | None = None
+        self, limit_bytes: int = spool_queue.HEAD_BYTES, source_id: int | None = None
     ) -> Progress:
         """Index up to about `limit_bytes` of what is queued, of one source or of all, and say how
         far that is.
@@ -157,16 +157,16 @@ class Store:
         indexing.index_queued(self._access, limit_bytes, source_id)
         return self.progress(source_id)
 
-    def settle(self, limit_bytes: int = pending.HEAD_BYTES) -> bool:
+    def settle(self, limit_bytes: int = spool_queue.HEAD_BYTES) -> bool:
         """Take one short step of what is left to do behind additions: index what is queued, drop
         what exceeds the quota, move what was superseded. False where nothing was left to do.
 
         Raises:
             StoreError: it could not be done; it is left to do.
         """
-        from kb import settling  # noqa: PLC0415
+        from kb import background  # noqa: PLC0415
 
-        return settling.step(self._access, limit_bytes)
+        return background.step(self._access, limit_bytes)
 
     def files(self, path: Path) -> dict[str, FileState]:
         """Every indexed file at or below `path`, by its path."""
@@ -304,9 +304,9 @@ class Store:
         with self._access.writing() as db:
             purged = purging.purge(db, wanted)
             self._access.known_words.clear()
-        return self._compacted(purged)
+        return self._compact(purged)
 
-    def _compacted(self, purged: Purged) -> Purged:
+    def _compact(self, purged: Purged) -> Purged:
         for spool in purged.spools:
             spool.unlink(missing_ok=True)
         if purged.sources:
@@ -349,5 +349,5 @@ class Store:
             FileExistsError: something is there already.
             StoreError: it could not be written.
         """
-        with self._access.reading() as db, translated(target):
+        with self._access.reading() as db, translate_errors(target):
             copy_to(db, target)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 
 from kb.chunks import Chunk
-from kb.model import Content, SourceSpec
+from kb.model import SourceSpec, StoredContent
 
 _INDEXES = (("chunk_fts", "current_chunk"), ("history_fts", "superseded_chunk"))
 _COLUMNS = "leaf, crumb, body, ident, label"
@@ -31,7 +31,9 @@ KNOWN_WORDS = 65_536
 among them, and need not be looked up."""
 
 
-def insert_source(db: sqlite3.Connection, spec: SourceSpec, content: Content) -> tuple[int, int]:
+def insert_source(
+    db: sqlite3.Connection, spec: SourceSpec, content: StoredContent
+) -> tuple[int, int]:
     """A row for the next version of the label; the version before it is superseded, and so is
     whatever else belongs to the same series.
 
@@ -91,7 +93,7 @@ def storable_text(text: str) -> str:
 def insert_chunks(
     db: sqlite3.Connection, parts: Iterable[tuple[int, Sequence[Chunk], Sequence[str | bytes]]]
 ) -> None:
-    """Store chunks, which have their search terms, and their texts as `compression.compressed` has
+    """Store chunks, which have their search terms, and their texts as `compression.compress` has
     them, as parts of sources; index them and count their bytes."""
     ids = count(_next_chunk_id(db))
     rows: list[tuple[object, ...]] = []

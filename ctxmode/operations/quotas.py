@@ -42,7 +42,7 @@ class Holdings:
     projects: int
     quotas: Quotas
     dropped: tuple[eviction.Eviction, ...] = ()
-    of_all: all_stores.Report | None = None
+    of_all: all_stores.QuotaReport | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As `stats --json` and `doctor --json` tell it."""
@@ -128,7 +128,7 @@ def _dropped_line(one: eviction.Eviction) -> str:
     )
 
 
-def _passed_over_lines(report: all_stores.Report | None) -> list[str]:
+def _passed_over_lines(report: all_stores.QuotaReport | None) -> list[str]:
     if report is None:
         return []
     return [

@@ -64,7 +64,7 @@ def _scan(data: bytes, state: str | None) -> json.Scan:
 
 _ROWS = (
     Chunker("asciidoc", asciidoc.marks, carries_title=True),
-    Chunker("code", code.marks, needs_worker=code.parsed),
+    Chunker("code", code.marks, needs_worker=code.is_parsed),
     Chunker("compiler", report.compiler_marks),
     Chunker("csv", table.marks, later_marks=text.marks, carries_title=True),
     Chunker("diff", diff.marks, carries_title=True),

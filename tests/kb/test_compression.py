@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kb import Store, StoreCorruptError
-from kb.compression import compressed, restored
+from kb.compression import compress, decompress
 from kb.model import SourceSpec
 
 TEXTS = ("", "x", "short\n", "words and words\n" * 40, "日本語の文章 " * 30, "\0nul\0" * 20)
@@ -16,8 +16,8 @@ TEXTS = ("", "x", "short\n", "words and words\n" * 40, "日本語の文章 " * 3
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_what_is_stored_is_never_larger_and_restores_exactly(text: str) -> None:
-    stored = compressed(text)
-    assert restored(stored) == text
+    stored = compress(text)
+    assert decompress(stored) == text
     assert len(stored if isinstance(stored, bytes) else stored.encode()) <= len(text.encode())
 
 
@@ -26,7 +26,7 @@ def test_texts_stored_before_compression_are_still_found_and_read(tmp_path: Path
     with Store.open(tmp_path / "kb.db") as store:
         source_id = store.add(SourceSpec("old"), text.encode()).source_id
     db = sqlite3.connect(tmp_path / "kb.db")
-    db.create_function("chunk_text", 1, restored)
+    db.create_function("chunk_text", 1, decompress)
     assert {type(body) for (body,) in db.execute("SELECT body FROM chunk")} == {bytes}
     db.execute("UPDATE chunk SET body = chunk_text(body)")
     db.commit()

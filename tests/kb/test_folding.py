@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kb import Store, words
-from kb.folding import LETTERS, folded, folded_words
+from kb.folding import LETTERS, fold, folded_words
 from kb.model import SourceSpec
 
 WORDS = [
@@ -53,12 +53,12 @@ def test_a_word_is_found_by_what_is_typed_for_it_and_the_other_way(
 
 def test_the_folded_letters_are_words_of_ascii() -> None:
     assert all(plain.isascii() and plain.islower() for plain in LETTERS.values())
-    assert all(folded(letter) == plain for letter, plain in LETTERS.items())
+    assert all(fold(letter) == plain for letter, plain in LETTERS.items())
 
 
 @pytest.mark.parametrize("text", ["", "plain", "naïve café", "東京", "\U0001f600", "_"])
 def test_text_without_these_letters_stays_and_has_no_words_to_add(text: str) -> None:
-    assert folded(text) == text
+    assert fold(text) == text
     assert folded_words(text) == []
     assert words.index_terms("a naïve café") == ""
 
