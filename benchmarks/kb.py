@@ -28,7 +28,7 @@ from benchmarks.report import Report, Row, Times, show
 from kb import Store
 from kb.chunking import chunk_here
 from kb.detect import detect
-from kb.indexing import About
+from kb.model import SourceSpec
 from kb.workers import WORKERS, pool
 
 ROUNDS = 3
@@ -107,7 +107,7 @@ def growth(folder: Path, limit: int) -> Iterator[Step]:
         for document in repeated(documents):
             name = document.label.partition(" copy ")[0]
             started = used()
-            added = store.add(document.label, document.data, name=name)
+            added = store.add(SourceSpec(document.label, name=name), document.data)
             seconds += used() - started
             chunks += added.chunks
             text += added.bytes_total
@@ -144,7 +144,9 @@ def _first_rate(documents: Sequence[Document]) -> float:
     started = used()
     with tempfile.TemporaryDirectory() as place, Store.open(Path(place) / "kb.db") as store:
         for document in documents:
-            chunks += store.add(document.label, document.data, name=document.label).chunks
+            chunks += store.add(
+                SourceSpec(document.label, name=document.label), document.data
+            ).chunks
             size += len(document.data)
             if chunks >= STEPS[0]:
                 break
@@ -262,11 +264,11 @@ def _index(documents: Sequence[Document], *, at_once: bool) -> None:
     with tempfile.TemporaryDirectory() as place, Store.open(Path(place) / "kb.db") as store:
         if not at_once:
             for document in documents:
-                store.add(document.label, document.data, name=document.label)
+                store.add(SourceSpec(document.label, name=document.label), document.data)
             return
         with store.bulk() as bulk:
             for document in documents:
-                about = About(document.label, origin="file", name=document.label)
+                about = SourceSpec(document.label, origin="file", name=document.label)
                 bulk.add(about, document.data)
 
 

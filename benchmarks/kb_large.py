@@ -19,6 +19,7 @@ from itertools import count
 from pathlib import Path
 
 from kb import Store
+from kb.model import SourceSpec
 
 _BATCH = 5000
 
@@ -62,7 +63,7 @@ def index(spool: Path, kind: str) -> None:
     size = spool.stat().st_size
     with Store.open(spool.with_name(f"{kind}.db")) as store:
         started, used = time.perf_counter(), time.process_time()
-        store.add_spool(kind, spool, kind=kind)
+        store.add_spool(SourceSpec(kind, origin="run", kind=kind), spool)
         first = time.perf_counter() - started
         while not store.index_pending().complete:
             pass

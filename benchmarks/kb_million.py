@@ -20,7 +20,7 @@ from benchmarks.kb import QUERIES, TimedSearch, repeated, timed
 from benchmarks.kb_corpora import fetch, mixed_documents, query_sets
 from benchmarks.kb_quality import our_searcher
 from kb import Store
-from kb.indexing import About
+from kb.model import SourceSpec
 
 CORPUS_CHUNKS = 80_000
 _STEP = 100
@@ -41,7 +41,7 @@ def fill(store: Store, folder: Path, wanted: int) -> int:
         with store.bulk() as bulk:
             for document in islice(stream, _STEP):
                 name = document.label.partition(" copy ")[0]
-                bulk.add(About(document.label, origin="file", name=name), document.data)
+                bulk.add(SourceSpec(document.label, origin="file", name=name), document.data)
         stored += sum(indexed.chunks for indexed in bulk.indexed)
         size += bulk.bytes_indexed
     return size

@@ -23,6 +23,7 @@ from pathlib import Path
 from benchmarks.kb_corpora import QuerySet, Target, fetch, query_sets
 from benchmarks.kb_held_out import PACKAGES, held_out_sets
 from kb import Store, compression
+from kb.model import SourceSpec
 
 LIMIT = 10
 EVIDENCE_BYTES = 4000
@@ -159,7 +160,7 @@ def measure(queries: QuerySet, folder: Path) -> tuple[Scores, Scores]:
     path = folder / f"{queries.name}.db"
     with Store.open(path) as store:
         for document in queries.documents:
-            store.add(document.label, document.data, name=document.label, origin="file")
+            store.add(SourceSpec(document.label, name=document.label, origin="file"), document.data)
         plain = plain_searcher(path)
         return (
             evaluate(queries.targets, plain, plain),

@@ -28,15 +28,15 @@ _GRACE_S = 600
 WRITER = """
 import sys, time
 from pathlib import Path
-from kb import Store
+from kb import SourceSpec, Store
 path, name, seconds = Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])
 end, slowest, n = time.monotonic() + seconds, 0.0, 0
 with Store.open(path) as store:
     while time.monotonic() < end:
         started = time.monotonic()
         text = f"common text number{n} of writer{name}\\n".encode() * (1 + n * 7 % 400)
-        added = store.add(f"{name} {n}", text)
-        store.add("shared", f"version {n} by writer{name}".encode())
+        added = store.add(SourceSpec(f"{name} {n}"), text)
+        store.add(SourceSpec("shared"), f"version {n} by writer{name}".encode())
         slowest = max(slowest, time.monotonic() - started)
         print(added.source_id, flush=True)
         n += 1

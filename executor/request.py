@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import runtimes
+from base.plain_files import open_plain
 from executor.errors import RequestError
 from executor.model import MIB, Limits, Request
 from executor.profile import Profile, ProjectAccess
-from kb.plain_files import open_plain
 from policy import real_path
 
 CODE_BYTES_MAX = 4 * MIB
@@ -197,7 +197,7 @@ def _code_text(code: str) -> str:
 
 def _script_text(path: str, project: Path) -> str:
     try:
-        with open_plain(Path(path), project) as file:
+        with open_plain(path, project) as file:
             _check_size(os.fstat(file.fileno()).st_size)
             content = file.read(CODE_BYTES_MAX)
     except OSError as error:

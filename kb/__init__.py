@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         QueryResult,
         SearchState,
         Source,
+        SourceSpec,
         Stats,
     )
     from kb.store import Store
@@ -67,7 +68,7 @@ _MODULES = {
         "explaining": "explain",
         "filters": "Filters",
         "model": "Check Correction ExplainedHit Explanation Expression Hit Indexed Origin Progress "
-        "Purged QueryResult SearchState Source Stats",
+        "Purged QueryResult SearchState Source SourceSpec Stats",
         "store": "Store",
         "tokens": "estimate_tokens",
         "walking": "Selection Skipped",
@@ -108,6 +109,7 @@ __all__ = [
     "Selection",
     "Skipped",
     "Source",
+    "SourceSpec",
     "Stats",
     "Store",
     "StoreBusyError",

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-from kb.connection import BUSY_TIMEOUT_S, OTHERS_WAIT_S, connect, prepare
-from kb.errors import StoreReadOnlyError, translated
+from base.sqlite_files import BUSY_TIMEOUT_S
+from kb.connection import OTHERS_WAIT_S, connect, prepare
+from kb.errors import StoreReadOnlyError, translate_errors
 from kb.redaction import FindSecrets
 
 Quota = Callable[[], int]
@@ -46,7 +47,7 @@ class Access:
         self._data_version = -1
         self._write_lock = threading.Lock()
         self._read_lock = threading.Lock()
-        with translated(path):
+        with translate_errors(path):
             self._writer = None if read_only else connect(path, wait_s=wait_s)
             self._reader = connect(path, read_only=read_only, wait_s=wait_s)
 
@@ -69,7 +70,7 @@ class Access:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """One consistent view of the file."""
-        with self._read_lock, translated(self.path):
+        with self._read_lock, translate_errors(self.path):
             self._reader.execute("BEGIN")
             try:
                 yield self._reader
@@ -108,7 +109,7 @@ class Access:
         Raises:
             StoreReadOnlyError: the file can only be read.
         """
-        with self._write_lock, translated(self.path):
+        with self._write_lock, translate_errors(self.path):
             if self._writer is None:
                 raise StoreReadOnlyError(f"{self.path}: it is read-only: make it writable")
             yield self._writer

@@ -6,16 +6,14 @@ neither waited for nor set aside, and what it takes is not made up for by the ot
 
 from __future__ import annotations
 
-import fcntl
-import json
-import os
 import time
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
+from base.locks import hold_lock
+from base.whole_files import read_json, write_json
 from kb import disk_use, eviction
 from kb.access import Access
 from kb.disk_use import DiskUse
@@ -28,7 +26,7 @@ BUCKET_S = 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class QuotaReport:
     """What was last done for the quota of all stores: when, of how many stores how much text went,
     and which were passed over, by name, and why."""
 
@@ -80,7 +78,7 @@ def _keep_to_quota(folder: Path, quota: int) -> Generator[None]:
     holdings: dict[Path, Holding] = {}
     for path in disk_use.stores(folder):
         try:
-            with closing(_opened(path)) as access:
+            with closing(_open(path)) as access:
                 holdings[path] = _holding(access)
         except StoreError as error:
             passed_over[path.name] = str(error)
@@ -88,7 +86,7 @@ def _keep_to_quota(folder: Path, quota: int) -> Generator[None]:
     stores = text_bytes = 0
     for path, cut in cuts(holdings, quota).items():
         try:
-            with closing(_opened(path)) as access:
+            with closing(_open(path)) as access:
                 _begin(access, cut)
                 while eviction.next_step(access):
                     yield
@@ -97,10 +95,10 @@ def _keep_to_quota(folder: Path, quota: int) -> Generator[None]:
         else:
             text_bytes += cut
             stores += cut > 0
-    _write(folder, Report(time.time(), stores, text_bytes, passed_over))
+    write_json(folder / REPORT, asdict(QuotaReport(time.time(), stores, text_bytes, passed_over)))
 
 
-def _opened(path: Path) -> Access:
+def _open(path: Path) -> Access:
     return Access(path, create=False, of_others=True)
 
 
@@ -140,30 +138,18 @@ def cuts(holdings: Mapping[Path, Holding], quota: int) -> dict[Path, int]:
 @contextmanager
 def _alone(folder: Path) -> Iterator[bool]:
     """Whether no other process is at it; then none will be meanwhile."""
-    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        yield False
-        return
-    try:
-        yield True
-    finally:
-        os.close(handle)
+    with ExitStack() as held:
+        try:
+            held.enter_context(hold_lock(folder / LOCK, wait_s=0))
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
 
 
-def _write(folder: Path, report: Report) -> None:
-    """Leave the report for whoever asks, in one piece."""
-    new = folder / f"{REPORT}.{os.getpid()}"
-    new.write_text(json.dumps(asdict(report)))
-    new.replace(folder / REPORT)
-
-
-def latest(folder: Path) -> Report | None:
+def latest(folder: Path) -> QuotaReport | None:
     """What was last done; None where nothing ever was, or the report cannot be read."""
     try:
-        data: dict[str, Any] = json.loads((folder / REPORT).read_text())
-        return Report(**data)
-    except (OSError, ValueError, TypeError):
+        return QuotaReport(**(read_json(folder / REPORT) or {}))
+    except TypeError:
         return None

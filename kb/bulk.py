@@ -8,7 +8,7 @@ from types import TracebackType
 
 from kb import eviction, indexing
 from kb.access import Access
-from kb.model import Indexed
+from kb.model import Indexed, SourceSpec
 from kb.workers import WORKERS
 
 TRANSACTION_BYTES = 512 * 1024
@@ -66,7 +66,7 @@ class Bulk:
             if self._threads is not None:
                 self._threads.shutdown(cancel_futures=True)
 
-    def add(self, about: indexing.About, data: bytes) -> None:
+    def add(self, spec: SourceSpec, data: bytes) -> None:
         """Add one source. It is stored some time before the context is left, after those that were
         added before it.
 
@@ -76,11 +76,11 @@ class Bulk:
         """
         if self._threads is None and self._inline <= INLINE_BYTES:
             self._inline += len(data)
-            self._take(indexing.prepare(self._access, about, data))
+            self._take(indexing.prepare(self._access, spec, data))
             return
         if self._threads is None:
             self._threads = ThreadPoolExecutor(WORKERS, "bulk")
-        future = self._threads.submit(indexing.prepare, self._access, about, data, apart=True)
+        future = self._threads.submit(indexing.prepare, self._access, spec, data, apart=True)
         self._coming.append((len(data), future))
         self._ahead += len(data)
         while self._coming and (self._far_ahead or self._coming[0][1].done()):
@@ -98,7 +98,7 @@ class Bulk:
     def _take(self, prepared: indexing.Prepared) -> None:
         self._ready.append(prepared)
         if (
-            sum(ready.new.bytes_total for ready in self._ready) >= TRANSACTION_BYTES
+            sum(ready.content.bytes_total for ready in self._ready) >= TRANSACTION_BYTES
             or len(self._ready) >= TRANSACTION_SOURCES
         ):
             self._store()
@@ -106,7 +106,7 @@ class Bulk:
     def _store(self) -> None:
         if not self._ready:
             return
-        size = sum(ready.new.bytes_total for ready in self._ready)
+        size = sum(ready.content.bytes_total for ready in self._ready)
         eviction.admit(self._access, size)
         with self._access.writing() as db:
             stored = indexing.store(self._access, db, self._ready)

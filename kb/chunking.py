@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from kb import workers
-from kb.chunkers import CARRIED, CHUNKERS, CONTINUED, RESUMED, Chunker, code, text
+from kb.chunkers import Marks, chunker_of, text
 from kb.chunks import ChunkedDocument, Mark
 from kb.detect import Detected, detect
 from kb.packing import pack
@@ -40,18 +40,19 @@ def chunk_next(
     ended whose `state` this is; without one the titles of a later part lack what encloses it."""
     if base_byte and state is None:
         return chunk_part(data, detected, base_byte=base_byte, base_line=base_line)
-    if detected.kind in RESUMED and (base_byte or detected.kind != "notebook"):
+    chunker = chunker_of(detected.kind)
+    if chunker.resume is not None and (base_byte or chunker.resumes_first):
         try:
-            scan = RESUMED[detected.kind](data, state)
-            document = _packed(data, scan.marks(), detected, base_byte, base_line)
+            scan = chunker.resume(data, state)
+            document = _pack(data, scan.marks(), detected, base_byte, base_line)
             return replace(document, state=scan.state())
         except Exception:  # a source is kept whatever a chunker makes of it
             return chunk_part(data, detected, base_byte=base_byte, base_line=base_line)
-    if detected.kind in CARRIED:
+    if chunker.carries_title:
         last = Mark(0, tuple(json.loads(state)) if state is not None else ())
         notes: list[str] = []
-        marks = [last, *_guarded(_chunker(detected, base_byte), data, detected, notes)]
-        document = _packed(data, marks, detected, base_byte, base_line)
+        marks = [last, *_guard(chunker.marks_at(base_byte), data, detected, notes)]
+        document = _pack(data, marks, detected, base_byte, base_line)
         return replace(document, notes=tuple(notes), state=json.dumps(marks[-1].title))
     return chunk_part(data, detected, base_byte=base_byte, base_line=base_line)
 
@@ -64,20 +65,21 @@ def chunk_part(
     What a parser is needed for is parsed in a process of its own, since no grammar is trusted to
     end; where that process dies, the source is cut as text, and a note says so.
     """
-    if not (detected.kind == "code" and code.parsed(data, detected.language)):
-        return chunk_here(data, detected, base_byte=base_byte, base_line=base_line)
-    return chunk_in_worker(data, detected, base_byte=base_byte, base_line=base_line)
+    needs_worker = chunker_of(detected.kind).needs_worker
+    if needs_worker is not None and needs_worker(data, detected.language):
+        return chunk_in_worker(data, detected, base_byte=base_byte, base_line=base_line)
+    return chunk_here(data, detected, base_byte=base_byte, base_line=base_line)
 
 
 def chunk_in_worker(
     data: bytes, detected: Detected, *, base_byte: int = 0, base_line: int = 1
 ) -> ChunkedDocument:
     """The same in a worker whatever the kind, so that other work can go on here."""
-    _chunker(detected, base_byte)
+    chunker_of(detected.kind)  # an unknown kind is the caller's error, not the worker's
     try:
         return workers.chunk(data, detected, base_byte=base_byte, base_line=base_line)
     except workers.WorkerDiedError as error:
-        document = _packed(data, text.marks(data), detected, base_byte, base_line)
+        document = _pack(data, text.marks(data), detected, base_byte, base_line)
         note = f"{detected.kind}: chunking {detected.language or 'it'} failed: {error}; cut as text"
         return replace(document, notes=(note,))
 
@@ -91,21 +93,12 @@ def chunk_here(
         ValueError: the kind is none of `CHUNKERS`.
     """
     notes: list[str] = []
-    marks = _guarded(_chunker(detected, base_byte), data, detected, notes)
-    document = _packed(data, marks, detected, base_byte, base_line)
+    marks = _guard(chunker_of(detected.kind).marks_at(base_byte), data, detected, notes)
+    document = _pack(data, marks, detected, base_byte, base_line)
     return replace(document, notes=tuple(notes))
 
 
-def _chunker(detected: Detected, base_byte: int) -> Chunker:
-    try:
-        chunker = CHUNKERS[detected.kind]
-    except KeyError:
-        known = ", ".join(sorted(CHUNKERS))
-        raise ValueError(f"unknown kind {detected.kind!r}: use one of {known}") from None
-    return CONTINUED.get(detected.kind, chunker) if base_byte > 0 else chunker
-
-
-def _packed(
+def _pack(
     data: bytes, marks: Iterable[Mark], detected: Detected, base_byte: int, base_line: int
 ) -> ChunkedDocument:
     chunks = pack(
@@ -119,12 +112,12 @@ def _packed(
     return ChunkedDocument(detected.kind, detected.language, tuple(chunks))
 
 
-def _guarded(chunker: Chunker, data: bytes, detected: Detected, notes: list[str]) -> Iterator[Mark]:
+def _guard(find_marks: Marks, data: bytes, detected: Detected, notes: list[str]) -> Iterator[Mark]:
     """The marks up to the first failure of a chunker: what remains is cut as plain text.
 
     A source is kept whatever a parser makes of it, so any exception of one ends here, as a note.
     """
     try:
-        yield from chunker(data, detected.language)
+        yield from find_marks(data, detected.language)
     except Exception as error:
         notes.append(f"{detected.kind}: {type(error).__name__}: {error}; the rest is cut as text")

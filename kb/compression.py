@@ -9,18 +9,18 @@ _LEVEL = 6
 """Of texts as short as chunks, level 1 takes nearly as long and leaves more."""
 
 SQL_NAME = "chunk_text"
-"""By this name SQL knows `restored`; every connection to a store needs it, for the indexes read the
+"""By this name SQL knows `decompress`. Every connection to a store needs it: the indexes read the
 text through views."""
 
 
-def compressed(text: str) -> str | bytes:
+def compress(text: str) -> str | bytes:
     """The text, or bytes from which it can be restored."""
     data = text.encode()
     deflated = zlib.compress(data, _LEVEL)
     return deflated if len(deflated) < len(data) else text
 
 
-def restored(stored: str | bytes) -> str:
+def decompress(stored: str | bytes) -> str:
     """The text that was stored.
 
     Raises:
@@ -31,4 +31,4 @@ def restored(stored: str | bytes) -> str:
 
 def register(db: sqlite3.Connection) -> None:
     """Let the connection read stored texts."""
-    db.create_function(SQL_NAME, 1, restored, deterministic=True)
+    db.create_function(SQL_NAME, 1, decompress, deterministic=True)

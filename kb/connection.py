@@ -1,29 +1,37 @@
-"""Opening the file: settings, migrations, a damaged file set aside, a read-only one still read."""
+"""Opening the file: settings, schema, a damaged file set aside, a read-only one still read."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from base import sqlite_files
+from base.locks import hold_lock
+from base.sqlite_files import BUSY_TIMEOUT_S, SchemaError, migrate
 from kb import compression
 from kb.errors import (
     StoreBusyError,
     StoreCorruptError,
     StoreUnavailableError,
-    translated,
+    translate_errors,
 )
-from kb.schema import SchemaTooNewError, migrate
-
-BUSY_TIMEOUT_S = 30.0
-"""How long a writer waits for others. Transactions are short, so only a stuck one takes longer."""
+from kb.schema import STEPS
 
 OTHERS_WAIT_S = 1.0
 """The same for a store of another project, which is passed over then."""
+
+SETTINGS: Mapping[str, str | int] = {
+    # A new file is made so; an older one becomes so when it is next rewritten as a whole.
+    "auto_vacuum": "INCREMENTAL",
+    "foreign_keys": "ON",
+    "temp_store": "MEMORY",
+    "cache_size": -16384,  # 16 MiB; the system caches the file besides
+    "wal_autocheckpoint": 4000,  # 16 MB
+}
 
 _SIDE_FILES = ("", "-wal", "-shm")
 
@@ -37,41 +45,11 @@ def connect(
         sqlite3.Error: as SQLite reports it.
     """
     if read_only:
-        return _read_only(path)
-    db = _open(path.absolute().as_uri(), wait_s)
-    try:
-        # A new file is made so, an older one becomes so when it is next rewritten as a whole.
-        db.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        db.execute("PRAGMA foreign_keys = ON")
-        db.execute("PRAGMA temp_store = MEMORY")
-        db.execute("PRAGMA cache_size = -16384")  # 16 MiB; the system caches the file besides
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.execute("PRAGMA wal_autocheckpoint = 4000")  # 16 MB
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
-def _open(uri: str, wait_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
-    db = sqlite3.connect(
-        uri, uri=True, timeout=wait_s, isolation_level=None, check_same_thread=False
-    )
+        db = sqlite_files.connect_read_only(path, wait_s=wait_s)
+        compression.register(db)
+        return db
+    db = sqlite_files.connect(path, wait_s=wait_s, settings=SETTINGS)
     compression.register(db)
-    return db
-
-
-def _read_only(path: Path) -> sqlite3.Connection:
-    """A connection that only reads. Where not even the files that readers share can be made, the
-    file is read as if nobody else could change it, which is then so."""
-    uri = path.absolute().as_uri()
-    db = _open(f"{uri}?mode=ro")
-    try:
-        db.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError:
-        db.close()
-        return _open(f"{uri}?immutable=1")
     return db
 
 
@@ -82,7 +60,7 @@ def prepare(path: Path, *, create: bool, of_others: bool = False) -> tuple[bool,
     Returns whether it can only be read, and what a person should know about it.
 
     Raises:
-        StoreUnavailableError: it does not exist and may not be created, or a later release wrote
+        StoreUnavailableError: it does not exist and may not be created, or another release wrote
             it.
         StoreError: SQLite refuses it for another reason.
     """
@@ -97,27 +75,25 @@ def prepare(path: Path, *, create: bool, of_others: bool = False) -> tuple[bool,
         return True, (f"{path} is read-only: searching works, storing does not",)
     if of_others:
         with _sole(path, OTHERS_WAIT_S):
-            _migrated(path, OTHERS_WAIT_S)
+            _migrate(path, OTHERS_WAIT_S)
         return False, ()
     with _sole(path):
         try:
-            _migrated(path)
+            _migrate(path)
         except StoreCorruptError as error:
             aside = set_aside(path)
-            _migrated(path)
+            _migrate(path)
             return False, (f"{error}; the damaged file is kept as {aside}, a new one was begun",)
     return False, ()
 
 
-def _migrated(path: Path, wait_s: float = BUSY_TIMEOUT_S) -> None:
-    with translated(path):
+def _migrate(path: Path, wait_s: float = BUSY_TIMEOUT_S) -> None:
+    with translate_errors(path):
         db = connect(path, wait_s=wait_s)
         try:
-            migrate(db)
-        except SchemaTooNewError as error:
-            raise StoreUnavailableError(
-                f"{path}: written by a later release (it knows {error}): update this program"
-            ) from error
+            migrate(db, STEPS)
+        except SchemaError as error:
+            raise StoreUnavailableError(f"{path}: another release wrote it: {error}") from error
         finally:
             db.close()
     path.chmod(0o600)
@@ -137,31 +113,14 @@ def set_aside(path: Path) -> Path:
 @contextmanager
 def _sole(path: Path, wait_s: float | None = None) -> Iterator[None]:
     """One process at a time makes, migrates or sets aside a file."""
-    try:
-        handle = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise StoreUnavailableError(f"{path}: {error.strerror}") from error
-    try:
-        if wait_s is None:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        else:
-            _lock_within(handle, path, wait_s)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _lock_within(handle: int, path: Path, wait_s: float) -> None:
-    end = time.monotonic() + wait_s
-    while True:
+    with ExitStack() as held:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held.enter_context(hold_lock(path.with_name(path.name + ".lock"), wait_s))
         except BlockingIOError:
-            if time.monotonic() > end:
-                raise StoreBusyError(f"{path}: another process is opening it") from None
-            time.sleep(0.02)
-        else:
-            return
+            raise StoreBusyError(f"{path}: another process is opening it") from None
+        except OSError as error:
+            raise StoreUnavailableError(f"{path}: {error.strerror}") from error
+        yield
 
 
 def copy_to(db: sqlite3.Connection, target: Path) -> None:

@@ -25,12 +25,12 @@ def as_utf8(data: bytes) -> tuple[bytes, str | None]:
     """
     for mark, encoding in _MARKS:
         if data.startswith(mark):
-            return _recoded(data[len(mark) :], encoding), f"{encoding} with a byte order mark"
+            return _recode(data[len(mark) :], encoding), f"{encoding} with a byte order mark"
     unmarked = unmarked_utf16(data[:_SAMPLE])
-    return (data, None) if unmarked is None else (_recoded(data, unmarked), unmarked)
+    return (data, None) if unmarked is None else (_recode(data, unmarked), unmarked)
 
 
-def _recoded(data: bytes, encoding: str) -> bytes:
+def _recode(data: bytes, encoding: str) -> bytes:
     return data if encoding == "utf-8" else data.decode(encoding, "replace").encode()
 
 

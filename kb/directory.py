@@ -8,12 +8,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from base.plain_files import open_plain
 from kb.bulk import Bulk
 from kb.decoding import is_binary
 from kb.files import FileState
-from kb.indexing import About
-from kb.model import Indexed
-from kb.plain_files import open_plain
+from kb.model import Indexed, SourceSpec
 from kb.store import Store
 from kb.walking import MAX_FILE_BYTES, Entry, Selection, Skipped, Walk, is_utf8
 
@@ -246,7 +245,7 @@ class _Pass:
         return str(Path(path).relative_to(self.walk.root))
 
     def _add(self, entry: Entry, data: bytes, status: os.stat_result) -> None:
-        about = About(
+        spec = SourceSpec(
             self.store.file_label(str(entry.path), entry.relative),
             origin="file",
             name=entry.path.name,
@@ -256,7 +255,7 @@ class _Pass:
             inode=status.st_ino,
             met=self.met,
         )
-        self.bulk.add(about, data)
+        self.bulk.add(spec, data)
         self.added += 1
 
     def gone(self) -> list[FileState]:

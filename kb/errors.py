@@ -59,7 +59,7 @@ _CAUSES: tuple[tuple[int, type[StoreError], str], ...] = (
 
 
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
+def translate_errors(path: Path) -> Iterator[None]:
     """SQLite's errors inside become one of ours, naming the file and what to do.
 
     Raises:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kb import disk_use, purging, tidying, writing
+from kb import compaction, disk_use, purging, writing
 from kb.access import Access
 from kb.disk_use import DiskUse
 from kb.errors import StoreQuotaError
@@ -109,7 +109,7 @@ def begin_if_exceeded(access: Access, quota: int) -> None:
         return
     drop_orphans(access)
     with access.exclusively() as db:
-        tidying.checkpoint(db)
+        compaction.checkpoint(db)
     if disk_use.of_store(access.path).total > quota:
         begin(access, "project", lambda text, use: _staying(text, use, quota))
 
@@ -209,10 +209,10 @@ def _tidy_some(access: Access) -> bool:
             " WHERE ended_at IS NULL AND text_bytes > 0 AND merges < ? RETURNING merges",
             (MERGES_MAX,),
         ).fetchall()
-        if (merging and tidying.merge_some(db, merging[0][0])) or tidying.shrink_some(db):
+        if (merging and compaction.merge_some(db, merging[0][0])) or compaction.shrink_some(db):
             return True
         db.execute("UPDATE eviction SET ended_at = ? WHERE ended_at IS NULL", (time.time(),))
-        tidying.checkpoint(db)
+        compaction.checkpoint(db)
     return True
 
 

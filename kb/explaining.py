@@ -9,7 +9,7 @@ from dataclasses import fields
 from kb.candidates import expressions
 from kb.filters import Filters
 from kb.model import ExplainedHit, Explanation, Expression
-from kb.search import Ask, asked, hits_and_pool
+from kb.search import Ask, hits_and_pool, read_query
 from kb.store import Store
 
 
@@ -25,7 +25,7 @@ def explain(
     if limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}")
     with store._access.reading() as db:
-        ask = asked(db, query, filters or Filters(), limit)
+        ask = read_query(db, query, filters or Filters(), limit)
         hits, pool = hits_and_pool(db, ask)
         found = tuple(_expressions(db, ask))
     by_words = _ranks({chunk.chunk_id: chunk.words for chunk in pool})

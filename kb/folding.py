@@ -42,7 +42,7 @@ def foldable(text: str) -> bool:
     return not text.isascii() and any(letter in text for letter in _ANY + _WITH_ACCENTS)
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """`text` as it is typed without these letters, and then without accents either."""
     return _without_accents(text).translate(_TABLE) if foldable(text) else text
 

@@ -46,7 +46,7 @@ class Glob:
 
 
 @lru_cache(256)
-def compiled(glob: str) -> Glob:
+def compile_glob(glob: str) -> Glob:
     """The glob, ready to match.
 
     Raises:

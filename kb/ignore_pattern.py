@@ -164,7 +164,7 @@ def _set(text: str, at: int) -> tuple[str, int]:
         if text[at : at + 1] == "-" and text[at + 1 : at + 2] not in ("", "]"):
             last, at = _member(text, at + 1)
         if first <= last:
-            members += f"{_escaped(first)}-{_escaped(last)}"
+            members += f"{_escape(first)}-{_escape(last)}"
     if not members:
         return ("[^/]" if is_negated else _NOTHING), at + 1
     return (f"[^/{members}]" if is_negated else f"(?!/)[{members}]"), at + 1
@@ -177,5 +177,5 @@ def _member(text: str, at: int) -> tuple[str, int]:
     return text[at], at + 1
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     return f"\\{char}" if char in "\\]^-[&~|" else char

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from base.plain_files import read_plain
 from kb.ignore_pattern import IgnorePattern, PatternTooLargeError, ignore_pattern
-from kb.plain_files import read_plain
 
 BYTES_MAX = 1024 * 1024  # of one file
 PATTERNS_MAX = 10_000  # of one file

@@ -17,6 +17,45 @@ class Origin(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class SourceSpec:
+    """What is known of a source besides its bytes, from the caller to the row of the table.
+
+    `name` (such as a file name) and `media_type` help to tell the `kind` where it is not said; a
+    `kind` that is said must be one of `kb.CHUNKERS`. `base_url` resolves the links of HTML. Sources
+    of one `series` are versions of one thing. `met` says that a file was met in a folder, rather
+    than named by itself. `ttl_s` is how many seconds it stays findable.
+    """
+
+    label: str
+    origin: str = Origin.NOTE
+    name: str | None = None
+    kind: str | None = None
+    language: str | None = None
+    media_type: str | None = None
+    session: str | None = None
+    path: str | None = None
+    mtime_ns: int | None = None
+    inode: int | None = None
+    ttl_s: float | None = None
+    pinned: bool = False
+    base_url: str | None = None
+    series: str | None = None
+    met: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredContent:
+    """What the bytes of a source turned out to be. `converted` says what was done to them."""
+
+    kind: str
+    language: str | None
+    bytes_total: int
+    file_size: int | None = None
+    sha256: bytes | None = None
+    converted: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Indexed:
     """What became of one addition. `bytes_indexed` < `bytes_total` while some of it is queued;
     `converted` says what was done to it before, `redactions` how many secrets were taken out."""

@@ -190,7 +190,7 @@ def _title(group: _Group, raw: bytes) -> tuple[str, ...]:
     titles = [a for a, b in zip_longest(titles, titles[1:]) if b is None or b[: len(a)] != a]
     if not titles:
         first = _FIRST_LINE.search(raw)
-        return (_shortened(first.group().decode("utf-8", "replace"), 80),) if first else ()
+        return (_shorten(first.group().decode("utf-8", "replace"), 80),) if first else ()
     if len(titles) == 1:
         return _bounded(titles[0])
     shared = _common_prefix(titles)
@@ -199,7 +199,7 @@ def _title(group: _Group, raw: bytes) -> tuple[str, ...]:
         return _bounded(shared)
     joined = ", ".join(leaves)
     if len(joined) > TITLE_BYTES:
-        joined = f"{_shortened(leaves[0], 80)} … {_shortened(leaves[-1], 80)}"
+        joined = f"{_shorten(leaves[0], 80)} … {_shorten(leaves[-1], 80)}"
     return _bounded((*shared, joined))
 
 
@@ -215,9 +215,9 @@ def _bounded(title: tuple[str, ...]) -> tuple[str, ...]:
     if len(title) > TITLE_DEPTH:
         half = TITLE_DEPTH // 2
         title = (*title[:half], "…", *title[-half:])
-    return tuple(_shortened(part, TITLE_BYTES) for part in title)
+    return tuple(_shorten(part, TITLE_BYTES) for part in title)
 
 
-def _shortened(text: str, limit: int) -> str:
+def _shorten(text: str, limit: int) -> str:
     text = text.strip()
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

@@ -27,7 +27,7 @@ class Page:
 
     def came_from(self, url: str) -> bool:
         """Whether the validators are those of this address."""
-        return self.final_sha256 == _hashed(url)
+        return self.final_sha256 == _digest(url)
 
 
 def find(store: Store, url: str) -> Page | None:
@@ -36,7 +36,7 @@ def find(store: Store, url: str) -> Page | None:
         row = db.execute(
             "SELECT source_id, fetched_at, title, etag, last_modified, final_sha256"
             " FROM page WHERE url_sha256 = ?",
-            (_hashed(url),),
+            (_digest(url),),
         ).fetchone()
     return None if row is None else Page(*row)
 
@@ -54,7 +54,7 @@ def put(  # noqa: PLR0913 - a row
 ) -> None:
     """Note that the address was fetched now, and is kept as this source, before whose storing it
     was `converted`."""
-    row = (_hashed(url), source_id, time.time(), title, etag, last_modified, _hashed(final_url))
+    row = (_digest(url), source_id, time.time(), title, etag, last_modified, _digest(final_url))
     with store.access.writing() as db:
         if converted is not None:
             db.execute(
@@ -72,9 +72,9 @@ def confirm(store: Store, url: str) -> None:
     """Note that the address was found unchanged now."""
     with store.access.writing() as db:
         db.execute(
-            "UPDATE page SET fetched_at = ? WHERE url_sha256 = ?", (time.time(), _hashed(url))
+            "UPDATE page SET fetched_at = ? WHERE url_sha256 = ?", (time.time(), _digest(url))
         )
 
 
-def _hashed(url: str) -> bytes:
+def _digest(url: str) -> bytes:
     return hashlib.sha256(url.encode("utf-8", "surrogatepass")).digest()

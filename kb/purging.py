@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb import words, writing
-from kb.compression import restored
+from kb.compression import decompress
 from kb.model import Purged
 
 
@@ -78,7 +78,7 @@ def _vocabulary(
     rows = db.execute(
         "SELECT body FROM chunk WHERE source_id = ? AND id BETWEEN ? AND ?", (source_id, *ids)
     )
-    return set().union(*(words.vocabulary(restored(body)) for (body,) in rows))
+    return set().union(*(words.vocabulary(decompress(body)) for (body,) in rows))
 
 
 def _chosen(db: sqlite3.Connection, wanted: Wanted) -> list[int]:
@@ -128,7 +128,7 @@ def forget_end(db: sqlite3.Connection, source_id: int, most_chunks: int, excess:
     Until then it is an incomplete source as any other, but neither a file nor a page that need not
     be read again.
     """
-    if _shortened(db, source_id, excess):
+    if _shorten(db, source_id, excess):
         return Forgotten(False, 0, excess, ())
     queued, spools = _unqueue(db, source_id)
     rows = db.execute(
@@ -155,7 +155,7 @@ def forget_end(db: sqlite3.Connection, source_id: int, most_chunks: int, excess:
     return Forgotten(False, len(rows) - 1, size[0] + queued, spools)
 
 
-def _shortened(db: sqlite3.Connection, source_id: int, excess: int) -> bool:
+def _shorten(db: sqlite3.Connection, source_id: int, excess: int) -> bool:
     """Whether so much was taken off the end of what is queued of a source: only if it is less."""
     done = db.execute(
         "UPDATE pending SET end_byte = end_byte - ? WHERE id ="

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from kb import words
-from kb.folding import folded
+from kb.folding import fold
 
 _TERM = re.compile(rf"[^\W_]+|[{words.EMOJI}]")
 
@@ -41,7 +41,7 @@ class Query:
         """An expression a word: the word, and beside it how it is spelt without letters such as
         ł, and of a corrected one what it may have meant."""
         return [
-            " OR ".join((expression(term), *map(quoted, _others(term, corrections))))
+            " OR ".join((expression(term), *map(quote, _others(term, corrections))))
             for term in self.terms
         ]
 
@@ -50,16 +50,16 @@ class Query:
         used = [
             corrections.get(term, (term,))[0]
             for term in self.terms
-            if not words.unspaced(term) and not words.is_emoji(term)
+            if not words.is_unspaced(term) and not words.is_emoji(term)
         ]
         if len(used) < 2:
             return None
         pairs = pairwise(used)
-        return " OR ".join(f"NEAR({quoted(a)} {quoted(b)}, {NEAR_TOKENS})" for a, b in pairs)
+        return " OR ".join(f"NEAR({quote(a)} {quote(b)}, {NEAR_TOKENS})" for a, b in pairs)
 
 
 def _others(term: str, corrections: Corrections) -> list[str]:
-    plain = folded(term)
+    plain = fold(term)
     return [*([plain] if plain != term else []), *corrections.get(term, ())]
 
 
@@ -76,15 +76,15 @@ def expression(term: str) -> str:
     """One word as full-text syntax; in scripts without spaces the pairs of characters, and of an
     emoji the word, under which such text is indexed."""
     if words.is_emoji(term):
-        return quoted(words.emoji_word(term))
-    if words.unspaced(term):
+        return quote(words.emoji_word(term))
+    if words.is_unspaced(term):
         pairs = list(words.pairs(term))
         if not pairs:
-            return f"{quoted(term)} *"
-        return "(" + " AND ".join(quoted(pair) for pair in pairs) + ")"
-    return quoted(term)
+            return f"{quote(term)} *"
+        return "(" + " AND ".join(quote(pair) for pair in pairs) + ")"
+    return quote(term)
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """A string literal of the full-text syntax: nothing in it is an operator."""
     return '"' + text.replace('"', '""') + '"'

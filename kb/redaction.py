@@ -63,7 +63,7 @@ def spans(find: FindSecrets | None, data: bytes, *, base_byte: int = 0) -> tuple
     return tuple(apart)
 
 
-def blanked(data: bytes, secrets: Sequence[Span], *, base_byte: int = 0) -> bytes:
+def blank_out(data: bytes, secrets: Sequence[Span], *, base_byte: int = 0) -> bytes:
     """`data` with every secret overwritten; line ends stay where they are."""
     if not secrets:
         return data
@@ -75,7 +75,7 @@ def blanked(data: bytes, secrets: Sequence[Span], *, base_byte: int = 0) -> byte
     return bytes(text)
 
 
-def marked(chunks: Sequence[Chunk], secrets: Sequence[Span]) -> Iterator[Chunk]:
+def mark_secrets(chunks: Sequence[Chunk], secrets: Sequence[Span]) -> Iterator[Chunk]:
     """The chunks of blanked text with each blank replaced by what it stands for."""
     ends = [secret.end for secret in secrets]
     for chunk in chunks:
@@ -84,10 +84,10 @@ def marked(chunks: Sequence[Chunk], secrets: Sequence[Span]) -> Iterator[Chunk]:
         while at < len(secrets) and secrets[at].start < chunk.end_byte:
             inside.append(secrets[at])
             at += 1
-        yield _marked(chunk, inside) if inside else chunk
+        yield _mark(chunk, inside) if inside else chunk
 
 
-def _marked(chunk: Chunk, secrets: Sequence[Span]) -> Chunk:
+def _mark(chunk: Chunk, secrets: Sequence[Span]) -> Chunk:
     data = chunk.raw if chunk.raw is not None else chunk.text.encode()
     pieces = []
     position = 0

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from kb import vocabulary
 from kb.candidates import expressions
-from kb.compression import restored
+from kb.compression import decompress
 from kb.filters import Condition, Filters, condition, inline
 from kb.model import Correction, Hit, QueryResult, SearchState
 from kb.query import Corrections, Query, parse
@@ -47,8 +47,8 @@ def search(
     db: sqlite3.Connection, text: str, filters: Filters, *, limit: int, budget_bytes: int | None
 ) -> QueryResult:
     """The answer to one query; `budget_bytes` bounds the UTF-8 size of all texts together."""
-    ask = asked(db, text, filters, limit)
-    if not _anything_indexed(db, ask.where):
+    ask = read_query(db, text, filters, limit)
+    if not _is_anything_indexed(db, ask.where):
         return QueryResult(text, SearchState.NOTHING_INDEXED)
     if not ask.query.terms:
         return QueryResult(text, SearchState.NO_MATCH)
@@ -66,7 +66,7 @@ def search(
     )
 
 
-def asked(db: sqlite3.Connection, text: str, filters: Filters, limit: int) -> Ask:
+def read_query(db: sqlite3.Connection, text: str, filters: Filters, limit: int) -> Ask:
     """What `text` and the filters in it and beside it ask for."""
     words, filters = inline(text, filters)
     query = parse(words)
@@ -75,7 +75,7 @@ def asked(db: sqlite3.Connection, text: str, filters: Filters, limit: int) -> As
     return Ask(query, corrected, condition(filters), tables, limit, filters)
 
 
-def _anything_indexed(db: sqlite3.Connection, where: Condition) -> bool:
+def _is_anything_indexed(db: sqlite3.Connection, where: Condition) -> bool:
     row = db.execute(
         f"SELECT 1 FROM source s JOIN chunk c ON c.source_id = s.id WHERE {where.sql} LIMIT 1",
         where.values,
@@ -163,7 +163,7 @@ def _read(
         source=label,
         source_id=source_id,
         title=f"{crumb} > {leaf}" if crumb else leaf,
-        text=restored(body),
+        text=decompress(body),
         kind=kind,
         language=language,
         start_byte=start,

@@ -8,14 +8,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from kb import files, pending, purging, reading, terms, writing
+from kb import files, purging, reading, spool_queue, terms, writing
 from kb.access import Access, Quota
 from kb.connection import copy_to
-from kb.errors import translated
+from kb.errors import translate_errors
 from kb.files import FileState
 from kb.filetypes import canonical_language
 from kb.filters import Filters
-from kb.model import Check, Hit, Indexed, Progress, Purged, QueryResult, Source, Stats
+from kb.model import (
+    Check,
+    Hit,
+    Indexed,
+    Progress,
+    Purged,
+    QueryResult,
+    Source,
+    SourceSpec,
+    Stats,
+)
 from kb.redaction import FindSecrets
 from kb.search import search
 
@@ -86,32 +96,12 @@ class Store:
         """Close the file; safe to call twice."""
         self._access.close()
 
-    def add(  # noqa: PLR0913 - all that may be known of a source
-        self,
-        label: str,
-        data: bytes,
-        *,
-        name: str | None = None,
-        kind: str | None = None,
-        language: str | None = None,
-        media_type: str | None = None,
-        origin: str = "note",
-        session: str | None = None,
-        path: str | None = None,
-        mtime_ns: int | None = None,
-        inode: int | None = None,
-        ttl_s: float | None = None,
-        pinned: bool = False,
-        base_url: str | None = None,
-        series: str | None = None,
-    ) -> Indexed:
-        """Index `data` wholly as the next version of `label`.
+    def add(self, spec: SourceSpec, data: bytes) -> Indexed:
+        """Index `data` wholly as the next version of its label.
 
         An older version, and whatever else was added as part of the same `series`, is superseded:
-        kept, but no longer searched by default. `name` (such as a
-        file name) and `media_type` help to tell the kind where it is not said. `ttl_s` is how many
-        seconds it stays findable. HTML becomes Markdown, with links resolved against `base_url`,
-        and UTF-16 becomes UTF-8, except where the origin is a run, whose output is kept as it is.
+        kept, but no longer searched by default. HTML becomes Markdown and UTF-16 becomes UTF-8,
+        except where the origin is a run, whose output is kept as it is.
 
         Raises:
             ValueError: an unknown `kind`.
@@ -119,40 +109,15 @@ class Store:
         """
         from kb import indexing  # noqa: PLC0415
 
-        about = indexing.About(
-            label=label,
-            origin=origin,
-            name=name,
-            kind=kind,
-            language=language,
-            media_type=media_type,
-            session=session,
-            path=path,
-            mtime_ns=mtime_ns,
-            inode=inode,
-            ttl_s=ttl_s,
-            pinned=pinned,
-            base_url=base_url,
-            series=series,
-        )
-        return indexing.add(self._access, about, data)
+        return indexing.add(self._access, spec, data)
 
-    def add_spool(  # noqa: PLR0913
+    def add_spool(
         self,
-        label: str,
+        spec: SourceSpec,
         spool_path: Path,
         *,
-        name: str | None = None,
-        kind: str | None = None,
-        language: str | None = None,
-        media_type: str | None = None,
-        origin: str = "run",
-        session: str | None = None,
-        ttl_s: float | None = None,
-        pinned: bool = False,
-        series: str | None = None,
-        head_bytes: int = pending.HEAD_BYTES,
-        tail_bytes: int = pending.TAIL_BYTES,
+        head_bytes: int = spool_queue.HEAD_BYTES,
+        tail_bytes: int = spool_queue.TAIL_BYTES,
     ) -> Indexed:
         """Index the beginning and the end of a file now and queue the rest.
 
@@ -166,19 +131,7 @@ class Store:
         """
         from kb import indexing  # noqa: PLC0415
 
-        about = indexing.About(
-            label=label,
-            origin=origin,
-            name=name,
-            kind=kind,
-            language=language,
-            media_type=media_type,
-            session=session,
-            ttl_s=ttl_s,
-            pinned=pinned,
-            series=series,
-        )
-        return indexing.add_spool(self._access, about, spool_path, head_bytes, tail_bytes)
+        return indexing.add_spool(self._access, spec, spool_path, head_bytes, tail_bytes)
 
     def bulk(self) -> Bulk:
         """An addition of many sources, to be used in a `with` statement: several are prepared at
@@ -188,7 +141,7 @@ class Store:
         return Bulk(self._access)
 
     def index_pending(
-        self, limit_bytes: int = pending.HEAD_BYTES, source_id: int | None = None
+        self, limit_bytes: int = spool_queue.HEAD_BYTES, source_id: int | None = None
     ) -> Progress:
         """Index up to about `limit_bytes` of what is queued, of one source or of all, and say how
         far that is.
@@ -204,16 +157,16 @@ class Store:
         indexing.index_queued(self._access, limit_bytes, source_id)
         return self.progress(source_id)
 
-    def settle(self, limit_bytes: int = pending.HEAD_BYTES) -> bool:
+    def settle(self, limit_bytes: int = spool_queue.HEAD_BYTES) -> bool:
         """Take one short step of what is left to do behind additions: index what is queued, drop
         what exceeds the quota, move what was superseded. False where nothing was left to do.
 
         Raises:
             StoreError: it could not be done; it is left to do.
         """
-        from kb import settling  # noqa: PLC0415
+        from kb import background  # noqa: PLC0415
 
-        return settling.step(self._access, limit_bytes)
+        return background.step(self._access, limit_bytes)
 
     def files(self, path: Path) -> dict[str, FileState]:
         """Every indexed file at or below `path`, by its path."""
@@ -351,9 +304,9 @@ class Store:
         with self._access.writing() as db:
             purged = purging.purge(db, wanted)
             self._access.known_words.clear()
-        return self._compacted(purged)
+        return self._compact(purged)
 
-    def _compacted(self, purged: Purged) -> Purged:
+    def _compact(self, purged: Purged) -> Purged:
         for spool in purged.spools:
             spool.unlink(missing_ok=True)
         if purged.sources:
@@ -396,5 +349,5 @@ class Store:
             FileExistsError: something is there already.
             StoreError: it could not be written.
         """
-        with self._access.reading() as db, translated(target):
+        with self._access.reading() as db, translate_errors(target):
             copy_to(db, target)

@@ -7,7 +7,7 @@ import re
 import sqlite3
 from collections import Counter
 
-from kb.compression import restored
+from kb.compression import decompress
 from kb.query import STOP_WORDS
 
 _TERM = re.compile(r"[^\W\d]\w{2,39}")
@@ -28,7 +28,7 @@ def distinctive(db: sqlite3.Connection, source_id: int, limit: int) -> list[str]
         return []
     counts: Counter[str] = Counter()
     for (body,) in rows:
-        found = _TERM.findall(restored(body))
+        found = _TERM.findall(decompress(body))
         counts.update({word for word in found if word.lower() not in STOP_WORDS})
     most = max(_MIN_CHUNKS, _MAX_SHARE * len(rows))
     scored = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from kb import words
-from kb.query import quoted
+from kb.query import quote
 
 _CANDIDATES = 200
 _SHORTEST = 4
@@ -25,7 +25,7 @@ def corrections(db: sqlite3.Connection, terms: tuple[str, ...]) -> dict[str, tup
     nearest to it, else the parts of an identifier."""
     found = {}
     for term in terms:
-        if len(term) < _SHORTEST or words.unspaced(term):
+        if len(term) < _SHORTEST or words.is_unspaced(term):
             continue
         frequency = _frequency(db, term, _RARE + 1)
         if frequency > _RARE:
@@ -46,7 +46,7 @@ def corrections(db: sqlite3.Connection, terms: tuple[str, ...]) -> dict[str, tup
 def _frequency(db: sqlite3.Connection, word: str, limit: int = 1000) -> int:
     """In how many chunks a word occurs, as far as `limit`."""
     query = "SELECT count(*) FROM (SELECT 1 FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT ?)"
-    return int(db.execute(query, (quoted(word), limit)).fetchone()[0])
+    return int(db.execute(query, (quote(word), limit)).fetchone()[0])
 
 
 def _nearest(db: sqlite3.Connection, typed: str) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ def _alike(db: sqlite3.Connection, typed: str) -> set[str]:
 
 
 def _trigrams(text: str) -> list[str]:
-    return sorted({quoted(text[at : at + _TRIGRAM]) for at in range(len(text) - _TRIGRAM + 1)})
+    return sorted({quote(text[at : at + _TRIGRAM]) for at in range(len(text) - _TRIGRAM + 1)})
 
 
 def edit_distance(a: str, b: str, limit: int) -> int:

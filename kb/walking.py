@@ -48,7 +48,7 @@ class Selection:
 
     def __post_init__(self) -> None:
         for glob in (*self.include, *self.exclude):
-            globs.compiled(glob)
+            globs.compile_glob(glob)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,9 @@ class Walk:
 
     def _named(self, entry: Entry) -> bool:
         include, extensions = self.selection.include, self.selection.extensions
-        if include and not any(globs.compiled(glob).matches(entry.relative) for glob in include):
+        if include and not any(
+            globs.compile_glob(glob).matches(entry.relative) for glob in include
+        ):
             return False
         return not extensions or entry.path.suffix.lstrip(".").lower() in extensions
 
@@ -177,7 +179,7 @@ class Walk:
         if entry.is_folder and entry.path.name in _ALWAYS_LEFT_OUT:
             return "always left out"
         exclude = self.selection.exclude
-        if any(globs.compiled(glob).matches(entry.relative) for glob in exclude):
+        if any(globs.compile_glob(glob).matches(entry.relative) for glob in exclude):
             return "excluded"
         if ignores.match(str(entry.path), is_folder=entry.is_folder):
             self.ignored.add(entry.path)
@@ -202,7 +204,7 @@ class Walk:
             relative = folder.relative_to(self.root).as_posix()
             if is_folder and name in _ALWAYS_LEFT_OUT:
                 return "leads to what is always left out"
-            if any(globs.compiled(glob).matches(relative) for glob in self.selection.exclude):
+            if any(globs.compile_glob(glob).matches(relative) for glob in self.selection.exclude):
                 return "leads to what is excluded"
             if ignores.match(str(folder), is_folder=is_folder):
                 return "leads to what .gitignore ignores"

@@ -114,7 +114,7 @@ def pairs(text: str) -> Iterator[str]:
             yield run[at : at + 2]
 
 
-def unspaced(text: str) -> bool:
+def is_unspaced(text: str) -> bool:
     return not text.isascii() and _UNSPACED.fullmatch(text) is not None
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import count
 
 from kb.chunks import Chunk
+from kb.model import SourceSpec, StoredContent
 
 _INDEXES = (("chunk_fts", "current_chunk"), ("history_fts", "superseded_chunk"))
 _COLUMNS = "leaf, crumb, body, ident, label"
@@ -31,36 +31,17 @@ KNOWN_WORDS = 65_536
 among them, and need not be looked up."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewSource:
-    """What is known of a source before its first chunk is stored."""
-
-    label: str
-    kind: str
-    language: str | None
-    origin: str
-    bytes_total: int
-    session: str | None = None
-    path: str | None = None
-    mtime_ns: int | None = None
-    inode: int | None = None
-    file_size: int | None = None
-    sha256: bytes | None = None
-    converted: str | None = None
-    ttl_s: float | None = None
-    pinned: bool = False
-    series: str | None = None
-    met: bool = False
-
-
-def insert_source(db: sqlite3.Connection, new: NewSource) -> tuple[int, int]:
+def insert_source(
+    db: sqlite3.Connection, spec: SourceSpec, content: StoredContent
+) -> tuple[int, int]:
     """A row for the next version of the label; the version before it is superseded, and so is
     whatever else belongs to the same series.
 
     Returns the id and the version, which counts from 1.
     """
+    label = storable_text(spec.label)
     row = db.execute(
-        "SELECT id, version FROM source WHERE label = ? ORDER BY version DESC LIMIT 1", (new.label,)
+        "SELECT id, version FROM source WHERE label = ? ORDER BY version DESC LIMIT 1", (label,)
     ).fetchone()
     version = row[1] + 1 if row else 1
     now = time.time()
@@ -70,44 +51,49 @@ def insert_source(db: sqlite3.Connection, new: NewSource) -> tuple[int, int]:
         " pinned, series, met)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?)",
         (
-            new.label,
+            label,
             version,
-            new.kind,
-            new.language,
-            new.origin,
-            new.session,
-            new.path,
-            new.mtime_ns,
-            new.inode,
-            new.file_size,
-            new.sha256,
-            new.converted,
-            new.bytes_total,
+            content.kind,
+            content.language,
+            spec.origin,
+            storable_text(spec.session) if spec.session else None,
+            spec.path,
+            spec.mtime_ns,
+            spec.inode,
+            content.file_size,
+            content.sha256,
+            content.converted,
+            content.bytes_total,
             now,
-            None if new.ttl_s is None else now + new.ttl_s,
-            new.pinned,
-            new.series,
-            new.met,
+            None if spec.ttl_s is None else now + spec.ttl_s,
+            spec.pinned,
+            spec.series,
+            spec.met,
         ),
     )
     source_id = cursor.lastrowid
     assert source_id is not None
     if row:
         supersede(db, row[0], source_id)
-    if new.series is not None:
+    if spec.series is not None:
         older = db.execute(
             "SELECT id FROM source WHERE series = ? AND superseded_by IS NULL AND id < ?",
-            (new.series, source_id),
+            (spec.series, source_id),
         )
         for (older_id,) in older.fetchall():
             supersede(db, older_id, source_id)
     return source_id, version
 
 
+def storable_text(text: str) -> str:
+    """`text` without lone surrogates, which no database stores."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def insert_chunks(
     db: sqlite3.Connection, parts: Iterable[tuple[int, Sequence[Chunk], Sequence[str | bytes]]]
 ) -> None:
-    """Store chunks, which have their search terms, and their texts as `compression.compressed` has
+    """Store chunks, which have their search terms, and their texts as `compression.compress` has
     them, as parts of sources; index them and count their bytes."""
     ids = count(_next_chunk_id(db))
     rows: list[tuple[object, ...]] = []

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from base.plain_files import read_plain
 from policy import trust
 from policy.claude import Anchors, parse_rule
 from policy.claude_settings import entries_of, read_settings, warnings_of
@@ -15,7 +16,6 @@ from policy.decide import matches_of
 from policy.model import Decision, RuleFileError, Source, Subject
 from policy.name_patterns import SPECIAL
 from policy.paths import is_below, lies_in
-from policy.plain_text import read_text
 from policy.rules import DEFAULT_RULES, Rule, Rules
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class _Loader:
 
     def _text(self, path: str, *, root: str | None = None) -> str | None:
         try:
-            text = read_text(path, root)
+            text = read_plain(path, trust.BYTES_MAX, root).decode("utf-8")
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, UnicodeDecodeError) as error:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from itertools import islice
 
-from policy.plain_text import read_bytes
+from base.plain_files import read_plain
 from policy.secrets.names import is_secret_path
 
 BYTES_MAX = 256 * 1024
@@ -33,7 +33,7 @@ def script_texts(project: str) -> Callable[[str], str | None]:
             if path[-1:] == "/":
                 with os.scandir(real) as entries:
                     return "\n".join(sorted(item.name for item in islice(entries, NAMES_MAX)))
-            return read_bytes(real, BYTES_MAX, root).decode("utf-8")
+            return read_plain(real, BYTES_MAX, root).decode("utf-8")
         except (OSError, ValueError, RecursionError):
             return None
 

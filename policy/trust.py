@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
+from base.plain_files import read_plain
 from policy.paths import lies_in
-from policy.plain_text import read_text
 
 PROJECT_MARKS = (".git", ".ctxmode")
+BYTES_MAX = 4 << 20  # of a file of rules, or one that says where a repository lies
 
 
 def is_trusted(project: str, folders: Iterable[str], home: str) -> bool:
@@ -47,7 +48,7 @@ def around(project: str, home: str) -> list[str]:
 def main_checkout(project: str) -> str | None:
     """The folder that a worktree of git belongs to; None for any other project."""
     try:
-        text = read_text(os.path.join(project, ".git"))
+        text = read_plain(os.path.join(project, ".git"), BYTES_MAX).decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return None
     folder, found, _ = text.removeprefix("gitdir: ").partition("/.git/worktrees/")

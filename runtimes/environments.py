@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from runtimes.plain_text import read_text
+from base.plain_files import read_head
 
 _FOLDERS: Final = (".venv", "venv")
 # What set-up (setup.sh) leaves in an environment that it made for this program itself.
@@ -37,10 +37,10 @@ def is_own(python: Path) -> bool:
 def base_prefix(python: Path) -> Path | None:
     """The installation behind a virtual environment's interpreter; None if it is not in one."""
     try:
-        lines = read_text(python.parent.parent / "pyvenv.cfg").splitlines()
+        text = read_head(python.parent.parent / "pyvenv.cfg").decode("utf-8", "replace")
     except OSError:
         return None
-    for line in lines:
+    for line in text.splitlines():
         key, _, value = line.partition("=")
         if key.strip() == "home":
             return Path(value.strip()).parent

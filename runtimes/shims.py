@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from runtimes.plain_text import read_text
+from base.plain_files import read_head
 
 
 class Shim(NamedTuple):
@@ -177,7 +177,7 @@ def _upwards(folder: Path | None, name: str) -> list[Path]:
 
 def _read(file: Path) -> str:
     try:
-        return read_text(file)
+        return read_head(file).decode("utf-8", "replace")
     except OSError:
         return ""
 

@@ -20,7 +20,7 @@ MARKS: Final = {
 
 # Beginnings of the ids of tests below tests/. The longest that fits decides.
 _UNIT = """
-policy/ kb/ runtimes/ structure/ ctxmode/ executor/cells/test_description.py
+base/ policy/ kb/ runtimes/ structure/ ctxmode/ executor/cells/test_description.py
 executor/cells/test_placement.py executor/cells/test_cgroup.py executor/compile/test_products.py
 executor/engine/test_layers.py executor/engine/test_messages.py executor/engine/test_seccomp.py
 executor/instance/test_unpacking.py executor/pool/test_budget.py executor/pool/test_pool.py
@@ -30,6 +30,7 @@ executor/test_request.py executor/test_service.py images/test_base.py images/tes
 images/test_groups.py images/test_naming.py images/test_settings.py images/test_workplace.py
 """
 _SANDBOX = """
+base/test_locks.py
 executor/ escapes/ e2e/ benchmarks/ policy/test_cases.py policy/test_deadline.py
 policy/test_import_cost.py policy/test_judging.py policy/test_languages.py::test_a_perl_comment
 policy/test_secrets.py::test_hostile_text_of_a_megabyte kb/test_bulk.py kb/test_chunk_table.py

@@ -50,7 +50,7 @@ def read(path: Path, root: Path = Path("/")) -> ConfigFile:
     Raises:
         UsageError: it can't be read, or is no TOML.
     """
-    from kb.plain_files import read_plain  # noqa: PLC0415 - where there may be such a file
+    from base.plain_files import read_plain  # noqa: PLC0415 - where there may be such a file
 
     try:
         text = read_plain(path, BYTES_MAX, root).decode("utf-8")

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from base.plain_files import open_plain
 from ctxmode.errors import ContextModeError
 from ctxmode.operations.output_folder import Destination, RefusedError, open_destination
 from executor.model import Artifact
 from executor.run.artifacts import safe_name
 from executor.run.output_routing import Answer
-from kb.plain_files import open_plain
 
 GLOB_CHARACTERS = frozenset("*?[")
 
@@ -48,7 +48,7 @@ def _moved(artifact: Artifact, destination: Destination, asked_for: Sequence[str
     kept, name = Path(artifact.path), safe_name(artifact.name)
     is_asked_for = any(_names(pattern, artifact.name) for pattern in asked_for)
     try:
-        with open_plain(kept, Path("/"), follow=False) as content:
+        with open_plain(kept, follow=False) as content:
             target = destination.add(content, name, is_asked_for=is_asked_for)
     except RefusedError as error:
         return _refused(artifact, error)

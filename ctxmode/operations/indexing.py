@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import policy
+from base.plain_files import open_plain
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.operations.answers import IndexAnswer
@@ -21,12 +22,12 @@ from kb import (
     Origin,
     Selection,
     Skipped,
+    SourceSpec,
     Store,
     index_selection,
 )
 from kb import watch as watch_folder
 from kb.globs import GlobError
-from kb.plain_files import open_plain
 from kb.walking import is_utf8
 from policy.secrets import is_secret_path
 
@@ -170,24 +171,25 @@ def _file(
         )
     label = request.source or str(path.relative_to(config.project))
     indexed = store.add(
-        label,
+        SourceSpec(
+            label,
+            Origin.FILE,
+            name=path.name,
+            kind=request.kind,
+            language=request.language,
+            path=str(path),
+            mtime_ns=status.st_mtime_ns,
+            inode=status.st_ino,
+        ),
         data,
-        name=path.name,
-        kind=request.kind,
-        language=request.language,
-        origin=Origin.FILE,
-        path=str(path),
-        mtime_ns=status.st_mtime_ns,
-        inode=status.st_ino,
     )
     return _one(store, indexed)
 
 
 def _added(store: Store, label: str, content: bytes, request: IndexRequest) -> Indexed:
     try:
-        return store.add(
-            label, content, kind=request.kind, language=request.language, origin=Origin.NOTE
-        )
+        spec = SourceSpec(label, Origin.NOTE, kind=request.kind, language=request.language)
+        return store.add(spec, content)
     except ValueError as error:
         raise UsageError(str(error)) from error
 

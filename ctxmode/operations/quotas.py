@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from base.sqlite_files import connect_read_only
 from ctxmode.config.locations import Config
 from ctxmode.config.settings import load_settings
 from ctxmode.render.results import size
@@ -41,7 +42,7 @@ class Holdings:
     projects: int
     quotas: Quotas
     dropped: tuple[eviction.Eviction, ...] = ()
-    of_all: all_stores.Report | None = None
+    of_all: all_stores.QuotaReport | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As `stats --json` and `doctor --json` tell it."""
@@ -97,7 +98,7 @@ def _lately(path: Path) -> tuple[eviction.Eviction, ...]:
     if not path.exists():
         return ()
     try:
-        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=READ_S)) as db:
+        with closing(connect_read_only(path, wait_s=READ_S)) as db:
             found = eviction.latest(db)
     except sqlite3.Error:
         return ()
@@ -127,7 +128,7 @@ def _dropped_line(one: eviction.Eviction) -> str:
     )
 
 
-def _passed_over_lines(report: all_stores.Report | None) -> list[str]:
+def _passed_over_lines(report: all_stores.QuotaReport | None) -> list[str]:
     if report is None:
         return []
     return [

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from base.sqlite_files import connect
 from kb.tokens import BYTES_PER_TOKEN
 
 ESTIMATOR = f"UTF-8 bytes / {BYTES_PER_TOKEN}"
@@ -175,17 +176,15 @@ class Recorder:
                 if os.path.samestat(self._file, os.stat(self._path)):
                     return self._db
         self.close()
-        self._db = _connected(self._path, timeout_s=0)
-        self._db.execute("PRAGMA wal_autocheckpoint = 0")
+        self._db = connect(self._path, wait_s=0, settings={"wal_autocheckpoint": 0})
         self._file = os.stat(self._path)
         return self._db
 
 
 def _add(db: sqlite3.Connection, call: Answered) -> None:
     day = int(time.time()) // DAY_S * DAY_S
-    with db:
-        db.execute(_CREATE)
-        db.execute(_ADD, (day, call.tool, int(call.failed), call.produced, call.returned))
+    db.execute(_CREATE)
+    db.execute(_ADD, (day, call.tool, int(call.failed), call.produced, call.returned))
 
 
 def read(path: Path) -> Usage:
@@ -212,22 +211,11 @@ def read(path: Path) -> Usage:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    db = _connected(path, BUSY_TIMEOUT_S)
+    db = connect(path, wait_s=BUSY_TIMEOUT_S)
     try:
         yield db
     finally:
         db.close()
-
-
-def _connected(path: Path, timeout_s: float) -> sqlite3.Connection:
-    db = sqlite3.connect(path, timeout=timeout_s)
-    try:
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")
-    except sqlite3.Error:
-        db.close()
-        raise
-    return db
 
 
 def _date(day: int) -> str:

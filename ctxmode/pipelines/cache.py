@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from base.plain_files import open_plain
 from ctxmode.operations.output_folder import RefusedError, open_destination, remove_folder
 from ctxmode.pipelines.model import Case, Outcome, Verdict
-from kb.plain_files import open_plain
 
 ENTRIES_MAX = 500
 INPUTS_MAX = 10_000

@@ -158,15 +158,13 @@ class _Desk:
         return None if expired or source.superseded_by is not None else source
 
     async def _added(self, wanted: Wanted, response: Response, content: Content) -> PageAnswer:
-        add = partial(
-            self.library.store.add,
+        spec = kb.SourceSpec(
             label_of(wanted),
-            content.text,
+            kb.Origin.FETCH,
             media_type=content.media_type,
-            origin=kb.Origin.FETCH,
             base_url=content.base_url,
         )
-        indexed = await self._write(add)
+        indexed = await self._write(partial(self.library.store.add, spec, content.text))
         put = partial(
             pages.put,
             self.library.store,

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from base import mounts
 from executor.engine.exit import Consumption
 from executor.model import Limits
 
-MOUNT_TABLE = Path("/proc/self/mountinfo")
+MOUNT_TABLE = mounts.TABLE
 OWN_GROUPS = Path("/proc/self/cgroup")
 
 
@@ -191,11 +192,9 @@ def _proven(hierarchy: Hierarchy) -> Hierarchy:
 
 
 def _mount_point(kind: str, controller: str | None) -> Path:
-    for line in MOUNT_TABLE.read_text().splitlines():
-        left, _, right = line.partition(" - ")
-        found, _, options = right.split(" ", 2)
-        if found == kind and (controller is None or controller in options.split(",")):
-            return Path(left.split()[4])
+    for mount in mounts.read_mounts(MOUNT_TABLE):
+        if mount.kind == kind and (controller is None or controller in mount.options):
+            return Path(mount.path)
     raise OSError(f"no {kind} file system is mounted" + (f" with {controller}" * bool(controller)))
 
 

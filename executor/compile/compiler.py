@@ -21,6 +21,7 @@ from pathlib import Path
 import trio
 
 import runtimes
+from base.plain_files import open_plain
 from executor.compile.products import Compiled, CompiledStore
 from executor.engine.engine import Completed
 from executor.engine.job import Job
@@ -35,7 +36,6 @@ from executor.run.execution import Execution
 from executor.run.job import label
 from executor.run.program_job import job_of
 from executor.run.runner import Runner
-from kb.plain_files import open_plain
 
 KEY_VERSION = 1
 PRODUCT_BYTES_MAX = 64 * MIB
@@ -221,7 +221,7 @@ def _folders_above(checked: Checked, project: Path) -> list[Path]:
 
 
 def _text(script: str, project: Path) -> bytes:
-    with open_plain(Path(script), project) as file:
+    with open_plain(script, project) as file:
         return file.read()
 
 

@@ -10,16 +10,15 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from base.whole_files import replace_file
 from executor.model import MIB
 
 BYTES_MAX = 256 * MIB
 KEPT_SHARE = 0.8  # how full the folder is after the least recently used have gone
-_PARTIAL = ".partial-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +56,7 @@ class CompiledStore:
             return
         with contextlib.suppress(OSError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=self.folder, prefix=_PARTIAL, delete=False) as out:
-                try:
-                    out.write(packed)
-                    out.flush()
-                    os.replace(out.name, self.folder / key)
-                except BaseException:
-                    os.unlink(out.name)
-                    raise
+            replace_file(self.folder / key, packed)
             self._trim()
 
     def _trim(self) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from base.mounts import mounts_below
 from executor.containers.absence import leave_out
 from executor.containers.create import ContainerSpec, Mount, overlay_volume
 from executor.engine import rootfs
@@ -199,9 +200,9 @@ def take_away(base: Path) -> None:
 
     A project may still be bound here, which no recursive removal must ever meet.
     """
-    for path in sorted(mounts_below(base), reverse=True):
+    for path in sorted(mounts_below(str(base)), reverse=True):
         unmount(Path(path))
-    if mounts_below(base):
+    if mounts_below(str(base)):
         return
     for folder, _, files in os.walk(base, topdown=False):
         for name in files:
@@ -218,9 +219,3 @@ def unmount(path: Path) -> None:
         detach(str(path))
     with contextlib.suppress(OSError):
         path.rmdir() if path.is_dir() else path.unlink()
-
-
-def mounts_below(base: Path) -> list[str]:
-    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
-        points = [line.split(" ")[4] for line in table]
-    return [point for point in points if point.startswith(f"{base}/")]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import trio
 
+from base.locks import is_held
 from executor.containers import host
 from executor.containers.engine import DockerEngine, EngineError
-from executor.instance.lock import is_held
 
 INSTANCE, INSTANCES, MACHINE = "ctxmode.instance", "ctxmode.instances", "ctxmode.machine"
 PROJECT = "ctxmode.config.project"

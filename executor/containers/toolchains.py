@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import trio
 
 import runtimes
+from base.whole_files import read_json, write_json
 from executor.containers.agent.messages import FoundCandidate, FoundLanguage, FromAgent
 from executor.containers.container import start
 from executor.containers.create import ContainerSpec, of_box
@@ -94,7 +92,7 @@ async def _of_image(
     if not identity:
         return None
     kept = folder / f"image-{identity}.json"
-    if (known := await trio.to_thread.run_sync(_load, kept)) is not None:
+    if (known := await trio.to_thread.run_sync(read_json, kept)) is not None:
         return known
     said = await _ask(engine, spec, labels)
     await trio.to_thread.run_sync(_save, kept, said)
@@ -158,16 +156,12 @@ def _candidates(
 
 def _load(file: Path) -> Found | None:
     """What was kept; None if it is not there, or of another form."""
-    with contextlib.suppress(OSError, ValueError, SandboxError):
-        kept = {"discovered": json.loads(file.read_bytes())}
-        return check(kept, FromAgent)["discovered"]
+    with contextlib.suppress(SandboxError):
+        return check({"discovered": read_json(file)}, FromAgent)["discovered"]
     return None
 
 
 def _save(file: Path, said: Found) -> None:
     """Not being able to costs the next start a container, no more."""
     with contextlib.suppress(OSError):
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as out:
-            json.dump(said, out)
-        os.replace(out.name, file)
+        write_json(file, said)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from base.locks import hold_lock
 from executor.instance import temporary
 from executor.instance.removal import remove
 
@@ -54,7 +55,7 @@ def join(folder: Path) -> Iterator[Instance]:
         OSError: the folder can't be written.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _registry(folder):
+    with hold_lock(folder / REGISTRY_LOCK):
         sweep(folder)
         identity = f"{os.getpid()}-{secrets.token_hex(4)}"
         path = folder / f"{identity}.lock"
@@ -94,32 +95,6 @@ def sweep(folder: Path) -> list[str]:
         finally:
             os.close(lock)
     return swept
-
-
-def is_held(lock: Path) -> bool:
-    """Whether a living process holds this lock of an instance.
-
-    Raises:
-        OSError: it can't be opened. `FileNotFoundError`: who held it has ended in order.
-    """
-    descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
-
-
-@contextlib.contextmanager
-def _registry(folder: Path) -> Iterator[None]:
-    lock = os.open(folder / REGISTRY_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
 
 
 def _remove(folder: Path) -> None:

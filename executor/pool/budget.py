@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from executor.instance.lock import is_held
+from base.locks import is_held
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from executor.run import output_ids
 
 if TYPE_CHECKING:
     from executor.engine.engine import Completed, Spool
-    from kb import Hit, Indexed, Store
+    from kb import Hit, Indexed, SourceSpec, Store
 
 T = TypeVar("T")
 
@@ -172,7 +172,8 @@ class Keep:
         }
         if not wanted:
             return Answer(result)
-        from kb import StoreError  # noqa: PLC0415 - most runs keep nothing, and do without the store
+        # Most runs keep nothing, and do without the store.
+        from kb import Origin, SourceSpec, StoreError  # noqa: PLC0415
 
         output_id = output_ids.new()
         about = f"{request.language} {name}".strip()
@@ -183,7 +184,8 @@ class Keep:
             for stream, (shown, spool) in wanted.items():
                 label = f"{output_id}/{stream} ({about})"
                 series = f"{stream} of {command}"
-                indexed = await self._add(label, shown, spool, series)
+                spec = SourceSpec(label, Origin.RUN, session=request.session, series=series)
+                indexed = await self._add(spec, shown, spool)
                 added.append(_describe_stream(stream, indexed))
         except (StoreError, OSError) as error:
             _discard(spool for _, spool in wanted.values())
@@ -252,24 +254,19 @@ class Keep:
         except FileNotFoundError:
             return False
 
-    async def _add(self, label: str, shown: Stream, spool: Spool | None, series: str) -> Indexed:
+    async def _add(self, spec: SourceSpec, shown: Stream, spool: Spool | None) -> Indexed:
         if spool is None:
-            return await self._in_thread(self._add_text, label, shown.head.encode(), series)
-        return await self._in_thread(self._add_spool, label, spool, series)
+            return await self._in_thread(self.store.add, spec, shown.head.encode())
+        return await self._in_thread(self._add_spool, spec, spool)
 
-    def _add_text(self, label: str, data: bytes, series: str) -> Indexed:
-        from kb import Origin  # noqa: PLC0415
-
-        return self.store.add(label, data, origin=Origin.RUN, series=series)
-
-    def _add_spool(self, label: str, spool: Spool, series: str) -> Indexed:
+    def _add_spool(self, spec: SourceSpec, spool: Spool) -> Indexed:
         self._spool_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         queued = self._spool_dir / secrets.token_hex(8)
         spool.move_to(queued)
-        from kb import Origin, StoreError  # noqa: PLC0415
+        from kb import StoreError  # noqa: PLC0415
 
         try:
-            return self.store.add_spool(label, queued, origin=Origin.RUN, series=series)
+            return self.store.add_spool(spec, queued)
         except (StoreError, OSError):
             queued.unlink(missing_ok=True)
             raise

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from pathlib import Path
 import trio
 
 import runtimes
+from base.whole_files import read_json, write_json
 from executor.caller import Preparing
 from executor.engine.engine import LanguageReport
 from executor.engine.job import Job
@@ -224,11 +223,11 @@ def _key(candidate: runtimes.Candidate) -> str:
 def _load(file: Path) -> dict[str, _Answer]:
     """The kept answers; a file that can't be read is as good as none: probes run again."""
     try:
-        data = json.loads(file.read_bytes())
-        if data["version"] != CACHE_VERSION:
+        data = read_json(file)
+        if data is None or data["version"] != CACHE_VERSION:
             return {}
         return {key: _Answer(**answer) for key, answer in data["answers"].items()}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (KeyError, TypeError, AttributeError):
         return {}
 
 
@@ -240,6 +239,4 @@ def _save(file: Path, answers: Mapping[str, _Answer]) -> None:
         if not a.reason.startswith(TOO_LATE)
     }
     with contextlib.suppress(OSError):
-        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as out:
-            json.dump({"version": CACHE_VERSION, "answers": plain}, out)
-        os.replace(out.name, file)
+        write_json(file, {"version": CACHE_VERSION, "answers": plain})

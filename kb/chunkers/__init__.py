@@ -1,12 +1,13 @@
-"""One function a kind: source bytes in, marks out. `CHUNKERS` is the table of them.
+"""The table of chunkers: one row a kind, with what it promises of a source in parts.
 
-To add a kind: a module here with a `marks(data, language)` function, a row in `CHUNKERS`, and the
+To add a kind: a module here with a `marks(data, language)` function, a row in `_ROWS`, and the
 rule in `kb.detect` or the name in `kb.filetypes` by which sources of that kind are recognised.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from kb.chunkers import (
     asciidoc,
@@ -27,41 +28,71 @@ from kb.chunkers import (
 )
 from kb.chunks import Mark
 
-Chunker = Callable[[bytes, str | None], Iterable[Mark]]
+Marks = Callable[[bytes, str | None], Iterable[Mark]]
+Resume = Callable[[bytes, str | None], json.Scan]
 
-CHUNKERS: dict[str, Chunker] = {
-    "asciidoc": asciidoc.marks,
-    "code": code.marks,
-    "compiler": report.compiler_marks,
-    "csv": table.marks,
-    "diff": diff.marks,
-    "html": html.marks,
-    "json": json.marks,
-    "jsonl": json.line_marks,
-    "log": log.marks,
-    "markdown": markdown.marks,
-    "notebook": notebook.marks,
-    "rst": rst.marks,
-    "stacks": report.stack_marks,
-    "tests": report.report_marks,
-    "text": text.marks,
-    "toml": toml.marks,
-    "xml": xml.marks,
-    "yaml": yaml.marks,
-}
 
-CONTINUED: dict[str, Chunker] = {"csv": text.marks, "jsonl": json.marks, "notebook": json.marks}
-"""Chunkers for a later part of a source, where the kind's own would number records from 0 anew or
-take a record for the header."""
+@dataclass(frozen=True, slots=True)
+class Chunker:
+    """How sources of one kind are cut, at `marks`."""
 
-RESUMED: dict[str, Callable[[bytes, str | None], json.Scan]] = {
-    "json": lambda data, state: json.Scan(data, state=state),
-    "jsonl": lambda data, state: json.Scan(data, lines=True, state=state),
-    "notebook": lambda data, state: json.Scan(data, state=state),
-}
-"""Chunkers that go on in a later part of a source where the part before it ended."""
+    kind: str
+    marks: Marks
+    later_marks: Marks | None = None
+    """For a later part, where `marks` would number records anew or take one for the header."""
+    resume: Resume | None = None
+    """Makes a scan that goes on in a later part where the part before it ended."""
+    resumes_first: bool = True
+    """Whether the first part is scanned so, too."""
+    carries_title: bool = False
+    """Whether a section goes on in a later part, under its title."""
+    needs_worker: Callable[[bytes, str | None], bool] | None = None
+    """Whether a source goes through a parser, which isn't trusted to end."""
 
-CARRIED = frozenset({"asciidoc", "csv", "diff", "html", "markdown", "rst", "toml", "xml", "yaml"})
-"""Kinds whose sections go on in a later part of a source, under the title of the last one."""
+    def marks_at(self, base_byte: int) -> Marks:
+        """The function for the part that begins there."""
+        return self.later_marks if base_byte > 0 and self.later_marks else self.marks
 
-__all__ = ["CARRIED", "CHUNKERS", "CONTINUED", "RESUMED", "Chunker"]
+
+def _scan_lines(data: bytes, state: str | None) -> json.Scan:
+    return json.Scan(data, lines=True, state=state)
+
+
+def _scan(data: bytes, state: str | None) -> json.Scan:
+    return json.Scan(data, state=state)
+
+
+_ROWS = (
+    Chunker("asciidoc", asciidoc.marks, carries_title=True),
+    Chunker("code", code.marks, needs_worker=code.is_parsed),
+    Chunker("compiler", report.compiler_marks),
+    Chunker("csv", table.marks, later_marks=text.marks, carries_title=True),
+    Chunker("diff", diff.marks, carries_title=True),
+    Chunker("html", html.marks, carries_title=True),
+    Chunker("json", json.marks, resume=_scan),
+    Chunker("jsonl", json.line_marks, later_marks=json.marks, resume=_scan_lines),
+    Chunker("log", log.marks),
+    Chunker("markdown", markdown.marks, carries_title=True),
+    Chunker("notebook", notebook.marks, later_marks=json.marks, resume=_scan, resumes_first=False),
+    Chunker("rst", rst.marks, carries_title=True),
+    Chunker("stacks", report.stack_marks),
+    Chunker("tests", report.report_marks),
+    Chunker("text", text.marks),
+    Chunker("toml", toml.marks, carries_title=True),
+    Chunker("xml", xml.marks, carries_title=True),
+    Chunker("yaml", yaml.marks, carries_title=True),
+)
+CHUNKERS = {row.kind: row for row in _ROWS}
+
+
+def chunker_of(kind: str) -> Chunker:
+    """Find the row of a kind.
+
+    Raises:
+        ValueError: there is none.
+    """
+    try:
+        return CHUNKERS[kind]
+    except KeyError:
+        known = ", ".join(sorted(CHUNKERS))
+        raise ValueError(f"unknown kind {kind!r}: use one of {known}") from None

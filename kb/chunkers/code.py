@@ -43,7 +43,7 @@ class _Definition(NamedTuple):
     name: str
 
 
-def parsed(data: bytes, language: str | None) -> bool:
+def is_parsed(data: bytes, language: str | None) -> bool:
     """Whether a parser is put to it; what it is too much for is cut by lines alone."""
     if language not in grammars.QUERIES or len(data) > PARSE_BYTES:
         return False
@@ -52,7 +52,7 @@ def parsed(data: bytes, language: str | None) -> bool:
 
 def marks(data: bytes, language: str | None) -> Iterator[Mark]:
     """A mark where a definition starts, and one where it ends and its surroundings go on."""
-    if language is None or not parsed(data, language):
+    if language is None or not is_parsed(data, language):
         return
     enclosing: list[tuple[int, tuple[str, ...]]] = []
     path: tuple[str, ...] = ()

@@ -52,7 +52,7 @@ class _Container:
     @property
     def told_name(self) -> str:
         """Key or number, and the identity as far as it is known."""
-        return f"{self.name} {_decoded(self.identity)}".strip()
+        return f"{self.name} {_decode(self.identity)}".strip()
 
 
 @dataclass(slots=True)
@@ -143,7 +143,7 @@ class Scan:
     def _pass_over(self, top: _Container, at: int, end: int) -> Iterator[Mark]:
         """What opening and closing a container comes to that is never spread."""
         identity = json_containers.identity(self._data[at:end])
-        top.value = f"{self._name(top)} {_decoded(identity)}".strip()
+        top.value = f"{self._name(top)} {_decode(identity)}".strip()
         if len(self._stack) == 1:
             yield from self._end_item(top, end, end)
 
@@ -163,7 +163,7 @@ class Scan:
             yield from self._spread_out()
         top = self._stack[-1]
         if not top.told and not _SPACE.fullmatch(self._data, top.item_start):
-            name = _decoded(top.key) if top.key is not None else self._name(top)
+            name = _decode(top.key) if top.key is not None else self._name(top)
             yield from self._add(top.item_start, len(self._data), name)
 
     def state(self) -> str:
@@ -178,7 +178,7 @@ class Scan:
             {
                 "deeper": self._deeper,
                 "objects": "".join("oa"[not c.is_object] for c in self._stack),
-                "told": {at: _told(self._stack[at]) for at in told if at < len(self._stack)},
+                "told": {at: _state_of(self._stack[at]) for at in told if at < len(self._stack)},
                 "begun": begun,
                 "string": self._in_string,
                 "escape": self._in_escape,
@@ -203,7 +203,7 @@ class Scan:
     def _name(self, container: _Container) -> str:
         """The path element of the value that starts now in `container`."""
         if container.is_object:
-            return _decoded(container.key or b"")
+            return _decode(container.key or b"")
         if len(self._stack) == 1 and not self._lines:
             return ""
         return f"[{container.count}]"
@@ -219,7 +219,7 @@ class Scan:
             yield from self._flush()
             parent.told = True
         elif len(self._stack) == 1 and not self._lines:
-            parent.value = _joined([name for _, _, name in closed.items])
+            parent.value = _join([name for _, _, name in closed.items])
         else:
             parent.value = closed.told_name
         if len(self._stack) == 1:
@@ -234,7 +234,7 @@ class Scan:
         )
         if empty and not told:
             return
-        name = value if value is not None else _decoded(key) if key is not None else self._name(top)
+        name = value if value is not None else _decode(key) if key is not None else self._name(top)
         top.count += 1
         if told:
             return
@@ -276,7 +276,7 @@ class Scan:
     def _flush(self) -> Iterator[Mark]:
         if self._group is not None:
             group, self._group = self._group, None
-            yield self._mark(group.start, _joined(group.names))
+            yield self._mark(group.start, _join(group.names))
 
     def _mark(self, start: int, name: str) -> Mark:
         space = _SPACE.match(self._data, start)
@@ -290,18 +290,18 @@ class Scan:
         return self._stack[:_PATH_ENDS] + self._stack[self._spread - _PATH_ENDS : self._spread]
 
 
-def _told(container: _Container) -> tuple[str, int, str | None, str, int]:
-    key = None if container.key is None else _decoded(container.key)
-    identity = _decoded(container.identity)
+def _state_of(container: _Container) -> tuple[str, int, str | None, str, int]:
+    key = None if container.key is None else _decode(container.key)
+    identity = _decode(container.identity)
     return container.name, container.count, key, identity, container.identity_rank
 
 
-def _joined(names: list[str]) -> str:
+def _join(names: list[str]) -> str:
     names = [name for name in names if name]
     if len(names) > _NAMES_IN_TITLE:
         return f"{names[0]} … {names[-1]}"
     return ", ".join(names)
 
 
-def _decoded(raw: bytes) -> str:
+def _decode(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")

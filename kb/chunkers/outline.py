@@ -15,7 +15,7 @@ _NAMES_IN_TITLE = 12
 _PATH_ENDS = 6
 
 
-class Part(NamedTuple):
+class OutlinePart(NamedTuple):
     """A named part of a source; parts come in order of `start`, an enclosing one first."""
 
     start: int
@@ -23,10 +23,10 @@ class Part(NamedTuple):
     name: str
 
 
-def marks(parts: Iterable[Part]) -> Iterator[Mark]:
+def marks(parts: Iterable[OutlinePart]) -> Iterator[Mark]:
     """A mark for each part whose parent outgrew a chunk, one for each run of small siblings."""
-    enclosing: list[Part] = []
-    group: list[Part] = []
+    enclosing: list[OutlinePart] = []
+    group: list[OutlinePart] = []
     for part in parts:
         while enclosing and enclosing[-1].end <= part.start:
             yield from _shared(enclosing, group)
@@ -46,13 +46,13 @@ def marks(parts: Iterable[Part]) -> Iterator[Mark]:
     yield from _shared(enclosing, group)
 
 
-def _shared(enclosing: list[Part], group: list[Part]) -> Iterator[Mark]:
+def _shared(enclosing: list[OutlinePart], group: list[OutlinePart]) -> Iterator[Mark]:
     if group:
-        yield Mark(group[0].start, path(enclosing, joined([part.name for part in group])))
+        yield Mark(group[0].start, path(enclosing, join_names([part.name for part in group])))
         group.clear()
 
 
-def path(enclosing: list[Part], name: str) -> tuple[str, ...]:
+def path(enclosing: list[OutlinePart], name: str) -> tuple[str, ...]:
     """The names that are not empty; of a deep path the outermost and innermost."""
     if len(enclosing) > 2 * _PATH_ENDS:
         ends = [part.name for part in (*enclosing[:_PATH_ENDS], *enclosing[-_PATH_ENDS:])]
@@ -61,7 +61,7 @@ def path(enclosing: list[Part], name: str) -> tuple[str, ...]:
     return tuple(part for part in (*ends, name) if part)
 
 
-def joined(names: list[str]) -> str:
+def join_names(names: list[str]) -> str:
     """One title element for several names."""
     names = list(dict.fromkeys(name for name in names if name))
     if len(names) > _NAMES_IN_TITLE:
@@ -69,15 +69,15 @@ def joined(names: list[str]) -> str:
     return ", ".join(names)
 
 
-def nested(starts: Iterable[tuple[int, int, str]], end: int) -> list[Part]:
+def nest_parts(starts: Iterable[tuple[int, int, str]], end: int) -> list[OutlinePart]:
     """Parts from (start, depth, name) in order of start: each lasts until the next that is not
     deeper. Depths need not be consecutive."""
-    parts: list[Part] = []
+    parts: list[OutlinePart] = []
     open_parts: list[tuple[int, int]] = []
     for start, depth, name in starts:
         while open_parts and open_parts[-1][0] >= depth:
             index = open_parts.pop()[1]
             parts[index] = parts[index]._replace(end=start)
         open_parts.append((depth, len(parts)))
-        parts.append(Part(start, end, name))
+        parts.append(OutlinePart(start, end, name))
     return parts

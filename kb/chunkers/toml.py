@@ -15,7 +15,7 @@ _QUOTES = (b'"""', b"'''")
 
 def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
     """A mark a table, and within one that outgrew a chunk a mark a key or run of keys."""
-    return outline.marks(outline.nested(_names(data), len(data)))
+    return outline.marks(outline.nest_parts(_names(data), len(data)))
 
 
 def _names(data: bytes) -> Iterator[tuple[int, int, str]]:

@@ -24,7 +24,7 @@ def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
     return outline.marks(parts)
 
 
-def _elements(data: bytes) -> Iterator[outline.Part]:
+def _elements(data: bytes) -> Iterator[outline.OutlinePart]:
     """Every element, when it ends; those never closed last until what encloses them ends."""
     open_elements: list[tuple[int, bytes, str]] = []
     for tag in islice(_TAG.finditer(data), outline.PARTS_MAX):
@@ -34,16 +34,16 @@ def _elements(data: bytes) -> Iterator[outline.Part]:
         if not tag["close"]:
             title = _title(name, tag["rest"])
             if tag["rest"].endswith(b"/"):
-                yield outline.Part(tag.start(), tag.end(), title)
+                yield outline.OutlinePart(tag.start(), tag.end(), title)
             else:
                 open_elements.append((tag.start(), name, title))
             continue
         depth = _depth_of(open_elements, name)
         while depth is not None and len(open_elements) > depth:
             start, _, title = open_elements.pop()
-            yield outline.Part(start, tag.end(), title)
+            yield outline.OutlinePart(start, tag.end(), title)
     for start, _, title in open_elements:
-        yield outline.Part(start, len(data), title)
+        yield outline.OutlinePart(start, len(data), title)
 
 
 def _depth_of(open_elements: list[tuple[int, bytes, str]], name: bytes) -> int | None:

@@ -26,7 +26,7 @@ _IDENTITY = re.compile(r"(?:name|id|title|key|label|path|slug)$")
 def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
     """A mark for each key or list item that outgrew its parent's chunk."""
     keys = [(key.start, key.depth, key.name) for key in _Keys(data).found]
-    return outline.marks(outline.nested(keys, len(data)))
+    return outline.marks(outline.nest_parts(keys, len(data)))
 
 
 @dataclass(slots=True)

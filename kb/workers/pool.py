@@ -15,7 +15,15 @@ from pathlib import Path
 from kb.chunks import ChunkedDocument
 from kb.detect import Detected
 from kb.html_markdown import bare_text
-from kb.workers.wire import Job, Page, Part, decode_document, encode_job, receive, send
+from kb.workers.wire import (
+    ChunkOrder,
+    ConvertOrder,
+    Job,
+    decode_document,
+    encode_job,
+    receive,
+    send,
+)
 
 WORKERS = 2
 
@@ -91,7 +99,7 @@ class _Pool:
     def exchange(self, job: Job, data: bytes) -> bytes:
         """The answer to one job, of a new worker where the one at hand has ended when idle."""
         with self._places:
-            worker = self._taken()
+            worker = self._take()
             try:
                 send(worker.connection, encode_job(job), data)
                 reply = receive(worker.connection)
@@ -103,7 +111,7 @@ class _Pool:
             self._idle.append(worker)
             return reply
 
-    def _taken(self) -> _Worker:
+    def _take(self) -> _Worker:
         while self._idle:
             worker = self._idle.pop()
             if worker.alive:
@@ -150,7 +158,7 @@ def chunk(
     Raises:
         WorkerDiedError: it cannot be chunked so; it is to be cut as text.
     """
-    job = Part(detected.kind, detected.language, base_byte, base_line)
+    job = ChunkOrder(detected.kind, detected.language, base_byte, base_line)
     reply = _pool.exchange(job, data)
     try:
         return decode_document(reply, data, detected, base_byte)
@@ -161,7 +169,7 @@ def chunk(
 def to_markdown(html: str, *, base_url: str | None = None) -> str:
     """A page as `kb.html_markdown.to_markdown` has it; its bare text where the worker dies."""
     try:
-        return _pool.exchange(Page(base_url), html.encode("utf-8", "replace")).decode()
+        return _pool.exchange(ConvertOrder(base_url), html.encode("utf-8", "replace")).decode()
     except (WorkerDiedError, UnicodeDecodeError):
         return bare_text(html)
 

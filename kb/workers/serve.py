@@ -16,7 +16,7 @@ from kb import words
 from kb.chunking import chunk_here
 from kb.detect import Detected
 from kb.html_markdown import to_markdown
-from kb.workers.wire import Page, decode_job, encode_document, receive, send
+from kb.workers.wire import ConvertOrder, decode_job, encode_document, receive, send
 
 IDLE_S = 300.0
 BASE_S = 5.0
@@ -56,7 +56,7 @@ def allowed_s(size: int) -> float:
 
 def _answer(header: bytes, data: bytes) -> bytes:
     job = decode_job(header)
-    if isinstance(job, Page):
+    if isinstance(job, ConvertOrder):
         return to_markdown(data.decode(), base_url=job.base_url).encode()
     document = chunk_here(
         data,

@@ -22,14 +22,14 @@ _READ_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ConvertOrder:
     """HTML, which travels beside it, that is to become Markdown."""
 
     base_url: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ChunkOrder:
     """What is to be chunked: where `data`, which travels beside it, stands in its source, and what
     it is."""
 
@@ -71,8 +71,8 @@ def _exactly(connection: socket.socket, length: int) -> bytes:
     return bytes(data)
 
 
-Job = Part | Page
-_JOBS: dict[str, type[Job]] = {job.__name__: job for job in (Part, Page)}
+Job = ChunkOrder | ConvertOrder
+_JOBS: dict[str, type[Job]] = {job.__name__: job for job in (ChunkOrder, ConvertOrder)}
 
 
 def encode_job(job: Job) -> bytes:

@@ -19,6 +19,7 @@ from ctxmode.config.profiles import PROJECT_FILE, USER_FILE, load_profiles
 from ctxmode.errors import ContextModeError
 from executor import Limits, Request, Result, Settings, Status
 from executor.pool.pool import BURST_MAX
+from kb.model import SourceSpec
 from tests.escapes.arena import Arena, end_survivors, gone
 from tests.escapes.attack import Attack, Control, Program, Stopped, perl, python, shell
 from tests.escapes.server import CHECKOUT, in_a_server, server_program
@@ -364,8 +365,8 @@ out.write(b"\\n\\x00\\xff\\xfe needle-in-it\\n")
 
     def index() -> None:
         with contextlib.closing(kb.Store.open(arena.tmp_path / "kb.sqlite3")) as store:
-            store.add("out", data)
-            store.add("sane", b"a plain note about needles\n")
+            store.add(SourceSpec("out"), data)
+            store.add(SourceSpec("sane"), b"a plain note about needles\n")
             for query in ('"', "a AND", "NEAR(", "'; DROP TABLE chunks", "*", "col:x", "x" * 10_000,
                           "\\0", "((((", "-", "^a", "{a b}: c", 'a" OR "b'):  # fmt: skip
                 store.search(query)

@@ -15,6 +15,7 @@ import pytest
 from kb import Store, all_stores, disk_use
 from kb.all_stores import Holding
 from kb.disk_use import DiskUse
+from kb.model import SourceSpec
 
 QUOTA = 2_500_000
 HOUR_S = 3600
@@ -31,7 +32,7 @@ def filled(folder: Path, ages: dict[str, list[int]]) -> None:
     for name, hours in ages.items():
         with Store.open(folder / f"{name}.sqlite3") as store:
             for at, hour in enumerate(hours):
-                added = store.add(f"{name} {hour}", text(100 * at + hour))
+                added = store.add(SourceSpec(f"{name} {hour}"), text(100 * at + hour))
                 with store.access.writing() as db:
                     db.execute(
                         "UPDATE source SET indexed_at = indexed_at - ? WHERE id = ?",

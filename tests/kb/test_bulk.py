@@ -11,7 +11,7 @@ import pytest
 import kb
 from kb import Store, bulk, indexing
 from kb.access import Access
-from kb.indexing import About
+from kb.model import SourceSpec
 from kb.redaction import Span
 
 SOURCES = [
@@ -50,10 +50,12 @@ def words(store: Store) -> set[str]:
 
 def test_it_stores_what_single_additions_store(tmp_path: Path, preparation: str) -> None:
     with Store.open(tmp_path / "one.db") as one, Store.open(tmp_path / "many.db") as many:
-        added = [one.add(label, data, name=label, origin="file") for label, data in SOURCES]
+        added = [
+            one.add(SourceSpec(label, name=label, origin="file"), data) for label, data in SOURCES
+        ]
         with many.bulk() as addition:
             for label, data in SOURCES:
-                addition.add(About(label, origin="file", name=label), data)
+                addition.add(SourceSpec(label, origin="file", name=label), data)
         assert addition.indexed == added
         assert addition.bytes_indexed == sum(indexed.bytes_indexed for indexed in added)
         assert rows(many) == rows(one)
@@ -69,8 +71,8 @@ def test_versions_of_one_source_supersede_each_other_within_a_transaction(
     with Store.open(tmp_path / "one.db") as one, Store.open(tmp_path / "many.db") as many:
         with many.bulk() as addition:
             for text in versions:
-                one.add("a.md", text.encode(), name="a.md", origin="file")
-                addition.add(About("a.md", origin="file", name="a.md"), text.encode())
+                one.add(SourceSpec("a.md", name="a.md", origin="file"), text.encode())
+                addition.add(SourceSpec("a.md", origin="file", name="a.md"), text.encode())
         assert rows(many) == rows(one)
         assert many.check().ok
         assert not many.search("first")[0].hits
@@ -87,7 +89,7 @@ def test_many_small_sources_are_prepared_while_one_takes_long(
     prepare = indexing.prepare
 
     def slow_at_first(
-        access: Access, about: About, data: bytes, *, apart: bool = False
+        access: Access, about: SourceSpec, data: bytes, *, apart: bool = False
     ) -> indexing.Prepared:
         if about.label == "slow":
             for _ in range(50):
@@ -101,7 +103,7 @@ def test_many_small_sources_are_prepared_while_one_takes_long(
     with Store.open(tmp_path / "kb.db") as store:
         with store.bulk() as addition:
             for label in labels:
-                addition.add(About(label, origin="file", name=label), b"some words\n")
+                addition.add(SourceSpec(label, origin="file", name=label), b"some words\n")
         assert [indexed.label for indexed in addition.indexed] == labels
 
 
@@ -113,7 +115,7 @@ def test_no_more_is_prepared_ahead_than_bounds_allow(
     monkeypatch.setattr(bulk, bound, most)
     with Store.open(tmp_path / "kb.db") as store, store.bulk() as addition:
         for n in range(20):
-            addition.add(About(f"{n}.txt", origin="file", name=f"{n}.txt"), b"x " * 500)
+            addition.add(SourceSpec(f"{n}.txt", origin="file", name=f"{n}.txt"), b"x " * 500)
             assert len(addition._coming) <= 3
 
 
@@ -121,8 +123,8 @@ def test_what_was_stored_before_a_failure_stays(tmp_path: Path, preparation: str
     def add_all(addition: bulk.Bulk) -> None:
         with addition:
             for label, data in SOURCES:
-                addition.add(About(label, origin="file", name=label), data)
-            addition.add(About("bad", origin="file", kind="poem"), b"x")
+                addition.add(SourceSpec(label, origin="file", name=label), data)
+            addition.add(SourceSpec("bad", origin="file", kind="poem"), b"x")
 
     with Store.open(tmp_path / "kb.db") as store:
         addition = store.bulk()
@@ -143,7 +145,7 @@ def test_secrets_are_taken_out_wherever_a_source_is_prepared(
     with Store.open(tmp_path / "kb.db", redact=find) as store:
         with store.bulk() as addition:
             for n in range(5):
-                about = About(f"{n}.md", origin="file", name=f"{n}.md")
+                about = SourceSpec(f"{n}.md", origin="file", name=f"{n}.md")
                 addition.add(about, f"# about hunter{n}\n\ntext hunter{n} and more\n".encode())
         assert [indexed.redactions for indexed in addition.indexed] == [2] * 5
         assert not any("hunter" in str(row) for row in rows(store))

@@ -8,6 +8,7 @@ import pytest
 
 from kb import Store, candidates, ranking
 from kb.filters import Filters, condition
+from kb.model import SourceSpec
 from kb.query import parse
 
 COMMON = ("system", "network", "value")
@@ -23,7 +24,7 @@ def store(tmp_path_factory: pytest.TempPathFactory):
             words += [word for word in COMMON if chance.random() < 0.6]
             words += [word for word in RARE if chance.random() < 0.03]
             chance.shuffle(words)
-            opened.add(f"source {n}", f"{n} {' '.join(words)}\n".encode(), kind="text")
+            opened.add(SourceSpec(f"source {n}", kind="text"), f"{n} {' '.join(words)}\n".encode())
         yield opened
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import kb
 from kb import CAP_BYTES, CHUNKERS
+from kb.chunkers import Chunker
 
 ADVERSARIAL = {
     "empty": b"",
@@ -134,7 +135,7 @@ def test_a_failing_chunker_still_keeps_the_source(monkeypatch: pytest.MonkeyPatc
     def failing(data: bytes, language: str | None) -> list[object]:
         raise RuntimeError("no")
 
-    monkeypatch.setitem(CHUNKERS, "markdown", failing)
+    monkeypatch.setitem(CHUNKERS, "markdown", Chunker("markdown", failing))
     data = b"text\n" * 1000
     document = kb.chunk(data, kind="markdown")
     check_chunks(data, document)

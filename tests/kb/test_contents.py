@@ -6,6 +6,7 @@ import pytest
 
 from kb import Store
 from kb.contents import Section, contents
+from kb.model import SourceSpec
 
 
 @pytest.fixture
@@ -16,7 +17,7 @@ def store(tmp_path):
 
 def test_sections_come_in_order_and_cover_the_source(store):
     text = "".join(f"# Part {n}\n\n{'Some words of it. ' * 150}\n\n" for n in range(3)).encode()
-    added = store.add("book.md", text, name="book.md")
+    added = store.add(SourceSpec("book.md", name="book.md"), text)
     found = contents(store, added.source_id)
     assert [section.title for section in found] == ["Part 0", "Part 1", "Part 2"]
     assert found[0] == Section("Part 0", 1, 4, len(text) // 3)
@@ -25,4 +26,4 @@ def test_sections_come_in_order_and_cover_the_source(store):
 
 
 def test_an_empty_source_has_none(store):
-    assert contents(store, store.add("empty", b"").source_id) == []
+    assert contents(store, store.add(SourceSpec("empty"), b"").source_id) == []

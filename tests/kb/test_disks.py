@@ -22,12 +22,12 @@ import sys
 from pathlib import Path
 import kb
 with kb.Store.open(Path(sys.argv[1]) / "kb.db") as store:
-    store.add("before", b"apples are kept")
+    store.add(kb.SourceSpec("before"), b"apples are kept")
     acknowledged = []
     try:
         for n in range(500):
             text = f"pears number{n} ".encode() * 3000
-            acknowledged.append((store.add(f"large {n}", text).source_id, text))
+            acknowledged.append((store.add(kb.SourceSpec(f"large {n}"), text).source_id, text))
     except kb.StoreFullError as error:
         print("full:", "disk is full" in str(error))
     print("found:", len(store.search("apples")[0].hits))
@@ -41,7 +41,7 @@ import sys
 from pathlib import Path
 import kb
 with kb.Store.open(Path(sys.argv[1]) / "kb.db") as store:
-    store.add("before", b"apples are kept")
+    store.add(kb.SourceSpec("before"), b"apples are kept")
 """
 READ = """
 import sys
@@ -51,7 +51,7 @@ with kb.Store.open(Path(sys.argv[1]) / "kb.db") as store:
     print("told:", "read-only" in store.notices[0])
     print("found:", len(store.search("apples")[0].hits))
     try:
-        store.add("after", b"pears")
+        store.add(kb.SourceSpec("after"), b"pears")
     except kb.StoreReadOnlyError as error:
         print("refused:", "make it writable" in str(error))
 """

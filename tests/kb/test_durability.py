@@ -14,16 +14,18 @@ import pytest
 
 import kb
 from kb import SearchState, Store
+from kb.model import SourceSpec
 
 WRITER = """
 import sys
 from pathlib import Path
-from kb import Store
+from kb import SourceSpec, Store
 path, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 with Store.open(path) as store:
     for n in range(count):
-        added = store.add(f"{name} {n}", f"common text number{n} of writer{name}\\n".encode() * 30)
-        store.add("shared", f"version by writer{name} number {n}".encode())
+        text = f"common text number{n} of writer{name}\\n".encode() * 30
+        added = store.add(SourceSpec(f"{name} {n}"), text)
+        store.add(SourceSpec("shared"), f"version by writer{name} number {n}".encode())
         print(added.source_id, flush=True)
 """
 READER = """
@@ -96,7 +98,7 @@ def test_what_was_acknowledged_survives_a_killed_writer(tmp_path: Path) -> None:
 def test_a_full_disk_is_a_clear_error_and_what_was_kept_stays_readable(tmp_path: Path) -> None:
     path = tmp_path / "kb.db"
     with Store.open(path) as store:
-        store.add("before", b"apples are kept")
+        store.add(SourceSpec("before"), b"apples are kept")
     program = """
 import resource, signal, sys
 from pathlib import Path
@@ -106,7 +108,7 @@ with kb.Store.open(Path(sys.argv[1])) as store:
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
     try:
         for n in range(200):
-            store.add(f"large {n}", f"pears {n} ".encode() * 5000)
+            store.add(kb.SourceSpec(f"large {n}"), f"pears {n} ".encode() * 5000)
     except kb.StoreFullError as error:
         print("full" if "purge old sources" in str(error) or "full" in str(error) else error)
     print(len(store.search("apples")[0].hits))
@@ -121,14 +123,14 @@ def test_a_read_only_file_is_searched_but_not_written(
 ) -> None:
     path = tmp_path / "kb.db"
     with Store.open(path) as store:
-        store.add("a", b"apples")
+        store.add(SourceSpec("a"), b"apples")
     # Root may write whatever the mode says, so the question itself is answered here.
     monkeypatch.setattr("kb.connection.os.access", lambda path, mode: mode != os.W_OK)
     with Store.open(path) as store:
         assert "read-only" in store.notices[0]
         assert store.search("apples")[0].hits
         with pytest.raises(kb.StoreReadOnlyError, match="make it writable"):
-            store.add("b", b"pears")
+            store.add(SourceSpec("b"), b"pears")
         assert store.check().ok
 
 
@@ -136,7 +138,7 @@ def test_damage_inside_the_file_is_reported_and_indexes_are_rebuilt(tmp_path: Pa
     path = tmp_path / "kb.db"
     with Store.open(path) as store:
         for n in range(5):
-            store.add(f"a{n}", b"apples and pears\n" * 100)
+            store.add(SourceSpec(f"a{n}"), b"apples and pears\n" * 100)
     with sqlite3.connect(path) as db:
         db.execute("DELETE FROM chunk_fts_data WHERE id > 10")
     db.close()
@@ -146,22 +148,33 @@ def test_damage_inside_the_file_is_reported_and_indexes_are_rebuilt(tmp_path: Pa
         assert len(store.search("apples")[0].hits) > 0
 
 
-def test_a_file_of_a_later_release_is_refused_not_touched(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "advice"), [(2, "update this program"), (0, "move the file away")]
+)
+def test_a_file_of_another_release_is_refused_not_touched(
+    tmp_path: Path, version: int, advice: str
+) -> None:
     path = tmp_path / "kb.db"
-    Store.open(path).close()
+    with Store.open(path) as store:
+        store.add(SourceSpec("a"), b"apples")
     with sqlite3.connect(path) as db:
-        db.execute("INSERT INTO migration VALUES ('from_the_future', 0)")
+        db.execute(f"PRAGMA user_version = {version}")
     db.close()
-    with pytest.raises(kb.StoreUnavailableError, match="later release"):
+    with pytest.raises(kb.StoreUnavailableError, match=advice):
         Store.open(path)
     assert not list(tmp_path.glob("*.corrupt-*"))
+    with sqlite3.connect(path) as db:
+        assert db.execute("SELECT label FROM source").fetchall() == [("a",)]
+    db.close()
 
 
 def test_a_spool_that_vanished_leaves_its_source_incomplete(tmp_path: Path) -> None:
     spool = tmp_path / "spool"
     spool.write_bytes(b"line of text\n" * 10_000)
     with Store.open(tmp_path / "kb.db") as store:
-        added = store.add_spool("run", spool, head_bytes=1000, tail_bytes=1000)
+        added = store.add_spool(
+            SourceSpec("run", origin="run"), spool, head_bytes=1000, tail_bytes=1000
+        )
         spool.unlink()
         store.index_pending()
         assert not store.source(added.source_id).complete
@@ -173,8 +186,10 @@ def test_a_queued_source_that_is_superseded_is_still_indexed_as_history(tmp_path
     lines = [f"line{n} word\n".encode() for n in range(5000)]
     spool.write_bytes(b"".join(lines))
     with Store.open(tmp_path / "kb.db") as store:
-        old = store.add_spool("run", spool, head_bytes=1000, tail_bytes=1000, kind="text")
-        store.add("run", b"newer")
+        old = store.add_spool(
+            SourceSpec("run", origin="run", kind="text"), spool, head_bytes=1000, tail_bytes=1000
+        )
+        store.add(SourceSpec("run"), b"newer")
         while not store.index_pending().complete:
             pass
         assert store.search("line2500")[0].state is SearchState.NO_MATCH

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kb import Origin, Store, StoreQuotaError, connection, disk_use, eviction, writing
+from kb.model import SourceSpec
 
 QUOTA = 3_000_000
 
@@ -57,7 +58,7 @@ def evictions(store: Store) -> tuple[eviction.Eviction, ...]:
 def test_within_its_quota_a_store_loses_nothing(tmp_path: Path) -> None:
     with opened(tmp_path / "kb.sqlite3") as store:
         for n in range(4):
-            store.add(f"text {n}", text(n))
+            store.add(SourceSpec(f"text {n}"), text(n))
         settled(store)
         assert len(labels(store)) == 4
         assert evictions(store) == ()
@@ -66,7 +67,7 @@ def test_within_its_quota_a_store_loses_nothing(tmp_path: Path) -> None:
 def test_the_oldest_go_and_their_space_is_given_back(tmp_path: Path) -> None:
     with opened(tmp_path / "kb.sqlite3") as store:
         for n in range(20):
-            store.add(f"text {n:02}", text(n))
+            store.add(SourceSpec(f"text {n:02}"), text(n))
         before = on_disk(store)
         settled(store)
         assert on_disk(store) <= QUOTA < before
@@ -84,9 +85,9 @@ def test_the_oldest_go_and_their_space_is_given_back(tmp_path: Path) -> None:
 
 def test_superseded_versions_go_before_older_ones_that_are_current(tmp_path: Path) -> None:
     with opened(tmp_path / "kb.sqlite3") as store:
-        store.add("oldest", text(1))
+        store.add(SourceSpec("oldest"), text(1))
         for n in range(12):
-            store.add("again", text(n))
+            store.add(SourceSpec("again"), text(n))
         settled(store)
         assert on_disk(store) <= QUOTA
         assert [source.label for source in store.sources()] == ["again", "oldest"]
@@ -95,10 +96,10 @@ def test_superseded_versions_go_before_older_ones_that_are_current(tmp_path: Pat
 
 def test_what_has_expired_goes_first(tmp_path: Path) -> None:
     with opened(tmp_path / "kb.sqlite3") as store:
-        store.add("oldest", text(1))
+        store.add(SourceSpec("oldest"), text(1))
         for n in range(8):
-            store.add(f"expired {n}", text(n), ttl_s=0)
-        store.add("latest", text(9))
+            store.add(SourceSpec(f"expired {n}", ttl_s=0), text(n))
+        store.add(SourceSpec("latest"), text(9))
         settled(store)
         assert {"oldest", "latest"} <= labels(store)
 
@@ -107,7 +108,7 @@ def test_pinned_sources_stay_and_what_has_no_room_beside_them_is_refused(tmp_pat
     with opened(tmp_path / "kb.sqlite3") as store:
         for n in range(20):
             try:
-                store.add(f"text {n}", text(n), pinned=True)
+                store.add(SourceSpec(f"text {n}", pinned=True), text(n))
             except StoreQuotaError as error:
                 refused = str(error)
                 break
@@ -118,15 +119,15 @@ def test_pinned_sources_stay_and_what_has_no_room_beside_them_is_refused(tmp_pat
         spool = tmp_path / "spool"
         spool.write_bytes(text(99))
         with pytest.raises(StoreQuotaError):
-            store.add_spool("spool", spool)
+            store.add_spool(SourceSpec("spool", origin="run"), spool)
         assert spool.exists()
 
 
 def test_a_single_source_that_is_larger_than_the_quota_is_refused(tmp_path: Path) -> None:
     with opened(tmp_path / "kb.sqlite3", 1_000_000) as store:
-        store.add("small", text(1))
+        store.add(SourceSpec("small"), text(1))
         with pytest.raises(StoreQuotaError):
-            store.add("large", text(2, 1_000_000))
+            store.add(SourceSpec("large"), text(2, 1_000_000))
         assert labels(store) == {"small"}
 
 
@@ -144,15 +145,15 @@ def test_many_sources_at_once_never_take_much_more_than_the_quota(tmp_path: Path
 
 
 def writing_about(number: int) -> object:
-    from kb.indexing import About
+    from kb.model import SourceSpec
 
-    return About(f"text {number:02}", origin=Origin.NOTE)
+    return SourceSpec(f"text {number:02}", origin=Origin.NOTE)
 
 
 def test_a_step_forgets_no_more_than_some_chunks_of_a_large_source(tmp_path: Path) -> None:
     with opened(tmp_path / "kb.sqlite3") as store:
-        large = store.add("large", text(1, 1_500_000))
-        store.add("next", text(2, 1_200_000))
+        large = store.add(SourceSpec("large"), text(1, 1_500_000))
+        store.add(SourceSpec("next"), text(2, 1_200_000))
         kept = [large.chunks]
         while store.settle():
             kept.append(next((s.chunks for s in store.sources() if s.label == "large"), 0))
@@ -165,7 +166,7 @@ def test_a_step_forgets_no_more_than_some_chunks_of_a_large_source(tmp_path: Pat
 def test_what_is_partly_forgotten_says_that_it_is_incomplete(tmp_path: Path) -> None:
     path = tmp_path / "kb.sqlite3"
     with opened(path) as store:
-        store.add("large", text(1, 1_500_000))
+        store.add(SourceSpec("large"), text(1, 1_500_000))
         eviction.begin(store.access, "project", lambda size, _: size - 700_000)
         settled(store)
         (source,) = store.sources()
@@ -196,7 +197,9 @@ def test_what_is_queued_goes_with_its_file_when_it_is_the_oldest(tmp_path: Path)
         spools = [folder / str(n) for n in range(4)]
         for n, spool in enumerate(spools):
             spool.write_bytes(text(n, 1_600_000))
-            store.add_spool(f"output {n}", spool, head_bytes=50_000, tail_bytes=50_000)
+            store.add_spool(
+                SourceSpec(f"output {n}", origin="run"), spool, head_bytes=50_000, tail_bytes=50_000
+            )
         settled(store)
         assert on_disk(store) <= QUOTA
         assert not any(spool.exists() for spool in spools)
@@ -227,7 +230,7 @@ def test_several_at_once_drop_no_more_than_one_would(tmp_path: Path) -> None:
         path = tmp_path / f"{servers}.sqlite3"
         with Store.open(path) as store:
             for n in range(20):
-                store.add(f"text {n:02}", text(n))
+                store.add(SourceSpec(f"text {n:02}"), text(n))
         stores = [opened(path) for _ in range(servers)]
         threads = [threading.Thread(target=settled, args=(store,)) for store in stores]
         for thread in threads:
@@ -246,7 +249,7 @@ def test_another_process_goes_on_where_one_was_ended(tmp_path: Path) -> None:
     path = tmp_path / "kb.sqlite3"
     with opened(path) as store:
         for n in range(20):
-            store.add(f"text {n}", text(n))
+            store.add(SourceSpec(f"text {n}"), text(n))
         store.settle()
     with Store.open(path) as later:  # without a quota of its own
         assert evictions(later)[0].ended_at is None
@@ -254,13 +257,15 @@ def test_another_process_goes_on_where_one_was_ended(tmp_path: Path) -> None:
         assert on_disk(later) <= QUOTA
 
 
-def test_a_file_of_an_earlier_release_shrinks_too_and_then_bit_by_bit(tmp_path: Path) -> None:
+def test_a_file_that_was_not_made_to_shrink_does_so_too_and_then_bit_by_bit(tmp_path: Path) -> None:
     path = tmp_path / "kb.sqlite3"
-    with sqlite3.connect(path) as db:  # so it is not made to shrink
+    with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE before (x)")
+        db.execute("DROP TABLE before")
+        assert db.execute("PRAGMA auto_vacuum").fetchone() == (0,)
     with opened(path) as store:
         for n in range(20):
-            store.add(f"text {n}", text(n))
+            store.add(SourceSpec(f"text {n}"), text(n))
         settled(store)
         assert on_disk(store) <= QUOTA
         with store.access.reading() as db:
@@ -278,7 +283,7 @@ def test_a_busy_reader_does_not_hold_the_steps_up(tmp_path: Path) -> None:
     reader = None
     with opened(path) as store:
         for n in range(20):
-            store.add(f"text {n}", text(n))
+            store.add(SourceSpec(f"text {n}"), text(n))
         reader = connection.connect(path)
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM source").fetchone()

@@ -8,14 +8,20 @@ import pytest
 
 import kb
 from kb import Filters, Store
+from kb.model import SourceSpec
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory):
     with Store.open(tmp_path_factory.mktemp("explaining") / "kb.db") as opened:
-        opened.add("one.md", b"# Sockets\n\nlistening sockets accept connections\n", name="one.md")
-        opened.add("two.md", b"# Other\n\nconnections" + b" filler" * 90 + b" sockets\n")
-        opened.add("three.py", b"def connections():\n    return 1\n", name="three.py")
+        opened.add(
+            SourceSpec("one.md", name="one.md"),
+            b"# Sockets\n\nlistening sockets accept connections\n",
+        )
+        opened.add(
+            SourceSpec("two.md"), b"# Other\n\nconnections" + b" filler" * 90 + b" sockets\n"
+        )
+        opened.add(SourceSpec("three.py", name="three.py"), b"def connections():\n    return 1\n")
         yield opened
 
 

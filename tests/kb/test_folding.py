@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kb import SearchState, Store, schema, words
-from kb.folding import LETTERS, folded, folded_words
+from kb import Store, words
+from kb.folding import LETTERS, fold, folded_words
+from kb.model import SourceSpec
 
 WORDS = [
     ("Łódź", "Lodz"),
@@ -31,7 +32,7 @@ WORDS = [
 @pytest.fixture
 def store(tmp_path: Path):
     with Store.open(tmp_path / "kb.db") as opened:
-        opened.add("other", b"nothing of the kind\n" * 3)
+        opened.add(SourceSpec("other"), b"nothing of the kind\n" * 3)
         yield opened
 
 
@@ -40,11 +41,11 @@ def test_a_word_is_found_by_what_is_typed_for_it_and_the_other_way(
     store: Store, written: str, typed: str
 ) -> None:
     text = f"A visit to {written} in the spring.\n"
-    store.add("written", text.encode())
+    store.add(SourceSpec("written"), text.encode())
     for query in (written, typed, typed.lower(), typed.upper()):
         (hit,) = store.search(query)[0].hits
         assert hit.text == text
-    store.add("written", f"A visit to {typed} in the spring.\n".encode())
+    store.add(SourceSpec("written"), f"A visit to {typed} in the spring.\n".encode())
     for query in (written, typed):
         assert store.search(query)[0].hits[0].text == f"A visit to {typed} in the spring.\n"
     assert store.check().ok
@@ -52,12 +53,12 @@ def test_a_word_is_found_by_what_is_typed_for_it_and_the_other_way(
 
 def test_the_folded_letters_are_words_of_ascii() -> None:
     assert all(plain.isascii() and plain.islower() for plain in LETTERS.values())
-    assert all(folded(letter) == plain for letter, plain in LETTERS.items())
+    assert all(fold(letter) == plain for letter, plain in LETTERS.items())
 
 
 @pytest.mark.parametrize("text", ["", "plain", "naïve café", "東京", "\U0001f600", "_"])
 def test_text_without_these_letters_stays_and_has_no_words_to_add(text: str) -> None:
-    assert folded(text) == text
+    assert fold(text) == text
     assert folded_words(text) == []
     assert words.index_terms("a naïve café") == ""
 
@@ -65,32 +66,3 @@ def test_text_without_these_letters_stays_and_has_no_words_to_add(text: str) -> 
 def test_long_text_is_folded_in_one_pass() -> None:
     assert folded_words("x" * 200_000 + " ł") == ["l"]
     assert folded_words("ł" + "x" * 200_000 + " y") == ["l" + "x" * 200_000]
-
-
-def test_what_was_stored_before_is_found_so_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "kb.db"
-    with monkeypatch.context() as patch:
-        letters = schema.find_letters_by_what_is_typed
-        earlier = tuple(step for step in schema.MIGRATIONS if step is not letters)
-        patch.setattr(schema, "MIGRATIONS", earlier)
-        patch.setattr(words, "folded_words", lambda text: [])
-        with Store.open(path) as store:
-            store.add("towns", "An older version: Gdańsk, Wrocław.\n".encode())
-            store.add("towns", "Łódź has getTramLines, 東京 too.\n".encode())
-            store.add("plain", b"no such letters\n")
-            assert store.search("Lodz")[0].state is SearchState.NO_MATCH
-    with Store.open(path) as store:
-        (hit,) = store.search("Lodz")[0].hits
-        assert hit.text == "Łódź has getTramLines, 東京 too.\n"
-        assert store.search("tram 東京")[0].hits
-        assert store.search("Wroclaw")[0].state is SearchState.NO_MATCH
-        assert store.search("Wroclaw", include_superseded=True)[0].hits
-        assert store.check().ok
-        with store.access.reading() as db:
-            tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
-        store.purge(everything=True)
-        assert store.check().ok
-    with Store.open(tmp_path / "fresh.db") as fresh, fresh.access.reading() as db:
-        assert tables == {name for (name,) in db.execute("SELECT name FROM sqlite_master")}

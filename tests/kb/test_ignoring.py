@@ -138,3 +138,13 @@ def test_more_lines_than_are_obeyed_and_what_is_no_file_are_told(tmp_path: Path)
     told = [one.reason for one in walk.skipped]
     assert any("obeyed up to line" in reason for reason in told)
     assert any("it is not a regular file" in reason for reason in told)
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", "fifo"])
+def test_what_is_no_file_ignores_nothing(tmp_path: Path, target: str):
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / ".gitignore").symlink_to(target)
+    assert not Ignores().within(tmp_path).match("file", is_folder=False)
+    (tmp_path / ".gitignore").unlink()
+    (tmp_path / ".gitignore").write_text("file\n")  # the control
+    assert Ignores().within(tmp_path).match(str(tmp_path / "file"), is_folder=False)

@@ -16,7 +16,7 @@ import pytest
 import kb
 from kb import CAP_BYTES, Store
 from kb.chunks import TARGET_BYTES
-from kb.indexing import About
+from kb.model import SourceSpec
 
 LARGE = {
     "one line of 2 MB": (b"x" * 2_000_000, "text"),
@@ -46,15 +46,15 @@ def test_a_comment_is_no_heading(name: str) -> None:
 def test_json_is_kept_as_it_was_written(tmp_path: Path) -> None:
     data = b'{"b" : 1.0,\n   "a":[1,  2],"u":"\\u00fc"}\n'
     with Store.open(tmp_path / "kb.db") as store:
-        added = store.add("a.json", data, name="a.json")
+        added = store.add(SourceSpec("a.json", name="a.json"), data)
         assert store.text(added.source_id) == data
         assert store.search("a")[0].hits[0].text.encode() == data
 
 
 def test_the_next_output_of_a_label_hides_but_keeps_the_one_before(tmp_path: Path) -> None:
     with Store.open(tmp_path / "kb.db") as store:
-        first = store.add("run", b"apples")
-        store.add("run", b"pears")
+        first = store.add(SourceSpec("run"), b"apples")
+        store.add(SourceSpec("run"), b"pears")
         assert store.search("apples")[0].hits == ()
         (hit,) = store.search("apples", include_superseded=True)[0].hits
         assert (hit.source_id, hit.superseded) == (first.source_id, True)
@@ -99,10 +99,16 @@ def test_a_note_costs_the_same_in_a_large_store(tmp_path: Path) -> None:
         for size in (100, 2000):
             with store.bulk() as bulk:
                 for n in range(size):
-                    about = About(f"{size} {n}", origin="note")
+                    about = SourceSpec(f"{size} {n}", origin="note")
                     bulk.add(about, b"some words about number%d\n" % n * 20)
-            notes = [steps(store, lambda n=n: store.add(f"note {n}", b"short")) for n in range(5)]
-            again = [steps(store, lambda n=n: store.add(f"note {n}", b"new")) for n in range(5)]
+            notes = [
+                steps(store, lambda n=n: store.add(SourceSpec(f"note {n}"), b"short"))
+                for n in range(5)
+            ]
+            again = [
+                steps(store, lambda n=n: store.add(SourceSpec(f"note {n}"), b"new"))
+                for n in range(5)
+            ]
             costs.append((min(notes), min(again)))
     assert costs[1][0] <= 2 * costs[0][0] + 10
     assert costs[1][1] <= 2 * costs[0][1] + 10
@@ -111,7 +117,7 @@ def test_a_note_costs_the_same_in_a_large_store(tmp_path: Path) -> None:
 def test_only_the_text_that_is_shown_is_read(tmp_path: Path) -> None:
     with Store.open(tmp_path / "kb.db") as store:
         for n in range(60):
-            store.add(f"source {n}", b"apples and number%d\n" % n * 20)
+            store.add(SourceSpec(f"source {n}"), b"apples and number%d\n" % n * 20)
         read: list[str] = []
         store._access._reader.set_trace_callback(read.append)
         assert len(store.search("apples", limit=3)[0].hits) == 3
@@ -125,7 +131,9 @@ def test_two_thirds_of_the_file_is_not_index(tmp_path: Path) -> None:
     text = "".join(f"{word} and {words[-n]} stand here together\n" for n, word in enumerate(words))
     with Store.open(tmp_path / "kb.db") as store:
         for n in range(30):
-            store.add(f"source {n}", text.replace("stand", f"stood{n}").encode(), kind="text")
+            store.add(
+                SourceSpec(f"source {n}", kind="text"), text.replace("stand", f"stood{n}").encode()
+            )
         store.checkpoint()
         stats = store.stats()
         assert stats.file_bytes <= 2.2 * stats.text_bytes

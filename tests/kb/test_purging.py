@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kb import SearchState, Store, purging
+from kb.model import SourceSpec
 
 KEPT = b"giraffes and zebras, pinned for good\n"
 GONE = [f"elephant number{n} walks to waterhole{n}\n".encode() * 60 for n in range(6)]
@@ -34,10 +35,10 @@ with Store.open(Path(sys.argv[1])) as store:
 def filled(path: Path) -> Store:
     """A store with something superseded, something pinned, and more that is neither."""
     store = Store.open(path)
-    store.add("kept", b"an older okapi version of giraffes\n", pinned=True)
-    store.add("kept", KEPT, pinned=True)
+    store.add(SourceSpec("kept", pinned=True), b"an older okapi version of giraffes\n")
+    store.add(SourceSpec("kept", pinned=True), KEPT)
     for n, text in enumerate(GONE):
-        store.add(f"gone {n}", text)
+        store.add(SourceSpec(f"gone {n}"), text)
     return store
 
 
@@ -79,7 +80,7 @@ def test_a_purge_of_all_but_what_is_pinned_keeps_its_words_and_history(tmp_path:
         assert not store.search("elefant")[0].corrections
         assert store.search("okapi")[0].state is SearchState.NO_MATCH
         assert store.search("okapi", include_superseded=True)[0].hits
-        assert store.add("next", b"more").source_id > 2 + len(GONE)
+        assert store.add(SourceSpec("next"), b"more").source_id > 2 + len(GONE)
 
 
 def test_the_file_shrinks_to_what_an_empty_one_takes(tmp_path: Path) -> None:
@@ -129,7 +130,9 @@ def test_what_others_add_meanwhile_stays(tmp_path: Path) -> None:
         with pytest.MonkeyPatch.context() as patch:
             compact = purging.compact
             patch.setattr(
-                purging, "compact", lambda db: (other.add("new", b"flamingos\n"), compact(db))
+                purging,
+                "compact",
+                lambda db: (other.add(SourceSpec("new"), b"flamingos\n"), compact(db)),
             )
             store.purge(everything=True)
         assert other.search("flamingos")[0].hits

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kb import Store
+from kb.model import SourceSpec
 
 SECRET = re.compile(rb"sk-[a-z0-9]+|-----BEGIN KEY-----.*?-----END KEY-----", re.DOTALL)
 
@@ -36,7 +37,7 @@ def stored(tmp_path: Path) -> bytes:
 
 def test_a_secret_is_replaced_by_its_kind_and_counted(store, tmp_path):
     data = b"# Keys\n\nthe key sk-abcdef123 opens; sk-zzz does, too\n"
-    added = store.add("notes.md", data, name="notes.md")
+    added = store.add(SourceSpec("notes.md", name="notes.md"), data)
     assert added.redactions == store.source(added.source_id).redactions == 2
     assert store.text(added.source_id) == (
         b"# Keys\n\nthe key [REDACTED:token] opens; [REDACTED:token] does, too\n"
@@ -60,7 +61,7 @@ def test_a_secret_is_replaced_by_its_kind_and_counted(store, tmp_path):
     ],
 )
 def test_neither_title_nor_vocabulary_nor_raw_bytes_hold_it(store, tmp_path, name, data):
-    assert store.add(name, data, name=name).redactions >= 1
+    assert store.add(SourceSpec(name, name=name), data).redactions >= 1
     store.checkpoint()
     assert b"abcdef123" not in stored(tmp_path)
     assert "abcdef123".encode("utf-16-le") not in stored(tmp_path)
@@ -69,7 +70,7 @@ def test_neither_title_nor_vocabulary_nor_raw_bytes_hold_it(store, tmp_path, nam
 def test_a_secret_across_chunks_is_gone_from_each(store):
     lines = b"".join(b"line %d of the key\n" % n for n in range(500))
     data = b"before\n-----BEGIN KEY-----\n" + lines + b"-----END KEY-----\nafter\n"
-    added = store.add("k", data, name="k.txt")
+    added = store.add(SourceSpec("k", name="k.txt"), data)
     kept = store.text(added.source_id)
     assert b"of the key" not in kept
     assert kept.startswith(b"before\n[REDACTED:token]")
@@ -83,7 +84,9 @@ def test_a_secret_across_the_slices_of_a_spool_is_gone_and_counted_once(store, t
     data = filler + key + filler * 8 + key + filler
     spool = tmp_path / "spool"
     spool.write_bytes(data)
-    added = store.add_spool("run", spool, kind="text", head_bytes=9_000, tail_bytes=9_000)
+    added = store.add_spool(
+        SourceSpec("run", origin="run", kind="text"), spool, head_bytes=9_000, tail_bytes=9_000
+    )
     while not store.index_pending(8192).complete:
         pass
     kept = store.text(added.source_id)
@@ -95,5 +98,5 @@ def test_a_secret_across_the_slices_of_a_spool_is_gone_and_counted_once(store, t
 
 def test_without_a_detector_everything_is_stored(tmp_path):
     with Store.open(tmp_path / "plain.db") as store:
-        added = store.add("a", b"sk-abc")
+        added = store.add(SourceSpec("a"), b"sk-abc")
         assert (store.text(added.source_id), added.redactions) == (b"sk-abc", 0)

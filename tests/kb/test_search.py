@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kb import Correction, SearchState, Store
+from kb.model import SourceSpec
 
 SECTION = "word " * 250
 DOCUMENTS = {
@@ -29,7 +30,9 @@ DOCUMENTS = {
 def store(tmp_path_factory: pytest.TempPathFactory):
     with Store.open(tmp_path_factory.mktemp("search") / "kb.db") as opened:
         for label, text in DOCUMENTS.items():
-            opened.add(label, text.encode(), name=label, session="s1", path=f"/project/{label}")
+            opened.add(
+                SourceSpec(label, name=label, session="s1", path=f"/project/{label}"), text.encode()
+            )
         yield opened
 
 
@@ -73,7 +76,7 @@ def test_an_emoji_that_is_nowhere_finds_nothing(store: Store) -> None:
 
 def test_a_snippet_shows_the_emoji_that_was_asked_for(store: Store) -> None:
     text = "".join(f"line {n} filler\n" for n in range(60)).replace("40 filler", "40 \U0001f9ea")
-    store.add("lab.txt", text.encode())
+    store.add(SourceSpec("lab.txt"), text.encode())
     (hit,) = store.search("\U0001f9ea", budget_bytes=200)[0].hits
     assert "\U0001f9ea" in hit.text
 
@@ -85,7 +88,7 @@ def test_accents_matter_neither_in_text_nor_in_a_query(
 ) -> None:
     with Store.open(tmp_path / "kb.db") as fresh:
         for n, text in enumerate(("Büro in Zürich, mit Résumé", "Zurich office, with resume")):
-            fresh.add(f"{n}", unicodedata.normalize(form, text).encode())
+            fresh.add(SourceSpec(f"{n}"), unicodedata.normalize(form, text).encode())
         for asked in (query, unicodedata.normalize("NFD", query)):
             assert sorted(labels(fresh, asked)) == ["0", "1"]
 
@@ -104,7 +107,7 @@ def test_a_higher_limit_never_changes_what_comes_first(store: Store) -> None:
 def test_identical_chunks_come_once(store: Store, tmp_path: Path) -> None:
     with Store.open(tmp_path / "kb.db") as fresh:
         for n in range(5):
-            fresh.add(f"copy {n}", b"the very same zebra text")
+            fresh.add(SourceSpec(f"copy {n}"), b"the very same zebra text")
         assert len(fresh.search("zebra")[0].hits) == 1
 
 
@@ -156,7 +159,7 @@ def test_filters_given_as_arguments_hold(store: Store) -> None:
 def test_a_snippet_is_whole_lines_around_the_match_with_its_exact_place(store: Store) -> None:
     text = "".join(f"line {n} filler\n" for n in range(60))
     text = text.replace("line 40 filler", "line 40 narwhal")
-    added = store.add("long.txt", text.encode())
+    added = store.add(SourceSpec("long.txt"), text.encode())
     (hit,) = store.search("narwhal", budget_bytes=200)[0].hits
     assert "narwhal" in hit.text
     assert len(hit.text.encode()) <= 200
@@ -178,7 +181,7 @@ def test_several_queries_have_a_result_each(store: Store) -> None:
 
 def test_distinctive_terms_leave_out_what_is_everywhere_or_once(store: Store) -> None:
     lines = [f"common retry_count step{n % 20} value\n" * 12 + f"unique{n}x\n" for n in range(60)]
-    added = store.add("terms", "".join(lines).encode(), kind="text")
+    added = store.add(SourceSpec("terms", kind="text"), "".join(lines).encode())
     terms = store.terms(added.source_id)
     assert "common" not in terms
     assert any(term.startswith("step") for term in terms)
@@ -187,8 +190,10 @@ def test_distinctive_terms_leave_out_what_is_everywhere_or_once(store: Store) ->
 def test_the_latest_version_of_a_source_comes_before_older_ones(tmp_path: Path) -> None:
     with Store.open(tmp_path / "kb.db") as fresh:
         for version in range(4):
-            fresh.add("notes", b"zebra " * (4 - version) + f"version {version}".encode())
-        fresh.add("other", b"zebra elsewhere")
+            fresh.add(
+                SourceSpec("notes"), b"zebra " * (4 - version) + f"version {version}".encode()
+            )
+        fresh.add(SourceSpec("other"), b"zebra elsewhere")
         (result,) = fresh.search("zebra", include_superseded=True)
         versions = [hit.text.split()[-1] for hit in result.hits if hit.source == "notes"]
         assert versions == ["3", "2", "1", "0"]
@@ -200,7 +205,7 @@ def test_the_latest_version_of_a_source_comes_before_older_ones(tmp_path: Path) 
 def test_many_copies_of_a_text_do_not_hide_others(tmp_path: Path) -> None:
     with Store.open(tmp_path / "kb.db") as fresh:
         for n in range(120):
-            fresh.add(f"copy {n}", b"zebra zebra zebra")
+            fresh.add(SourceSpec(f"copy {n}"), b"zebra zebra zebra")
         for n in range(5):
-            fresh.add(f"other {n}", b"a zebra among many other words, number %d" % n)
+            fresh.add(SourceSpec(f"other {n}"), b"a zebra among many other words, number %d" % n)
         assert len(fresh.search("zebra", limit=5)[0].hits) == 5

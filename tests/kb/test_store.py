@@ -8,6 +8,7 @@ import pytest
 
 import kb
 from kb import SearchState, Store, writing
+from kb.model import SourceSpec
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def store(tmp_path: Path):
 
 def test_a_hit_is_the_exact_chunk_with_its_place(store: Store) -> None:
     text = b"# Guide\n\nIntro text.\n\n## Install\n\nRun the frobnicator first.\n"
-    store.add("guide.md", text, name="guide.md")
+    store.add(SourceSpec("guide.md", name="guide.md"), text)
     (result,) = store.search("frobnicator")
     (hit,) = result.hits
     assert result.state is SearchState.MATCH
@@ -29,14 +30,14 @@ def test_a_hit_is_the_exact_chunk_with_its_place(store: Store) -> None:
 
 def test_no_match_is_told_apart_from_nothing_indexed(store: Store) -> None:
     assert store.search("zebra")[0].state is SearchState.NOTHING_INDEXED
-    store.add("a", b"only horses here")
+    store.add(SourceSpec("a"), b"only horses here")
     assert store.search("zebra")[0].state is SearchState.NO_MATCH
     assert store.search("zebra", source="other")[0].state is SearchState.NOTHING_INDEXED
 
 
 def test_a_later_version_supersedes_and_the_older_is_kept(store: Store) -> None:
-    first = store.add("run", b"apples and oranges")
-    second = store.add("run", b"pears and oranges")
+    first = store.add(SourceSpec("run"), b"apples and oranges")
+    second = store.add(SourceSpec("run"), b"pears and oranges")
     assert (first.version, second.version) == (1, 2)
     assert store.search("apples")[0].state is SearchState.NO_MATCH
     (old,) = store.search("apples", include_superseded=True)[0].hits
@@ -48,9 +49,9 @@ def test_a_later_version_supersedes_and_the_older_is_kept(store: Store) -> None:
 
 
 def test_a_series_is_superseded_whatever_its_labels(store: Store) -> None:
-    first = store.add("out-1", b"apples", series="cmd")
-    store.add("out-2", b"apples and pears", series="cmd")
-    store.add("out-3", b"apples of another", series="other")
+    first = store.add(SourceSpec("out-1", series="cmd"), b"apples")
+    store.add(SourceSpec("out-2", series="cmd"), b"apples and pears")
+    store.add(SourceSpec("out-3", series="other"), b"apples of another")
     assert {s.label for s in store.sources()} == {"out-2", "out-3"}
     assert store.source(first.source_id).superseded_by == 2
     assert len(store.search("apples", include_superseded=True)[0].hits) == 3
@@ -59,7 +60,7 @@ def test_a_series_is_superseded_whatever_its_labels(store: Store) -> None:
 
 def test_the_kept_text_is_the_source_byte_for_byte(store: Store) -> None:
     data = bytes(range(256)) * 100 + "日本語".encode() * 1000
-    added = store.add("binary", data)
+    added = store.add(SourceSpec("binary"), data)
     assert store.text(added.source_id) == data
     assert store.text(added.source_id, 1000, 7001) == data[1000:7001]
 
@@ -74,7 +75,9 @@ def test_a_spool_is_searchable_at_both_ends_and_then_wholly(store: Store, tmp_pa
     data = b"".join(lines)
     spool = tmp_path / "out.spool"
     spool.write_bytes(data)
-    added = store.add_spool("run 1", spool, head_bytes=10_000, tail_bytes=5_000, kind="text")
+    added = store.add_spool(
+        SourceSpec("run 1", origin="run", kind="text"), spool, head_bytes=10_000, tail_bytes=5_000
+    )
     assert not added.complete
     assert added.bytes_total == len(data)
     middle = f"value{10_000 * 7919}"
@@ -98,21 +101,23 @@ def test_a_spool_is_searchable_at_both_ends_and_then_wholly(store: Store, tmp_pa
 def test_a_small_spool_is_indexed_wholly_at_once(store: Store, tmp_path: Path) -> None:
     spool = tmp_path / "out.spool"
     spool.write_bytes(b"all of it\n")
-    assert store.add_spool("run", spool).complete
+    assert store.add_spool(SourceSpec("run", origin="run"), spool).complete
     assert not spool.exists()
 
 
 def test_the_byte_budget_holds_over_all_queries(store: Store) -> None:
     for n in range(20):
-        store.add(f"doc {n}", (f"alpha beta {n} " + "filler words here\n" * 70).encode())
+        store.add(
+            SourceSpec(f"doc {n}"), (f"alpha beta {n} " + "filler words here\n" * 70).encode()
+        )
     results = store.search(["alpha", "beta"], limit=5, budget_bytes=4000)
     assert 0 < sum(len(h.text.encode()) for r in results for h in r.hits) <= 4000
     assert sum(r.omitted for r in results) > 0
 
 
 def test_purge_forgets_what_is_named_and_spares_what_is_pinned(store: Store) -> None:
-    store.add("old run", b"apples")
-    pinned = store.add("run", b"pears", pinned=True)
+    store.add(SourceSpec("old run"), b"apples")
+    pinned = store.add(SourceSpec("run", pinned=True), b"pears")
     purged = store.purge(source="run")
     assert purged.sources == 1
     assert [source.id for source in store.sources()] == [pinned.source_id]
@@ -121,8 +126,8 @@ def test_purge_forgets_what_is_named_and_spares_what_is_pinned(store: Store) -> 
 
 
 def test_a_purge_leaves_no_word_of_the_source_in_the_file(store: Store) -> None:
-    store.add("diary", b"# Zanzibarium\n\nabout the quuxology of common things\n")
-    store.add("notes", b"common things\n")
+    store.add(SourceSpec("diary"), b"# Zanzibarium\n\nabout the quuxology of common things\n")
+    store.add(SourceSpec("notes"), b"common things\n")
     store.purge(source="diary")
     left = b"".join(path.read_bytes() for path in store.path.parent.glob(f"{store.path.name}*"))
     assert b"zanzibar" not in left.lower()
@@ -134,10 +139,10 @@ def test_a_purge_leaves_no_word_of_the_source_in_the_file(store: Store) -> None:
 def test_words_that_another_process_purged_are_known_again_when_they_come_back(
     store: Store,
 ) -> None:
-    store.add("one", b"the walruses\n")
+    store.add(SourceSpec("one"), b"the walruses\n")
     with Store.open(store.path) as other:
         other.purge(source="one")
-    store.add("two", b"more walruses\n")
+    store.add(SourceSpec("two"), b"more walruses\n")
     assert store.search("walrusses")[0].corrections[0].used == "walruses"
 
 
@@ -149,12 +154,12 @@ def test_words_of_an_addition_that_failed_are_stored_with_the_next(store: Store)
 
     with pytest.raises(RuntimeError):
         fail()
-    store.add("two", b"more walruses\n")
+    store.add(SourceSpec("two"), b"more walruses\n")
     assert store.search("walrusses")[0].corrections[0].used == "walruses"
 
 
 def test_what_has_expired_is_no_longer_found(store: Store) -> None:
-    store.add("page", b"apples", ttl_s=-1)
+    store.add(SourceSpec("page", ttl_s=-1), b"apples")
     assert store.search("apples")[0].state is SearchState.NOTHING_INDEXED
     assert store.purge().sources == 1
 
@@ -164,7 +169,7 @@ def test_a_damaged_file_is_set_aside_and_said_so(tmp_path: Path) -> None:
     path.write_bytes(b"this is no database" * 100)
     with Store.open(path) as store:
         assert "damaged" in store.notices[0] or "no SQLite" in store.notices[0]
-        store.add("a", b"works again")
+        store.add(SourceSpec("a"), b"works again")
     (aside,) = tmp_path.glob("kb.db.corrupt-*")
     assert aside.read_bytes().startswith(b"this is no database")
 
@@ -175,7 +180,7 @@ def test_a_missing_store_is_not_created_unasked(tmp_path: Path) -> None:
 
 
 def test_a_backup_is_a_whole_store(store: Store, tmp_path: Path) -> None:
-    store.add("a", b"apples")
+    store.add(SourceSpec("a"), b"apples")
     store.backup(tmp_path / "copy.db")
     with Store.open(tmp_path / "copy.db") as copy:
         assert copy.search("apples")[0].hits
@@ -186,7 +191,9 @@ def test_a_backup_is_a_whole_store(store: Store, tmp_path: Path) -> None:
 def test_a_later_part_of_a_table_is_not_numbered_anew(store: Store, tmp_path: Path) -> None:
     spool = tmp_path / "out.csv"
     spool.write_bytes(b"id,name\n" + b"".join(b"%d,name%d\n" % (n, n) for n in range(5000)))
-    added = store.add_spool("t", spool, kind="csv", head_bytes=8000, tail_bytes=8000)
+    added = store.add_spool(
+        SourceSpec("t", origin="run", kind="csv"), spool, head_bytes=8000, tail_bytes=8000
+    )
     while not store.index_pending().complete:
         pass
     titles = {hit.title for hit in store.best_chunks(added.source_id, "name4990", 1)}

@@ -10,6 +10,7 @@ import pytest
 
 import kb
 from kb.chunkers import outline
+from kb.model import SourceSpec
 
 FILLER = "filler words to give it some length. " * 14
 
@@ -238,7 +239,9 @@ def test_key_paths_go_on_through_what_was_queued(tmp_path: Path, form: str) -> N
     spool.write_text(text)
     with kb.Store.open(tmp_path / "kb.db") as store:
         kind = "jsonl" if form == "lines" else "json"
-        added = store.add_spool("run", spool, kind=kind, head_bytes=9000, tail_bytes=1000)
+        added = store.add_spool(
+            SourceSpec("run", origin="run", kind=kind), spool, head_bytes=9000, tail_bytes=1000
+        )
         while not store.index_pending(limit_bytes=9000).complete:
             pass
         assert store.text(added.source_id) == text.encode()
@@ -256,7 +259,12 @@ def test_headings_go_on_through_what_was_queued(tmp_path: Path) -> None:
         "# Guide\n\n## Set-up\n\n" + "".join(f"step {n} of it\n\n" for n in range(5000))
     )
     with kb.Store.open(tmp_path / "kb.db") as store:
-        store.add_spool("run", spool, kind="markdown", head_bytes=9000, tail_bytes=1000)
+        store.add_spool(
+            SourceSpec("run", origin="run", kind="markdown"),
+            spool,
+            head_bytes=9000,
+            tail_bytes=1000,
+        )
         store.index_pending()
         (hit, *_) = store.search("2500", limit=1)[0].hits
         assert hit.title == "Guide > Set-up"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kb import Store, chunk, vocabulary, words
+from kb.model import SourceSpec
 from kb.vocabulary import edit_distance
 
 WORDS = ("configuration", "authentication", "walrus", "parser", "socket", "index")
@@ -13,7 +14,9 @@ WORDS = ("configuration", "authentication", "walrus", "parser", "socket", "index
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory):
     with Store.open(tmp_path_factory.mktemp("vocabulary") / "kb.db") as opened:
-        opened.add("words", " ".join(WORDS).encode() + b" and other unrelated matter here")
+        opened.add(
+            SourceSpec("words"), " ".join(WORDS).encode() + b" and other unrelated matter here"
+        )
         yield opened
 
 

@@ -18,6 +18,7 @@ from kb import grammars, words, workers
 from kb.chunkers import CHUNKERS
 from kb.chunking import chunk_here, chunk_in_worker
 from kb.detect import Detected
+from kb.model import SourceSpec
 from kb.workers import pool
 
 PROGRAM = b"# about f\ndef f(x):\n    return 1\n\n\nclass A:\n    def getValue(self):\n" + (
@@ -112,7 +113,7 @@ def test_a_worker_that_fails_loses_no_source(
 ) -> None:
     monkeypatch.setattr(pool, "_ENTRY", entry(tmp_path, change))
     with kb.Store.open(tmp_path / "kb.db") as store:
-        added = store.add("program.py", PROGRAM, name="program.py")
+        added = store.add(SourceSpec("program.py", name="program.py"), PROGRAM)
         assert why in added.notes[0]
         assert added.complete
         assert store.text(added.source_id) == PROGRAM

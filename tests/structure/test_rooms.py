@@ -1,4 +1,4 @@
-"""Rooms import only downwards: ctxmode > executor > policy, kb, runtimes, images."""
+"""Rooms import only downwards: ctxmode > executor > policy, kb, runtimes, images > base."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from collections.abc import Iterator
 import pytest
 
 BELOW = {
-    "ctxmode": {"executor", "policy", "kb", "runtimes", "images"},
-    "executor": {"policy", "kb", "runtimes", "images"},
-    "policy": set(),
-    "kb": set(),
-    "runtimes": set(),
-    "images": set(),
+    "ctxmode": {"executor", "policy", "kb", "runtimes", "images", "base"},
+    "executor": {"policy", "kb", "runtimes", "images", "base"},
+    "policy": {"base"},
+    "kb": {"base"},
+    "runtimes": {"base"},
+    "images": {"base"},
+    "base": set(),
 }
 IMPORTING_CALLS = {"import_module", "__import__"}
 
@@ -50,6 +51,7 @@ def test_no_module_imports_a_room_beside_or_above_its_own(modules):
         ("kb", "import policy.model"),
         ("policy", "def f():\n    import runtimes"),
         ("images", "import runtimes"),
+        ("base", "from kb import store"),
         ("runtimes", "import importlib\nimportlib.import_module('kb.store')"),
         ("executor", "from ctxmode.app import App"),
     ],

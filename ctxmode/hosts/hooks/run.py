@@ -127,19 +127,12 @@ def _server_lives(data: str) -> bool:
 
 
 def _is_held(path: str) -> bool:
-    import fcntl  # noqa: PLC0415 - where no server was, there is nothing to ask
+    from base.locks import is_held  # noqa: PLC0415 - where no server was, there is nothing to ask
 
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return is_held(path)
     except OSError:
         return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
 
 
 def _nothing() -> None:

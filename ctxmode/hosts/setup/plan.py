@@ -5,20 +5,19 @@ written.
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from base.plain_files import read_plain
+from base.whole_files import replace_file
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.hosts.routing import ROUTING
 from ctxmode.hosts.setup import json_edits, marked_text, toml_edits
 from ctxmode.hosts.setup.hosts import Command, Hooks, Host, Scope
 from ctxmode.hosts.setup.opencode import plugin_text
-from kb.plain_files import read_plain
 from policy import real_path
 
 Edit = Callable[[str], str]
@@ -192,16 +191,7 @@ def write(change: Change) -> None:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
-        # Made anew under a name that nobody knows beforehand, so never through a link.
-        fd, beside = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
-        try:
-            with os.fdopen(fd, "wb") as made:
-                os.fchmod(fd, mode)
-                made.write(change.after.encode("utf-8"))
-            os.replace(beside, path)
-        except BaseException:
-            os.unlink(beside)
-            raise
+        replace_file(path, change.after.encode("utf-8"), mode=mode)
     except OSError as error:
         raise ContextModeError(
             f"{path} cannot be written: {error.strerror}", "Check its owner and mode."

@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from kb.plain_files import open_plain
+from base.plain_files import open_plain
 from policy import real_path
 
-ANYWHERE = Path("/")
 # A bare repository's own folder has a HEAD, and one of these: where `objects` lies elsewhere,
 # `commondir` says where.
 BARE_PARTS = frozenset({"objects", "commondir"})
@@ -99,7 +98,7 @@ def _path(base: str, value: str) -> str:
 
 def _text(path: str) -> str:
     try:
-        with open_plain(Path(path), ANYWHERE) as file:
+        with open_plain(path) as file:
             return file.read(CONFIGURATION_BYTES_MAX).decode("utf-8", "replace")
     except OSError:  # missing, a folder of hooks, or what never ends
         return ""

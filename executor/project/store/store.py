@@ -14,7 +14,7 @@ from pathlib import Path
 
 from executor.instance.removal import remove
 from executor.project.apply.apply import Applied, Contents, apply, recover
-from executor.project.apply.locking import hold_lock, key_of
+from executor.project.apply.locking import hold_project, key_of
 from executor.project.plan.blobs import Ours, brought_in
 from executor.project.plan.plan import Plan
 from executor.project.plan.planning import plan
@@ -82,7 +82,7 @@ class Store:
             CommitError: others are at it for too long, or the store can't be written.
         """
         try:
-            with hold_lock(self.folder / "locks" / key_of(project)):
+            with hold_project(self.folder / "locks" / key_of(project)):
                 recover(project, self.journals(project))
                 yield
         except CommitError:

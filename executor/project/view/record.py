@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from base.mounts import mounts_below
 from executor.errors import RequestError
 from executor.project.view.walking import FOLDER_FLAGS, walk
 
 ENTRIES_MAX = 2_000_000
 PLAIN = frozenset({stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK})
-_ESCAPED = re.compile(rb"\\([0-7]{3})")
 
 
 class State(NamedTuple):
@@ -82,7 +82,7 @@ def take(project: Path, hidden: Iterable[str]) -> Record:
         OSError: the project can't be read.
     """
     project = Path(os.path.realpath(project))
-    unseen = {os.path.normpath(path) for path in hidden} | set(mounts(str(project)))
+    unseen = {os.path.normpath(path) for path in hidden} | set(mounts_in(str(project)))
     states: dict[str, State] = {}
     top = os.open(project, FOLDER_FLAGS)
     try:
@@ -122,22 +122,10 @@ def state_of(info: os.stat_result) -> State:
     return State(info.st_mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
 
 
-def mounts(project: str) -> Iterator[str]:
+def mounts_in(project: str) -> Iterator[str]:
     """What is mounted somewhere below a project, by relative path: a view does not show it."""
-    try:
-        with open("/proc/self/mountinfo", "rb") as file:
-            lines = file.read().splitlines()
-    except OSError:
-        return
-    for line in lines:
-        path = unescape(line.split(b" ", 5)[4])
-        if path.startswith(f"{project}/"):
-            yield path[len(project) + 1 :]
-
-
-def unescape(place: bytes) -> str:
-    """A path as mountinfo writes it."""
-    return os.fsdecode(_ESCAPED.sub(lambda found: bytes([int(found[1], 8)]), place))
+    with contextlib.suppress(OSError):
+        yield from (path[len(project) + 1 :] for path in mounts_below(project))
 
 
 def is_below(path: str, tops: frozenset[str] | set[str]) -> bool:

@@ -12,8 +12,9 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from base.mounts import read_mounts
 from executor.project.view.listing import Listed, Listing, Listings
-from executor.project.view.record import Record, State, States, mounts, state_of, unescape
+from executor.project.view.record import Record, State, States, mounts_in, state_of
 from executor.project.view.tree import Tree, split
 from executor.project.view.walking import FOLDER_FLAGS
 
@@ -153,7 +154,7 @@ def begin(project: Path, hidden: Iterable[str], listings: Listings) -> Record:
     """
     moment = Moment()
     place = os.path.realpath(project)
-    unseen = frozenset({os.path.normpath(path) for path in hidden} | set(mounts(place)))
+    unseen = frozenset({os.path.normpath(path) for path in hidden} | set(mounts_in(place)))
     listing = listings.take(place, unseen)
     return Record(Path(place), Past(place, moment, listing), unseen | listing.unread)
 
@@ -163,14 +164,12 @@ def is_trusted(project: str) -> bool:
     try:
         if os.stat(project).st_ctime_ns % COARSEST_NS == 0:  # small inodes have whole seconds
             return False
-        with open("/proc/self/mountinfo", "rb") as file:
-            lines = file.read().splitlines()
+        mounts = read_mounts()
     except OSError:
         return False
     found, kind = "", ""
-    for line in lines:
-        before, _, after = line.partition(b" - ")
-        place = unescape(before.split(b" ", 5)[4])
-        if len(place) >= len(found) and f"{project}/".startswith(place.rstrip("/") + "/"):
-            found, kind = place, os.fsdecode(after.split(b" ", 1)[0])
+    for mount in mounts:
+        inside = mount.path.rstrip("/") + "/"
+        if len(mount.path) >= len(found) and f"{project}/".startswith(inside):
+            found, kind = mount.path, mount.kind
     return kind in TRUSTED

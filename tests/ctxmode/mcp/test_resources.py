@@ -6,15 +6,16 @@ from ctxmode.errors import UsageError
 from ctxmode.mcp.resources import READ_BYTES_MAX, content_of
 from ctxmode.operations.indexing import IndexRequest
 from ctxmode.operations.library import open_library
+from kb.model import SourceSpec
 
 
 @pytest.fixture
 def library(config):
     with open_library(config) as opened:
-        opened.store.add("out-1a2b3c4d/stdout (shell)", b"printed\n", origin="run")
-        opened.store.add("out-1a2b3c4d/stderr (shell)", b"complained\n", origin="run")
+        opened.store.add(SourceSpec("out-1a2b3c4d/stdout (shell)", origin="run"), b"printed\n")
+        opened.store.add(SourceSpec("out-1a2b3c4d/stderr (shell)", origin="run"), b"complained\n")
         opened.index(IndexRequest(content=b"<h1>T</h1>", source="page", kind="html"))
-        opened.store.add("big", b"0123456789" * 30_000, kind="text")
+        opened.store.add(SourceSpec("big", kind="text"), b"0123456789" * 30_000)
         yield opened
 
 

@@ -5,13 +5,14 @@ import pytest
 from ctxmode.errors import UsageError
 from ctxmode.operations.searching import SearchRequest, in_sources, search
 from kb import SearchState
+from kb.model import SourceSpec
 
 
 @pytest.fixture
 def filled(store):
-    store.add("guide.md", b"# Guide\n\nA retry waits.\n", name="guide.md")
-    store.add("app.py", b"def retry():\n    return 1\n", name="app.py")
-    store.add("later.md", b"# Later\n\nAnother retry waits.\n", name="later.md")
+    store.add(SourceSpec("guide.md", name="guide.md"), b"# Guide\n\nA retry waits.\n")
+    store.add(SourceSpec("app.py", name="app.py"), b"def retry():\n    return 1\n")
+    store.add(SourceSpec("later.md", name="later.md"), b"# Later\n\nAnother retry waits.\n")
     return store
 
 
@@ -55,7 +56,7 @@ def test_an_unknown_source_is_told_with_the_ones_that_exist(filled):
 
 
 def test_filtering_everything_away_is_no_match(store):
-    store.add("app.py", b"def retry():\n    return 1\n", name="app.py")
+    store.add(SourceSpec("app.py", name="app.py"), b"def retry():\n    return 1\n")
     answer = search(store, SearchRequest(("retry",), content="prose"))
     assert answer.queries[0].state is SearchState.NO_MATCH
 

@@ -4,12 +4,13 @@ import pytest
 
 from ctxmode.operations.searching import SearchRequest, search
 from ctxmode.render.ranking import explain, explanation_text, to_json
+from kb.model import SourceSpec
 
 
 @pytest.fixture
 def filled(store):
-    store.add("guide.md", b"# Guide\n\nA retry waits.\n", name="guide.md")
-    store.add("app.py", b"def retry():\n    return 1\n", name="app.py")
+    store.add(SourceSpec("guide.md", name="guide.md"), b"# Guide\n\nA retry waits.\n")
+    store.add(SourceSpec("app.py", name="app.py"), b"def retry():\n    return 1\n")
     return store
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from base import mounts
 from executor.project.apply import steps
 from executor.project.commit import Commit, commit
 from executor.project.store.store import Store
@@ -306,8 +307,7 @@ TRUST = {"/srv": True, "/home/x": False, "/home/a b": False, "/homely/x": True, 
 @pytest.mark.parametrize(("project", "is_trusted"), TRUST.items(), ids=TRUST.keys())
 def test_only_file_systems_of_this_machine_are_trusted(project, is_trusted, tmp_path, monkeypatch):
     (tmp_path / "mountinfo").write_text(MOUNTS)
-    opened = open
-    monkeypatch.setattr("builtins.open", lambda _, mode: opened(tmp_path / "mountinfo", mode))
+    monkeypatch.setattr(mounts, "TABLE", tmp_path / "mountinfo")
     info = tmp_path.lstat()
     monkeypatch.setattr(os, "stat", lambda _: info)
     assert snapshot.is_trusted(project) is is_trusted

@@ -12,6 +12,7 @@ from executor.model import Request, Result, Status
 from executor.run.capture import Capture
 from executor.run.output_routing import SECTIONS_BYTES_MAX, Answer, Keep
 from kb import Store, disk_use, reading
+from kb.model import SourceSpec
 
 INLINE_BYTES = 4096
 REQUEST = Request("python", code="print()")
@@ -101,6 +102,15 @@ async def test_the_same_command_again_supersedes_and_another_does_not(keep, stor
     }
 
 
+async def test_what_a_session_kept_is_its_own_to_find_and_to_purge(keep, store, tmp_path):
+    for session in ("one", "other", None):
+        await keep.answer(completed(tmp_path, LOG), replace(REQUEST, session=session))
+    assert {source.session for source in store.sources()} == {"one", "other", None}
+    assert store.search("entry", session="one")[0].hits
+    assert store.purge(session="one").sources == 1
+    assert {source.session for source in store.sources()} == {"other", None}
+
+
 async def test_an_output_can_be_kept_though_it_is_small(keep, store, tmp_path):
     answer = await keep.answer(completed(tmp_path, b"42\n"), REQUEST, name="sum", always=True)
     (source,) = store.sources()
@@ -180,7 +190,7 @@ async def test_a_repeated_large_output_is_answered_before_the_earlier_one_has_mo
 
 async def test_what_the_quota_has_no_room_for_is_answered_and_said(tmp_path):
     with Store.open(tmp_path / "kb.sqlite3", quota=lambda: 300_000) as store:
-        store.add("pinned", LOG, pinned=True)
+        store.add(SourceSpec("pinned", pinned=True), LOG)
         run = completed(tmp_path, LOG)
         answer = await Keep(lambda: store, tmp_path / "kb.queue").answer(run, REQUEST)
     assert (answer.result, answer.kept) == (run.result, None)

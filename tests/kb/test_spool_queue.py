@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kb import Store, pending
+from kb import Store, spool_queue
+from kb.model import SourceSpec
 
 RECORDS = [{"id": n, "name": f"record {n}", "tags": ["a", "b"] * (n % 7)} for n in range(1500)]
 LINES = [f"2024-05-01 10:{n // 60 % 60:02d}:{n % 60:02d} line{n} of a log\n" for n in range(2500)]
@@ -16,13 +17,15 @@ SOURCES = {"json": json.dumps(RECORDS).encode(), "log": "".join(LINES).encode()}
 
 @pytest.fixture(autouse=True)
 def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pending, "SLICE_BYTES", 9000)
+    monkeypatch.setattr(spool_queue, "SLICE_BYTES", 9000)
 
 
 def queued(store: Store, kind: str) -> Path:
     spool = store.path.with_suffix(f".{kind}")
     spool.write_bytes(SOURCES[kind])
-    store.add_spool(kind, spool, kind=kind, head_bytes=10_000, tail_bytes=5000)
+    store.add_spool(
+        SourceSpec(kind, origin="run", kind=kind), spool, head_bytes=10_000, tail_bytes=5000
+    )
     return spool
 
 
@@ -38,7 +41,7 @@ def test_the_chunks_are_the_same_however_many_slices_a_transaction_takes(
 ) -> None:
     stored = []
     for slices in (1, 2, 5):
-        monkeypatch.setattr(pending, "TRANSACTION_SLICES", slices)
+        monkeypatch.setattr(spool_queue, "TRANSACTION_SLICES", slices)
         with Store.open(tmp_path / f"{slices}.db") as store:
             spool = queued(store, kind)
             while not store.index_pending(limit).complete:
@@ -65,7 +68,7 @@ def test_of_a_spool_that_was_cut_off_meanwhile_the_slices_before_are_kept(tmp_pa
 def test_a_transaction_takes_no_more_slices_than_it_may(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pending, "TRANSACTION_SLICES", 3)
+    monkeypatch.setattr(spool_queue, "TRANSACTION_SLICES", 3)
     with Store.open(tmp_path / "kb.db") as store:
         queued(store, "log")
         sizes = []

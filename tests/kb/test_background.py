@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kb import SearchState, Store, writing
+from kb.model import SourceSpec
 
 LARGE = b"".join(b"line %d of the elephant log\n" % n for n in range(40_000))
 assert len(LARGE) > 2 * writing.MOVED_AT_ONCE_BYTES
@@ -16,8 +17,8 @@ assert len(LARGE) > 2 * writing.MOVED_AT_ONCE_BYTES
 def store(tmp_path: Path) -> Store:
     """One in which a large version has just been superseded."""
     opened = Store.open(tmp_path / "kb.sqlite3")
-    opened.add("log", LARGE)
-    opened.add("log", b"giraffes\n")
+    opened.add(SourceSpec("log"), LARGE)
+    opened.add(SourceSpec("log"), b"giraffes\n")
     return opened
 
 
@@ -55,8 +56,10 @@ def test_what_is_still_queued_of_it_is_found_with_the_history(tmp_path: Path) ->
     spool = tmp_path / "spool"
     spool.write_bytes(LARGE)
     with Store.open(tmp_path / "kb.sqlite3") as store:
-        store.add_spool("log", spool, head_bytes=600_000, tail_bytes=20_000)
-        store.add("log", b"giraffes\n")
+        store.add_spool(
+            SourceSpec("log", origin="run"), spool, head_bytes=600_000, tail_bytes=20_000
+        )
+        store.add(SourceSpec("log"), b"giraffes\n")
         while store.settle(50_000):
             assert store.check().ok
         assert store.source(1).complete

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from kb.connection import BUSY_TIMEOUT_S
+from base.sqlite_files import BUSY_TIMEOUT_S
 
 STEP_PAGES = 1000
 MERGE_PAGES = 250

@@ -24,7 +24,7 @@ _READ_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SpoolPart:
     """Some bytes of a spool file, and where they stand in the whole stream."""
 
     data: bytes
@@ -54,14 +54,16 @@ class Queued:
     next_line: int
     state: str | None
 
-    def behind(self, done: Part, state: str | None) -> Queued | None:
+    def behind(self, done: SpoolPart, state: str | None) -> Queued | None:
         """The same when a slice is indexed, which left `state`; None when that was the last."""
         if done.end >= self.end_byte:
             return None
         return replace(self, next_byte=done.end, next_line=done.end_line, state=state)
 
 
-def head_and_tail(spool: Path, head_bytes: int, tail_bytes: int) -> tuple[Part, Part | None]:
+def head_and_tail(
+    spool: Path, head_bytes: int, tail_bytes: int
+) -> tuple[SpoolPart, SpoolPart | None]:
     """The beginning and the end of a spool file, cut between lines where lines are of sane length.
 
     The second is None when the first is the whole file.
@@ -72,7 +74,7 @@ def head_and_tail(spool: Path, head_bytes: int, tail_bytes: int) -> tuple[Part, 
     size = spool.stat().st_size
     with spool.open("rb") as stream:
         if size <= head_bytes + tail_bytes:
-            return Part(stream.read(), 0, 1), None
+            return SpoolPart(stream.read(), 0, 1), None
         head = cut_between_lines(stream.read(head_bytes))
         stream.seek(size - tail_bytes)
         tail = stream.read(tail_bytes)
@@ -81,7 +83,7 @@ def head_and_tail(spool: Path, head_bytes: int, tail_bytes: int) -> tuple[Part, 
         first_line_end = next((at for at in range(4) if tail[at] & 0xC0 != 0x80), 0)
     start = size - tail_bytes + first_line_end
     lines = sum(block.count(b"\n") for block in _blocks(spool, start))
-    return Part(head, 0, 1), Part(tail[first_line_end:], start, lines + 1)
+    return SpoolPart(head, 0, 1), SpoolPart(tail[first_line_end:], start, lines + 1)
 
 
 def cut_between_lines(data: bytes) -> bytes:
@@ -99,7 +101,12 @@ def _blocks(path: Path, end: int) -> Iterator[bytes]:
 
 
 def enqueue(  # noqa: PLR0913, PLR0917 - one value a column
-    db: sqlite3.Connection, source_id: int, spool: Path, head: Part, tail: Part, state: str | None
+    db: sqlite3.Connection,
+    source_id: int,
+    spool: Path,
+    head: SpoolPart,
+    tail: SpoolPart,
+    state: str | None,
 ) -> None:
     """Note that the spool's bytes between its head, which left `state`, and its tail remain to
     do."""
@@ -125,7 +132,7 @@ def next_queued(db: sqlite3.Connection, source_id: int | None = None) -> Queued 
     return None if row is None else Queued(row[0], row[1], Path(row[2]), *row[3:])
 
 
-def read_slice(queued: Queued, limit: int) -> Part:
+def read_slice(queued: Queued, limit: int) -> SpoolPart:
     """The next bytes of a queued range, at most `limit` and cut between lines.
 
     Raises:
@@ -139,10 +146,10 @@ def read_slice(queued: Queued, limit: int) -> Part:
         raise OSError(f"{queued.spool} is shorter than when it was queued")
     if queued.next_byte + size < queued.end_byte:
         data = cut_between_lines(data)
-    return Part(data, queued.next_byte, queued.next_line)
+    return SpoolPart(data, queued.next_byte, queued.next_line)
 
 
-def advance(db: sqlite3.Connection, queued: Queued, done: Part, state: str | None) -> bool:
+def advance(db: sqlite3.Connection, queued: Queued, done: SpoolPart, state: str | None) -> bool:
     """Note that a slice is indexed, which left `state`; True when that was the last of its spool
     file."""
     if rest := queued.behind(done, state):

@@ -1,0 +1,54 @@
+"""The table of mounts of this process (proc_pid_mountinfo(5))."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+TABLE = Path("/proc/self/mountinfo")
+_ESCAPE = re.compile(rb"\\([0-7]{3})")
+
+
+class Mount(NamedTuple):
+    """One row: where what kind of file system lies, and the options of its superblock."""
+
+    path: str
+    kind: str
+    options: tuple[str, ...]
+
+
+def read_mounts(table: Path | None = None) -> list[Mount]:
+    """Read all rows, in the kernel's order: of two at one path the later one is seen.
+
+    Raises:
+        OSError: the table can't be read.
+    """
+    return [_read_row(line) for line in (table or TABLE).read_bytes().splitlines()]
+
+
+def mounts_below(folder: str) -> list[str]:
+    """List the paths of mounts inside a folder, a real path.
+
+    Raises:
+        OSError: the table can't be read.
+    """
+    inside = folder.rstrip("/") + "/"
+    return [mount.path for mount in read_mounts() if mount.path.startswith(inside)]
+
+
+def _read_row(line: bytes) -> Mount:
+    place, _, system = line.partition(b" - ")
+    kind, _, options = system.split(b" ", 2)
+    return Mount(
+        _unescape(place.split(b" ", 5)[4]),
+        os.fsdecode(kind),
+        tuple(os.fsdecode(options).split(",")),
+    )
+
+
+def _unescape(path: bytes) -> str:
+    if b"\\" in path:
+        path = _ESCAPE.sub(lambda found: bytes([int(found[1], 8)]), path)
+    return os.fsdecode(path)

@@ -1,0 +1,71 @@
+"""Opening a file that a program may exchange for another at any moment."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # a hook's start imports this module, and none of these
+    from typing import BinaryIO, TypeAlias
+
+    StrPath: TypeAlias = str | os.PathLike[str]
+
+
+def read_plain(path: StrPath, bytes_max: int, root: StrPath | None = None) -> bytes:
+    """Read all of a regular file, wherever links below `root` lead to it.
+
+    Raises:
+        OSError: it is something else, larger, elsewhere, or can't be opened.
+    """
+    _refuse_unless_plain(os.stat(path), path)  # opening alone sets some devices off
+    with open_plain(path, None if root is None else os.path.realpath(root)) as file:
+        data = file.read(bytes_max + 1)
+    if len(data) > bytes_max:
+        raise OSError(errno.EFBIG, f"it is larger than {bytes_max >> 10} KiB", os.fspath(path))
+    return data
+
+
+def read_head(path: StrPath, bytes_max: int = 1 << 20) -> bytes:
+    """Read the first bytes of a regular file.
+
+    Raises:
+        OSError: it is something else, or can't be opened.
+    """
+    _refuse_unless_plain(os.stat(path), path)
+    with open_plain(path) as file:
+        return file.read(bytes_max)
+
+
+def open_plain(path: StrPath, root: StrPath | None = None, *, follow: bool = True) -> BinaryIO:
+    """Open a regular file, below `root` if that is given, which is a real path.
+
+    Between a look at a path and its opening a folder on the way may become a link to anywhere. So
+    the check is of the open file.
+
+    Raises:
+        OSError: it is something else, lies elsewhere, or can't be opened.
+    """
+    # A FIFO must not wait for its other end, nor a terminal become ours.
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    descriptor = os.open(path, flags | (0 if follow else os.O_NOFOLLOW))
+    try:
+        _refuse_unless_plain(os.fstat(descriptor), path)
+        if root is not None:
+            _refuse_unless_below(os.fspath(root), descriptor, path)
+        return open(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _refuse_unless_plain(found: os.stat_result, path: StrPath) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
+
+
+def _refuse_unless_below(root: str, descriptor: int, path: StrPath) -> None:
+    real = os.readlink(f"/proc/self/fd/{descriptor}")
+    if not real.startswith(root.rstrip("/") + "/"):
+        raise OSError(errno.EXDEV, f"a link leads out of {root}, to {real}", os.fspath(path))

@@ -1,0 +1,103 @@
+"""Opening and migrating SQLite files that several processes use at once."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+BUSY_TIMEOUT_S = 30.0
+"""How long a writer waits for others. Transactions are short, so only a stuck one takes longer."""
+
+NO_SETTINGS: Mapping[str, str | int] = MappingProxyType({})
+
+Step = Callable[[sqlite3.Connection], None]
+
+
+class SchemaError(Exception):
+    """A later release wrote the file; or it has tables, and no number of a schema."""
+
+
+def connect(
+    path: Path,
+    *,
+    wait_s: float = BUSY_TIMEOUT_S,
+    settings: Mapping[str, str | int] = NO_SETTINGS,
+) -> sqlite3.Connection:
+    """Open a file for reading and writing, made where it is missing, with a write-ahead log.
+
+    Transactions are begun explicitly. `settings` are pragmas, set before the log is.
+
+    Raises:
+        sqlite3.Error: as SQLite reports it.
+    """
+    db = _open(path.absolute().as_uri(), wait_s)
+    try:
+        for name, value in settings.items():
+            db.execute(f"PRAGMA {name} = {value}")
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def connect_read_only(path: Path, *, wait_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
+    """Open a file for reading alone.
+
+    Where the files that readers share can't be made either, nobody can write: the file is read as
+    one that never changes.
+
+    Raises:
+        sqlite3.Error: as SQLite reports it.
+    """
+    uri = path.absolute().as_uri()
+    db = _open(f"{uri}?mode=ro", wait_s)
+    try:
+        db.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        db.close()
+        return _open(f"{uri}?immutable=1", wait_s)
+    return db
+
+
+def migrate(db: sqlite3.Connection, steps: Sequence[Step]) -> None:
+    """Run the steps that the file has not seen, each in a transaction with its `user_version`.
+
+    A released step is never edited: a change is a new one at the end.
+
+    Raises:
+        SchemaError: the file has more steps behind it than there are, or tables without a version.
+    """
+    while (version := _version(db, steps)) < len(steps):
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            if _version(db, steps) == version:  # another process may have been faster
+                steps[version](db)
+                db.execute(f"PRAGMA user_version = {version + 1}")
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+
+
+def _version(db: sqlite3.Connection, steps: Sequence[Step]) -> int:
+    version: int = db.execute("PRAGMA user_version").fetchone()[0]
+    if version > len(steps):
+        raise SchemaError(
+            f"its schema is {version}, the newest known is {len(steps)}: update this program"
+        )
+    if not version and db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+        raise SchemaError(
+            "its tables have no schema's number: move the file away, and a new one is made"
+        )
+    return version
+
+
+def _open(uri: str, wait_s: float) -> sqlite3.Connection:
+    return sqlite3.connect(
+        uri, uri=True, timeout=wait_s, isolation_level=None, check_same_thread=False
+    )
