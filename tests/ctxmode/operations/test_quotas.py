@@ -19,7 +19,7 @@ from ctxmode.operations.quotas import Holdings, Quotas, holdings_lines, read_hol
 from ctxmode.render import results
 from executor import Isolation
 from kb import disk_use
-from kb.all_stores import Report
+from kb.all_stores import QuotaReport
 from kb.eviction import Eviction
 
 QUOTA = 2_000_000
@@ -86,7 +86,7 @@ HOLDINGS = Holdings(
     2,
     Quotas(4 << 20, 8 << 20),
     (Eviction(1.7e9, "project", 12, 2 << 20, 1.7e9), Eviction(1.6e9, "all", 1, 1 << 10, None)),
-    Report(1.7e9, passed_over={"old.sqlite3": "old.sqlite3: it is damaged"}),
+    QuotaReport(1.7e9, passed_over={"old.sqlite3": "old.sqlite3: it is damaged"}),
 )
 
 
