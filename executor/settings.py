@@ -50,6 +50,6 @@ class Settings:
     def names(self) -> Names:
         """Which changes to a project are never committed, and which wait for a person."""
         # The table costs 20 ms to load, and only a commit asks for it.
-        from executor.project.rules.names import moved  # noqa: PLC0415
+        from executor.project.rules.names import names_after  # noqa: PLC0415
 
-        return moved(tuple(self.name_moves.items()))
+        return names_after(tuple(self.name_moves.items()))

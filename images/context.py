@@ -22,6 +22,7 @@ _IMAGE: Final = _HERE / "dockerfiles" / "image.Dockerfile"
 _PROGRAM: Final = {
     "agent": _ROOMS / "executor" / "containers" / "agent",
     "spawner": _ROOMS / "executor" / "spawner",
+    "base": _ROOMS / "base",
     "runtimes": _ROOMS / "runtimes",
 }
 """Folders of this program that every image holds below /opt/ctxmode, by their name there."""

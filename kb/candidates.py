@@ -61,10 +61,10 @@ def expressions(
     terms = tuple(query.terms[at] for at in sorted(choosing))
     if not others:
         return Expressions(" OR ".join(chosen), together, terms)
-    return Expressions(_chosen_by(chosen, others), together, terms, times=2)
+    return Expressions(_choose_by(chosen, others), together, terms, times=2)
 
 
-def _chosen_by(choosing: Sequence[str], others: Sequence[str]) -> str:
+def _choose_by(choosing: Sequence[str], others: Sequence[str]) -> str:
     """Any of the choosing words, scored by all: the index looks for the others in chunks that the
     first part found alone. All count double, the former because they stand in both parts, the
     latter because they stand in the second part twice."""

@@ -26,7 +26,7 @@ def as_utf8(data: bytes) -> tuple[bytes, str | None]:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _recode(data[len(mark) :], encoding), f"{encoding} with a byte order mark"
-    unmarked = unmarked_utf16(data[:_SAMPLE])
+    unmarked = guess_utf16(data[:_SAMPLE])
     return (data, None) if unmarked is None else (_recode(data, unmarked), unmarked)
 
 
@@ -38,10 +38,10 @@ def is_binary(data: bytes) -> bool:
     """Whether a file that begins so holds something else than text."""
     if any(data.startswith(mark) for mark, _ in _MARKS):
         return False
-    return b"\0" in data and unmarked_utf16(data[:_SAMPLE]) is None
+    return b"\0" in data and guess_utf16(data[:_SAMPLE]) is None
 
 
-def unmarked_utf16(sample: bytes) -> str | None:
+def guess_utf16(sample: bytes) -> str | None:
     """The byte order of UTF-16 text that does not say it, told by where its zeros stand."""
     if len(sample) < _MIN_SAMPLE or b"\0" not in sample:
         return None

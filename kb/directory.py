@@ -137,7 +137,9 @@ def index_selection(  # noqa: PLR0913
             if on_progress is not None:
                 on_progress(one_pass.progress(entry))
     return one_pass.report(
-        one_pass.forget(one_pass.gone()), one_pass.forget(one_pass.ignored()), truncated=truncated
+        one_pass.forget(one_pass.find_gone()),
+        one_pass.forget(one_pass.find_ignored()),
+        truncated=truncated,
     )
 
 
@@ -191,7 +193,7 @@ class _Pass:
         """Index the file unless the store has it as it is."""
         known = self._known.get(str(entry.path))
         self._unmet.pop(str(entry.path), None)
-        if known is not None and known.unchanged(entry.status):
+        if known is not None and known.is_unchanged(entry.status):
             self.unchanged += 1
             return
         data, status = self._read(entry)
@@ -201,7 +203,7 @@ class _Pass:
         if known is not None and known.sha256 == digest:
             self.store.touch(known.source_id, status.st_mtime_ns, status.st_ino)
             self.unchanged += 1
-        elif known is None and (moved := self._moved(entry, digest, status)):
+        elif known is None and (moved := self._find_moved(entry, digest, status)):
             self.renamed.append((self._relative(moved.path), entry.relative))
             self._unmet.pop(moved.path, None)
         else:
@@ -226,10 +228,10 @@ class _Pass:
             return None, status
         return data, status
 
-    def _moved(self, entry: Entry, digest: bytes, status: os.stat_result) -> FileState | None:
+    def _find_moved(self, entry: Entry, digest: bytes, status: os.stat_result) -> FileState | None:
         """The file of this content that was moved here; its source goes by the new name now. With
         another suffix it may be of another kind, so that it is indexed anew."""
-        moved = self.store.moved_file(digest, status.st_size) if status.st_size else None
+        moved = self.store.find_moved_file(digest, status.st_size) if status.st_size else None
         if moved is None or Path(moved.path).suffix != entry.path.suffix:
             return None
         if moved.path not in self._known and not self._within(moved.path):
@@ -258,11 +260,11 @@ class _Pass:
         self.bulk.add(spec, data)
         self.added += 1
 
-    def gone(self) -> list[FileState]:
+    def find_gone(self) -> list[FileState]:
         """The files that are gone from the disk."""
         return [state for path, state in self._unmet.items() if not os.path.lexists(path)]
 
-    def ignored(self) -> list[FileState]:
+    def find_ignored(self) -> list[FileState]:
         """The files that an earlier pass met and that git ignores by now, or a folder above them.
         One that was named by itself was wanted all the same."""
         ignored = self.walk.ignored

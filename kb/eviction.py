@@ -65,7 +65,7 @@ def admit(access: Access, new_bytes: int) -> None:
         return
     with access.reading() as db:
         use = disk_use.of_store(access.path, db)
-        pinned = _pinned(db, use.pages - use.free)
+        pinned = _estimate_pinned(db, use.pages - use.free)
     if pinned + new > quota:
         raise StoreQuotaError(
             f"{new_bytes:,} bytes have no room in the project's quota of {quota:,} bytes, of which "
@@ -73,7 +73,7 @@ def admit(access: Access, new_bytes: int) -> None:
         )
 
 
-def _pinned(db: sqlite3.Connection, filled: int) -> int:
+def _estimate_pinned(db: sqlite3.Connection, filled: int) -> int:
     """About how much of what is filled is pinned."""
     total, pinned = db.execute(
         "SELECT coalesce(sum(bytes_indexed), 0), coalesce(sum(pinned * bytes_indexed), 0)"

@@ -23,7 +23,7 @@ class FileState:
     met: bool
     """In a folder, rather than named by itself."""
 
-    def unchanged(self, status: os.stat_result) -> bool:
+    def is_unchanged(self, status: os.stat_result) -> bool:
         """Whether the file's status is the one that was indexed."""
         now = (status.st_mtime_ns, status.st_size, status.st_ino)
         return now == (self.mtime_ns, self.size, self.inode)
@@ -44,7 +44,7 @@ def below(db: sqlite3.Connection, root: Path) -> dict[str, FileState]:
     return {row[1]: FileState(*row) for row in rows}
 
 
-def moved(db: sqlite3.Connection, sha256: bytes, size: int) -> FileState | None:
+def find_moved(db: sqlite3.Connection, sha256: bytes, size: int) -> FileState | None:
     """A file with this content that is no longer where it was indexed."""
     rows = db.execute(f"{_STATE} sha256 = ? AND file_size = ?", (sha256, size))
     states = (FileState(*row) for row in rows)

@@ -41,7 +41,7 @@ def inline(text: str, given: Filters) -> tuple[str, Filters]:
     rest = []
     position = 0
     for match in _INLINE.finditer(text):
-        joined = _joined(found, match.group(1), match.group(2))
+        joined = _join(found, match.group(1), match.group(2))
         if joined is not None:
             found = joined
             rest.append(text[position : match.start()])
@@ -49,7 +49,7 @@ def inline(text: str, given: Filters) -> tuple[str, Filters]:
     return "".join([*rest, text[position:]]), found
 
 
-def _joined(filters: Filters, name: str, value: str) -> Filters | None:
+def _join(filters: Filters, name: str, value: str) -> Filters | None:
     if name == "since":
         since = moment(value)
         return None if since is None else replace(filters, since=filters.since or since)
@@ -84,7 +84,7 @@ def without_sense(text: str) -> list[str]:
     return [
         match.group()
         for match in _INLINE.finditer(text)
-        if _joined(Filters(), match.group(1), match.group(2)) is None
+        if _join(Filters(), match.group(1), match.group(2)) is None
     ]
 
 

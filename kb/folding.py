@@ -47,7 +47,7 @@ def fold(text: str) -> str:
     return _without_accents(text).translate(_TABLE) if foldable(text) else text
 
 
-def folded_words(text: str) -> list[str]:
+def fold_words(text: str) -> list[str]:
     """The words of `text` that hold such letters, without them."""
     if not foldable(text):
         return []

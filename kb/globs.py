@@ -78,7 +78,7 @@ def _alternatives(glob: str) -> list[str]:
             group = [one for branch in open_groups.pop() for one in branch]
             branches = open_groups[-1]
             branches[-1] = [before + one for before in branches[-1] for one in group]
-            _bounded(branches[-1], glob)
+            _check_bounds(branches[-1], glob)
         elif piece == "," and len(open_groups) > 1:
             branches.append([""])
         else:
@@ -131,10 +131,10 @@ def _with_fewer_folders(glob: str, whole: str) -> list[str]:
     found = [first]
     for other in others:
         found = [one + folders + other for one in found for folders in ("**/", "")]
-        _bounded(found, whole)
+        _check_bounds(found, whole)
     return found
 
 
-def _bounded(globs: list[str], whole: str) -> None:
+def _check_bounds(globs: list[str], whole: str) -> None:
     if len(globs) > MOST_ALTERNATIVES:
         raise GlobError(whole, f"stands for over {MOST_ALTERNATIVES} globs: give several")

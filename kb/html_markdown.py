@@ -57,7 +57,7 @@ def to_markdown(html: str, *, base_url: str | None = None) -> str:
     for node in tree.css(_LEFT_OUT):
         node.decompose()
     _free_code(tree)
-    written = _written(tree.html or "", base_url)
+    written = _convert(tree.html or "", base_url)
     body = tree.body
     text = body.text(separator="\n", strip=True) if body is not None else ""
     return written if _letters(written) >= MIN_KEPT * _letters(text) else text + "\n"
@@ -120,7 +120,7 @@ def _language(block: LexborNode) -> str | None:
     return None
 
 
-def _written(html: str, base_url: str | None) -> str:
+def _convert(html: str, base_url: str | None) -> str:
     converter, options = _converter()
     given = options(base_url)
     try:

@@ -56,7 +56,7 @@ def pack(  # noqa: PLR0913 - where the part stands is four numbers and names
     parts. Marks out of order are dropped, so that a chunker's slip never breaks the tiling.
     """
     line = base_line
-    for group in _grouped(data, _pieces(data, marks)):
+    for group in _group(data, _pieces(data, marks)):
         newlines = data.count(b"\n", group.start, group.end)
         ends_line = data[group.end - 1] == 0x0A
         source = data[group.start : group.end]
@@ -135,7 +135,7 @@ def code_point_boundary(data: bytes, at: int) -> int:
     return at
 
 
-def _grouped(data: bytes, pieces: Iterable[_Piece]) -> Iterator[_Group]:
+def _group(data: bytes, pieces: Iterable[_Piece]) -> Iterator[_Group]:
     """Neighbours joined where they read better as one chunk than as two."""
     group: _Group | None = None
     for piece in pieces:
@@ -184,7 +184,7 @@ def _has_words(data: bytes, piece: _Piece) -> bool:
 def _title(group: _Group, raw: bytes) -> tuple[str, ...]:
     """The path to the group: that of its one large piece, else the shared parent and every leaf."""
     if group.largest >= MERGE_BYTES and group.lead.title:
-        return _bounded(group.lead.title)
+        return _bound_title(group.lead.title)
     titles = list(dict.fromkeys(m.title for m in group.marks if m.title))
     # A section that only introduces the next is told by the deeper one's path.
     titles = [a for a, b in zip_longest(titles, titles[1:]) if b is None or b[: len(a)] != a]
@@ -192,15 +192,15 @@ def _title(group: _Group, raw: bytes) -> tuple[str, ...]:
         first = _FIRST_LINE.search(raw)
         return (_shorten(first.group().decode("utf-8", "replace"), 80),) if first else ()
     if len(titles) == 1:
-        return _bounded(titles[0])
+        return _bound_title(titles[0])
     shared = _common_prefix(titles)
     leaves = list(dict.fromkeys(t[len(shared)] for t in titles if len(t) > len(shared)))
     if not leaves:
-        return _bounded(shared)
+        return _bound_title(shared)
     joined = ", ".join(leaves)
     if len(joined) > TITLE_BYTES:
         joined = f"{_shorten(leaves[0], 80)} … {_shorten(leaves[-1], 80)}"
-    return _bounded((*shared, joined))
+    return _bound_title((*shared, joined))
 
 
 def _common_prefix(titles: list[tuple[str, ...]]) -> tuple[str, ...]:
@@ -211,7 +211,7 @@ def _common_prefix(titles: list[tuple[str, ...]]) -> tuple[str, ...]:
     return low
 
 
-def _bounded(title: tuple[str, ...]) -> tuple[str, ...]:
+def _bound_title(title: tuple[str, ...]) -> tuple[str, ...]:
     if len(title) > TITLE_DEPTH:
         half = TITLE_DEPTH // 2
         title = (*title[:half], "…", *title[-half:])

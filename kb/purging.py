@@ -30,7 +30,7 @@ class Wanted:
 
 def purge(db: sqlite3.Connection, wanted: Wanted) -> Purged:
     """Delete what is wanted and what has expired, within the caller's transaction."""
-    return _delete(db, _chosen(db, wanted))
+    return _delete(db, _choose(db, wanted))
 
 
 def _delete(db: sqlite3.Connection, chosen: list[int]) -> Purged:
@@ -81,7 +81,7 @@ def _vocabulary(
     return set().union(*(words.vocabulary(decompress(body)) for (body,) in rows))
 
 
-def _chosen(db: sqlite3.Connection, wanted: Wanted) -> list[int]:
+def _choose(db: sqlite3.Connection, wanted: Wanted) -> list[int]:
     clauses: list[str] = []
     values: list[object] = []
     if isinstance(wanted.source, int):

@@ -173,10 +173,10 @@ class Store:
         with self._access.reading() as db:
             return files.below(db, path)
 
-    def moved_file(self, sha256: bytes, size: int) -> FileState | None:
+    def find_moved_file(self, sha256: bytes, size: int) -> FileState | None:
         """An indexed file with this content that is no longer where it was indexed."""
         with self._access.reading() as db:
-            return files.moved(db, sha256, size)
+            return files.find_moved(db, sha256, size)
 
     def touch(self, source_id: int, mtime_ns: int, inode: int) -> None:
         """Note a new status of a file whose content is still the indexed one."""

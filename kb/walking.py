@@ -104,7 +104,7 @@ class Walk:
                     self.skip(folder.path / ".gitignore", problem)
             below = []
             for entry in self._entries(folder):
-                if not self._meant(entry, ignores, folder.depth):
+                if not self._is_meant(entry, ignores, folder.depth):
                     continue
                 if entry.is_folder:
                     part = None if folder.names is None else _names(steps, entry.path)
@@ -153,10 +153,10 @@ class Walk:
             self.skip(path, "unreadable: its links lead in a circle, or are too many")
         return None
 
-    def _meant(self, entry: Entry, ignores: Ignores, depth: int) -> bool:
+    def _is_meant(self, entry: Entry, ignores: Ignores, depth: int) -> bool:
         """Whether the selection means the entry; if not, the reason is noted, except for what
         `include` and `extensions` simply do not name."""
-        if not entry.is_folder and not self._named(entry):
+        if not entry.is_folder and not self._is_named(entry):
             return False
         reason = self._general_reason(entry, ignores)
         if reason is None and entry.is_folder:
@@ -167,7 +167,7 @@ class Walk:
             self.skip(entry.path, reason)
         return reason is None
 
-    def _named(self, entry: Entry) -> bool:
+    def _is_named(self, entry: Entry) -> bool:
         include, extensions = self.selection.include, self.selection.extensions
         if include and not any(
             globs.compile_glob(glob).matches(entry.relative) for glob in include

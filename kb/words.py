@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import chain
 
 from kb.chunks import ChunkedDocument
-from kb.folding import folded_words
+from kb.folding import fold_words
 
 _MIXED_CASE = re.compile(r"(?:(?:[a-z0-9]++|[A-Z][a-z0-9]++)[A-Z]|[A-Z]{2,}+[a-z])[A-Za-z0-9]*+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -55,16 +55,16 @@ def index_terms(text: str, identifiers: Iterable[str] = ()) -> str:
     """Extra words under which `text` is to be found: the parts of its mixed-case identifiers, every
     pair of characters in scripts that the tokenizer cannot divide into words, its emoji, and words
     with letters such as ł as they are typed without."""
-    terms = dict.fromkeys(chain.from_iterable(map(_parts, _mixed_case_names(text))))
+    terms = dict.fromkeys(chain.from_iterable(map(_parts, _find_mixed_case(text))))
     if not text.isascii():
         terms.update(dict.fromkeys(pairs(text)))
         terms.update(dict.fromkeys(map(emoji_word, _EMOJI.findall(text))))
-        terms.update(dict.fromkeys(folded_words(text)))
+        terms.update(dict.fromkeys(fold_words(text)))
     terms.update(dict.fromkeys(identifiers))
     return " ".join(terms)
 
 
-def _mixed_case_names(text: str) -> list[bytes]:
+def _find_mixed_case(text: str) -> list[bytes]:
     """The words in which case changes, and some others. The change is looked for in the cases
     alone, as plain bytes, for that is ten times as fast as an expression over the text."""
     data = text.encode("utf-8", "replace")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from runtimes.toplevel import parsed
+from runtimes.toplevel import parse_root
 
 
 def share_names(code: str) -> str:
     """`my` of a statement at the top level becomes `our`, so that later programs find the name."""
     source = code.encode()
     out, at = [], 0
-    for statement in parsed(source, "perl").children:
+    for statement in parse_root(source, "perl").children:
         declaration = statement.named_children[0] if statement.named_children else None
         if declaration is not None and declaration.type == "assignment_expression":
             declaration = declaration.child_by_field_name("left")

@@ -90,7 +90,7 @@ def _env_version(name: str, root: Path, project: Path | None, environ: Mapping[s
     targets = [
         folder / "bin" / name
         for version in filter(None, wanted)
-        for folder in _installed(root / "versions", version)
+        for folder in _find_installed(root / "versions", version)
         if (folder / "bin" / name).is_file()
     ]
     if targets:
@@ -122,7 +122,7 @@ def _targets(root: Path, tools: Iterable[str], versions: Iterable[str], name: st
         folder / "bin" / name
         for version in versions
         for tool in tools
-        for folder in _installed(root / "installs" / tool, version)
+        for folder in _find_installed(root / "installs" / tool, version)
         if (folder / "bin" / name).is_file()
     ]
 
@@ -136,7 +136,7 @@ def _rustup(path: Path, project: Path | None, home: Path, environ: Mapping[str, 
     watch = (*[pin for pin in pins if pin.is_file()], settings)
     wanted = (
         environ.get("RUSTUP_TOOLCHAIN")
-        or next(filter(None, map(_pinned_toolchain, watch[:-1])), "")
+        or next(filter(None, map(_read_pinned_toolchain, watch[:-1])), "")
         or str(_toml(settings).get("default_toolchain", ""))
     )
     folders = [root / "toolchains" / wanted, *sorted((root / "toolchains").glob(f"{wanted}-*"))]
@@ -146,7 +146,7 @@ def _rustup(path: Path, project: Path | None, home: Path, environ: Mapping[str, 
     return Shim((path,), watch)
 
 
-def _pinned_toolchain(file: Path) -> str:
+def _read_pinned_toolchain(file: Path) -> str:
     table = _toml(file).get("toolchain")
     if isinstance(table, dict):
         return str(table.get("channel", ""))
@@ -154,7 +154,7 @@ def _pinned_toolchain(file: Path) -> str:
     return words[0] if words else ""
 
 
-def _installed(versions: Path, wanted: str) -> Iterator[Path]:
+def _find_installed(versions: Path, wanted: str) -> Iterator[Path]:
     """The folder of a version, or of the newest that begins with it (`3.12` means `3.12.*`)."""
     if wanted == "system":
         return

@@ -51,7 +51,7 @@ class _Rewriting:
 
 def globalize(code: str) -> str:
     """The program as an expression statement whose value is the promise of its end."""
-    return _globalized(code, show=False)
+    return _globalize(code, show=False)
 
 
 def globalize_and_show(code: str) -> str:
@@ -60,12 +60,12 @@ def globalize_and_show(code: str) -> str:
     What can be read as an object is one, as in the engines' own consoles.
     """
     bare = code.strip()
-    if bare.startswith("{") and not parsed(f"({bare})".encode()).has_error:
+    if bare.startswith("{") and not parse_root(f"({bare})".encode()).has_error:
         code = f"({bare})"
-    return _globalized(code, show=True)
+    return _globalize(code, show=True)
 
 
-def parsed(source: bytes, grammar: Literal["javascript", "perl"] = "javascript") -> Node:
+def parse_root(source: bytes, grammar: Literal["javascript", "perl"] = "javascript") -> Node:
     """The root of a program's syntax tree."""
     from tree_sitter import Parser  # noqa: PLC0415 - only such sessions need a parser
     from tree_sitter_language_pack import get_language  # noqa: PLC0415
@@ -73,10 +73,10 @@ def parsed(source: bytes, grammar: Literal["javascript", "perl"] = "javascript")
     return Parser(get_language(grammar)).parse(source).root_node
 
 
-def _globalized(code: str, *, show: bool) -> str:
+def _globalize(code: str, *, show: bool) -> str:
     source = code.encode()
     rewriting = _Rewriting(source)
-    root = parsed(source)
+    root = parse_root(source)
     for statement in root.children:
         _rewrite(statement, rewriting)
     if show:
@@ -141,24 +141,24 @@ def _declaration(statement: Node, rewriting: _Rewriting) -> None:
         target = declarator.child_by_field_name("name")
         if target is None:
             continue
-        rewriting.names += (rewriting.text(name) for name in _bound(target))
+        rewriting.names += (rewriting.text(name) for name in _find_bound_names(target))
         if keyword.type != "var" and declarator.child_by_field_name("value") is None:
             rewriting.replace(declarator.end_byte, declarator.end_byte, " = undefined")
     end = max((node.end_byte for node in declarators), default=statement.end_byte)
     rewriting.replace(end, end, ")" if rest and rest[-1].type == ";" else ");")
 
 
-def _bound(pattern: Node) -> Iterator[Node]:
+def _find_bound_names(pattern: Node) -> Iterator[Node]:
     """The names that a declaration's pattern binds."""
     if pattern.type in ("identifier", "shorthand_property_identifier_pattern"):
         yield pattern
     elif pattern.type in ("assignment_pattern", "object_assignment_pattern"):
-        yield from _bound(pattern.named_children[0])  # the rest of it is the default value
+        yield from _find_bound_names(pattern.named_children[0])  # the rest of it is the default
     elif pattern.type == "pair_pattern":
-        yield from _bound(pattern.named_children[-1])
+        yield from _find_bound_names(pattern.named_children[-1])
     else:
         for part in pattern.named_children:
-            yield from _bound(part)
+            yield from _find_bound_names(part)
 
 
 def _class(statement: Node, rewriting: _Rewriting) -> None:
@@ -197,10 +197,10 @@ def _import_targets(clause: Node, rewriting: _Rewriting) -> Iterator[str]:
             rewriting.names.append(rewriting.text(part.named_children[0]))
             yield rewriting.names[-1]
         elif part.type == "named_imports":
-            yield f"{{ {', '.join(_named_imports(part, rewriting))} }}"
+            yield f"{{ {', '.join(_rewrite_imports(part, rewriting))} }}"
 
 
-def _named_imports(part: Node, rewriting: _Rewriting) -> Iterator[str]:
+def _rewrite_imports(part: Node, rewriting: _Rewriting) -> Iterator[str]:
     """`a as b` becomes `a: b`. The word `default` is no node of its own in this grammar."""
     for specifier in part.named_children:
         if specifier.type != "import_specifier":

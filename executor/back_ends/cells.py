@@ -185,7 +185,7 @@ async def _try(placement: Placement) -> Layers:
                 return await _run_trial(cell, placement.can, pack_run(run))
             finally:
                 cell.end()
-                await cell.ended()
+                await cell.wait_ended()
     finally:
         layout.remove()
     raise SandboxError(f"no answer within {TRIAL_S_MAX:g} s")

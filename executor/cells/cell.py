@@ -196,7 +196,7 @@ class Cell:
             self.stdio.close()
             self.stdio = None
 
-    async def ended(self) -> None:
+    async def wait_ended(self) -> None:
         """Until the supervisor, and with it everything in the cell, is dead."""
         if self._pidfd < 0:
             return

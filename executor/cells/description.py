@@ -51,11 +51,11 @@ class CellSpec:
 def pack_cell(spec: CellSpec) -> bytes:
     """The description of a cell."""
     devices = tuple(path for path in rootfs.DEVICES if os.path.exists(path))
-    return _packed_cell(spec, rootfs.system_entries(), devices)
+    return _pack_cell(spec, rootfs.system_entries(), devices)
 
 
 @functools.lru_cache(maxsize=16)
-def _packed_cell(spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[str, ...]) -> bytes:
+def _pack_cell(spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[str, ...]) -> bytes:
     packed = Packed()
     description: CellDescription = {
         "access": _tier_b_access(spec),

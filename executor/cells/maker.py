@@ -69,7 +69,7 @@ async def dispose(parts: CellParts) -> None:
     """End the cell if it still lives, and remove its files and group once all in it is dead."""
     if parts.cell:
         parts.cell.end()
-        await parts.cell.ended()
+        await parts.cell.wait_ended()
     while parts.group and not parts.group.remove():  # noqa: ASYNC110 - the kernel tells nobody
         await trio.sleep(0.01)
     if parts.layout and parts.layout.host_folder:

@@ -142,7 +142,7 @@ class Placement:
             binds=(
                 *((self.spawner.source(path), path) for path in not_of_the_system(binds)),
                 *((self.spawner.source(path), path) for path in self.repository),
-                *self._passed_through(profile, layout),
+                *self._find_shown_paths(profile, layout),
             ),
             limits=limits,
             job=layout.job,
@@ -187,7 +187,7 @@ class Placement:
             return ((str(layout.work_copy.folder), "rw"),)
         return project_files.readable(self.search)
 
-    def _passed_through(self, profile: Profile, layout: Layout) -> Iterator[tuple[str, str]]:
+    def _find_shown_paths(self, profile: Profile, layout: Layout) -> Iterator[tuple[str, str]]:
         """The paths that a profile shows, those below the home at the same place of the cell's."""
         for path in profile.read:
             source = os.path.realpath(os.path.expanduser(path))

@@ -59,7 +59,7 @@ class ContainerBox:
         """
         for port in ports:
             self._fds.append(self._listen(port).detach())
-        self._link.connected = self._connected
+        self._link.connected = self._connect
         await self._order("cell", packed, [] if files is None else [files], ports)
 
     async def start(self, packed: bytes, stdin: bytes | None) -> dict[str, int]:
@@ -137,7 +137,7 @@ class ContainerBox:
         while True:
             said = await self._link.message()
             if not said:
-                return await self._lost()
+                return await self._describe_loss()
             if "consumption" in said:
                 self._consumed = Consumption(**said["consumption"])
             fds = said.get("fds", [])
@@ -149,7 +149,7 @@ class ContainerBox:
             elif "ready" not in said:
                 return said
 
-    async def _lost(self) -> FromSupervisor:
+    async def _describe_loss(self) -> FromSupervisor:
         if self._is_lost:
             return {}
         self._is_lost = True
@@ -186,8 +186,8 @@ class ContainerBox:
         for path in self._listening.values():
             path.unlink(missing_ok=True)
 
-    async def ended(self) -> None:
-        """See `Cell.ended`."""
+    async def wait_ended(self) -> None:
+        """See `Cell.wait_ended`."""
         with contextlib.suppress(SandboxError):  # one that has ended can't be killed
             await self.container.engine.call("kill", self.container.id)
         with contextlib.suppress(SandboxError):
@@ -213,7 +213,7 @@ class ContainerBox:
         self._listening[port] = path
         return listener
 
-    async def _connected(self, port: int, channel: Channel) -> None:
+    async def _connect(self, port: int, channel: Channel) -> None:
         """A program has connected: so do we, in its place."""
         path = self._listening.get(port)
         try:

@@ -69,7 +69,7 @@ class DockerEngine:
         Raises:
             EngineError: it failed.
         """
-        return await _threaded(partial(getattr(self.api, method), *args, **named))
+        return await _call_in_thread(partial(getattr(self.api, method), *args, **named))
 
     def close(self) -> None:
         """Let go of the connections that calls have used."""
@@ -91,7 +91,7 @@ class DockerEngine:
                 stream = await _dial(self.endpoint)
                 try:
                     await stream.send_all(head.encode())
-                    await _upgraded(stream)
+                    await _read_upgrade(stream)
                 except BaseException:
                     await trio.aclose_forcefully(stream)
                     raise
@@ -106,7 +106,7 @@ async def connect(where: Endpoint) -> DockerEngine:
     Raises:
         EngineError: it does not.
     """
-    return await _threaded(partial(_connect, where))
+    return await _call_in_thread(partial(_connect, where))
 
 
 def _connect(where: Endpoint) -> DockerEngine:
@@ -152,7 +152,7 @@ def _client(where: Endpoint, version: str = OLDEST_API) -> docker.APIClient:
     return api
 
 
-async def _threaded(call: Callable[[], T]) -> T:
+async def _call_in_thread(call: Callable[[], T]) -> T:
     try:
         return await trio.to_thread.run_sync(call, abandon_on_cancel=True)
     except FAULTS as error:
@@ -188,7 +188,7 @@ async def _dial(where: Endpoint) -> trio.abc.Stream:
     return trio.SSLStream(stream, context, server_hostname=parts.hostname, https_compatible=True)
 
 
-async def _upgraded(stream: trio.abc.Stream) -> None:
+async def _read_upgrade(stream: trio.abc.Stream) -> None:
     """Past the engine's answer, byte by byte: the stream proper may follow at once.
 
     Raises:

@@ -159,7 +159,7 @@ def open_host(instance: Instance, project: Path, shown: Sequence[str]) -> Iterat
     try:
         if as_root:
             user = (UNPRIVILEGED_ID, UNPRIVILEGED_ID)
-            sources, live = _mapped(base, project, shown, user)
+            sources, live = _map_binds(base, project, shown, user)
             yield Host(user, base, as_root, project, sources, live)
         else:
             yield Host((os.getuid(), os.getgid()), base, as_root, project, {}, str(project))
@@ -167,7 +167,7 @@ def open_host(instance: Instance, project: Path, shown: Sequence[str]) -> Iterat
         take_away(base)
 
 
-def _mapped(
+def _map_binds(
     base: Path, project: Path, shown: Sequence[str], user: tuple[int, int]
 ) -> tuple[dict[str, str], str]:
     """Where each path is bound, its owner being `user` there; the project also writably."""

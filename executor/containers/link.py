@@ -23,9 +23,9 @@ from executor.containers.agent.frames import (
     WINDOW_BYTES,
     BrokenStreamError,
     Frames,
-    acknowledged,
     frame,
     pack,
+    parse_acknowledged,
     unpack,
 )
 from executor.containers.agent.messages import FromAgent, Order
@@ -243,7 +243,7 @@ class Link:
             elif kind == END:
                 channel.incoming.close()
             elif kind == ACK:
-                channel.room += acknowledged(content)
+                channel.room += parse_acknowledged(content)
                 channel.wake()
 
     def _understand(self, said: FromAgent) -> None:

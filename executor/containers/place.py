@@ -180,12 +180,12 @@ class ContainerPlace:
         if self.host is None:
             return spec
         if copy is not None:
-            shown = tuple(self._shown(job.profile, self.host))
+            shown = tuple(self._find_shown(job.profile, self.host))
             return replace(spec, read_only=shown, writable=((str(copy.folder), str(self.project)),))
         hidden = find_guarded(self.search, job.profile.sockets)
-        return self._mounted(spec, hidden, job.profile, self.host)
+        return self._add_mounts(spec, hidden, job.profile, self.host)
 
-    def _shown(self, profile: Profile, host: Host) -> Iterator[tuple[str, str]]:
+    def _find_shown(self, profile: Profile, host: Host) -> Iterator[tuple[str, str]]:
         """What is shown of this host besides the project."""
         yield from ((host.source(path), path) for path in self.repository)
         for path in profile.read:
@@ -195,12 +195,12 @@ class ContainerPlace:
                 yield host.source(source), target
         yield from ((str(path), f"/etc/{path.name}") for path in host.accounts)
 
-    def _mounted(
+    def _add_mounts(
         self, spec: ContainerSpec, hidden: Guarded, profile: Profile, host: Host
     ) -> ContainerSpec:
         """The spec with the project and all else that is shown of this host."""
         project = str(self.project)
-        read_only = list(self._shown(profile, host))
+        read_only = list(self._find_shown(profile, host))
         absent = [name for name in hidden.paths if is_special(f"{project}/{name}")]
         overlay = bool(absent) or profile.project is not ProjectAccess.READ_ONLY
         covered = [f"{project}/{name}" for name in hidden.paths if name not in absent]

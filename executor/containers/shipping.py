@@ -34,7 +34,7 @@ def pack(search: ProjectSearch, archive: Path) -> None:
     top = os.open(search.project, FOLDER_FLAGS)
     try:
         with tarfile.open(archive, "w") as tar:
-            for folder, entry in _shown(top, search):
+            for folder, entry in _walk_shown(top, search):
                 info = entry.stat(follow_symlinks=False)
                 if not _travels(entry.name, info):
                     continue
@@ -51,7 +51,7 @@ def pack(search: ProjectSearch, archive: Path) -> None:
         os.close(top)
 
 
-def _shown(top: int, search: ProjectSearch) -> Iterator[tuple[Folder, os.DirEntry[str]]]:
+def _walk_shown(top: int, search: ProjectSearch) -> Iterator[tuple[Folder, os.DirEntry[str]]]:
     """What is no secret, and not in one, reached through no link."""
     secrets = {os.path.relpath(path, search.project) for path in search.secrets()}
     for folder in walk(top, lambda path: path not in secrets, lambda _: None):

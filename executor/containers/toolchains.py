@@ -46,7 +46,7 @@ async def discover(
         async with slots:
             said = await _of_image(engine, _spec(reference, runtime), folder, labels)
             for name in languages:
-                found[name] = _understood(runtimes.language(name), reference, said)
+                found[name] = _parse_discovery(runtimes.language(name), reference, said)
 
     by_image: dict[str, list[str]] = {}
     for name, reference in images.items():
@@ -126,7 +126,9 @@ async def _ask(engine: DockerEngine, spec: ContainerSpec, labels: Mapping[str, s
     return answer["discovered"]
 
 
-def _understood(row: runtimes.Language, reference: str, said: Found | None) -> runtimes.Discovery:
+def _parse_discovery(
+    row: runtimes.Language, reference: str, said: Found | None
+) -> runtimes.Discovery:
     """The table's rows by their names; one that is not in the table any more is left out."""
     if said is None:
         return runtimes.Discovery((), (f"image {reference} is not here: {BUILD}",))

@@ -28,17 +28,17 @@ class Budget:
         Raises:
             OSError: the folder can't be written.
         """
-        with self._locked():
-            if own > self._noted(self.instance) and own + self._others() > self.bytes_max:
+        with self._hold_lock():
+            if own > self._read_claim(self.instance) and own + self._others() > self.bytes_max:
                 return False
             self._file(self.instance).write_text(str(own))
             return True
 
     def _others(self) -> int:
         names = (path.stem for path in self.folder.glob("*.warm"))
-        return sum(self._noted(name) for name in names if name != self.instance)
+        return sum(self._read_claim(name) for name in names if name != self.instance)
 
-    def _noted(self, instance: str) -> int:
+    def _read_claim(self, instance: str) -> int:
         """What a living server claims; the dead claim nothing."""
         try:
             if instance != self.instance and not is_held(self.folder / f"{instance}.lock"):
@@ -51,7 +51,7 @@ class Budget:
         return self.folder / f"{instance}.warm"
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _hold_lock(self) -> Iterator[None]:
         """While claims are added up; the folder itself is the lock."""
         lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

@@ -112,7 +112,7 @@ class _Shelf(Generic[P, M]):
     misses: int = 0
     trouble: str = ""
 
-    def used_at(self) -> float:
+    def last_used_at(self) -> float:
         return self.uses[-1].at if self.uses else float("-inf")
 
     def begin_use(self, now: float) -> None:
@@ -155,7 +155,7 @@ class Pool(Generic[P, M]):
     @property
     def state(self) -> tuple[PoolState, ...]:
         """All purposes that are kept, the one used last first."""
-        shelves = sorted(self._shelves.values(), key=_Shelf.used_at, reverse=True)
+        shelves = sorted(self._shelves.values(), key=_Shelf.last_used_at, reverse=True)
         return tuple(
             PoolState(
                 shelf.purpose.label,
@@ -229,7 +229,7 @@ class Pool(Generic[P, M]):
         if self._is_busy():
             return
         being_made_s = sum(shelf.making * shelf.making_s for shelf in self._shelves.values())
-        for shelf in sorted(self._shelves.values(), key=_Shelf.used_at, reverse=True):
+        for shelf in sorted(self._shelves.values(), key=_Shelf.last_used_at, reverse=True):
             for _ in range(len(shelf.idle) + shelf.making, shelf.target(now, self._limits)):
                 if being_made_s and being_made_s + shelf.making_s > AT_ONCE_S:
                     return
@@ -242,9 +242,9 @@ class Pool(Generic[P, M]):
         """Whether one more may be made, if need be in place of what was used before it."""
         if self._is_short():
             return False
-        others = sorted(self._shelves.values(), key=_Shelf.used_at)
+        others = sorted(self._shelves.values(), key=_Shelf.last_used_at)
         while not self._has_room(wanted.bytes_each):
-            older = (s for s in others if s.idle and s.used_at() < wanted.used_at())
+            older = (s for s in others if s.idle and s.last_used_at() < wanted.last_used_at())
             oldest = next(older, None)
             if oldest is None:
                 return False
@@ -288,9 +288,9 @@ class Pool(Generic[P, M]):
             target = 0 if short else shelf.target(now, self._limits)
             while len(shelf.idle) > target:
                 self._dispose(shelf.idle.pop(0))
-            if shelf.used_at() < now - AGE_S_MAX and not (shelf.in_use or shelf.making):
+            if shelf.last_used_at() < now - AGE_S_MAX and not (shelf.in_use or shelf.making):
                 del self._shelves[key]
-        for shelf in sorted(self._shelves.values(), key=_Shelf.used_at)[:-PURPOSES_MAX]:
+        for shelf in sorted(self._shelves.values(), key=_Shelf.last_used_at)[:-PURPOSES_MAX]:
             if not (shelf.in_use or shelf.making):
                 del self._shelves[shelf.purpose.key]
                 for member in shelf.idle:

@@ -20,7 +20,7 @@ def is_short(memory: Path = MEMORY, stalls: Path = STALLS) -> bool:
     """What can't be read counts as no shortage: limits hold in any case."""
     return (
         _available(memory) < AVAILABLE_MIN
-        or _stalled(stalls) > STALLED_MAX
+        or _read_stall(stalls) > STALLED_MAX
         or _descriptors_used(DESCRIPTORS) > DESCRIPTORS_MAX
     )
 
@@ -48,7 +48,7 @@ def _available(file: Path) -> float:
         return 1.0
 
 
-def _stalled(file: Path) -> float:
+def _read_stall(file: Path) -> float:
     """Per cent of the last ten seconds."""
     try:
         words = file.read_text().split()

@@ -62,11 +62,11 @@ def describe_purpose(
         hold=pack_hold(unspecific, ahead),
         has_stdin=has_stdin,
         limits=run.limits,
-        paths=tuple(_shown(spec, run)),
+        paths=tuple(_list_shown(spec, run)),
     )
 
 
-def _shown(spec: CellSpec, run: RunSpec) -> Iterator[str]:
+def _list_shown(spec: CellSpec, run: RunSpec) -> Iterator[str]:
     """The paths that a cell holds on to: of mounts, of programs, of folders it has looked into.
 
     A mount goes on showing the old file where a host program puts a new one in its place, and a

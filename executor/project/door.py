@@ -131,7 +131,7 @@ def set_in_order(folder: Path, project: Path) -> None:
 
 def with_commit(result: Result, done: Commit, *, stage: bool) -> Result:
     """The result with what was committed, and what was not; names become text."""
-    changed = [_changed_file(change) for change in done.changed if change.change != "times"]
+    changed = [_describe_change(change) for change in done.changed if change.change != "times"]
     left = [NotCommitted(readable(n.path), n.kind, readable(n.reason)) for n in done.left_out]
     return replace(
         result,
@@ -143,7 +143,7 @@ def with_commit(result: Result, done: Commit, *, stage: bool) -> Result:
     )
 
 
-def _changed_file(change: Change) -> ChangedFile:
+def _describe_change(change: Change) -> ChangedFile:
     is_folder, is_gone = change.kind == "folder", change.change == "deleted"
     return ChangedFile(
         readable(change.path) + "/" * is_folder,

@@ -122,7 +122,7 @@ class Session:
         """
         if self._runner.placement.can.copy_on_write or self._calls == 0 or self._view.is_copy:
             return False
-        return bool(await trio.to_thread.run_sync(self._granted) != self._grants)
+        return bool(await trio.to_thread.run_sync(self._grant) != self._grants)
 
     async def call(
         self, call: Call, progress: RunRecord, attend: Callable[[tuple[Session, list[int]]], None]
@@ -184,7 +184,7 @@ class Session:
         placement = self._runner.placement
         await self._view.open()
         if not placement.can.copy_on_write and not self._view.is_copy:
-            self._grants = await trio.to_thread.run_sync(self._granted)
+            self._grants = await trio.to_thread.run_sync(self._grant)
         opened = self._runner.box(self._job(), self._view.layout, session=True)
         cell, self._group = await self._stack.enter_async_context(opened)
         self._cell = cell
@@ -204,7 +204,7 @@ class Session:
             return replace(self.profile, project=ProjectAccess.READ_ONLY)
         return self.profile
 
-    def _granted(self) -> object:
+    def _grant(self) -> object:
         """What may be read of the project, or not, and which files exactly that is."""
         search = self._runner.placement.search
         if self._runner.placement.can.own_file_system:

@@ -82,16 +82,16 @@ class Turn:
             message = await self._cell.message()
             if "report" in message:
                 return message["report"]
-            if not self._understood(message):
+            if not self._take(message):
                 return self.ended
 
     async def _listen(self) -> None:
         """What the supervisor says, until this call's program or the session is over."""
-        while self.end is None and self._understood(await self._cell.message()):
+        while self.end is None and self._take(await self._cell.message()):
             pass
         self._scope.cancel()
 
-    def _understood(self, message: FromSupervisor) -> bool:
+    def _take(self, message: FromSupervisor) -> bool:
         """Whether the session goes on after this message."""
         if message.get("run") == self._channel.run:
             self.end = message

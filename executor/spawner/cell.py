@@ -111,7 +111,7 @@ def _run(
         "scratch_full": tree.is_full(handles),
     }
     artifacts.hand_over(control, cell.data, run.data)
-    given = project.handed_over(cell.data, handles)
+    given = project.hand_over_upper(cell.data, handles)
     send(control, {"exit": report, "upper": bool(given)}, given)
     if cell.data["namespaces"]:
         control.recv(64)  # until the server ends the cell: its teardown must not delay the answer

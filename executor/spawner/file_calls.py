@@ -83,7 +83,7 @@ class _Call:
 
     def by_fd(self, place: int) -> str:
         """The file that a descriptor of the program has open, for this process to act on."""
-        return self._permitted(self._open(f"/proc/{self.asked.thread}/fd/{self.number(place)}"))
+        return self._permit(self._open(f"/proc/{self.asked.thread}/fd/{self.number(place)}"))
 
     def by_path(self, place: int, folder: int | None = None, flags: int = 0) -> str:
         """The file at a path; relative ones start in the folder of this descriptor, or the cwd."""
@@ -101,7 +101,7 @@ class _Call:
         if folder is not None and self.number(folder) != AT_FDCWD:
             base = f"fd/{self.number(folder)}"
         start = None if path.startswith(b"/") else self._open(f"/proc/{self.asked.thread}/{base}")
-        return self._permitted(self._open(self._own(path), start, follow=bool(follow)))
+        return self._permit(self._open(self._own(path), start, follow=bool(follow)))
 
     def _own(self, path: bytes) -> bytes:
         """A path as the program means it, to whom `self` is another process."""
@@ -121,7 +121,7 @@ class _Call:
         self.stack.callback(os.close, fd)
         return fd
 
-    def _permitted(self, fd: int) -> str:
+    def _permit(self, fd: int) -> str:
         self.calls.permit(fd, self.asked)
         return f"/proc/self/fd/{fd}"
 
@@ -142,7 +142,7 @@ class _Call:
             if len(given) < size:
                 raise OSError(errno.EFAULT, "")
             times = _timespecs(struct.unpack(layout, given))
-        _checked(libc.utimensat(AT_FDCWD, file.encode(), times, 0))
+        _check(libc.utimensat(AT_FDCWD, file.encode(), times, 0))
 
     def set_attribute(self, file: str, place: int) -> None:
         name, size = self.text(place, NAME_BYTES_MAX), self.asked.arguments[place + 2]
@@ -170,7 +170,7 @@ def _microseconds(call: _Call, file: str, place: int) -> None:
         if not (0 <= part < 1_000_000 and 0 <= its_part < 1_000_000):
             raise OSError(errno.EINVAL, "")
         times = struct.pack("=4q", seconds, part * 1000, later, its_part * 1000)
-    _checked(libc.utimensat(AT_FDCWD, file.encode(), times, 0))
+    _check(libc.utimensat(AT_FDCWD, file.encode(), times, 0))
 
 
 def _utimensat(call: _Call) -> None:
@@ -180,7 +180,7 @@ def _utimensat(call: _Call) -> None:
     call.touch(file, 2, "=4q")
 
 
-def _checked(result: int) -> None:
+def _check(result: int) -> None:
     if result < 0:
         raise OSError(ctypes.get_errno(), "")
 

@@ -92,7 +92,7 @@ class _Moved:
         self._target = target
         self._until = time.monotonic() + WORK_S_MAX
         self._check_mounts(mounts)
-        self._folders = list(self._looked_at())
+        self._folders = list(self._list_folders())
         self._emptied: list[_Folder] = []  # those that could not be renamed as a whole
         self._renamed: list[bytes] = []
         self._replaced: _Folder | None = None
@@ -115,7 +115,7 @@ class _Moved:
         if any(point.startswith(f"{source.absolute}/") for point in mounts):
             raise _error(errno.EBUSY)
 
-    def _looked_at(self) -> Iterator[_Folder]:
+    def _list_folders(self) -> Iterator[_Folder]:
         """All folders, each before those in it."""
         pending = [b""]
         while pending:

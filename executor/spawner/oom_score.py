@@ -28,7 +28,7 @@ class _Score:
             self._fd = fd
 
     @contextlib.contextmanager
-    def raised(self) -> Iterator[None]:
+    def hold_raised(self) -> Iterator[None]:
         """Processes that are forked meanwhile are ended first."""
         if self._fd < 0 or int(self._own) >= int(SCORE):
             yield

@@ -63,7 +63,7 @@ class PrewarmedProgram:
         self._gate = -1
         if self._waiting:
             self._launched.arrive()
-            self._gate = self._opened(self._waiting["gate"])
+            self._gate = self._open_gate(self._waiting["gate"])
             for path in (self._waiting["gate"], *self._waiting["only_ahead"]):
                 _remove(path)  # only the start needed them
             self._population.count_anew()
@@ -99,7 +99,7 @@ class PrewarmedProgram:
         """The memory of what waits."""
         return self._population.measure()[1]
 
-    def _opened(self, gate: str) -> int:
+    def _open_gate(self, gate: str) -> int:
         """The writing end, once the program has the other open."""
         deadline = time.monotonic() + GATE_S_MAX
         while time.monotonic() < deadline:

@@ -34,7 +34,7 @@ def what_changed(
     return changed
 
 
-def handed_over(cell: BoxDescription, handles: tree.Handles) -> list[int]:
+def hand_over_upper(cell: BoxDescription, handles: tree.Handles) -> list[int]:
     """The upper layer, where the server commits what is in it."""
     project = cell.get("project")
     if handles.view is None or not project or not project["commit"]:

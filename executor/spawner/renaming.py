@@ -111,7 +111,7 @@ class Renames:
                 places.append(os.open(b"/" if path.startswith(b"/") else at, PLACE))
             if not move.call.is_there():  # so these were another thread's
                 return
-            with score.raised():
+            with score.hold_raised():
                 pid = os.fork()
                 if pid == 0:
                     _work(move, places)

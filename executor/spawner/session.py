@@ -102,7 +102,7 @@ class _Session:
         """Kill what lives, and report."""
         cpu_s, _ = self._population.measure()
         self._population.end_all()
-        given = project.handed_over(self._cell.data, self._handles)
+        given = project.hand_over_upper(self._cell.data, self._handles)
         send(self._control, {"ended": self._report(cpu_s), "upper": bool(given)}, given)
 
     def _obey(self) -> bool:
@@ -158,7 +158,7 @@ class _Session:
         cpu_s, _ = self._population.measure()
         report: Report = {**self._report(cpu_s), "unstopped": unstopped}
         artifacts.hand_over(self._control, self._cell.data, asked)
-        given = project.handed_over(self._cell.data, self._handles)
+        given = project.hand_over_upper(self._cell.data, self._handles)
         send(self._control, {"report": report, "upper": bool(given)}, given)
 
     def _stop(self) -> str:

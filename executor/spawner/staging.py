@@ -71,7 +71,7 @@ def map_owner(path: str, uid: int, gid: int) -> int:
         StepError: this kernel or this file system can't (before Linux 5.19, or FUSE, 9p, …).
     """
     owner = os.stat(path)
-    userns = _user_namespace(_swapped(owner.st_uid, uid), _swapped(owner.st_gid, gid))
+    userns = _user_namespace(_swap_ids(owner.st_uid, uid), _swap_ids(owner.st_gid, gid))
     try:
         return _map_tree(path, userns, recursive=True)
     except StepError:
@@ -90,7 +90,7 @@ def _map_tree(path: str, userns: int, *, recursive: bool) -> int:
     return tree
 
 
-def _swapped(a: int, b: int) -> str:
+def _swap_ids(a: int, b: int) -> str:
     """A map of all 16-bit ids to themselves, but `a` and `b` to each other."""
     if a == b:
         return f"0 0 {IDS}"

@@ -61,14 +61,14 @@ def _repository_of(project: int, path: str) -> tuple[str, str] | None:
             continue
         try:
             is_folder = stat.S_ISDIR(os.fstat(fd).st_mode)
-            own = git if is_folder else _led_to(top, os.read(fd, GITFILE_BYTES_MAX))
+            own = git if is_folder else _read_gitfile(top, os.read(fd, GITFILE_BYTES_MAX))
         finally:
             os.close(fd)
         return (top, f"{own}/index") if own else None
     return None
 
 
-def _led_to(top: str, gitfile: bytes) -> str:
+def _read_gitfile(top: str, gitfile: bytes) -> str:
     """Where the `.git` file of a submodule leads; empty for what is not in the project."""
     word, _, place = gitfile.decode().strip().partition(": ")
     path = posixpath.normpath(posixpath.join(top, place))

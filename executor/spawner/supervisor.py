@@ -126,7 +126,7 @@ class Supervisor:
                 population.poller.unregister(self._control)
                 listening = False
             if main not in ended and self._notices.fd in ready:
-                ended |= self._served(main)
+                ended |= self._find_served(main)
             if main in ended:
                 break
             if self.reason:
@@ -138,7 +138,7 @@ class Supervisor:
             population.poller.unregister(self._control)
         return ended[main]
 
-    def _served(self, main: int) -> dict[int, int]:
+    def _find_served(self, main: int) -> dict[int, int]:
         """The wait status that the step's process would have, if that is what is exiting."""
         code = self._notices.serve(main)
         if code is None:
@@ -168,7 +168,7 @@ def launch(  # noqa: PLR0913 - all that a process is made of
     told = confinement.heavy_notices if heavy else confinement.notices
     if not last:  # a compiler reads nothing, and all it says is diagnosis
         stdio = (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), stdio[2], stdio[2])
-    with score.raised():
+    with score.hold_raised():
         pid = os.fork()
         if pid == 0:
             line = Line(theirs.fileno(), waits, told)

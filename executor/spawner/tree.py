@@ -65,7 +65,7 @@ def build(cell: Description[CellDescription]) -> Handles:
         StepError, OSError: a mount failed.
     """
     given = cell.data
-    trees = list(_opened(given["binds"], or_skipped=given["session"]))
+    trees = list(_open_binds(given["binds"], or_skipped=given["session"]))
     project = open_tree(given["project"]["source"])
     room = open_tree(given["project"]["room"]) if given["project"]["room"] else -1
     mount("none", "/", "none", MS_REC | MS_PRIVATE)
@@ -172,7 +172,7 @@ def _make_parents(path: str) -> None:
     os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
 
 
-def _opened(
+def _open_binds(
     binds: Sequence[tuple[str, str, int]], *, or_skipped: bool
 ) -> Iterator[tuple[int, str, int]]:
     """The sources as detached mounts. A session is given what any language might need of it."""

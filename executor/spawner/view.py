@@ -64,7 +64,7 @@ class View:
             StepError, OSError: this kernel or the file system of the room can't.
         """
         below, room = root + LOWER, root + ROOM
-        with _attached(self, below, room):
+        with _attach(self, below, room):
             os.makedirs(f"{room}/{self.upper_name}", exist_ok=True)
             os.makedirs(f"{room}/{self.number}/work", exist_ok=True)
             if not self.number:
@@ -117,7 +117,7 @@ class View:
 
 
 @contextlib.contextmanager
-def _attached(view: View, below: str, room: str) -> Iterator[None]:
+def _attach(view: View, below: str, room: str) -> Iterator[None]:
     """Both detached mounts in the tree for as long as the block lasts."""
     attach(view.lower, below)
     try:

@@ -30,14 +30,14 @@ def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
             path.append((level, heading.group(2).decode("utf-8", "replace")))
             yield Mark(start, tuple(name for _, name in path))
         elif _DELIMITER.match(line):
-            position = _closed(data, position, line.strip()[:200])
+            position = _find_end(data, position, line.strip()[:200])
             yield Mark(start, title, whole=True, language=tag)
             yield Mark(position, title)
         source = _SOURCE.match(line)
         tag = source.group(1).decode().lower() if source else None
 
 
-def _closed(data: bytes, position: int, delimiter: bytes) -> int:
+def _find_end(data: bytes, position: int, delimiter: bytes) -> int:
     """The end of the block that `delimiter` opened; where it never closes only the line."""
     bare = b"```" if delimiter.startswith(b"```") else delimiter
     closing = re.compile(rb"^" + re.escape(bare) + rb"[ \t]*\r?$", re.MULTILINE)

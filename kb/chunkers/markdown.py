@@ -43,7 +43,7 @@ def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
     yield from scanner.front_matter()
     for line in scanner.lines():
         if scanner.fence(line):
-            yield from scanner.fenced(line)
+            yield from scanner.read_fence(line)
         elif scanner.html(line):
             scanner.skip_html(line)
         elif heading := scanner.heading(line):
@@ -100,7 +100,7 @@ class _Scanner:
             return None
         return _FENCE.match(line.text)
 
-    def fenced(self, line: _Line) -> Iterator[Mark]:
+    def read_fence(self, line: _Line) -> Iterator[Mark]:
         """The fence as one section; to the end of the file when it is never closed."""
         opening = _FENCE.match(line.text)
         assert opening is not None

@@ -29,7 +29,7 @@ def marks(parts: Iterable[OutlinePart]) -> Iterator[Mark]:
     group: list[OutlinePart] = []
     for part in parts:
         while enclosing and enclosing[-1].end <= part.start:
-            yield from _shared(enclosing, group)
+            yield from _mark_shared(enclosing, group)
             enclosing.pop()
         if enclosing and enclosing[-1].end - enclosing[-1].start <= TARGET_BYTES:
             continue
@@ -37,16 +37,16 @@ def marks(parts: Iterable[OutlinePart]) -> Iterator[Mark]:
             continue
         if part.end - part.start < MERGE_BYTES:
             if group and part.end - group[0].start > TARGET_BYTES:
-                yield from _shared(enclosing, group)
+                yield from _mark_shared(enclosing, group)
             group.append(part)
             continue
-        yield from _shared(enclosing, group)
+        yield from _mark_shared(enclosing, group)
         yield Mark(part.start, path(enclosing, part.name))
         enclosing.append(part)
-    yield from _shared(enclosing, group)
+    yield from _mark_shared(enclosing, group)
 
 
-def _shared(enclosing: list[OutlinePart], group: list[OutlinePart]) -> Iterator[Mark]:
+def _mark_shared(enclosing: list[OutlinePart], group: list[OutlinePart]) -> Iterator[Mark]:
     if group:
         yield Mark(group[0].start, path(enclosing, join_names([part.name for part in group])))
         group.clear()

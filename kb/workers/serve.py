@@ -43,13 +43,13 @@ def serve(connection: socket.socket) -> None:
             header, data = receive(connection), receive(connection)
         except (EOFError, OSError):
             return
-        signal.setitimer(signal.ITIMER_PROF, allowed_s(len(data)))
+        signal.setitimer(signal.ITIMER_PROF, cpu_limit_s(len(data)))
         reply = _answer(header, data)
         signal.setitimer(signal.ITIMER_PROF, 0)
         send(connection, reply)
 
 
-def allowed_s(size: int) -> float:
+def cpu_limit_s(size: int) -> float:
     """Processor time that chunking `size` bytes may take."""
     return BASE_S + S_PER_BYTE * size
 

@@ -62,7 +62,9 @@ def wrap(code: str) -> Source:
     if _PACKAGE.search(blanked):
         return Source(code)
     end = lexing.after_leading(blanked, _IMPORT)
-    imports = "".join(f'import "{path}"; ' for path in _unnamed_imports(code[:end], blanked[end:]))
+    imports = "".join(
+        f'import "{path}"; ' for path in _find_unnamed_imports(code[:end], blanked[end:])
+    )
     head = f"package main; {imports}"
     if _MAIN.search(blanked):
         return Source(head + code, wrapped=True)
@@ -70,7 +72,7 @@ def wrap(code: str) -> Source:
     return Source(f"{head}{code[:end]}{separator} func main() {{ {code[end:]}\n}}\n", wrapped=True)
 
 
-def _unnamed_imports(named: str, body: str) -> list[str]:
+def _find_unnamed_imports(named: str, body: str) -> list[str]:
     """Standard packages that a blanked body uses, neither imported nor the name of a variable."""
     used = {name for name in _QUALIFIED.findall(body) if name in _STANDARD}
     return sorted(

@@ -48,8 +48,8 @@ def test_among_packages_special_files_are_found_where_nothing_else_keeps_them_aw
     lay_out(project, "node_modules/a/package.json", "main.py")
     make_special(project, "node_modules/a/pipe")
     search = ProjectSearch(project)
-    assert search.hidden()[1] == ()
-    assert search.hidden(everywhere=True)[1] == (f"{project}/node_modules/a/pipe",)
+    assert search.find_hidden()[1] == ()
+    assert search.find_hidden(everywhere=True)[1] == (f"{project}/node_modules/a/pipe",)
     granted = dict(readable(search))
     assert granted[str(project)] == "list"
     assert f"{project}/node_modules/a/pipe" not in granted

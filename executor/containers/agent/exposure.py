@@ -9,7 +9,7 @@ from executor.spawner.confine import leave_root
 STREAM = (0, 1, 2)
 
 
-def exposed() -> list[int]:
+def list_exposed() -> list[int]:
     """Those of the standard descriptors that a process of the programs' user can open."""
     reader, writer = os.pipe()
     child = os.fork()

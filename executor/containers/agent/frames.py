@@ -65,7 +65,7 @@ def unpack(content: bytes) -> tuple[dict[str, object], bytes]:
     return said, content[LENGTH.size + length :]
 
 
-def acknowledged(content: bytes) -> int:
+def parse_acknowledged(content: bytes) -> int:
     """How many bytes an ACK is about."""
     return int.from_bytes(content, "big")
 

@@ -19,7 +19,7 @@ from executor.spawner.oom_score import score
 from executor.spawner.wire import Description, send
 
 from .discovery import discover
-from .exposure import exposed
+from .exposure import list_exposed
 from .frames import MESSAGE, PROTOCOL, frame, pack
 from .messages import FromAgent, Hello
 from .multiplexer import SERVER_OUT, Multiplexer
@@ -41,7 +41,7 @@ def main() -> None:
         "landlock": max(landlock_abi(), 0),
         "pid": os.getpid(),
         "uid": os.geteuid(),
-        "exposed": exposed(),
+        "exposed": list_exposed(),
     }
     os.write(SERVER_OUT, frame(MESSAGE, 0, pack({"hello": hello})))
     moving = threading.Thread(target=Multiplexer(ours).serve, daemon=True)

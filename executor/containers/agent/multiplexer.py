@@ -23,9 +23,9 @@ from .frames import (
     WINDOW_BYTES,
     BrokenStreamError,
     Frames,
-    acknowledged,
     frame,
     pack,
+    parse_acknowledged,
 )
 from .messages import FromAgent
 from .orders import carry_out
@@ -125,7 +125,7 @@ class Multiplexer:
                 channel.ending = True
                 self._finish_writing(channel)
             elif kind == ACK:
-                channel.room += acknowledged(content)
+                channel.room += parse_acknowledged(content)
 
     def _tell(self) -> None:
         """Pass on what the supervisor says, behind all that programs have written before."""

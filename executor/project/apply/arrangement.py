@@ -6,7 +6,7 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from executor.project.apply.operations import Operation, at_any_time, expected_of
+from executor.project.apply.operations import Operation, at_any_time, expect
 from executor.project.plan.current_state import SPECIAL_BITS
 from executor.project.plan.plan import Plan
 from executor.project.rules.permission import is_set_in_place
@@ -83,7 +83,7 @@ class _Arranging:
         """Whether a change is part of a move; then it is arranged."""
         path, present = change.path, self.plan.present
         if change.change == "deleted" and is_below(path, self.sources):
-            was = expected_of(present[path])
+            was = expect(present[path])
             if was is not None and path not in self.sources:
                 self.moved[path] = was
             return True
@@ -91,7 +91,7 @@ class _Arranging:
         if change.change != "created" or not top:
             return False
         source = self.plan.moves[top] + path[len(top) :]
-        expected = expected_of(present[source])
+        expected = expect(present[source])
         if path == top:
             self.touched |= {split(path)[0], split(source)[0]}
             unit = self._unit(path)
@@ -117,7 +117,7 @@ class _Arranging:
     def _arrange(self, change: Change) -> None:
         path, unit = change.path, self._unit(change.path)
         info = self.plan.present[path]
-        expected = expected_of(info)
+        expected = expect(info)
         folder, _ = split(path)
         if change.change == "deleted":
             self.touched.add(folder)

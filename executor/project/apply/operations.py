@@ -64,7 +64,7 @@ def unpack(fields: list[Any]) -> Operation:
     return Operation(kind, path, entry, state, temporary, mode, mtime_ns, own, unit, *source)
 
 
-def expected_of(info: os.stat_result | None) -> State | None:
+def expect(info: os.stat_result | None) -> State | None:
     """What a step expects at its path, where this is now.
 
     Of one of several hard links any time of change: steps on others of them set it.

@@ -20,12 +20,12 @@ def remove(name: str, folder: int) -> None:
         return
     except (IsADirectoryError, PermissionError):
         pass
-    stack = [_opened(name, folder)]
+    stack = [_open_empty(name, folder)]
     try:
         while stack:
             name, parent, descriptor, inner = stack[-1]
             if inner:
-                stack.append(_opened(inner.pop(), descriptor))
+                stack.append(_open_empty(inner.pop(), descriptor))
                 continue
             os.close(descriptor)
             stack.pop()
@@ -35,7 +35,7 @@ def remove(name: str, folder: int) -> None:
             os.close(descriptor)
 
 
-def _opened(name: str, parent: int) -> tuple[str, int, int, list[str]]:
+def _open_empty(name: str, parent: int) -> tuple[str, int, int, list[str]]:
     """A folder without its files; the names of those in it are given."""
     os.chmod(name, 0o700, dir_fd=parent)  # it may be closed to this user himself
     descriptor = os.open(name, FOLDER_FLAGS, dir_fd=parent)

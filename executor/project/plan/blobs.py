@@ -198,7 +198,7 @@ def _cut(data: bytes, size: int) -> set[bytes]:
     return {data[at : at + size] for at in range(0, len(data) - size + 1, size)}
 
 
-def brought_in(
+def list_added_objects(
     applied: Iterable[Change], record: Record, project: Tree, contents: Tree
 ) -> set[bytes]:
     """The names of objects that a commit adds to what the project's repositories have.
@@ -218,10 +218,10 @@ def brought_in(
     if not loose and not packed:
         return set()
     new = loose | packed
-    return new - _known(record, project) if packed else new
+    return new - _list_objects(record, project) if packed else new
 
 
-def _known(record: Record, project: Tree) -> set[bytes]:
+def _list_objects(record: Record, project: Tree) -> set[bytes]:
     """Every object that the project's repositories have."""
     known: set[bytes] = set()
     packs = set()

@@ -59,7 +59,7 @@ class Planning:
     def _result(self) -> Plan:
         all_changes = self.changes.changes
         applied = tuple(
-            self._linked_to_none_obeyed(c)
+            self._without_obeyed_links(c)
             for c in all_changes
             if c.path not in self.left and c.path not in self.done
         )
@@ -79,7 +79,7 @@ class Planning:
             self._phases(applied),
         )
 
-    def _linked_to_none_obeyed(self, change: Change) -> Change:
+    def _without_obeyed_links(self, change: Change) -> Change:
         """The change as no hard link where a name is obeyed: who wrote to one wrote to both."""
         if not change.group:
             return change

@@ -73,9 +73,9 @@ class Removals:
         if not found:
             return head
         loose = self._text(f"{common}/{found[1]}")
-        return loose or next(self._packed(common, found[1]), "")
+        return loose or next(self._read_packed_refs(common, found[1]), "")
 
-    def _packed(self, common: str, reference: str) -> Iterator[str]:
+    def _read_packed_refs(self, common: str, reference: str) -> Iterator[str]:
         for line in self._text(f"{common}/packed-refs").splitlines():
             commit, _, name = line.partition(" ")
             if name == reference:

@@ -47,7 +47,8 @@ class _Renames:
             same_name = by_name.get((change.size, split(path)[1]), ())[:ALIKE_MAX]
             alike = dict.fromkeys((*same_name, *by_size.get(change.size, ())[:ALIKE_MAX]))
             candidates = sorted(
-                (old for old in alike if old not in taken), key=lambda old: -_shared_end(old, path)
+                (old for old in alike if old not in taken),
+                key=lambda old: -_count_shared_end(old, path),
             )
             for old in candidates:
                 if self._is_same(old, path):
@@ -130,7 +131,7 @@ class _Renames:
         )
 
 
-def _shared_end(one: str, other: str) -> int:
+def _count_shared_end(one: str, other: str) -> int:
     """How many names two paths have in common at their ends."""
     pairs = zip(reversed(one.split("/")), reversed(other.split("/")), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

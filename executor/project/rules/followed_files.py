@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from executor.project.rules.names import Names
-from executor.project.rules.repositories import BARE_PARTS, configured_outside, find_configured
+from executor.project.rules.repositories import BARE_PARTS, find_configured, find_outside
 from executor.project.view.record import Record
 from policy import real_path
 
@@ -37,7 +37,7 @@ def _leads(record: Record, names: Names) -> Iterator[tuple[str, str]]:
             yield path, real_path(f"{project}/{path}")
     for git in _repositories(record):
         yield from _by_git(find_configured(record.project, git))
-    yield from _by_git(configured_outside(record.project, Path.home()))
+    yield from _by_git(find_outside(record.project, Path.home()))
 
 
 def _by_git(targets: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -34,7 +34,7 @@ __all__ = [
     "Verdict",
     "check_move",
     "judge_control",
-    "moved",
+    "names_after",
     "with_moves",
 ]
 
@@ -126,7 +126,7 @@ class Names:
         if "\\" in path:  # a separator on Windows
             found = _stricter(found, self._judge(path.replace("\\", "/")))
         if self.links:
-            for other in self._seen_as(path):
+            for other in self._spellings(path):
                 found = _stricter(found, self._judge(other))
         return found
 
@@ -155,7 +155,7 @@ class Names:
                 met[target] = (*met.get(target, ()), link)
         return replace(self, links=met)
 
-    def _seen_as(self, path: str) -> Iterator[str]:
+    def _spellings(self, path: str) -> Iterator[str]:
         parts = path.split("/")
         for end in range(1, len(parts) + 1):
             for link in self.links.get("/".join(parts[:end]), ()):
@@ -267,7 +267,7 @@ def with_moves(moves: Mapping[str, str]) -> Names:
 
 
 @lru_cache(maxsize=8)
-def moved(moves: tuple[tuple[str, str], ...]) -> Names:
+def names_after(moves: tuple[tuple[str, str], ...]) -> Names:
     """What `with_moves` gives, made once."""
     return with_moves(dict(moves)) if moves else NAMES
 

@@ -40,22 +40,22 @@ def find_configured(project: Path, git: str) -> Iterator[str]:
     """
     top = str(project)
     own = os.path.join(top, git)
-    yield from _named([os.path.join(own, name) for name in CONFIGURATIONS], top, own)
+    yield from _find_named([os.path.join(own, name) for name in CONFIGURATIONS], top, own)
 
 
-def configured_outside(project: Path, home: Path) -> Iterator[str]:
+def find_outside(project: Path, home: Path) -> Iterator[str]:
     """What `configured` gives, of configuration outside: the user's, a worktree's repository's."""
     files = [f"{home}/.gitconfig", f"{home}/.config/git/config", "/etc/gitconfig"]
     files += [f"{folder}/{name}" for folder in find_linked(project) for name in CONFIGURATIONS]
-    yield from _named(files, str(project), f"{project}/.git")
+    yield from _find_named(files, str(project), f"{project}/.git")
 
 
-def _named(files: list[str], top: str, own: str) -> Iterator[str]:
+def _find_named(files: list[str], top: str, own: str) -> Iterator[str]:
     pending = [*files]
     met = set(pending)
     while pending:
         file = pending.pop()
-        for path, is_more in _obeyed(_text(file), os.path.dirname(own), os.path.dirname(file)):
+        for path, is_more in _parse_paths(_text(file), os.path.dirname(own), os.path.dirname(file)):
             if path in met:
                 continue
             met.add(path)
@@ -66,7 +66,7 @@ def _named(files: list[str], top: str, own: str) -> Iterator[str]:
                 yield path
 
 
-def _obeyed(text: str, tree: str, beside: str) -> Iterator[tuple[str, bool]]:
+def _parse_paths(text: str, tree: str, beside: str) -> Iterator[tuple[str, bool]]:
     """Paths that a configuration names, and whether each may be more of it.
 
     Hooks and commands start in `tree`, the working tree's top folder; an include is sought beside.

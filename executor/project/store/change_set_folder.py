@@ -43,9 +43,9 @@ def write(folder: Path, kept: Kept, contents: int) -> None:
         OSError: the store can't be written, or a content not be read.
     """
     with (
-        _opened(folder / CONTENTS) as copies,
-        _opened(folder / BASES) as bases,
-        _opened(kept.project, is_new=False) as project,
+        _open_tree(folder / CONTENTS) as copies,
+        _open_tree(folder / BASES) as bases,
+        _open_tree(kept.project, is_new=False) as project,
     ):
         copying = _Copying(Tree(contents), copies, bases, project)
         changes = tuple(copying.copy(change) for change in kept.changes)
@@ -60,12 +60,12 @@ def write_manifest(folder: Path, kept: Kept) -> None:
         OSError: the store can't be written.
     """
     new = folder / f".{MANIFEST}"
-    new.write_text(json.dumps(_packed(kept)), encoding="ascii")
+    new.write_text(json.dumps(_pack(kept)), encoding="ascii")
     new.replace(folder / MANIFEST)
 
 
 @contextmanager
-def _opened(folder: Path, *, is_new: bool = True) -> Iterator[Tree]:
+def _open_tree(folder: Path, *, is_new: bool = True) -> Iterator[Tree]:
     if is_new:
         os.makedirs(folder, mode=0o700)
     descriptor = os.open(folder, FOLDER_FLAGS)
@@ -154,7 +154,7 @@ def read(folder: Path) -> Kept:
     )
 
 
-def _packed(kept: Kept) -> dict[str, Any]:
+def _pack(kept: Kept) -> dict[str, Any]:
     return {
         "project": str(kept.project),
         "label": kept.label,

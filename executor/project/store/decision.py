@@ -116,7 +116,7 @@ def merge_conflicts(
         os.close(bases)
     with (
         tempfile.TemporaryDirectory(prefix=".merged-", dir=kept_in) as folder,
-        _merged_contents(changes, texts, Path(folder)) as both,
+        _merge_contents(changes, texts, Path(folder)) as both,
     ):
         yield both, frozenset(texts)
 
@@ -132,7 +132,7 @@ def _merge(path: str, project: Tree, base: Tree, run: Tree) -> bytes | None:
 
 
 @contextmanager
-def _merged_contents(
+def _merge_contents(
     changes: ChangeSet, texts: Mapping[str, bytes], folder: Path
 ) -> Iterator[ChangeSet]:
     """The contents once more, by hard links, with some of them replaced."""

@@ -86,7 +86,7 @@ class _Comparing:
 
     def _contents(self, change: Change, old: str) -> Iterator[str]:
         before = b"" if change.change == "created" else self._now(old)
-        after = b"" if change.change == "deleted" else self._left(change)
+        after = b"" if change.change == "deleted" else self._read_left(change)
         if before is None or after is None:
             yield f"Binary: {self._summary(self.project, old)} → {self._new_summary(change)}"
             return
@@ -107,7 +107,7 @@ class _Comparing:
         except OSError:
             return self._text(self.project, path)
 
-    def _left(self, change: Change) -> bytes | None:
+    def _read_left(self, change: Change) -> bytes | None:
         if change.kind == "link":
             return os.fsencode(change.target)
         return self._text(self.contents, change.path)

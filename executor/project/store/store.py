@@ -15,7 +15,7 @@ from pathlib import Path
 from executor.instance.removal import remove
 from executor.project.apply.apply import Applied, Contents, apply, recover
 from executor.project.apply.locking import hold_project, key_of
-from executor.project.plan.blobs import Ours, brought_in
+from executor.project.plan.blobs import Ours, list_added_objects
 from executor.project.plan.plan import Plan
 from executor.project.plan.planning import plan
 from executor.project.rules.name_verdicts import NameJudge
@@ -103,7 +103,7 @@ class Store:
         top = os.open(planned.project, FOLDER_FLAGS)
         try:
             with Tree(top) as project, Tree(changes.contents) as source:
-                new = brought_in(planned.changes, changes.record, project, source)
+                new = list_added_objects(planned.changes, changes.record, project, source)
         finally:
             os.close(top)
         self.ours(planned.project).add(new)

@@ -37,7 +37,7 @@ def find_guarded(
     project = search.project
     secret, special = (
         tuple(os.path.relpath(path, project) for path in paths)
-        for paths in search.hidden(everywhere=everywhere)
+        for paths in search.find_hidden(everywhere=everywhere)
     )
     return Guarded(secret, tuple(path for path in special if path not in {*sockets, *secret}))
 
@@ -62,7 +62,7 @@ def readable(search: ProjectSearch) -> tuple[tuple[str, str], ...]:
     A folder without secrets anywhere below is granted whole ("r"); any other is only listed
     ("list") and its entries are granted one by one.
     """
-    project, hidden = search.project, search.hidden(everywhere=True)
+    project, hidden = search.project, search.find_hidden(everywhere=True)
     secrets = {path for paths in hidden for path in paths}
     above = {str(parent) for path in secrets for parent in Path(path).parents}
     # A folder that is hidden as a whole is not listed, though there is a socket in it.

@@ -33,13 +33,13 @@ def judge(folder: str) -> IsInstalled | None:
     if name in ("site-packages", "dist-packages"):
         return lambda entry: _is_distribution(f"{folder}/{entry}")
     if name == "node_modules":
-        locked = _locked(folder)
+        locked = _read_lock_file(folder)
         return lambda entry: _is_package(f"{folder}/{entry}", entry, locked)
     if os.path.basename(above) == "node_modules":
         if name == ".pnpm":
             return lambda entry: os.path.isdir(f"{folder}/{entry}/node_modules")
         if name.startswith("@"):
-            locked = _locked(above)
+            locked = _read_lock_file(above)
             return lambda entry: _is_package(f"{folder}/{entry}", f"{name}/{entry}", locked)
     return None
 
@@ -55,7 +55,7 @@ def _is_package(path: str, name: str, locked: Collection[bytes]) -> bool:
     return manifest is not None and _PRIVATE.search(manifest) is None
 
 
-def _locked(modules: str) -> frozenset[bytes]:
+def _read_lock_file(modules: str) -> frozenset[bytes]:
     """The packages that npm says it has put into this node_modules."""
     path = f"{modules}/{_LOCK}"
     try:

@@ -78,9 +78,9 @@ class ProjectSearch:
         Raises:
             RequestError: the project is too large to be searched, or can't be listed.
         """
-        return self.hidden()[0]
+        return self.find_hidden()[0]
 
-    def hidden(self, *, everywhere: bool = False) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def find_hidden(self, *, everywhere: bool = False) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The same, and those of sockets, FIFOs and devices; `everywhere`, among packages too.
 
         Raises:
@@ -144,7 +144,7 @@ class ProjectSearch:
             info = os.lstat(path)
             state = info.st_dev, info.st_ino, info.st_ctime_ns
             known = self._known.get(path)
-            return known if known and known.state == state else self._listed(path, state)
+            return known if known and known.state == state else self._list_folder(path, state)
         except (FileNotFoundError, NotADirectoryError):
             return _Folder((0, 0, time.time_ns()))
         except OSError as error:
@@ -162,7 +162,7 @@ class ProjectSearch:
                 "open a folder further down as the project, or have fewer rules that deny to read",
             )
 
-    def _listed(self, path: str, state: tuple[int, int, int]) -> _Folder:
+    def _list_folder(self, path: str, state: tuple[int, int, int]) -> _Folder:
         folders, named, denied, special, entries = [], [], [], [], 0
         beside = path[len(str(self.project)) + 1 :]
         is_installed = installed.judge(path)

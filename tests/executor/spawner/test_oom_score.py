@@ -23,7 +23,7 @@ def test_what_forks_is_exposed_only_meanwhile_also_if_that_fails():
     before = int(OWN.read_text())
     score = oom_score._Score()
     score.open()
-    with pytest.raises(BlockingIOError), score.raised():
+    with pytest.raises(BlockingIOError), score.hold_raised():
         fork_in_vain(max(before, int(oom_score.SCORE)))
     os.close(score._fd)
     assert int(OWN.read_text()) == before
