@@ -1,6 +1,8 @@
 """What a build is given: the same bytes for the same files, nothing of the host's in them."""
 
+import ast
 import io
+import sys
 import tarfile
 
 from images import context, groups
@@ -33,6 +35,19 @@ def test_toolchains_are_given_the_dockerfile_and_the_scripts():
 def test_an_image_is_given_this_program_s_part():
     expected = {"agent/__main__.py", "agent/hello.py", "spawner/wire.py", "runtimes/registry.py"}
     assert {f"ctxmode/{name}" for name in expected} <= set(context.for_image())
+
+
+def test_an_image_s_part_imports_only_what_it_holds():
+    held = {name.split("/")[1] for name in context.for_image() if name.startswith("ctxmode/")}
+    for name, content in context.for_image().items():
+        for node in ast.parse(content).body if name.endswith(".py") else ():
+            absolute = isinstance(node, ast.ImportFrom) and not node.level
+            names = [node.module] if absolute else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            # __main__.py gives them the names that they have at home.
+            here = (each.removeprefix("executor.").removeprefix("containers.") for each in names)
+            tops = {each.partition(".")[0] for each in here}
+            assert tops <= held | sys.stdlib_module_names, name
 
 
 def test_what_tools_leave_beside_sources_is_no_content(tmp_path):
