@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks.report import Report, Row, argument_parser, show, summary
 from executor.project.commit import commit
 from executor.project.rules.names import NAMES
-from executor.project.store.store import Store
+from executor.project.store.store import ChangeStore
 from executor.project.view import record
 from executor.project.view.changes import of_upper
 
@@ -42,7 +42,7 @@ def committed(upper: Path, place: Path, *, may_move: bool = False) -> None:
     begun = record.take(place / "project", ())
     descriptor = os.open(upper, os.O_RDONLY | os.O_DIRECTORY)
     changes = replace(of_upper(descriptor, begun), may_move=may_move)
-    outcome = commit(changes, NAMES, Store(place / "state"), label="benchmark")
+    outcome = commit(changes, NAMES, ChangeStore(place / "state"), label="benchmark")
     os.close(changes.contents)
     os.close(descriptor)
     if outcome.left_out or len(outcome.changed) < FOLDERS * FILES:

@@ -73,7 +73,7 @@ class RuleCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedRequest:
     """A request that may be placed, and the verdict on it; None where no rules are asked."""
 
     checked: Checked
@@ -140,7 +140,7 @@ class LocalEngine:
             return judged
         return await self.place(judged, on_output=on_output, observe=observe)
 
-    async def judge(self, request: Request, caller: Caller) -> Judged | Completed:
+    async def judge(self, request: Request, caller: Caller) -> JudgedRequest | Completed:
         """Check a request, and ask the rules and the caller: a refusal, or what may be placed.
 
         Raises:
@@ -151,17 +151,17 @@ class LocalEngine:
         if unmet:
             return Completed(self._refuse(request, Status.SANDBOX_UNAVAILABLE, unmet))
         if question is None:
-            return Judged(checked, caller, None)
+            return JudgedRequest(checked, caller, None)
         verdict = await self._judges.verdict(question.subject, question.rules, caller.tools)
         strictest = max([verdict, *question.of_files], key=lambda one: one.decision)
         settled = await caller.settle(strictest.to_json())
         if status := refusal(settled):
             return Completed(self._refuse(request, status, str(settled["message"]), settled))
-        return Judged(checked, caller, settled)
+        return JudgedRequest(checked, caller, settled)
 
     async def place(
         self,
-        judged: Judged,
+        judged: JudgedRequest,
         *,
         on_output: OnOutput | None = None,
         observe: Observe | None = None,

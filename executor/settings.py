@@ -12,7 +12,7 @@ from executor.profile import PROFILES, Profile
 from executor.sessions.registry import SessionLimits
 
 if TYPE_CHECKING:
-    from executor.project.rules.names import Names
+    from executor.project.rules.names import ObeyedNames
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Settings:
     report: Callable[[Exception], str] = repr
 
     @property
-    def names(self) -> Names:
+    def names(self) -> ObeyedNames:
         """Which changes to a project are never committed, and which wait for a person."""
         # The table costs 20 ms to load, and only a commit asks for it.
         from executor.project.rules.names import names_after  # noqa: PLC0415

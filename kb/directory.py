@@ -14,7 +14,7 @@ from kb.decoding import is_binary
 from kb.files import FileState
 from kb.model import Indexed, SourceSpec
 from kb.store import Store
-from kb.walking import MAX_FILE_BYTES, Entry, Selection, Skipped, Walk, is_utf8
+from kb.walking import MAX_FILE_BYTES, Selection, Skipped, Walk, WalkEntry, is_utf8
 
 MAX_SINGLE_FILE_BYTES = 256 * 1024 * 1024
 """A file that is named by itself may be larger than one met in a folder."""
@@ -157,7 +157,7 @@ def index_file(store: Store, path: Path, root: Path | None = None) -> Indexed | 
     walk = Walk(root, Selection(max_file_bytes=MAX_SINGLE_FILE_BYTES), [path])
     with store.bulk() as bulk:
         one_pass = _Pass(store, walk, None, bulk, met=False)
-        one_pass.take(Entry(path, str(path.relative_to(root)), path.stat()))
+        one_pass.take(WalkEntry(path, str(path.relative_to(root)), path.stat()))
     if walk.skipped:
         raise ValueError(f"{path}: {walk.skipped[0].reason}")
     return bulk.indexed[0] if bulk.indexed else None
@@ -189,7 +189,7 @@ class _Pass:
     def taken(self) -> int:
         return self.added + len(self.renamed) + self.unchanged
 
-    def take(self, entry: Entry) -> None:
+    def take(self, entry: WalkEntry) -> None:
         """Index the file unless the store has it as it is."""
         known = self._known.get(str(entry.path))
         self._unmet.pop(str(entry.path), None)
@@ -209,7 +209,7 @@ class _Pass:
         else:
             self._add(entry, data, status)
 
-    def _read(self, entry: Entry) -> tuple[bytes | None, os.stat_result]:
+    def _read(self, entry: WalkEntry) -> tuple[bytes | None, os.stat_result]:
         """The file's bytes and status as of one moment; None where it is passed over."""
         selection = self.walk.selection
         follow = selection.follow_symlinks
@@ -228,7 +228,9 @@ class _Pass:
             return None, status
         return data, status
 
-    def _find_moved(self, entry: Entry, digest: bytes, status: os.stat_result) -> FileState | None:
+    def _find_moved(
+        self, entry: WalkEntry, digest: bytes, status: os.stat_result
+    ) -> FileState | None:
         """The file of this content that was moved here; its source goes by the new name now. With
         another suffix it may be of another kind, so that it is indexed anew."""
         moved = self.store.find_moved_file(digest, status.st_size) if status.st_size else None
@@ -246,7 +248,7 @@ class _Pass:
     def _relative(self, path: str) -> str:
         return str(Path(path).relative_to(self.walk.root))
 
-    def _add(self, entry: Entry, data: bytes, status: os.stat_result) -> None:
+    def _add(self, entry: WalkEntry, data: bytes, status: os.stat_result) -> None:
         spec = SourceSpec(
             self.store.file_label(str(entry.path), entry.relative),
             origin="file",
@@ -281,7 +283,7 @@ class _Pass:
             del self._unmet[state.path]
         return tuple(sorted(self._relative(state.path) for state in states))
 
-    def progress(self, entry: Entry) -> DirectoryProgress:
+    def progress(self, entry: WalkEntry) -> DirectoryProgress:
         return DirectoryProgress(self.taken, self.added, self.bulk.bytes_indexed, entry.relative)
 
     def report(

@@ -8,14 +8,14 @@ from dataclasses import fields
 
 from kb.candidates import expressions
 from kb.filters import Filters
-from kb.model import ExplainedHit, Explanation, Expression
+from kb.model import ExplainedHit, QueryExpression, RankExplanation
 from kb.search import Ask, hits_and_pool, read_query
 from kb.store import Store
 
 
 def explain(
     store: Store, query: str, filters: Filters | None = None, *, limit: int = 5
-) -> Explanation:
+) -> RankExplanation:
     """What `Store.search` answers to `query`, and why in this order.
 
     Raises:
@@ -44,7 +44,7 @@ def explain(
                 source=score.source,
             )
         )
-    return Explanation(
+    return RankExplanation(
         query=query,
         words=ask.query.terms,
         corrections=ask.corrections,
@@ -55,11 +55,11 @@ def explain(
     )
 
 
-def _expressions(db: sqlite3.Connection, ask: Ask) -> Iterator[Expression]:
+def _expressions(db: sqlite3.Connection, ask: Ask) -> Iterator[QueryExpression]:
     for table in ask.tables:
         found = expressions(db, table, ask.query, ask.corrected, ask.limit)
         if found is not None:
-            yield Expression(table, found.words, found.choosing, found.together)
+            yield QueryExpression(table, found.words, found.choosing, found.together)
 
 
 def _ranks(scores: dict[int, float]) -> dict[int, int]:

@@ -184,7 +184,7 @@ class ExplainedHit:
 
 
 @dataclass(frozen=True, slots=True)
-class Expression:
+class QueryExpression:
     """A query as the full-text index was asked it. The `choosing` words chose the chunks that all
     of the words score."""
 
@@ -195,7 +195,7 @@ class Expression:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class RankExplanation:
     """Why the hits of a query rank as they do. `filters` are those in force, by name; `ranked` says
     how many chunks there were to choose the hits from."""
 
@@ -203,7 +203,7 @@ class Explanation:
     words: tuple[str, ...]
     corrections: tuple[Correction, ...]
     filters: tuple[tuple[str, str], ...]
-    expressions: tuple[Expression, ...]
+    expressions: tuple[QueryExpression, ...]
     ranked: int
     hits: tuple[ExplainedHit, ...]
 

@@ -16,7 +16,7 @@ from kb.model import Purged
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PurgeFilter:
     """What a purge is to remove: sources that fit every filter given."""
 
     source: str | int | None = None
@@ -28,7 +28,7 @@ class Wanted:
     pinned: bool = False
 
 
-def purge(db: sqlite3.Connection, wanted: Wanted) -> Purged:
+def purge(db: sqlite3.Connection, wanted: PurgeFilter) -> Purged:
     """Delete what is wanted and what has expired, within the caller's transaction."""
     return _delete(db, _choose(db, wanted))
 
@@ -81,7 +81,7 @@ def _vocabulary(
     return set().union(*(words.vocabulary(decompress(body)) for (body,) in rows))
 
 
-def _choose(db: sqlite3.Connection, wanted: Wanted) -> list[int]:
+def _choose(db: sqlite3.Connection, wanted: PurgeFilter) -> list[int]:
     clauses: list[str] = []
     values: list[object] = []
     if isinstance(wanted.source, int):

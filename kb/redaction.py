@@ -21,7 +21,7 @@ _BLANK = b"x"
 _LINE_ENDS = b"\r\n"
 
 
-class Secret(Protocol):
+class SecretSpan(Protocol):
     """Where a secret stands, in bytes, and of which kind it is."""
 
     @property
@@ -32,7 +32,7 @@ class Secret(Protocol):
     def kind(self) -> str: ...
 
 
-FindSecrets = Callable[[bytes], Sequence[Secret]]
+FindSecrets = Callable[[bytes], Sequence[SecretSpan]]
 
 
 @dataclass(frozen=True, slots=True)

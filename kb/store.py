@@ -300,7 +300,9 @@ class Store:
         Raises:
             StoreError: nothing was purged.
         """
-        wanted = purging.Wanted(source, older_than_s, kind, session, superseded, everything, pinned)
+        wanted = purging.PurgeFilter(
+            source, older_than_s, kind, session, superseded, everything, pinned
+        )
         with self._access.writing() as db:
             purged = purging.purge(db, wanted)
             self._access.known_words.clear()

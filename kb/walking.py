@@ -52,7 +52,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class WalkEntry:
     """A path below the root, and what the system says of it."""
 
     path: Path
@@ -65,7 +65,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class _Folder:
+class _PendingFolder:
     """A folder still to be read. Where not all of it is asked for, `names` has the entries."""
 
     path: Path
@@ -91,11 +91,11 @@ class Walk:
     """The files and folders that git would ignore, as far as the pass came upon them."""
     _seen: set[tuple[int, int]] = field(default_factory=set)
 
-    def files(self) -> Iterator[Entry]:
+    def files(self) -> Iterator[WalkEntry]:
         """The regular files that are meant."""
         steps = None if self.only is None else _steps(self.root, self.only)
         ignores = above(self.root) if self.selection.respect_gitignore else Ignores()
-        waiting = [_Folder(self.root, 0, ignores, _names(steps, self.root))]
+        waiting = [_PendingFolder(self.root, 0, ignores, _names(steps, self.root))]
         while waiting:
             folder = waiting.pop()
             if self.selection.respect_gitignore:
@@ -108,7 +108,7 @@ class Walk:
                     continue
                 if entry.is_folder:
                     part = None if folder.names is None else _names(steps, entry.path)
-                    below.append(_Folder(entry.path, folder.depth + 1, ignores, part))
+                    below.append(_PendingFolder(entry.path, folder.depth + 1, ignores, part))
                 else:
                     yield entry
             waiting.extend(reversed(below))
@@ -117,7 +117,7 @@ class Walk:
         relative = os.fsencode(path.relative_to(self.root))
         self.skipped.append(Skipped(relative.decode("utf-8", "backslashreplace"), reason))
 
-    def _entries(self, folder: _Folder) -> Iterator[Entry]:
+    def _entries(self, folder: _PendingFolder) -> Iterator[WalkEntry]:
         try:
             listed = sorted(os.listdir(folder.path) if folder.names is None else folder.names)
         except OSError as error:
@@ -134,7 +134,7 @@ class Walk:
             if entry is not None:
                 yield entry
 
-    def _entry(self, path: Path) -> Entry | None:
+    def _entry(self, path: Path) -> WalkEntry | None:
         """The path with its status; None for one that cannot or must not be followed."""
         try:
             status = os.lstat(path)
@@ -146,14 +146,14 @@ class Walk:
                     self.skip(path, "a symbolic link that leads out of the folder")
                     return None
                 status = path.stat()
-            return Entry(path, path.relative_to(self.root).as_posix(), status)
+            return WalkEntry(path, path.relative_to(self.root).as_posix(), status)
         except OSError as error:
             self.skip(path, f"unreadable: {error.strerror}")
         except RuntimeError:
             self.skip(path, "unreadable: its links lead in a circle, or are too many")
         return None
 
-    def _is_meant(self, entry: Entry, ignores: Ignores, depth: int) -> bool:
+    def _is_meant(self, entry: WalkEntry, ignores: Ignores, depth: int) -> bool:
         """Whether the selection means the entry; if not, the reason is noted, except for what
         `include` and `extensions` simply do not name."""
         if not entry.is_folder and not self._is_named(entry):
@@ -167,7 +167,7 @@ class Walk:
             self.skip(entry.path, reason)
         return reason is None
 
-    def _is_named(self, entry: Entry) -> bool:
+    def _is_named(self, entry: WalkEntry) -> bool:
         include, extensions = self.selection.include, self.selection.extensions
         if include and not any(
             globs.compile_glob(glob).matches(entry.relative) for glob in include
@@ -175,7 +175,7 @@ class Walk:
             return False
         return not extensions or entry.path.suffix.lstrip(".").lower() in extensions
 
-    def _general_reason(self, entry: Entry, ignores: Ignores) -> str | None:
+    def _general_reason(self, entry: WalkEntry, ignores: Ignores) -> str | None:
         if entry.is_folder and entry.path.name in _ALWAYS_LEFT_OUT:
             return "always left out"
         exclude = self.selection.exclude
@@ -189,7 +189,7 @@ class Walk:
             reason = self._reason_behind(entry)
         return reason
 
-    def _reason_behind(self, entry: Entry) -> str | None:
+    def _reason_behind(self, entry: WalkEntry) -> str | None:
         """Why what a link leads to would not be met, or a folder on the way to it."""
         real = entry.path.resolve()
         if real == entry.path:
@@ -210,7 +210,7 @@ class Walk:
                 return "leads to what .gitignore ignores"
         return None
 
-    def _folder_reason(self, entry: Entry, depth: int) -> str | None:
+    def _folder_reason(self, entry: WalkEntry, depth: int) -> str | None:
         limit = self.selection.max_depth
         if limit is not None and depth >= limit:
             return f"deeper than {limit}"
@@ -220,7 +220,7 @@ class Walk:
         self._seen.add(identity)
         return None
 
-    def _file_reason(self, entry: Entry) -> str | None:
+    def _file_reason(self, entry: WalkEntry) -> str | None:
         if not stat.S_ISREG(entry.status.st_mode):
             return "not a regular file"
         if entry.status.st_size > self.selection.max_file_bytes:

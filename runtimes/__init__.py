@@ -5,7 +5,16 @@ from runtimes.compile_inputs import heeds, reaches
 from runtimes.discovery import Discovery, candidates, discover, missing
 from runtimes.driving import conversing, driver, driver_program
 from runtimes.install import debian_packages, hint, install_script, npm_packages
-from runtimes.model import Ahead, Candidate, Driver, Language, Missing, ProbeResult, Program, Step
+from runtimes.model import (
+    Candidate,
+    Driver,
+    Language,
+    Missing,
+    PrewarmPlan,
+    ProbeResult,
+    Program,
+    Step,
+)
 from runtimes.program import prepare
 from runtimes.registry import LANGUAGES, UnknownLanguage, language, language_for_file
 from runtimes.version import parse_version, version_argv
@@ -13,12 +22,12 @@ from runtimes.waiting import as_helper, helper
 
 __all__ = [
     "LANGUAGES",
-    "Ahead",
     "Candidate",
     "Discovery",
     "Driver",
     "Language",
     "Missing",
+    "PrewarmPlan",
     "ProbeResult",
     "Program",
     "Step",

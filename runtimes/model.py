@@ -15,7 +15,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 """The default of what a row or a program may have none of."""
 
 
-class Source(NamedTuple):
+class ProgramText(NamedTuple):
     """A program text as it will lie in the job directory.
 
     `name` overrides the row's `source_name`; `wrapped` says that the text was completed from a
@@ -29,9 +29,9 @@ class Source(NamedTuple):
     origin: str = ""
 
 
-def as_is(code: str) -> Source:
+def as_is(code: str) -> ProgramText:
     """The code is already a program."""
-    return Source(code)
+    return ProgramText(code)
 
 
 class FromProject(NamedTuple):
@@ -56,7 +56,7 @@ class FileBinding(NamedTuple):
     """
 
     files: Mapping[str, str]
-    edit: Callable[[Source], Source] | None = None
+    edit: Callable[[ProgramText], ProgramText] | None = None
 
 
 class HomeLibrary(NamedTuple):
@@ -93,7 +93,7 @@ class CompileInputs(NamedTuple):
     complete: bool = True
 
 
-class Waiting(NamedTuple):
+class PrewarmCommand(NamedTuple):
     """How a toolchain's interpreter is started before it has a program, and waits for it.
 
     It waits for the end of a FIFO, `gate` in the job directory, which it reads by the help of
@@ -157,13 +157,13 @@ class Toolchain:
     rank: int = 1
     reads: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
-    wrap: Callable[[str], Source] | None = None
+    wrap: Callable[[str], ProgramText] | None = None
     source_name: str = ""
     products: tuple[str, ...] = ("program",)
     inputs: CompileInputs | None = None
     caches: tuple[str, ...] = ()
     project_environment: bool = False
-    waiting: Waiting | None = None
+    waiting: PrewarmCommand | None = None
     heavy: bool = False
     version: tuple[str, ...] = ("--version",)
 
@@ -219,7 +219,7 @@ class Language:
     hello_output: str
     binding: FileBinding
     packages: Packages
-    wrap: Callable[[str], Source] = as_is
+    wrap: Callable[[str], ProgramText] = as_is
     files: Mapping[str, str] = field(default_factory=dict)
     entry: Callable[[str], str] | None = None
     from_project: Callable[[Path], FromProject] = nothing_from_project
@@ -279,7 +279,7 @@ class Step(NamedTuple):
     heavy: bool = False  # see `Toolchain`
 
 
-class Ahead(NamedTuple):
+class PrewarmPlan(NamedTuple):
     """What to place and to start so that an interpreter waits for one certain program's text.
 
     `env` are the variables that have another value until then; `gate` is the FIFO and `only_ahead`
@@ -315,8 +315,8 @@ class Program(NamedTuple):
     links: Mapping[str, str] = NOTHING
     products: tuple[str, ...] = ()
     caches: tuple[str, ...] = ()
-    ahead: Ahead | None = None
-    compiler_ahead: Ahead | None = None
+    ahead: PrewarmPlan | None = None
+    compiler_ahead: PrewarmPlan | None = None
 
 
 class ProbeResult(NamedTuple):

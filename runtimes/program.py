@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
-from runtimes.model import Ahead, Candidate, Program, Source, Step
+from runtimes.model import Candidate, PrewarmPlan, Program, ProgramText, Step
 from runtimes.waiting import ahead
 
 _BASE_ENV: Final = {"LANG": "C.UTF-8", "NO_COLOR": "1"}
@@ -100,13 +100,13 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
 
 def _ahead(  # noqa: PLR0913 - keyword-only how the source is given
     candidate: Candidate,
-    source: Source | None,
+    source: ProgramText | None,
     values: Mapping[str, str],
     groups: Mapping[str, Sequence[str]],
     phase: Literal["compile", "run"],
     *,
     in_place: bool,
-) -> Ahead | None:
+) -> PrewarmPlan | None:
     """How to start what serves this phase ahead of the program; None where that makes a difference.
 
     What a project's own interpreter reads to start may change until then. A gate in place of the
@@ -138,7 +138,7 @@ def _ahead(  # noqa: PLR0913 - keyword-only how the source is given
 
 def _source(
     candidate: Candidate, code: str | None, script_path: str | None, *, needed: bool
-) -> Source | None:
+) -> ProgramText | None:
     """The text to run under its name, or None for a script that nobody has to read."""
     row, toolchain = candidate.language, candidate.toolchain
     if code is not None:
@@ -147,7 +147,7 @@ def _source(
     if not needed:
         return None
     script = Path(str(script_path))
-    return Source(script.read_text("utf-8", "replace"), name=script.name, origin=str(script))
+    return ProgramText(script.read_text("utf-8", "replace"), name=script.name, origin=str(script))
 
 
 def _source_root(script_path: str, entry: str) -> str:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from runtimes.model import Ahead, Candidate, Source, Step, Waiting
+from runtimes.model import Candidate, PrewarmCommand, PrewarmPlan, ProgramText, Step
 
 _DRIVERS: Final = Path(__file__).parent / "drivers"
 _AHEAD: Final = ".ahead"  # the folder of what is gone before the program starts
@@ -30,19 +30,19 @@ def as_helper(candidate: Candidate) -> Candidate:
     """The candidate by which the `helper`, which is whole and named for its class, is prepared."""
     toolchain = candidate.toolchain
     file = toolchain.waiting.file if toolchain.waiting else ""
-    whole = replace(toolchain, wrap=lambda code: Source(code, name=file))
+    whole = replace(toolchain, wrap=lambda code: ProgramText(code, name=file))
     return candidate._replace(toolchain=whole)
 
 
 def ahead(  # noqa: PLR0913 - keyword-only what differs from program to program
-    waiting: Waiting,
+    waiting: PrewarmCommand,
     step: Step,
     *,
     job_dir: str,
     source: str,
     env: Mapping[str, str],
     compiled: Mapping[str, bytes],
-) -> Ahead:
+) -> PrewarmPlan:
     """How to start an interpreter, or a compiler, by `step`, to wait for a program's `source`.
 
     Raises:
@@ -58,7 +58,7 @@ def ahead(  # noqa: PLR0913 - keyword-only what differs from program to program
         files[waiting.place] = _text(waiting.file)
     if waiting.opened:
         files[source] = b"\n"
-    return Ahead(
+    return PrewarmPlan(
         job_dir=job_dir,
         steps=(step,),
         env=env,

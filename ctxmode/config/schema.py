@@ -7,7 +7,7 @@ from typing import Any
 from ctxmode.config.settings import SETTINGS, Setting
 from executor.engine.tiers import FLOORS
 from executor.profile import ProjectAccess
-from executor.project.rules.name_row import COMMIT, Verdict
+from executor.project.rules.name_row import COMMIT, ChangeVerdict
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 PROFILE: dict[str, Any] = {
@@ -33,7 +33,7 @@ def schema() -> dict[str, Any]:
         "names": {
             "type": "object",
             "description": "whether a run's change to what tools obey is committed",
-            "additionalProperties": {"enum": [*Verdict, COMMIT]},
+            "additionalProperties": {"enum": [*ChangeVerdict, COMMIT]},
         },
     }
     for setting in SETTINGS:

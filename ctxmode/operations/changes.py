@@ -13,7 +13,7 @@ from executor.model import readable
 from executor.project.commit import Commit, CommitError
 from executor.project.store.change_set_folder import Kept
 from executor.project.store.decision import PREVENTING
-from executor.project.store.store import Store, UnknownChangesError
+from executor.project.store.store import ChangeStore, UnknownChangesError
 from executor.project.view.changes import Change, LeftOut
 
 APPLIED, NOT_APPLIED = "applied", "nothing was applied, as the project is now"
@@ -24,7 +24,7 @@ class Changes:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._store = Store(config.state_dir / "changes")
+        self._store = ChangeStore(config.state_dir / "changes")
 
     def list(self) -> Sequence[Kept]:
         """All that are kept, the latest first."""

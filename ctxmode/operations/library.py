@@ -80,7 +80,7 @@ class Library:
         with translate_errors():
             return searching.search(self.store, request)
 
-    def explain(self, request: SearchRequest) -> tuple[kb.Explanation, ...]:
+    def explain(self, request: SearchRequest) -> tuple[kb.RankExplanation, ...]:
         """Why each query's hits rank as they do.
 
         Raises:

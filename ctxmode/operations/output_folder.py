@@ -160,7 +160,9 @@ def _numbered(name: str) -> Iterator[str]:
 
 def is_never_committed(path: str) -> bool:
     """Whether tools obey a file of this relative path of their own accord."""
-    from executor.project.rules.names import NAMES, Verdict  # noqa: PLC0415 - it takes 20 ms
+    from executor.project.rules.names import NAMES, ChangeVerdict  # noqa: PLC0415 - it takes 20 ms
 
     row = NAMES.judge(path)
-    return ".git" in path.lower().split("/") or (row is not None and row.verdict is Verdict.NEVER)
+    return ".git" in path.lower().split("/") or (
+        row is not None and row.verdict is ChangeVerdict.NEVER
+    )

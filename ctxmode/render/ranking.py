@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxmode.operations.searching import SearchRequest
 from ctxmode.render.passages import hit_heading
-from kb import ExplainedHit, Explanation, Store
+from kb import ExplainedHit, RankExplanation, Store
 from kb import explain as explain_query
 from kb.filetypes import canonical_language
 from kb.filters import Filters
@@ -16,7 +16,7 @@ from kb.filters import Filters
 HIT_FIELDS = ("source", "title", "start_line", "end_line", "score")
 
 
-def explain(store: Store, request: SearchRequest) -> tuple[Explanation, ...]:
+def explain(store: Store, request: SearchRequest) -> tuple[RankExplanation, ...]:
     """Every query's explanation, under the request's filters."""
     filters = Filters(
         source=request.source,
@@ -30,7 +30,7 @@ def explain(store: Store, request: SearchRequest) -> tuple[Explanation, ...]:
     )
 
 
-def explanation_text(explanation: Explanation) -> str:
+def explanation_text(explanation: RankExplanation) -> str:
     """For a reader: what was asked, and each hit's scores, best first."""
     lines = [f"## {explanation.query}", f"words: {' '.join(explanation.words) or 'none'}"]
     lines += [f"corrected: {one.typed} as {one.used}" for one in explanation.corrections]
@@ -56,7 +56,7 @@ def scores_text(hit: ExplainedHit) -> str:
     )
 
 
-def to_json(explanations: tuple[Explanation, ...]) -> dict[str, Any]:
+def to_json(explanations: tuple[RankExplanation, ...]) -> dict[str, Any]:
     """The same as data; of each hit where it stands, without its text."""
     told = []
     for explanation in explanations:

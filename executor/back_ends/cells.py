@@ -35,7 +35,7 @@ from executor.spawner.messages import Layers
 from runtimes import Step
 
 if TYPE_CHECKING:
-    from executor.pool.budget import Budget
+    from executor.pool.budget import SharedBudget
 
 LET_IN = (
     "as root put the project where others may read it (not below /root), or start as its owner: "
@@ -206,10 +206,10 @@ async def _run_trial(cell: Cell, can: Capabilities, packed: bytes) -> Layers:
     return cell.layers
 
 
-def _budget(here: instance.Instance, limit_bytes: int) -> Budget:
-    from executor.pool.budget import Budget  # noqa: PLC0415 - where something waits for runs
+def _budget(here: instance.Instance, limit_bytes: int) -> SharedBudget:
+    from executor.pool.budget import SharedBudget  # noqa: PLC0415 - where something waits for runs
 
-    return Budget(here.folder, here.id, limit_bytes)
+    return SharedBudget(here.folder, here.id, limit_bytes)
 
 
 def _languages(sole: str) -> Sequence[runtimes.Language]:

@@ -185,7 +185,7 @@ def _why_not_mounted(engine: DockerEngine, project: Path) -> str:
 
 
 @contextlib.asynccontextmanager
-async def _host(project: _Shown) -> AsyncIterator[hosts.Host]:
+async def _host(project: _Shown) -> AsyncIterator[hosts.EngineHost]:
     shown: Sequence[str] = (*project.repository, *project.paths)
     manager = hosts.open_host(project.instance, project.project, shown)
     host = await trio.to_thread.run_sync(manager.__enter__)
@@ -198,7 +198,10 @@ async def _host(project: _Shown) -> AsyncIterator[hosts.Host]:
 
 @contextlib.asynccontextmanager
 async def _pool(
-    engine: DockerEngine, host: hosts.Host | None, labels: Mapping[str, str], limits: PoolLimits
+    engine: DockerEngine,
+    host: hosts.EngineHost | None,
+    labels: Mapping[str, str],
+    limits: PoolLimits,
 ) -> AsyncIterator[ContainerPool]:
     pool = ContainerPool(engine, host, labels, limits)
     async with trio.open_nursery() as nursery:
@@ -214,7 +217,7 @@ async def _pool(
 def layers(
     engine: DockerEngine,
     spec: ContainerSpec,
-    host: hosts.Host | None,
+    host: hosts.EngineHost | None,
     hello: Hello | None,
     reasons: Sequence[str],
 ) -> dict[str, Layer]:
@@ -254,7 +257,7 @@ def _limits(engine: DockerEngine, own_kernel: bool) -> Layer:
     return Layer(True, limits)
 
 
-def _copy_on_write(host: hosts.Host | None, reasons: Sequence[str]) -> Layer:
+def _copy_on_write(host: hosts.EngineHost | None, reasons: Sequence[str]) -> Layer:
     if host is None:
         why = "; ".join(reasons)
         return Layer(True, f"a copy of the project travels into the container: {why}")
@@ -263,7 +266,7 @@ def _copy_on_write(host: hosts.Host | None, reasons: Sequence[str]) -> Layer:
     return Layer(True, "an overlay volume; its size is not enforced, each file's is")
 
 
-def _identity(spec: ContainerSpec, host: hosts.Host | None) -> Layer:
+def _identity(spec: ContainerSpec, host: hosts.EngineHost | None) -> Layer:
     uid = spec.user[0]
     if host is None:
         return Layer(True, f"programs run as {uid}, which owns the copy of the project")

@@ -56,7 +56,7 @@ class Hierarchy:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ControlGroup:
     """The control group of one cell."""
 
     hierarchy: Hierarchy
@@ -126,13 +126,13 @@ def find(instance: str) -> tuple[Hierarchy | None, str]:
     return None, "; ".join(reasons)
 
 
-def make_group(hierarchy: Hierarchy, name: str) -> Group:
+def make_group(hierarchy: Hierarchy, name: str) -> ControlGroup:
     """A group without limits of its own.
 
     Raises:
         OSError: the kernel refused.
     """
-    group = Group(hierarchy, {c: folder / name for c, folder in hierarchy.folders.items()})
+    group = ControlGroup(hierarchy, {c: folder / name for c, folder in hierarchy.folders.items()})
     for folder in set(group.folders.values()):
         folder.mkdir()
     return group

@@ -20,7 +20,7 @@ class CellParts:
 
     layout: Layout | None = None
     cell: Cell | None = None
-    group: cgroup.Group | None = None
+    group: cgroup.ControlGroup | None = None
 
 
 @dataclass(frozen=True, slots=True)

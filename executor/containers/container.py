@@ -13,7 +13,7 @@ from executor.containers.agent.frames import PROTOCOL
 from executor.containers.agent.messages import Hello
 from executor.containers.create import ContainerSpec, configuration
 from executor.containers.engine import UNREACHABLE, DockerEngine, EngineError
-from executor.containers.host import Host, Upper
+from executor.containers.host import EngineHost, Upper
 from executor.containers.link import Link
 
 START_S_MAX = 60.0
@@ -70,7 +70,7 @@ Serve = Callable[[Link], None]
 async def start(
     engine: DockerEngine,
     spec: ContainerSpec,
-    host: Host | None,
+    host: EngineHost | None,
     labels: Mapping[str, str],
     serve: Serve,
 ) -> Container:

@@ -138,7 +138,7 @@ def _limits(info: Mapping[str, Any]) -> bool:
 def _client(where: Endpoint, version: str = OLDEST_API) -> docker.APIClient:
     if where.is_ssh:
         api = docker.APIClient(f"unix://{DEFAULT_SOCKET}", version, CALL_S_MAX)
-        api.mount("http+docker://", ssh.Adapter(where.url, CALL_S_MAX))
+        api.mount("http+docker://", ssh.SshAdapter(where.url, CALL_S_MAX))
         return api
     tls: TLSConfig | bool = False
     if folder := where.certificates:

@@ -26,7 +26,7 @@ from executor.errors import SandboxError
 from executor.instance.lock import Instance
 from executor.instance.removal import remove
 from executor.profile import ProjectAccess
-from executor.spawner.changes import Changes, Snapshot, look, of_overlay
+from executor.spawner.changes import ReportedChanges, Snapshot, look, of_overlay
 from executor.spawner.kernel import MS_NODEV, MS_NOSUID, StepError, detach, mount
 from executor.spawner.tree import has_no_room
 from executor.spawner.view import FOLDER
@@ -48,7 +48,7 @@ class Upper:
     is_mounted: bool
     before: Snapshot
 
-    def changes(self) -> tuple[Changes, bool]:
+    def changes(self) -> tuple[ReportedChanges, bool]:
         """What was written, when nothing runs that could write on; and whether it is full."""
         upper, lower = os.open(self.folder / "upper", FOLDER), os.open(self.lower, FOLDER)
         try:
@@ -65,7 +65,7 @@ class Upper:
 
 
 @dataclass(slots=True)
-class Host:
+class EngineHost:
     """Made by `opened` only. `sources` says where the engine finds a path of this host."""
 
     user: tuple[int, int]
@@ -141,7 +141,7 @@ def can_overlay(project: Path) -> bool:
 
 
 @contextlib.contextmanager
-def open_host(instance: Instance, project: Path, shown: Sequence[str]) -> Iterator[Host]:
+def open_host(instance: Instance, project: Path, shown: Sequence[str]) -> Iterator[EngineHost]:
     """What this host gives to containers; `shown` are further paths they may be given.
 
     Raises:
@@ -160,9 +160,9 @@ def open_host(instance: Instance, project: Path, shown: Sequence[str]) -> Iterat
         if as_root:
             user = (UNPRIVILEGED_ID, UNPRIVILEGED_ID)
             sources, live = _map_binds(base, project, shown, user)
-            yield Host(user, base, as_root, project, sources, live)
+            yield EngineHost(user, base, as_root, project, sources, live)
         else:
-            yield Host((os.getuid(), os.getgid()), base, as_root, project, {}, str(project))
+            yield EngineHost((os.getuid(), os.getgid()), base, as_root, project, {}, str(project))
     finally:
         take_away(base)
 

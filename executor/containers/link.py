@@ -28,7 +28,7 @@ from executor.containers.agent.frames import (
     parse_acknowledged,
     unpack,
 )
-from executor.containers.agent.messages import FromAgent, Order
+from executor.containers.agent.messages import AgentOrder, FromAgent
 from executor.engine.messages import check
 from executor.errors import SandboxError
 
@@ -172,7 +172,7 @@ class Link:
                 self._next += 1
                 opened.append(self._channel(self._next))
                 listed.append((self._next, descriptor))
-        said: Order = {"order": name, "size": len(packed), "channels": listed}
+        said: AgentOrder = {"order": name, "size": len(packed), "channels": listed}
         if listen:
             said["listen"] = list(listen)
         await self.send(ORDER, 0, pack(said, b"".join(contents)))

@@ -18,7 +18,7 @@ from executor.containers import shipping
 from executor.containers.box import ContainerBox
 from executor.containers.container import Container
 from executor.containers.create import ContainerSpec, has_own_kernel, of_box
-from executor.containers.host import Host
+from executor.containers.host import EngineHost
 from executor.engine import rootfs, seccomp
 from executor.engine.box import Box, Meter, Prewarming
 from executor.engine.exit import Exit
@@ -66,7 +66,7 @@ class ContainerPlace:
     image_of: ImageOf
     runtime: str
     user: tuple[int, int]
-    host: Host | None
+    host: EngineHost | None
     pool: Leases
 
     @property
@@ -185,7 +185,7 @@ class ContainerPlace:
         hidden = find_guarded(self.search, job.profile.sockets)
         return self._add_mounts(spec, hidden, job.profile, self.host)
 
-    def _find_shown(self, profile: Profile, host: Host) -> Iterator[tuple[str, str]]:
+    def _find_shown(self, profile: Profile, host: EngineHost) -> Iterator[tuple[str, str]]:
         """What is shown of this host besides the project."""
         yield from ((host.source(path), path) for path in self.repository)
         for path in profile.read:
@@ -196,7 +196,7 @@ class ContainerPlace:
         yield from ((str(path), f"/etc/{path.name}") for path in host.accounts)
 
     def _add_mounts(
-        self, spec: ContainerSpec, hidden: Guarded, profile: Profile, host: Host
+        self, spec: ContainerSpec, hidden: Guarded, profile: Profile, host: EngineHost
     ) -> ContainerSpec:
         """The spec with the project and all else that is shown of this host."""
         project = str(self.project)

@@ -16,7 +16,7 @@ from executor.errors import RequestError
 from executor.instance.unpacking import take_out, unpack, within
 from executor.model import GIB
 from executor.project.view.search import ProjectSearch
-from executor.project.view.walking import FOLDER_FLAGS, Folder, walk
+from executor.project.view.walking import FOLDER_FLAGS, OpenFolder, walk
 from executor.project.view.work_copy import BYTES_MAX, ENTRIES_MAX
 from policy.secrets import is_secret_path
 
@@ -51,7 +51,7 @@ def pack(search: ProjectSearch, archive: Path) -> None:
         os.close(top)
 
 
-def _walk_shown(top: int, search: ProjectSearch) -> Iterator[tuple[Folder, os.DirEntry[str]]]:
+def _walk_shown(top: int, search: ProjectSearch) -> Iterator[tuple[OpenFolder, os.DirEntry[str]]]:
     """What is no secret, and not in one, reached through no link."""
     secrets = {os.path.relpath(path, search.project) for path in search.secrets()}
     for folder in walk(top, lambda path: path not in secrets, lambda _: None):
@@ -66,7 +66,7 @@ def _travels(name: str, info: os.stat_result) -> bool:
     return stat.S_ISDIR(info.st_mode) or stat.S_ISLNK(info.st_mode)
 
 
-def _add(tar: tarfile.TarFile, folder: Folder, name: str, info: os.stat_result) -> None:
+def _add(tar: tarfile.TarFile, folder: OpenFolder, name: str, info: os.stat_result) -> None:
     path = folder.prefix + name
     if not stat.S_ISREG(info.st_mode):
         tar.addfile(tar.gettarinfo(f"/proc/self/fd/{folder.descriptor}/{name}", path))

@@ -72,11 +72,11 @@ class Dialled(trio.abc.Stream):
         await self._stream.aclose()
 
 
-class Adapter(BaseHTTPAdapter):  # type: ignore[misc]
+class SshAdapter(BaseHTTPAdapter):  # type: ignore[misc]
     """Carries the SDK's requests."""
 
     def __init__(self, url: str, timeout_s: float) -> None:
-        self._pool = _Pool(url, timeout_s)
+        self._pool = _SshPool(url, timeout_s)
         super().__init__()
 
     def get_connection(self, url: str, proxies: object = None) -> HTTPConnectionPool:
@@ -94,16 +94,16 @@ class Adapter(BaseHTTPAdapter):  # type: ignore[misc]
         super().close()
 
 
-class _Pool(HTTPConnectionPool):
+class _SshPool(HTTPConnectionPool):
     def __init__(self, url: str, timeout_s: float) -> None:
         super().__init__("localhost", timeout=timeout_s, maxsize=POOL)
         self._url = url
 
     def _new_conn(self) -> HTTPConnection:
-        return _Connection(self._url, self.timeout.connect_timeout)
+        return _SshConnection(self._url, self.timeout.connect_timeout)
 
 
-class _Connection(HTTPConnection):
+class _SshConnection(HTTPConnection):
     def __init__(self, url: str, timeout_s: Any) -> None:  # noqa: ANN401 - as urllib3 has it
         super().__init__("localhost", timeout=timeout_s)
         self._url = url

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from executor.engine.orders import RunSpec
 from executor.model import Limits
 from executor.profile import ANALYZE, Profile
-from runtimes import Ahead, Step
+from runtimes import PrewarmPlan, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Job:
     language: str = ""  # by the name of its row
     substitute: str | None = None  # a folder of `temporary` that is shown in the project's place
     shown: tuple[tuple[str, str], ...] = ()  # (path on the host, path in the cell), read-only
-    ahead: Ahead | None = None  # how its interpreter is started before its text is known
+    ahead: PrewarmPlan | None = None  # how its interpreter is started before its text is known
     warm: bool = True  # whether it may run where something has waited for it
     diagnosis: bytes = b""  # what an earlier compilation said, repeated on stderr
     whole: Limits | None = None  # before compiling had its share of `limits`

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from executor.model import Limits
 from executor.project.view.guarded_files import Guarded
 from executor.spawner import messages
-from executor.spawner.messages import RunDescription, Waiting
-from runtimes import Ahead, Step
+from executor.spawner.messages import PrewarmMessage, RunDescription
+from runtimes import PrewarmPlan, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def _run(spec: RunSpec, packed: Packed) -> RunDescription:
     }
 
 
-def pack_hold(spec: RunSpec, ahead: Ahead | None) -> bytes:
+def pack_hold(spec: RunSpec, ahead: PrewarmPlan | None) -> bytes:
     """The description of a program that is to wait for its run: what of the run is known by then.
 
     An interpreter that can be started ahead has a gate to wait at; any other program waits for
@@ -86,7 +86,7 @@ def pack_hold(spec: RunSpec, ahead: Ahead | None) -> bytes:
         files={f"{job}/{name}": content for name, content in ahead.files.items()},
         links={},
     )
-    waiting: Waiting = {
+    waiting: PrewarmMessage = {
         "gate": f"{job}/{ahead.gate}",
         "only_ahead": [f"{job}/{name}" for name in ahead.only_ahead],
         "environment": "".join(
@@ -104,7 +104,7 @@ def pack_begin(guarded: Guarded, *, renew: bool, keep: bool) -> bytes:
 
     To `renew` the view shows the host's present files, and to `keep` also what was written.
     """
-    seen: messages.Guarded = {
+    seen: messages.GuardedMessage = {
         "secrets": list(guarded.secrets),
         "special": list(guarded.special),
     }
@@ -143,5 +143,5 @@ def _rlimits(spec: RunSpec) -> list[tuple[int, int]]:
     return chosen
 
 
-def _step(step: Step) -> messages.Step:
+def _step(step: Step) -> messages.StepMessage:
     return {"argv": list(step.argv), "phase": step.phase, "heavy": step.heavy}

@@ -9,7 +9,7 @@ RECORD_BYTES_MAX = 16_384
 HANDSHAKE, CLIENT_HELLO, SERVER_NAME, HOST_NAME = 22, 1, 0, 0
 
 
-class _Reader:
+class _FieldReader:
     """Reads length-prefixed fields; running off the end is a ValueError."""
 
     def __init__(self, data: bytes) -> None:
@@ -48,29 +48,29 @@ def server_name(record: bytes) -> str | None:
     Raises:
         ValueError: the record holds no whole, well-formed ClientHello.
     """
-    reader = _Reader(record)
+    reader = _FieldReader(record)
     if reader.number(1) != CLIENT_HELLO:
         raise ValueError("the first handshake message is no ClientHello")
-    hello = _Reader(reader.field(3))
+    hello = _FieldReader(reader.field(3))
     hello.take(2 + 32)  # version, random
     hello.field(1)  # session id
     hello.field(2)  # cipher suites
     hello.field(1)  # compression methods
     if not hello.rest:
         return None
-    extensions = _Reader(hello.field(2))
+    extensions = _FieldReader(hello.field(2))
     found: list[str] = []
     while extensions.rest:
         kind = extensions.number(2)
         body = extensions.field(2)
         if kind == SERVER_NAME:
-            found += _names(_Reader(_Reader(body).field(2)))
+            found += _names(_FieldReader(_FieldReader(body).field(2)))
     if len(found) > 1:  # which one counts would be up to the server
         raise ValueError("the ClientHello names more than one server")
     return found[0] if found else None
 
 
-def _names(names: _Reader) -> Iterator[str]:
+def _names(names: _FieldReader) -> Iterator[str]:
     while names.rest:
         if names.number(1) != HOST_NAME:
             raise ValueError("the server name is of an unknown type")

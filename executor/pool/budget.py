@@ -13,7 +13,7 @@ from base.locks import is_held
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class SharedBudget:
     """One server's share. What it claims stands in a file beside its lock (see `instance`)."""
 
     folder: Path

@@ -25,7 +25,7 @@ from executor.pool.started_cell import StartedCell
 if TYPE_CHECKING:
     from executor.engine.engine import PoolState
     from executor.engine.job import Job
-    from executor.pool.budget import Budget
+    from executor.pool.budget import SharedBudget
     from executor.pool.pool import Pool
     from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer
 
@@ -49,7 +49,7 @@ class CellPool:
         self,
         placement: Placement,
         hierarchy: cgroup.Hierarchy | None,
-        budget: Budget | None,
+        budget: SharedBudget | None,
         *,
         once: bool = False,
     ) -> None:
@@ -80,7 +80,7 @@ class CellPool:
     @contextlib.asynccontextmanager
     async def lease(
         self, job: Job, layout: Layout, *, session: bool = False
-    ) -> AsyncIterator[tuple[Cell, cgroup.Group | None]]:
+    ) -> AsyncIterator[tuple[Cell, cgroup.ControlGroup | None]]:
         """A ready cell in its control group; on the way out it is ended, and disposed of.
 
         Raises:
@@ -193,7 +193,7 @@ class CellPool:
 async def open_cell_pool(
     placement: Placement,
     hierarchy: cgroup.Hierarchy | None,
-    budget: Budget | None,
+    budget: SharedBudget | None,
     *,
     once: bool = False,
 ) -> AsyncIterator[CellPool]:

@@ -13,7 +13,7 @@ from executor.containers.agent.messages import Hello
 from executor.containers.container import Container, start
 from executor.containers.create import ContainerSpec
 from executor.containers.engine import DockerEngine
-from executor.containers.host import Host
+from executor.containers.host import EngineHost
 from executor.containers.link import Link
 from executor.engine.engine import PoolState
 from executor.pool import pressure
@@ -40,7 +40,11 @@ class ContainerPool:
     """Made for one engine. `serve` must run for containers to be usable at all."""
 
     def __init__(
-        self, engine: DockerEngine, host: Host | None, labels: Mapping[str, str], limits: PoolLimits
+        self,
+        engine: DockerEngine,
+        host: EngineHost | None,
+        labels: Mapping[str, str],
+        limits: PoolLimits,
     ) -> None:
         self._engine = engine
         self._host = host

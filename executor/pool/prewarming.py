@@ -17,7 +17,7 @@ from executor.engine import rootfs
 from executor.engine.orders import RunSpec, pack_hold
 from executor.engine.pipes import OUTPUTS, Stdio, anonymous_file, nothing_to_read, pipe
 from executor.model import Limits
-from runtimes import Ahead
+from runtimes import PrewarmPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class CellPurpose:
 
 
 def describe_purpose(
-    packed: bytes, spec: CellSpec, run: RunSpec, ahead: Ahead | None, *, has_stdin: bool
+    packed: bytes, spec: CellSpec, run: RunSpec, ahead: PrewarmPlan | None, *, has_stdin: bool
 ) -> CellPurpose:
     """The purpose that a run in the described cell is one of."""
     unspecific = replace(run, artifacts=())

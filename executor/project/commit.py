@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from executor.project.plan.plan import Plan
 from executor.project.plan.planning import plan
 from executor.project.rules.name_verdicts import NameJudge
-from executor.project.rules.rules import Rules
+from executor.project.rules.rules import CommitRules
 from executor.project.store.decision import with_moves
 from executor.project.store.manifest import PREVENTED, Change, ChangeSet, LeftOut
 from executor.project.store.outcome import Commit, CommitError, list_changes
-from executor.project.store.store import Store
+from executor.project.store.store import ChangeStore
 from executor.project.view.record import is_below
 
 ATTRIBUTES = ("mode", "times")  # changes of a folder that leave what is in it as it is
@@ -22,7 +22,7 @@ __all__ = ["Change", "Commit", "CommitError", "LeftOut", "commit"]
 def commit(  # noqa: PLR0913 - all of it is what one run says of itself
     changes: ChangeSet,
     names: NameJudge,
-    store: Store,
+    store: ChangeStore,
     *,
     label: str,
     stage: bool = False,
@@ -44,10 +44,10 @@ def commit(  # noqa: PLR0913 - all of it is what one run says of itself
             name = store.keep(changes, changes.changes, changes.refused, label, staged=True)
             return Commit((), changes.refused, name)
         ours = store.ours(changes.record.project)
-        return _commit(changes, plan(changes, Rules(names, shown), ours), store, label)
+        return _commit(changes, plan(changes, CommitRules(names, shown), ours), store, label)
 
 
-def _commit(changes: ChangeSet, planned: Plan, store: Store, label: str) -> Commit:
+def _commit(changes: ChangeSet, planned: Plan, store: ChangeStore, label: str) -> Commit:
     """Keep what waits, then apply the rest; what came between is kept, too."""
     name = _keep(changes, planned.kept, planned.left_out, store, label)
     try:
@@ -75,7 +75,7 @@ def _keep(
     changes: ChangeSet,
     kept: Sequence[Change],
     left_out: Sequence[LeftOut],
-    store: Store,
+    store: ChangeStore,
     label: str,
 ) -> str:
     """The id of what is kept, empty where nothing is."""

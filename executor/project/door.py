@@ -17,7 +17,7 @@ from executor.project.view.listing import Listings
 if TYPE_CHECKING:
     from executor.profile import Profile
     from executor.project.commit import Change, Commit
-    from executor.project.rules.names import Names
+    from executor.project.rules.names import ObeyedNames
     from executor.project.view.record import Record
     from executor.project.view.search import ProjectSearch
     from executor.project.view.work_copy import WorkCopy
@@ -35,7 +35,7 @@ class Door:
     """
 
     search: ProjectSearch
-    load_names: Callable[[], Names]
+    load_names: Callable[[], ObeyedNames]
     folder: Path
     shown: Sequence[str] = ()
     listings: Listings = field(default_factory=Listings)
@@ -80,7 +80,7 @@ class Door:
         """
         from executor.project.commit import CommitError, commit  # noqa: PLC0415
         from executor.project.rules.followed_files import in_project  # noqa: PLC0415
-        from executor.project.store.store import Store  # noqa: PLC0415
+        from executor.project.store.store import ChangeStore  # noqa: PLC0415
         from executor.project.view.changes import as_the_host_has_it, of_upper  # noqa: PLC0415
 
         opened = [changed] if isinstance(changed, int) else []
@@ -96,7 +96,7 @@ class Door:
             names = self.load_names()
             if changes.changes:  # else nobody asks what it obeys
                 names = in_project(names, changes.record)
-            store = Store(self.folder)
+            store = ChangeStore(self.folder)
             done = commit(changes, names, store, label=label, stage=stage, shown=self.shown)
         except (CommitError, OSError) as error:
             why = f"nothing of what the run changed was committed: {error}"
@@ -122,9 +122,9 @@ def set_in_order(folder: Path, project: Path) -> None:
     """Complete or take back what a server that died was committing; forget what is too old."""
     if not any(folder.glob("journals/*/*")) and not any(folder.glob("kept/*")):
         return
-    from executor.project.store.store import Store  # noqa: PLC0415 - mostly there is nothing
+    from executor.project.store.store import ChangeStore  # noqa: PLC0415 - mostly there is nothing
 
-    store = Store(folder)
+    store = ChangeStore(folder)
     store.recover(project)
     store.expire()
 

@@ -42,7 +42,7 @@ class Background(Generic[T]):
 
 
 @dataclass(slots=True, eq=False)
-class _Entry(Generic[T]):
+class _BackgroundEntry(Generic[T]):
     id: str
     request: Request
     caller: Caller | None = None
@@ -66,8 +66,8 @@ class Backgrounds(Generic[T]):
     ) -> None:
         self._engine = engine
         self._finish = finish
-        self._entries: dict[str, _Entry[T]] = {}
-        self._start, self._to_start = trio.open_memory_channel[_Entry[T]](RUNNING_MAX)
+        self._entries: dict[str, _BackgroundEntry[T]] = {}
+        self._start, self._to_start = trio.open_memory_channel[_BackgroundEntry[T]](RUNNING_MAX)
 
     async def start(self, request: Request, caller: Caller | None = None) -> Background[T]:
         """Start a run and return once it goes on by itself, or has ended already.
@@ -84,7 +84,7 @@ class Backgrounds(Generic[T]):
                 f"{RUNNING_MAX} programs run in the background, and there may not be more",
                 "stop one of them, or wait for its end",
             )
-        entry = _Entry[T](f"bg-{secrets.token_hex(3)}", _lasting(request), caller)
+        entry = _BackgroundEntry[T](f"bg-{secrets.token_hex(3)}", _lasting(request), caller)
         self._entries[entry.id] = entry
         self._start.send_nowait(entry)
         try:
@@ -139,7 +139,7 @@ class Backgrounds(Generic[T]):
             async for entry in self._to_start:
                 nursery.start_soon(self._carry_out, entry)
 
-    async def _carry_out(self, entry: _Entry[T]) -> None:
+    async def _carry_out(self, entry: _BackgroundEntry[T]) -> None:
         try:
             with entry.scope:
                 completed = await self._engine.run(
@@ -152,7 +152,7 @@ class Backgrounds(Generic[T]):
             entry.begun.set()
             entry.done.set()
 
-    def _entry(self, handle: str, owner: str) -> _Entry[T]:
+    def _entry(self, handle: str, owner: str) -> _BackgroundEntry[T]:
         entry = self._entries.get(handle)
         if entry is None or entry.request.owner != owner:
             known = ", ".join(one.id for one in self.all(owner)) or "none"
@@ -176,7 +176,7 @@ def _lasting(request: Request) -> Request:
     return replace(request, timeout_s=life_s, limits=limits, background=True)
 
 
-def _view(entry: _Entry[T]) -> Background[T]:
+def _view(entry: _BackgroundEntry[T]) -> Background[T]:
     progress, running = entry.progress, not entry.done.is_set()
     if progress is None:
         return Background(entry.id, "", running, 0.0, answer=entry.answer, error=_error(entry))
@@ -192,7 +192,7 @@ def _view(entry: _Entry[T]) -> Background[T]:
     )
 
 
-def _error(entry: _Entry[T]) -> str:
+def _error(entry: _BackgroundEntry[T]) -> str:
     if entry.failure is not None:
         return f"{type(entry.failure).__name__}: {entry.failure}"
     ended_without = entry.done.is_set() and entry.answer is None

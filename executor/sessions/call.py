@@ -11,16 +11,16 @@ from executor.engine.layout import Layout
 from executor.request import Checked
 from executor.run.job import grant_environment, label, make_job
 from executor.run.program_job import job_of
-from executor.sessions.interpreter import Program
-from executor.sessions.session import Call
+from executor.sessions.interpreter import InterpreterProgram
+from executor.sessions.session import SessionRequest
 
 
-def session_call(checked: Checked, candidate: runtimes.Candidate) -> Call:
+def session_call(checked: Checked, candidate: runtimes.Candidate) -> SessionRequest:
     """A program for a session: for an interpreter that lives on, where the language has one."""
     request = checked.request
     driver = runtimes.driver(candidate, interactive=request.interactive)
     name = candidate.toolchain.name
-    return Call(
+    return SessionRequest(
         interpreter=f"{name}, interactive" if request.interactive else name,
         make_job=partial(_interpreter if driver else make_job, checked, candidate),
         program=partial(_program, checked, driver) if driver else None,
@@ -54,10 +54,12 @@ def _interpreter(checked: Checked, candidate: runtimes.Candidate, layout: Layout
     )
 
 
-def _program(checked: Checked, driver: runtimes.Driver, layout: Layout, number: int) -> Program:
+def _program(
+    checked: Checked, driver: runtimes.Driver, layout: Layout, number: int
+) -> InterpreterProgram:
     source = PurePath(checked.language.source_name)
     name = f"{layout.job}/{source.stem}-{number}{source.suffix}"
-    return Program(
+    return InterpreterProgram(
         code=driver.rewrite(checked.text),
         name=layout.inside(checked.script) if checked.script else name,
         folder=layout.inside(checked.cwd) if checked.request.cwd is not None else "",

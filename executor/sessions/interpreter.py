@@ -23,7 +23,7 @@ class ForgedAnswerError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class InterpreterProgram:
     """One program for an interpreter. An empty `folder` or `bound` means none.
 
     `name` is what tracebacks call it; `bound` is the file whose content becomes FILE_CONTENT.
@@ -44,7 +44,7 @@ class Program:
 
 
 @dataclass(slots=True)
-class Channel:
+class SessionDescriptors:
     """The descriptors of a run in a session, and for an interpreter those of its two channels."""
 
     run: int
@@ -53,7 +53,7 @@ class Channel:
     answers: trio.lowlevel.FdStream | None = None
     env: Mapping[str, str] = field(default_factory=dict)
 
-    async def ask(self, program: Program) -> int | None:
+    async def ask(self, program: InterpreterProgram) -> int | None:
         """Have a program run: its exit code, or None if the interpreter ended with it.
 
         Raises:

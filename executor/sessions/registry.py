@@ -14,7 +14,7 @@ from executor.errors import RequestError
 from executor.run.runner import Runner, open_network
 
 if TYPE_CHECKING:
-    from executor.sessions.session import Call, Session
+    from executor.sessions.session import Session, SessionRequest
 
     Attended = tuple[Session, list[int]]
 
@@ -46,7 +46,7 @@ class Sessions:
         return tuple(sorted(self._open, key=lambda name: self._open[name].used_at))
 
     async def call(
-        self, name: str, call: Call, on_output: OnOutput | None, *, fresh: bool
+        self, name: str, call: SessionRequest, on_output: OnOutput | None, *, fresh: bool
     ) -> Completed:
         """One call of the session of that name, which is made if there is none.
 
@@ -81,7 +81,7 @@ class Sessions:
         return session is not None and await session.interrupt()
 
     async def _serve(
-        self, name: str, session: Session, call: Call, on_output: OnOutput | None
+        self, name: str, session: Session, call: SessionRequest, on_output: OnOutput | None
     ) -> Completed:
         with self._runner.progress(call.profile, on_output) as progress:
             if ending := self._endings.pop(name, ""):

@@ -25,7 +25,7 @@ from executor.project.door import with_commit
 from executor.project.view import guarded_files as project_files
 from executor.run.progress import RunRecord, status_of
 from executor.run.runner import LIVE_STOP_S_MAX, Runner, check_view, watch_room
-from executor.sessions.interpreter import Channel, Program
+from executor.sessions.interpreter import InterpreterProgram, SessionDescriptors
 from executor.sessions.turn import FAREWELL_S_MAX, Turn
 from executor.sessions.view import SessionView
 from executor.spawner.messages import End
@@ -44,7 +44,7 @@ ENDINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class SessionRequest:
     """One program for a session, as it was asked for.
 
     `interpreter` is the name of what runs it. `make_job` starts the program, or its interpreter;
@@ -53,7 +53,7 @@ class Call:
 
     interpreter: str
     make_job: Callable[[Layout], Job]
-    program: Callable[[Layout, int], Program] | None
+    program: Callable[[Layout, int], InterpreterProgram] | None
     limits: Limits
     profile: Profile
     env: Mapping[str, str] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Call:
 class Session:
     """Made for its first call. `over` says why it serves no more, and is empty until then."""
 
-    def __init__(self, runner: Runner, binds: tuple[str, ...], first: Call) -> None:
+    def __init__(self, runner: Runner, binds: tuple[str, ...], first: SessionRequest) -> None:
         self.lock = trio.Lock()
         self.over = ""
         self.opened_at = self.used_at = trio.current_time()
@@ -84,8 +84,8 @@ class Session:
         self._group: Meter | None = None
         self._consumed: Consumption | None = None  # as of the end of the last call
         self._stack = contextlib.AsyncExitStack()
-        self._channels: dict[str, Channel] = {}
-        self._ended: list[Channel] = []  # to be closed once all their output is read
+        self._channels: dict[str, SessionDescriptors] = {}
+        self._ended: list[SessionDescriptors] = []  # to be closed once all their output is read
         self._known: set[str] = set()  # every interpreter that was ever started
         self._grants: object = None
         self._runs = 0
@@ -93,7 +93,7 @@ class Session:
         self._turn: Turn | None = None  # the call under way, as far as it has come to run
         self._view = SessionView(runner, first.profile)
 
-    def check(self, call: Call) -> None:
+    def check(self, call: SessionRequest) -> None:
         """Whether this call can be served here.
 
         Raises:
@@ -125,7 +125,10 @@ class Session:
         return bool(await trio.to_thread.run_sync(self._grant) != self._grants)
 
     async def call(
-        self, call: Call, progress: RunRecord, attend: Callable[[tuple[Session, list[int]]], None]
+        self,
+        call: SessionRequest,
+        progress: RunRecord,
+        attend: Callable[[tuple[Session, list[int]]], None],
     ) -> Result:
         """Serve one call. Cancelling it ends the session.
 
@@ -212,7 +215,7 @@ class Session:
         grants = project_files.readable(search)
         return [(grant, os.stat(grant[0]).st_ino) for grant in grants if os.path.exists(grant[0])]
 
-    async def _serve(self, call: Call, progress: RunRecord) -> Result:
+    async def _serve(self, call: SessionRequest, progress: RunRecord) -> Result:
         assert self._cell is not None
         cell, group = self._cell, self._group
         folders = await self._begin(cell, progress)
@@ -277,7 +280,7 @@ class Session:
         progress.cell = cell
         return dict(message["begun"])
 
-    async def _end(self, call: Call, turn: Turn, progress: RunRecord) -> Exit | None:
+    async def _end(self, call: SessionRequest, turn: Turn, progress: RunRecord) -> Exit | None:
         """How the call ended, with what it did to the project and took of the machine."""
         cwd = self._view.layout.inside(call.cwd)
         asked = pack_asked(call.artifacts, cwd, call.limits.artifact_bytes)
@@ -294,7 +297,9 @@ class Session:
         end = Exit(**fate, **report)
         return replace(end, reason=end.reason or "asked") if turn.ended is not None else end
 
-    async def _channel(self, cell: Box, call: Call, progress: RunRecord) -> Channel:
+    async def _channel(
+        self, cell: Box, call: SessionRequest, progress: RunRecord
+    ) -> SessionDescriptors:
         """The interpreter for this call, or a run of its own."""
         channel = self._channels.get(call.interpreter)
         if channel is not None:
@@ -312,7 +317,7 @@ class Session:
             self._channels[call.interpreter] = channel
         return channel
 
-    async def _start(self, cell: Box, call: Call, job: Job) -> Channel:
+    async def _start(self, cell: Box, call: SessionRequest, job: Job) -> SessionDescriptors:
         names = ("stdout", "stderr", "answers") if call.program else ("stdout", "stderr")
         ours, theirs = {}, {"stdin": os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)}
         for name in names:
@@ -333,7 +338,7 @@ class Session:
                 os.close(fd)
         streams = {name: trio.lowlevel.FdStream(fd) for name, fd in ours.items()}
         outputs = {name: streams.pop(name) for name in ("stdout", "stderr")}
-        return Channel(self._runs, outputs, env=dict(call.env), **streams)
+        return SessionDescriptors(self._runs, outputs, env=dict(call.env), **streams)
 
     def _forget(self, run: int) -> None:
         """An interpreter has ended."""

@@ -10,7 +10,7 @@ from executor.engine.box import Box
 from executor.model import Limits, Status
 from executor.run.capture import READ_BYTES
 from executor.run.progress import RunRecord
-from executor.sessions.interpreter import Channel, ForgedAnswerError, Program
+from executor.sessions.interpreter import ForgedAnswerError, InterpreterProgram, SessionDescriptors
 from executor.spawner.messages import FromSupervisor, Report
 
 FAREWELL_S_MAX = 1.0  # how long the supervisor may take to end all and report
@@ -26,7 +26,7 @@ class Turn:
     def __init__(
         self,
         cell: Box,
-        channel: Channel,
+        channel: SessionDescriptors,
         limits: Limits,
         progress: RunRecord,
         forget: Callable[[int], None],
@@ -47,7 +47,7 @@ class Turn:
         """The number of the process that serves this call."""
         return self._channel.run
 
-    async def through(self, program: Program | None) -> None:
+    async def through(self, program: InterpreterProgram | None) -> None:
         """To the end of the call, brought about at its deadline.
 
         Raises:
@@ -103,7 +103,7 @@ class Turn:
             self.failure = message.get("error", "the session's supervisor was killed")
         return False
 
-    async def _ask(self, program: Program) -> None:
+    async def _ask(self, program: InterpreterProgram) -> None:
         try:
             self.answer = await self._channel.ask(program)
             if self.answer is None:  # its exit is about to be told

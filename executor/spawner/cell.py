@@ -22,7 +22,7 @@ from .kernel import (
 from .messages import CellDescription, Layers, RunDescription, RunReport
 from .oom_score import score
 from .process_calls import read_judged
-from .supervisor import Ahead, Supervisor, measure, outcome
+from .supervisor import PrewarmedRun, Supervisor, measure, outcome
 from .wire import Description, send
 
 # What the kernel counts by user, in each user namespace and in those above it (namespaces(7)): one
@@ -91,7 +91,7 @@ def _run(
         tree.place_files(run)
         confinement, ahead = (
             _confinement(cell, run.data),
-            Ahead(notices.of_cell(cell.data, handles)),
+            PrewarmedRun(notices.of_cell(cell.data, handles)),
         )
         supervisor, stdio = Supervisor(control, run.data, confinement, by, ahead), by
     if cell.data["namespaces"]:

@@ -20,7 +20,7 @@ Snapshot = dict[str, tuple[int, int, int, int]]
 
 
 @dataclass(slots=True)
-class Changes:
+class ReportedChanges:
     """A bounded list: what does not fit is counted."""
 
     listed: list[Change] = field(default_factory=list)
@@ -35,9 +35,9 @@ class Changes:
             self.omitted += 1
 
 
-def of_overlay(upper: int, lower: int, before: Snapshot) -> Changes:
+def of_overlay(upper: int, lower: int, before: Snapshot) -> ReportedChanges:
     """What a copy-on-write run did since `before`, read off the overlay's upper folder."""
-    changes = Changes()
+    changes = ReportedChanges()
     for path, info in _walk(upper, changes):
         if before.get(path) == _state(info):
             continue
@@ -56,7 +56,7 @@ def of_overlay(upper: int, lower: int, before: Snapshot) -> Changes:
     return changes
 
 
-def _add_hidden(changes: Changes, upper: int, lower: int, path: str) -> None:
+def _add_hidden(changes: ReportedChanges, upper: int, lower: int, path: str) -> None:
     """What a folder that was removed and made anew no longer has of the earlier one."""
     fd = os.open(path, FOLDER | os.O_NOFOLLOW, dir_fd=upper)
     try:
@@ -74,7 +74,7 @@ def _add_hidden(changes: Changes, upper: int, lower: int, path: str) -> None:
 def look(folder: int) -> Snapshot | None:
     """The state of everything below a folder; None if it is too much to remember."""
     files: Snapshot = {}
-    for path, info in _walk(folder, Changes()):
+    for path, info in _walk(folder, ReportedChanges()):
         files[path] = _state(info)
         if len(files) > SNAPSHOT_ENTRIES_MAX:
             return None
@@ -85,11 +85,11 @@ def _state(info: os.stat_result) -> tuple[int, int, int, int]:
     return info.st_ino, info.st_mode, info.st_size, info.st_ctime_ns
 
 
-def between(before: Snapshot | None, after: Snapshot | None) -> Changes:
+def between(before: Snapshot | None, after: Snapshot | None) -> ReportedChanges:
     """What happened from one snapshot to the next. Unknown counts as one change left out."""
-    changes = Changes()
+    changes = ReportedChanges()
     if before is None or after is None:
-        return Changes(omitted=1)
+        return ReportedChanges(omitted=1)
     for path in sorted(before.keys() | after.keys()):
         old, new = before.get(path), after.get(path)
         if new is None:
@@ -102,7 +102,7 @@ def between(before: Snapshot | None, after: Snapshot | None) -> Changes:
     return changes
 
 
-def _walk(top: int, changes: Changes) -> Iterator[tuple[str, os.stat_result]]:
+def _walk(top: int, changes: ReportedChanges) -> Iterator[tuple[str, os.stat_result]]:
     """Every entry below a folder, following no link; what is too deep to name is counted."""
     pending = [""]
     while pending:

@@ -33,7 +33,7 @@ from .kernel import (
     syscall,
 )
 from .messages import RunDescription
-from .process_calls import Judged
+from .process_calls import JudgedFilter
 
 # no root magic, no setuid fixup, no ambient capabilities; each locked
 SECUREBITS = 0b11101111
@@ -62,7 +62,7 @@ class Confinement:
     seccomp: bytes
     notices: bytes = b""  # a second filter, see `notices`
     heavy_notices: bytes = b""  # that of heavy programs
-    judged: Judged | None = None  # or one that asks about calls, see `process_calls`
+    judged: JudgedFilter | None = None  # or one that asks about calls, see `process_calls`
     scopes_signals: bool = True  # False where Landlock is too old for it, or to be taken for that
 
 

@@ -32,7 +32,7 @@ class SetUpAnswer(TypedDict, total=False):
     error: str
 
 
-class Step(TypedDict):
+class StepMessage(TypedDict):
     """One program of a run."""
 
     argv: list[str]
@@ -40,7 +40,7 @@ class Step(TypedDict):
     heavy: bool
 
 
-class Waiting(TypedDict):
+class PrewarmMessage(TypedDict):
     """How an interpreter waits for its program."""
 
     gate: str
@@ -59,24 +59,24 @@ class ArtifactsAsked(TypedDict):
 class RunDescription(ArtifactsAsked):
     """What to run."""
 
-    steps: list[Step]
+    steps: list[StepMessage]
     env: dict[str, str]
     files: list[File]
     links: list[tuple[str, str]]
     rlimits: list[tuple[int, int]]
     cpu_s: float
     memory_bytes: int | None
-    waiting: NotRequired[Waiting | None]
+    waiting: NotRequired[PrewarmMessage | None]
 
 
-class Guarded(TypedDict):
+class GuardedMessage(TypedDict):
     """Paths of the project that a run does not see."""
 
     secrets: list[str]
     special: list[str]
 
 
-class Project(Guarded):
+class ProjectMessage(GuardedMessage):
     """How the project is shown. In containers it is mounted already."""
 
     target: str
@@ -96,7 +96,7 @@ class Scratch(TypedDict):
     folders: list[tuple[str, str, int]]
 
 
-class JudgedCalls(TypedDict):
+class JudgedCallsMessage(TypedDict):
     """The calls that are judged one by one."""
 
     filter: Blob
@@ -115,9 +115,9 @@ class BoxDescription(TypedDict):
     seccomp: Blob
     notices: Blob
     heavy_notices: Blob
-    project: NotRequired[Project]
+    project: NotRequired[ProjectMessage]
     scopes_signals: NotRequired[bool]
-    judged: NotRequired[JudgedCalls]
+    judged: NotRequired[JudgedCallsMessage]
     own_kernel: NotRequired[bool]
 
 
@@ -149,7 +149,7 @@ class ContainerDescription(BoxDescription):
 class Begin(TypedDict):
     """What a session's project is to look like from a call on."""
 
-    guarded: Guarded
+    guarded: GuardedMessage
     renew: bool
     keep: bool
 
@@ -201,7 +201,7 @@ class ArtifactsHandedOver(TypedDict):
     skipped: list[tuple[str, str]]
 
 
-class Consumption(TypedDict):
+class ConsumptionMessage(TypedDict):
     """What a container's control group has counted."""
 
     peak_memory_bytes: int | None
@@ -228,5 +228,5 @@ class FromSupervisor(TypedDict, total=False):
     run: int
     report: Report
     ended: Report
-    consumption: Consumption
+    consumption: ConsumptionMessage
     fds: list[int]

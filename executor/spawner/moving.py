@@ -31,7 +31,7 @@ def rename(source: Path, target: Path, flags: int, mounts: Collection[str]) -> N
         if error.errno != errno.EXDEV:
             raise
         # By now the kernel has looked at names, rights, and how both paths lie to each other.
-        _Moved(_Entry(source), _Entry(target), mounts).go(may_replace=not flags)
+        _Moved(_NamedEntry(source), _NamedEntry(target), mounts).go(may_replace=not flags)
 
 
 def _rename(source: Path, target: Path, flags: int = 0) -> None:
@@ -46,7 +46,7 @@ def _error(code: int) -> OSError:
     return OSError(code, os.strerror(code))
 
 
-class _Entry:
+class _NamedEntry:
     """A name in a folder that is open, so that paths below it are found again."""
 
     def __init__(self, path: Path) -> None:
@@ -63,7 +63,7 @@ class _Entry:
         return self.at, self.name + b"/" + below if below else self.name
 
 
-class _Folder(NamedTuple):
+class _FormerFolder(NamedTuple):
     """A folder as it was before anything was moved."""
 
     path: bytes
@@ -87,15 +87,15 @@ class _Folder(NamedTuple):
 class _Moved:
     """A folder on its way. What fails before `go` has returned is undone."""
 
-    def __init__(self, source: _Entry, target: _Entry, mounts: Collection[str]) -> None:
+    def __init__(self, source: _NamedEntry, target: _NamedEntry, mounts: Collection[str]) -> None:
         self._source = source
         self._target = target
         self._until = time.monotonic() + WORK_S_MAX
         self._check_mounts(mounts)
         self._folders = list(self._list_folders())
-        self._emptied: list[_Folder] = []  # those that could not be renamed as a whole
+        self._emptied: list[_FormerFolder] = []  # those that could not be renamed as a whole
         self._renamed: list[bytes] = []
-        self._replaced: _Folder | None = None
+        self._replaced: _FormerFolder | None = None
 
     def go(self, *, may_replace: bool) -> None:
         try:
@@ -115,7 +115,7 @@ class _Moved:
         if any(point.startswith(f"{source.absolute}/") for point in mounts):
             raise _error(errno.EBUSY)
 
-    def _list_folders(self) -> Iterator[_Folder]:
+    def _list_folders(self) -> Iterator[_FormerFolder]:
         """All folders, each before those in it."""
         pending = [b""]
         while pending:
@@ -144,7 +144,7 @@ class _Moved:
             else:
                 self._empty(folder, known)
 
-    def _empty(self, folder: _Folder, known: Collection[bytes]) -> None:
+    def _empty(self, folder: _FormerFolder, known: Collection[bytes]) -> None:
         """Move all but the folders that come later into a new folder of the same name."""
         at, path = self._target / folder.path
         os.mkdir(path, 0o700, dir_fd=at)
@@ -209,7 +209,7 @@ class _Moved:
             raise _error(errno.EXDEV)
 
 
-def _look(place: Path, path: bytes) -> tuple[_Folder, list[bytes]]:
+def _look(place: Path, path: bytes) -> tuple[_FormerFolder, list[bytes]]:
     """A folder, and the paths of those in it."""
     at, name = place
     try:
@@ -226,7 +226,7 @@ def _look(place: Path, path: bytes) -> tuple[_Folder, list[bytes]]:
         info = os.fstat(fd)
     finally:
         os.close(fd)
-    return _Folder(path, info, attributes), [_join(path, os.fsencode(n)) for n in folders]
+    return _FormerFolder(path, info, attributes), [_join(path, os.fsencode(n)) for n in folders]
 
 
 @contextlib.contextmanager

@@ -26,7 +26,7 @@ SET_FLAGS = 0x40082104  # _IOW('!', 4, u64): linux/seccomp.h
 SYNC_WAKE_UP = 1
 
 
-class Call(NamedTuple):
+class HeldCall(NamedTuple):
     """A system call in which a thread stands until it is answered, or killed."""
 
     listener: int
@@ -92,7 +92,7 @@ class Notices:
                 self._close(listener)
                 continue
             try:
-                call = Call(listener, notification.receive(listener))
+                call = HeldCall(listener, notification.receive(listener))
             except OSError:  # who asked was killed meanwhile
                 continue
             if call.number != SYS_EXIT_GROUP and self._renames:

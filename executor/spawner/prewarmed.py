@@ -20,7 +20,7 @@ from .kernel import StepError
 from .messages import RunDescription
 from .notices import Notices
 from .population import Population
-from .supervisor import Ahead, Launched, Supervisor, launch
+from .supervisor import Launched, PrewarmedRun, Supervisor, launch
 from .wire import Description
 
 GATE_S_MAX = 30.0
@@ -122,7 +122,7 @@ class PrewarmedProgram:
             self._exits = True  # and is told of that just once
 
     def _supervisor(self, control: socket.socket, run: Description[RunDescription]) -> Supervisor:
-        ahead = Ahead(self._notices, self._population, self._launched)
+        ahead = PrewarmedRun(self._notices, self._population, self._launched)
         return Supervisor(control, run.data, self._confine(run.data), self.stdio, ahead)
 
 

@@ -27,7 +27,7 @@ IOPRIO_WHO_PROCESS, IOPRIO_WHO_PGRP = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedFilter:
     """The filter, and by which of `KINDS` the calls that it asks about name their process."""
 
     filter: bytes
@@ -35,19 +35,19 @@ class Judged:
     writable: Sequence[str]  # below which files are the program's to change
 
 
-def read_judged(cell: Description[BoxDescription]) -> Judged | None:
+def read_judged(cell: Description[BoxDescription]) -> JudgedFilter | None:
     """What a cell's description says of it; None in a tier that needs none."""
     told = cell.data.get("judged")
     if not told:
         return None
     writable = [os.path.realpath(path) for path, access in cell.data["access"] if access == "rw"]
-    return Judged(cell.blob(told["filter"]), dict(told["kinds"]), writable)
+    return JudgedFilter(cell.blob(told["filter"]), dict(told["kinds"]), writable)
 
 
 class Judge:
     """The supervisor's end of the filter: answers what one step's processes ask."""
 
-    def __init__(self, fd: int, judged: Judged) -> None:
+    def __init__(self, fd: int, judged: JudgedFilter) -> None:
         self.fd = fd
         self._kinds = judged.kinds
         self._files = FileCalls(fd, judged.writable)

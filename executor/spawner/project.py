@@ -20,13 +20,13 @@ def look(cell: BoxDescription, handles: tree.Handles) -> changes.Snapshot | None
 
 def what_changed(
     cell: BoxDescription, handles: tree.Handles, before: changes.Snapshot | None
-) -> changes.Changes:
+) -> changes.ReportedChanges:
     """What the run did to the project since `before`.
 
     Where it is committed, that tells what changed.
     """
     project = cell.get("project")
-    changed = changes.Changes()
+    changed = changes.ReportedChanges()
     if project and project["mode"] == "live":
         changed = changes.between(before, _look(project["target"]))
     elif handles.view is not None and project and not project["commit"]:

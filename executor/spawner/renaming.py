@@ -22,7 +22,7 @@ from .oom_score import score
 from .tree import mount_points
 
 if TYPE_CHECKING:
-    from .notices import Call
+    from .notices import HeldCall
     from .view import View
 
 PATH_BYTES_MAX = 4096
@@ -42,7 +42,7 @@ class _Asked(NamedTuple):
 
 
 class _Move(NamedTuple):
-    call: Call
+    call: HeldCall
     asked: _Asked
     program: Confinement
 
@@ -57,9 +57,9 @@ class Renames:
         self._inside = os.fsencode(project) + b"/"
         self._view = view
         self._waiting: deque[_Move] = deque()
-        self._moving: dict[int, Call] = {}  # by the process that works on it
+        self._moving: dict[int, HeldCall] = {}  # by the process that works on it
 
-    def decide(self, call: Call, program: Confinement) -> None:
+    def decide(self, call: HeldCall, program: Confinement) -> None:
         """Have the folder moved that this call is to rename; any other call goes on."""
         asked = _read(call)
         if asked and self._is_for_us(asked):
@@ -141,7 +141,7 @@ def _work(move: _Move, places: list[int]) -> NoReturn:
         os._exit(status)
 
 
-def _read(call: Call) -> _Asked | None:
+def _read(call: HeldCall) -> _Asked | None:
     """What is asked for; None where that can't be read, or only the kernel can do it."""
     arguments = call.arguments
     if call.number == SYS_RENAME:

@@ -48,7 +48,7 @@ def serve(control: socket.socket, cell: Description[BoxDescription], handles: tr
 
 
 @dataclass(slots=True)
-class _Running:
+class _SessionRun:
     """A run that has not ended: `main` is the process of its present step."""
 
     number: int
@@ -75,7 +75,7 @@ class _Session:
         self._notices = notices.of_cell(cell.data, handles)
         for fd in (control.fileno(), self._notices.fd):
             self._population.poller.register(fd, select.POLLIN)
-        self._running: list[_Running] = []
+        self._running: list[_SessionRun] = []
         self._runs = 0
         self._limits: RunDescription | None = None  # the first run's are the session's
         self._reason: str | None = None
@@ -181,7 +181,7 @@ class _Session:
     def _start(self, run: Description[RunDescription], stdio: list[int]) -> None:
         self._limits = self._limits or run.data
         self._runs += 1
-        running = _Running(self._runs, run, stdio)
+        running = _SessionRun(self._runs, run, stdio)
         self._running.append(running)
         try:
             tree.place_files(run)
@@ -190,7 +190,7 @@ class _Session:
         else:
             self._start_step(running)
 
-    def _start_step(self, running: _Running) -> None:
+    def _start_step(self, running: _SessionRun) -> None:
         run = running.run.data
         last = running.step == len(run["steps"]) - 1
         confinement = Confinement(
@@ -214,7 +214,7 @@ class _Session:
             if last:
                 running.close()
 
-    def _step_ended(self, running: _Running, status: int) -> None:
+    def _step_ended(self, running: _SessionRun, status: int) -> None:
         steps = running.run.data["steps"]
         phase = steps[running.step]["phase"]
         running.step += 1
@@ -223,7 +223,7 @@ class _Session:
         else:
             self._finish(running, {"end": outcome(phase, status)})
 
-    def _finish(self, running: _Running, end: FromSupervisor) -> None:
+    def _finish(self, running: _SessionRun, end: FromSupervisor) -> None:
         self._running.remove(running)
         running.close()
         tree.remove_files(running.run)

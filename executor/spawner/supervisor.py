@@ -10,10 +10,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .changes import Changes
+from .changes import ReportedChanges
 from .confine import LISTENERS, Confinement, Line, enter_program
 from .kernel import StepError
-from .messages import End, Report, RunDescription, Step
+from .messages import End, Report, RunDescription, StepMessage
 from .notices import Notices
 from .oom_score import score
 from .population import END_S_MAX, Population
@@ -45,7 +45,7 @@ class Launched:
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class PrewarmedRun:
     """What there is already when a run begins, perhaps the process of its first step."""
 
     notices: Notices
@@ -62,7 +62,7 @@ class Supervisor:
         run: RunDescription,
         confinement: Confinement,
         stdio: Sequence[int],
-        ahead: Ahead,
+        ahead: PrewarmedRun,
     ) -> None:
         self._control = control
         self._run = run
@@ -100,7 +100,7 @@ class Supervisor:
         if not self.is_still:
             self.population.end_all()
 
-    def _start(self, step: Step, *, last: bool) -> Launched:
+    def _start(self, step: StepMessage, *, last: bool) -> Launched:
         confinement, notices = self._confinement, self._notices
         launched = launch(step, self._run, confinement, self._stdio, notices, last=last)
         self.population.ask(launched.judge)
@@ -149,7 +149,7 @@ class Supervisor:
 
 
 def launch(  # noqa: PLR0913 - all that a process is made of
-    step: Step,
+    step: StepMessage,
     run: RunDescription,
     confinement: Confinement,
     stdio: Sequence[int],
@@ -205,7 +205,7 @@ def find_exceeded(population: Population, run: RunDescription) -> str | None:
     return "memory" if run["memory_bytes"] and resident > run["memory_bytes"] else None
 
 
-def measure(supervisor: Supervisor, changed: Changes) -> Report:
+def measure(supervisor: Supervisor, changed: ReportedChanges) -> Report:
     """What a run did and took; whether the scratch is full is the caller's to say."""
     population = supervisor.population
     return {

@@ -30,7 +30,7 @@ from .kernel import (
     set_attributes,
     syscall,
 )
-from .messages import CellDescription, Project, RunDescription, Scratch
+from .messages import CellDescription, ProjectMessage, RunDescription, Scratch
 from .view import FOLDER, LOWER, ROOM, View, read_only
 from .wire import Description
 
@@ -208,7 +208,9 @@ def _mount_scratch(root: str, scratch: Scratch) -> int:
     return os.open(base, FOLDER)
 
 
-def _mount_project(root: str, project: Project, tree: int, handles: Handles, room: int) -> Handles:
+def _mount_project(
+    root: str, project: ProjectMessage, tree: int, handles: Handles, room: int
+) -> Handles:
     """The project at its own path: copy-on-write, read-only or live."""
     target = root + project["target"]
     os.makedirs(target, exist_ok=True)
@@ -221,7 +223,9 @@ def _mount_project(root: str, project: Project, tree: int, handles: Handles, roo
     return handles
 
 
-def _mount_view(root: str, project: Project, lower: int, handles: Handles, room: int) -> None:
+def _mount_view(
+    root: str, project: ProjectMessage, lower: int, handles: Handles, room: int
+) -> None:
     """What the program writes lands on disk or on a sized tmpfs; else it can't write."""
     os.mkdir(root + LOWER, 0o000)
     os.mkdir(root + ROOM, 0o000)
@@ -247,7 +251,7 @@ def _mount_view(root: str, project: Project, lower: int, handles: Handles, room:
         handles.view, handles.copy_on_write = view, True
 
 
-def _room_in_memory(root: str, project: Project) -> int:
+def _room_in_memory(root: str, project: ProjectMessage) -> int:
     """Room for upper layers: on the scratch, or of a size of its own."""
     base = f"{root}/.scratch/view"
     os.mkdir(base)
@@ -260,7 +264,7 @@ def _room_in_memory(root: str, project: Project) -> int:
     return open_tree(base)
 
 
-def hide(root: str, project: Project, covered: Container[str]) -> None:
+def hide(root: str, project: ProjectMessage, covered: Container[str]) -> None:
     """Put nothing over the project's secrets, and take special files out of a view of it.
 
     What is in `covered` is left as it is. Another run of the same project may be at work: no link

@@ -56,7 +56,7 @@ class _Container:
 
 
 @dataclass(slots=True)
-class _Group:
+class _SmallGroup:
     """Small neighbours that will share a section."""
 
     start: int
@@ -86,7 +86,7 @@ class Scan:
     def __init__(self, data: bytes, *, lines: bool = False, state: str | None = None) -> None:
         self._data = data
         self._lines = lines
-        self._group: _Group | None = None
+        self._group: _SmallGroup | None = None
         self._in_string = self._in_escape = False
         self._deeper = 0  # containers that are open below the deepest that is kept
         root = _Container(0, is_object=False, name="", item_start=0)
@@ -271,7 +271,7 @@ class Scan:
             group.end = end
             return
         yield from self._flush()
-        self._group = _Group(start, end, [name])
+        self._group = _SmallGroup(start, end, [name])
 
     def _flush(self) -> Iterator[Mark]:
         if self._group is not None:

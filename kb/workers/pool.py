@@ -86,7 +86,7 @@ class _Worker:
             return self.process.wait(_END_S)
 
 
-class _Pool:
+class _WorkerPool:
     """At most WORKERS processes, each used by one thread at a time."""
 
     def __init__(self) -> None:
@@ -145,7 +145,7 @@ def _cause(status: int, error: Exception) -> str:
     return f"its process died ({signal.strsignal(-status) if status < 0 else f'exit {status}'})"
 
 
-_pool = _Pool()
+_pool = _WorkerPool()
 atexit.register(_pool.close)
 os.register_at_fork(after_in_child=_pool.forget)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from runtimes import lexing
-from runtimes.model import CompileInputs, FileBinding, Language, Packages, Source, Toolchain
+from runtimes.model import CompileInputs, FileBinding, Language, Packages, ProgramText, Toolchain
 
 # For C it declares without including anything, so that the program's own feature macros count.
 _HEADER = """\
@@ -81,19 +81,19 @@ _PREAMBLE = re.compile(
 )
 
 
-def wrap_with(headers: str) -> Callable[[str], Source]:
+def wrap_with(headers: str) -> Callable[[str], ProgramText]:
     """A wrapper for code without a main function: its preprocessor lines and `using` clauses stay
     above, its statements go into one, and the given standard headers come first."""
 
-    def wrap(code: str) -> Source:
+    def wrap(code: str) -> ProgramText:
         blanked = lexing.blank(code, lexing.C)
         if _MAIN.search(blanked):
-            return Source(code)
+            return ProgramText(code)
         end = lexing.after_leading(blanked, _PREAMBLE)
         line = code.count("\n", 0, end) + 1
         opening = f"int main(int argc, char **argv) {{\n#line {line}\n"
         text = f"{headers}#line 1\n{code[:end]}\n{opening}{code[end:]}\nreturn 0; }}\n"
-        return Source(text, wrapped=True)
+        return ProgramText(text, wrapped=True)
 
     return wrap
 

@@ -10,9 +10,9 @@ from runtimes.model import (
     FileBinding,
     Language,
     Packages,
-    Source,
+    PrewarmCommand,
+    ProgramText,
     Toolchain,
-    Waiting,
 )
 
 _CLASS = (
@@ -50,7 +50,7 @@ _IMPLICIT_USINGS = "".join(
 )
 
 
-def wrap_for_mono(code: str) -> Source:
+def wrap_for_mono(code: str) -> ProgramText:
     """Mono's compiler has neither top-level statements, local functions nor implicit usings:
     statements become the body of Main, functions among them its siblings, what begins with the
     first type stays below, and the usings of a .NET console project come first."""
@@ -60,7 +60,7 @@ def wrap_for_mono(code: str) -> Source:
     first_type = _TYPE.search(lexing.surface(blanked), start)
     end = first_type.start() if first_type else len(script)
     if not blanked[start:end].strip():
-        return Source(_IMPLICIT_USINGS + script)
+        return ProgramText(_IMPLICIT_USINGS + script)
     functions = _functions(blanked, start, end)
     statements, members, at = "", "", start
     for first, last in functions:
@@ -73,7 +73,7 @@ def wrap_for_mono(code: str) -> Source:
         f"{_IMPLICIT_USINGS}{script[:start]} static class Program {{ "
         f"{_main(blanked, functions, (start, end))}{statements}\n#line hidden\n}}\n{members}}}\n"
     )
-    return Source(text + _line(script, end) + script[end:] + "\n", wrapped=True)
+    return ProgramText(text + _line(script, end) + script[end:] + "\n", wrapped=True)
 
 
 def _functions(blanked: str, start: int, end: int) -> list[tuple[int, int]]:
@@ -110,7 +110,7 @@ def _opens_function(before: str) -> bool:
     return found is not None and found.group(1) not in _BRANCHES
 
 
-def bind(source: Source) -> Source:
+def bind(source: ProgramText) -> ProgramText:
     """`using static` goes behind the file's own directives, the class that it names to the end."""
     at = lexing.after_leading(source.text, _DIRECTIVE)
     line = "using static FileContentBinding; "
@@ -160,7 +160,7 @@ _MONO = Toolchain(
     inputs=CompileInputs(r"Assembly\w*Version|\\[uU]0", beside=("*.dll", "*.rsp")),
     wrap=wrap_for_mono,
     # Only the compiler: what Mono has started before a program can't be hidden from it.
-    waiting=Waiting(
+    waiting=PrewarmCommand(
         "Ahead.cs",
         ".ahead/ahead.exe",
         compiled=True,

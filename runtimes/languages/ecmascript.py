@@ -14,9 +14,9 @@ from runtimes.model import (
     FromProject,
     Language,
     Packages,
-    Source,
+    PrewarmCommand,
+    ProgramText,
     Toolchain,
-    Waiting,
 )
 from runtimes.toplevel import globalize, globalize_and_show
 
@@ -49,7 +49,7 @@ _NODE_PRELUDE = ("--import", "{job}/prelude.mjs")
 _NODE_BIND = ("--import", "{job}/file_content.mjs")
 _NODE_READS = ("/etc/ssl/openssl.cnf",)
 # What is imported before the program, whose name is looked at even before that.
-_NODE_WAITING = Waiting("wait.mjs", "prelude.mjs", opened=True, not_with=("NODE_OPTIONS",))
+_NODE_WAITING = PrewarmCommand("wait.mjs", "prelude.mjs", opened=True, not_with=("NODE_OPTIONS",))
 
 
 def _link_node_modules(cwd: Path) -> FromProject:
@@ -88,10 +88,10 @@ _DENO = Toolchain(
 _MODULE_SYNTAX = re.compile(r"^[ \t]*(?:import\b(?!\s*\()|export\b)|\bawait\b", re.MULTILINE)
 
 
-def _module_or_script(code: str) -> Source:
+def _module_or_script(code: str) -> ProgramText:
     """Code under the name that tells node which of the two it is: older ones can't tell."""
     outside_of_blocks = surface(blank(code, JAVASCRIPT_TEXT))
-    return Source(code, "main.mjs" if _MODULE_SYNTAX.search(outside_of_blocks) else "main.js")
+    return ProgramText(code, "main.mjs" if _MODULE_SYNTAX.search(outside_of_blocks) else "main.js")
 
 
 _NODE = Toolchain(

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from runtimes.model import Driver, FileBinding, FromProject, Language, Packages, Toolchain, Waiting
+from runtimes.model import (
+    Driver,
+    FileBinding,
+    FromProject,
+    Language,
+    Packages,
+    PrewarmCommand,
+    Toolchain,
+)
 
 # Elixir has no global variables: the names are put before the program's first line and the whole
 # is compiled under the program's own name, so that lines and __DIR__ stay true.
@@ -54,7 +62,7 @@ _ELIXIR = Toolchain(
     executables={"elixir": ("elixir",), "erl": ("erl",)},
     run=("{elixir}", "{project}", "{bind}", "{source}", "{args}"),
     bind=("{job}/file_content.exs",),
-    waiting=Waiting(
+    waiting=PrewarmCommand(
         "wait.exs",
         ".ahead/wait.exs",
         run=(

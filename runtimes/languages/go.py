@@ -11,7 +11,7 @@ from runtimes.model import (
     HomeLibrary,
     Language,
     Packages,
-    Source,
+    ProgramText,
     Toolchain,
 )
 
@@ -54,22 +54,24 @@ _QUALIFIED = re.compile(r"(?<![\w.])([a-z]\w*)\.[A-Z]")
 _IMPORT = re.compile(r"\s*import[ \t]+(?:\([^)]*\)|[\w.]*[ \t]*(?=\n|;|\Z));?")
 
 
-def wrap(code: str) -> Source:
+def wrap(code: str) -> ProgramText:
     """Code with a package clause is whole; else it gets one, the imports it uses but does not
     name, and a main function around its statements unless it declares one. All of it goes on
     lines that the code already has."""
     blanked = lexing.blank(code, lexing.GO)
     if _PACKAGE.search(blanked):
-        return Source(code)
+        return ProgramText(code)
     end = lexing.after_leading(blanked, _IMPORT)
     imports = "".join(
         f'import "{path}"; ' for path in _find_unnamed_imports(code[:end], blanked[end:])
     )
     head = f"package main; {imports}"
     if _MAIN.search(blanked):
-        return Source(head + code, wrapped=True)
+        return ProgramText(head + code, wrapped=True)
     separator = ";" if end else ""
-    return Source(f"{head}{code[:end]}{separator} func main() {{ {code[end:]}\n}}\n", wrapped=True)
+    return ProgramText(
+        f"{head}{code[:end]}{separator} func main() {{ {code[end:]}\n}}\n", wrapped=True
+    )
 
 
 def _find_unnamed_imports(named: str, body: str) -> list[str]:

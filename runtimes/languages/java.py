@@ -10,9 +10,9 @@ from runtimes.model import (
     FileBinding,
     Language,
     Packages,
-    Source,
+    PrewarmCommand,
+    ProgramText,
     Toolchain,
-    Waiting,
 )
 
 # In a package of its own, because Java imports nothing from the unnamed one.
@@ -49,7 +49,7 @@ _PUBLIC = re.compile(r"\bpublic\b[\w\s]*\Z")
 _MAIN = re.compile(r"\bvoid\s+main\s*\(")
 
 
-def wrap(code: str) -> Source:
+def wrap(code: str) -> ProgramText:
     """Statements become the body of Main.main, a bare `main` method the body of Main; `import`
     lines stay above. A public class lends the file its name, as javac demands."""
     blanked = lexing.blank(code, lexing.JAVA)
@@ -59,14 +59,14 @@ def wrap(code: str) -> Source:
     statements = bare_main or ";" in _PACKAGE.sub("", outside[end:])
     whole = _MAIN.search(blanked) and not bare_main
     if _TYPE.search(outside) and (whole or not statements):
-        return Source(code, name=f"{_public_type(outside) or 'Main'}.java")
+        return ProgramText(code, name=f"{_public_type(outside) or 'Main'}.java")
     head, tail = (
         ("", "}")
         if bare_main
         else ("public static void main(String[] args) throws Exception { ", "}}")
     )
     text = f"{_IMPORTS}{code[:end]} public class Main {{ {head}{code[end:]}\n{tail}\n"
-    return Source(text, wrapped=True)
+    return ProgramText(text, wrapped=True)
 
 
 def main_class(text: str) -> str:
@@ -81,7 +81,7 @@ def main_class(text: str) -> str:
     return f"{package.group(1)}.{name}" if package else name
 
 
-def bind(source: Source) -> Source:
+def bind(source: ProgramText) -> ProgramText:
     """The names are imported behind the package clause, or before all else."""
     package = _PACKAGE.search(lexing.blank(source.text, lexing.JAVA))
     at = package.end() if package else 0
@@ -120,7 +120,7 @@ _JDK = Toolchain(
     # A class of the project may shadow one that is imported, or be asked for by any name.
     inputs=CompileInputs(beside=("*.java", "*.class"), complete=False),
     reads=("/etc/java-*-openjdk",),
-    waiting=Waiting(
+    waiting=PrewarmCommand(
         "Ahead.java",
         ".ahead/ahead.jar",
         compiled=True,

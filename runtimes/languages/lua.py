@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.model import Driver, FileBinding, Language, Packages, Toolchain, Waiting
+from runtimes.model import Driver, FileBinding, Language, Packages, PrewarmCommand, Toolchain
 
 # utf8.len names the first invalid byte; Lua before 5.3 has no utf8 and keeps the bytes.
 _BIND = """\
@@ -36,7 +36,7 @@ _LUA = Toolchain(
     executables={"lua": ("lua", "lua5.4", "lua5.3")},
     run=_RUN,
     bind=_DOFILE,
-    waiting=Waiting(
+    waiting=PrewarmCommand(
         "wait.lua",
         ".ahead/wait.lua",
         run=("{lua}", "-e", 'dofile("{job}/.ahead/wait.lua")', "{bind}", "{source}", "{args}"),

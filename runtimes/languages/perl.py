@@ -9,8 +9,8 @@ from runtimes.model import (
     HomeLibrary,
     Language,
     Packages,
+    PrewarmCommand,
     Toolchain,
-    Waiting,
 )
 
 # Importing from another package declares the variables for `use strict`. The text is UTF-8 octets,
@@ -41,7 +41,7 @@ _PERL = Toolchain(
     bind=("-I{job}", "-Mfile_content"),
     reads=("/etc/perl",),
     # Used last of all before the program is read; it has been opened by then.
-    waiting=Waiting(
+    waiting=PrewarmCommand(
         "wait.pm",
         ".ahead/ahead.pm",
         run=("{perl}", "-mahead", "{bind}", "{source}", "{args}"),

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from runtimes.model import Driver, FileBinding, Language, Packages, Source, Toolchain, Waiting
+from runtimes.model import (
+    Driver,
+    FileBinding,
+    Language,
+    Packages,
+    PrewarmCommand,
+    ProgramText,
+    Toolchain,
+)
 
 # JSON is the one part of every PHP that replaces invalid UTF-8 exactly; mbstring may be absent.
 _BIND = """\
@@ -17,15 +25,15 @@ define('FILE_CONTENT_PATH', $FILE_CONTENT_PATH);
 """
 
 
-def wrap(code: str) -> Source:
+def wrap(code: str) -> ProgramText:
     """Code that starts with neither a tag, a template's markup nor `#!` gets the opening tag.
 
     No PHP statement starts with `<`, so that character decides.
     """
     start = code.lstrip("\ufeff \t\r\n")
     if start.startswith(("<", "#!")):
-        return Source(code)
-    return Source("<?php " + code, wrapped=True)
+        return ProgramText(code)
+    return ProgramText("<?php " + code, wrapped=True)
 
 
 _PHP = Toolchain(
@@ -38,7 +46,7 @@ _PHP = Toolchain(
     bind=("-d", "auto_prepend_file={job}/file_content.php"),
     reads=("/etc/php", "/etc/php.ini", "/etc/php.d"),
     # The program is opened when all else is ready.
-    waiting=Waiting(gate="{source}", not_with=("PHPRC", "PHP_INI_SCAN_DIR")),
+    waiting=PrewarmCommand(gate="{source}", not_with=("PHPRC", "PHP_INI_SCAN_DIR")),
     heavy=True,
 )
 

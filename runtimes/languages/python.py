@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from runtimes.model import Driver, FileBinding, HomeLibrary, Language, Packages, Toolchain, Waiting
+from runtimes.model import (
+    Driver,
+    FileBinding,
+    HomeLibrary,
+    Language,
+    Packages,
+    PrewarmCommand,
+    Toolchain,
+)
 
 # Runs the program as __main__ in a namespace that already has the names. Compiling it here, apart,
 # keeps its line numbers, its first-line rules (`from __future__`, coding comments) and its name in
@@ -45,7 +53,7 @@ _PYTHON = Toolchain(
     reads=("/etc/python3*", "/etc/matplotlibrc"),
     project_environment=True,
     # The site configuration is imported last of all before the program is opened.
-    waiting=Waiting(
+    waiting=PrewarmCommand(
         "wait.py",
         ".ahead/sitecustomize.py",
         env={"PYTHONPATH": "{job}/.ahead"},

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from runtimes.model import Driver, FileBinding, HomeLibrary, Language, Packages, Toolchain, Waiting
+from runtimes.model import (
+    Driver,
+    FileBinding,
+    HomeLibrary,
+    Language,
+    Packages,
+    PrewarmCommand,
+    Toolchain,
+)
 
 # R reads this as the user's profile, before the program and into its workspace. R strings cannot
 # hold NUL, which is dropped.
@@ -31,7 +39,7 @@ _RSCRIPT = Toolchain(
     # malloc looks there whether it may ask for large pages.
     reads=("/etc/R", *(f"/sys/kernel/mm/transparent_hugepage/{f}" for f in _PAGES)),
     # A heap of few large pages is gone from the kernel in half the time when the process ends.
-    waiting=Waiting(
+    waiting=PrewarmCommand(
         "wait.R",
         ".ahead/wait.R",
         env={

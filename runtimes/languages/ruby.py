@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from runtimes.model import Driver, FileBinding, HomeLibrary, Language, Packages, Toolchain, Waiting
+from runtimes.model import (
+    Driver,
+    FileBinding,
+    HomeLibrary,
+    Language,
+    Packages,
+    PrewarmCommand,
+    Toolchain,
+)
 
 _BIND = """\
 FILE_CONTENT_PATH = ENV.fetch("FILE_CONTENT_PATH").freeze
@@ -16,7 +24,7 @@ _RUBY = Toolchain(
     bind=("-r", "{job}/file_content.rb"),
     reads=("/etc/ssl/openssl.cnf",),
     # Required last of all before the program is read; it has been opened by then.
-    waiting=Waiting(
+    waiting=PrewarmCommand(
         "wait.rb",
         ".ahead/wait.rb",
         run=("{ruby}", "-r", "{job}/.ahead/wait.rb", "{bind}", "{source}", "{args}"),

@@ -6,7 +6,7 @@ import json
 import re
 
 from runtimes import lexing
-from runtimes.model import CompileInputs, FileBinding, Language, Packages, Source, Toolchain
+from runtimes.model import CompileInputs, FileBinding, Language, Packages, ProgramText, Toolchain
 
 # A static that reads the file when it is first looked at, and is then a str wherever one is
 # expected; nothing newer than Rust 1.60 is used.
@@ -93,16 +93,16 @@ _NAMES = (
 _BOUND_BY_PROGRAM = r"\b(?:let|mut|for|ref)\s+{0}\b|\b{0}\s*:(?!:)|\|[^|\n]{{0,200}}\b{0}\b"
 
 
-def wrap(code: str) -> Source:
+def wrap(code: str) -> ProgramText:
     """Statements without a main function go into one, behind the crate's own attributes."""
     blanked = lexing.blank(code, lexing.RUST)
     if _MAIN.search(blanked):
-        return Source(code)
+        return ProgramText(code)
     end = lexing.after_leading(blanked, _INNER_ATTRIBUTE)
-    return Source(f"{code[:end]}{_OPENING}{code[end:]}\n}}\n", wrapped=True)
+    return ProgramText(f"{code[:end]}{_OPENING}{code[end:]}\n}}\n", wrapped=True)
 
 
-def bind(source: Source) -> Source:
+def bind(source: ProgramText) -> ProgramText:
     """Items may stand in any order in Rust, so the names are imported behind the last line.
 
     A script is included from where it lies, so that its `mod` lines find their files; one with

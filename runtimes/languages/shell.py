@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.model import Driver, FileBinding, Language, Packages, Toolchain, Waiting
+from runtimes.model import Driver, FileBinding, Language, Packages, PrewarmCommand, Toolchain
 
 # A command substitution strips trailing line feeds, hence the guard character. A shell variable
 # holds bytes: invalid UTF-8 stays as it is, and only NUL, which no variable can hold, is dropped.
@@ -20,7 +20,7 @@ _BASH = Toolchain(
     executables={"bash": ("bash",)},
     run=("{bash}", "{bind}", "{source}", "{args}"),
     bind=_SOURCE_BOTH,
-    waiting=Waiting(
+    waiting=PrewarmCommand(
         *("wait.sh", ".ahead/wait.sh"),
         env={"BASH_ENV": "{job}/.ahead/wait.sh"},
         not_with=("BASH_ENV",),

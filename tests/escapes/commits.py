@@ -15,7 +15,7 @@ import trio
 from executor import Limits, Request, Result, Status
 from executor.model import MIB
 from executor.project.rules.names import NAMES
-from executor.project.store.store import Store
+from executor.project.store.store import ChangeStore
 from tests.escapes.arena import Arena
 from tests.escapes.attack import Attack, Stopped, python, shell
 from tests.escapes.server import CHECKOUT, server_program
@@ -239,7 +239,7 @@ async def _staged_changes_are_applied_with_care(arena: Arena) -> None:
     staging = shell(
         "mkdir -p sub; echo run > sub/new; echo run > sub/old; echo run > plain; echo evil > .envrc; echo evil > AGENTS.md; ln -s @home@ out"
     )
-    store = Store(arena.state_dir / "changes")
+    store = ChangeStore(arena.state_dir / "changes")
     for act in (None, *HOSTS):
         subprocess.run(["find", str(arena.project), "-mindepth", "1", "-delete"], check=True)
         (arena.project / "sub").mkdir()

@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from executor import Request, Status
-from executor.project.store.store import Store
+from executor.project.store.store import ChangeStore
 from executor.settings import Settings
 
 pytestmark = pytest.mark.tier_a
@@ -212,7 +212,7 @@ async def test_a_staged_run_reaches_the_project_only_when_it_is_applied(
         "empty/": "created",
     }
     assert (repository / "kept.txt").read_text() == "one\n"
-    store = Store(state_dir / "changes")
+    store = ChangeStore(state_dir / "changes")
     assert result.changes_id
     store.apply(result.changes_id, names=Settings().names)
     assert (repository / "kept.txt").read_text() == "one\nmore\n"

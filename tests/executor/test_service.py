@@ -16,7 +16,7 @@ from executor.engine.tiers import TIERS
 from executor.errors import RequestError
 from executor.network import allowlist
 from executor.profile import ANALYZE, PROFILES, Profile, ProjectAccess
-from executor.service import Judged, LocalEngine, Parts, Terms
+from executor.service import JudgedRequest, LocalEngine, Parts, Terms
 
 RULES = policy.Rules()
 ONLINE = Profile("online", ProjectAccess.COPY_ON_WRITE, network=allowlist.parse(("example.org",)))
@@ -135,7 +135,7 @@ async def test_what_a_person_agrees_to_goes_on(make: Make):
 
     engine, parts = make(decision=policy.Decision.ASK)
     judged = await engine.judge(Request("shell", "true"), Caller(consent=agree))
-    assert isinstance(judged, Judged)
+    assert isinstance(judged, JudgedRequest)
     assert (await engine.place(judged)).result.status is Status.OK
     assert parts.asked == ["judge true", "choose shell", "run"]
 

@@ -30,7 +30,7 @@ PYTHON = Detected("code", "python", "said")
 @pytest.fixture
 def fresh_workers(monkeypatch: pytest.MonkeyPatch):
     """Workers of this test's own, whatever it makes of them."""
-    own = pool._Pool()
+    own = pool._WorkerPool()
     monkeypatch.setattr(pool, "_pool", own)
     yield own
     own.close()

@@ -6,7 +6,7 @@ import pytest
 
 from runtimes.languages.csharp import wrap_for_mono
 from runtimes.languages.java import main_class
-from runtimes.model import Source
+from runtimes.model import ProgramText
 from runtimes.registry import LANGUAGES, language
 
 WHOLE = {
@@ -20,7 +20,7 @@ WHOLE = {
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_whole_program_is_left_alone(name):
-    assert language(name).wrap(WHOLE[name]) == Source(WHOLE[name])
+    assert language(name).wrap(WHOLE[name]) == ProgramText(WHOLE[name])
 
 
 @pytest.mark.parametrize(
@@ -131,5 +131,5 @@ def test_a_hostile_text_is_wrapped_in_linear_time(unit):
     for wrap in WRAPPERS:
         assert len(wrap(text).text) >= len(text)
     for edit in EDITS:
-        assert len(edit(Source(text)).text) >= len(text)
+        assert len(edit(ProgramText(text)).text) >= len(text)
     assert main_class(text)

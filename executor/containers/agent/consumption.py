@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from executor.spawner.messages import Consumption
+from executor.spawner.messages import ConsumptionMessage
 
 GROUPS = Path("/sys/fs/cgroup")  # version 2: the container's own group; version 1: one a controller
 MEMORY_PEAK = ("memory.peak", "memory/memory.max_usage_in_bytes")
@@ -12,7 +12,7 @@ MEMORY_EVENTS = ("memory.events", "memory/memory.oom_control")
 PROCESS_EVENTS = ("pids.events", "pids/pids.events")
 
 
-def read() -> Consumption:
+def read() -> ConsumptionMessage:
     """What it counted; what nothing tells is none or nought."""
     peak = _first(MEMORY_PEAK)
     return {

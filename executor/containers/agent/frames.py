@@ -21,7 +21,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .messages import FromAgent, Order
+from .messages import AgentOrder, FromAgent
 
 PROTOCOL = 1  # of what an agent must speak for this server
 ORDER, MESSAGE, DATA, END, ACK = range(5)
@@ -43,7 +43,7 @@ def frame(kind: int, channel: int, content: bytes = b"") -> bytes:
     return HEADER.pack(kind, channel, len(content)) + content
 
 
-def pack(said: FromAgent | Order, content: bytes = b"") -> bytes:
+def pack(said: FromAgent | AgentOrder, content: bytes = b"") -> bytes:
     """The content of an ORDER or MESSAGE."""
     text = json.dumps(said).encode()
     return LENGTH.pack(len(text)) + text + content

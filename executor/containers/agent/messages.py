@@ -44,7 +44,7 @@ class FromAgent(FromSupervisor, total=False):
     channels: list[int]  # of the descriptors that come with a message
 
 
-class Order(TypedDict):
+class AgentOrder(TypedDict):
     """An order to an agent. Of a descriptor there is its channel, and what it is or its size."""
 
     order: str

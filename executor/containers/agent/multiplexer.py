@@ -39,7 +39,7 @@ READABLE, WRITABLE, BROKEN = select.POLLIN, select.POLLOUT, select.POLLHUP | sel
 
 
 @dataclass(slots=True)
-class Channel:
+class AgentChannel:
     """One numbered flow of bytes. Of a connection both descriptors are the same socket's."""
 
     number: int
@@ -57,7 +57,7 @@ class Multiplexer:
     def __init__(self, control: socket.socket) -> None:
         self._control = control
         self._listeners: dict[int, tuple[socket.socket, int]] = {}
-        self._channels: dict[int, Channel] = {}
+        self._channels: dict[int, AgentChannel] = {}
         self._next = AGENT_CHANNELS
         self._frames = Frames()
         self._supervised = True
@@ -151,13 +151,13 @@ class Multiplexer:
             self._send(END, number)
             os.close(fd)
 
-    def _drain(self, channel: Channel) -> None:
+    def _drain(self, channel: AgentChannel) -> None:
         """All that is in a pipe at this moment; what it holds at most is bounded by the kernel."""
         with contextlib.suppress(BlockingIOError):
             while channel.source >= 0:
                 self._read_once(channel)
 
-    def _read(self, channel: Channel) -> None:
+    def _read(self, channel: AgentChannel) -> None:
         """The next of one channel, behind what was written to those opened before it.
 
         A program's output comes ahead of what its interpreter then answers.
@@ -168,7 +168,7 @@ class Multiplexer:
         with contextlib.suppress(BlockingIOError):
             self._read_once(channel)
 
-    def _read_once(self, channel: Channel) -> None:
+    def _read_once(self, channel: AgentChannel) -> None:
         try:
             chunk = os.read(channel.source, CHUNK_BYTES)
         except ConnectionError:
@@ -183,7 +183,7 @@ class Multiplexer:
         channel.source = -1
         self._forget(channel)
 
-    def _write(self, channel: Channel) -> None:
+    def _write(self, channel: AgentChannel) -> None:
         try:
             written = os.write(channel.target, channel.pending[:CHUNK_BYTES])
         except BlockingIOError:
@@ -198,7 +198,7 @@ class Multiplexer:
             channel.delivered = 0
         self._finish_writing(channel)
 
-    def _finish_writing(self, channel: Channel) -> None:
+    def _finish_writing(self, channel: AgentChannel) -> None:
         if not channel.ending or channel.pending or channel.target < 0:
             return
         if channel.number >= AGENT_CHANNELS and channel.source >= 0:
@@ -209,7 +209,7 @@ class Multiplexer:
         channel.target = -1
         self._forget(channel)
 
-    def _forget(self, channel: Channel) -> None:
+    def _forget(self, channel: AgentChannel) -> None:
         if channel.source < 0 and channel.target < 0:
             del self._channels[channel.number]
 
@@ -234,7 +234,7 @@ class Multiplexer:
         if source >= 0 and target < 0:
             with contextlib.suppress(OSError):
                 fcntl.fcntl(source, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        self._channels[number] = Channel(number, source, target)
+        self._channels[number] = AgentChannel(number, source, target)
 
     def _send(self, kind: int, channel: int, content: bytes = b"") -> None:
         data = memoryview(frame(kind, channel, content))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from .frames import unpack
-from .messages import Order
+from .messages import AgentOrder
 
 NO_CHANGE = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
 
@@ -30,7 +30,7 @@ def carry_out(content: bytes, control: socket.socket) -> Opened:
         OSError: the supervisor is gone, or there are no descriptors left.
     """
     said, blob = unpack(content)
-    order = cast("Order", said)  # the server is trusted
+    order = cast("AgentOrder", said)  # the server is trusted
     opened = Opened()
     if order["order"] == "stop":
         control.send(b"stop")

@@ -9,7 +9,7 @@ from executor.spawner import artifacts, notices, project, session, tree
 from executor.spawner.cell import RUN_FDS
 from executor.spawner.confine import Confinement
 from executor.spawner.messages import ContainerDescription, RunDescription, RunReport
-from executor.spawner.supervisor import Ahead, Supervisor, measure, outcome
+from executor.spawner.supervisor import PrewarmedRun, Supervisor, measure, outcome
 from executor.spawner.view import FOLDER
 from executor.spawner.wire import Description, send
 
@@ -54,7 +54,7 @@ def supervise(
         cell.blob(given["notices"]),
         cell.blob(given["heavy_notices"]),
     )
-    ahead = Ahead(notices.of_cell(given, tree.Handles()))
+    ahead = PrewarmedRun(notices.of_cell(given, tree.Handles()))
     supervisor = Supervisor(control, run.data, confinement, fds[1:], ahead)
     supervisor.population.own_kernel = given["own_kernel"]
     phase, status = supervisor.run_steps()

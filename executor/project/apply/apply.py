@@ -19,7 +19,7 @@ from executor.project.apply.staging import Preparing, Unwritten
 from executor.project.plan.plan import Plan
 from executor.project.store.manifest import LeftOut
 from executor.project.store.outcome import CommitError
-from executor.project.view.record import State, is_below
+from executor.project.view.record import EntryState, is_below
 from executor.project.view.tree import Tree, split
 from executor.project.view.walking import FOLDER_FLAGS
 
@@ -180,7 +180,7 @@ def _complete(
 
 def _look_again(
     operations: Sequence[Operation],
-    moved: Mapping[str, State],
+    moved: Mapping[str, EntryState],
     project: Tree,
     unwritten: Sequence[Unwritten],
 ) -> tuple[Sequence[LeftOut], frozenset[int]]:
@@ -207,11 +207,11 @@ def _look_again(
 
 
 def _find_changed(
-    operations: Sequence[Operation], moved: Mapping[str, State], project: Tree
+    operations: Sequence[Operation], moved: Mapping[str, EntryState], project: Tree
 ) -> set[int]:
     """The steps whose paths are no longer as they expect them."""
 
-    def is_still(path: str, expected: State | None) -> bool:
+    def is_still(path: str, expected: EntryState | None) -> bool:
         return is_as_expected(project.info(path), expected)
 
     others = {path for path, was in moved.items() if not is_still(path, was)}

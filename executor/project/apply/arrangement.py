@@ -11,7 +11,7 @@ from executor.project.plan.current_state import SPECIAL_BITS
 from executor.project.plan.plan import Plan
 from executor.project.rules.permission import is_set_in_place
 from executor.project.store.manifest import Change
-from executor.project.view.record import State, is_below
+from executor.project.view.record import EntryState, is_below
 from executor.project.view.tree import in_tree_order, split
 
 
@@ -33,7 +33,7 @@ class Arrangement:
 
     preparations: tuple[Preparation, ...]
     operations: tuple[Operation, ...]
-    moved: Mapping[str, State] = field(default_factory=dict)
+    moved: Mapping[str, EntryState] = field(default_factory=dict)
 
 
 def arrange(plan: Plan, token: str) -> Arrangement:
@@ -48,7 +48,7 @@ class _Arranging:
         self.preparations: list[Preparation] = []
         self.puts: list[Operation] = []
         self.moves: list[Operation] = []
-        self.moved: dict[str, State] = {}
+        self.moved: dict[str, EntryState] = {}
         self.tops = set(plan.moves)
         self.sources = set(plan.moves.values())
         self.made = {c.path: c.mtime_ns for c in plan.changes if _is_made(c)}
@@ -102,7 +102,7 @@ class _Arranging:
             self._set_attributes(change, expected, 0)
         return True
 
-    def _set_attributes(self, change: Change, expected: State | None, special: int) -> None:
+    def _set_attributes(self, change: Change, expected: EntryState | None, special: int) -> None:
         self.attributes[change.path] = Operation(
             "attributes",
             change.path,
@@ -169,6 +169,6 @@ def _top_of(path: str, tops: set[str]) -> str:
     return path
 
 
-def _looks_as(change: Change, state: State) -> bool:
+def _looks_as(change: Change, state: EntryState) -> bool:
     is_old = change.mtime_ns == state.mtime_ns and not change.xattrs
     return is_old and change.mode == stat.S_IMODE(state.mode)

@@ -16,7 +16,7 @@ PREPARING, READY = "preparing", "ready"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """A journal as it was found: its steps, but for those that are left out."""
 
     operations: tuple[Operation, ...]
@@ -65,7 +65,7 @@ class Journal:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.path)
 
-    def read(self) -> Entry:
+    def read(self) -> JournalEntry:
         """What was written before the writer died; a last half line is no line.
 
         Raises:
@@ -74,9 +74,9 @@ class Journal:
         operations: list[Operation] = []
         for line in self._lines():
             if isinstance(line, dict):
-                return Entry(tuple(operations), frozenset(line[READY]), True)
+                return JournalEntry(tuple(operations), frozenset(line[READY]), True)
             operations.append(unpack(line))
-        return Entry(tuple(operations), frozenset(), False)
+        return JournalEntry(tuple(operations), frozenset(), False)
 
     def _lines(self) -> Iterator[list[Any] | dict[str, list[int]]]:
         with open(self.path, encoding="ascii") as file:

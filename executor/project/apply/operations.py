@@ -11,7 +11,7 @@ from typing import Any
 
 from executor.project.store.manifest import LeftOut
 from executor.project.view.attributes import Attributes, set_attributes
-from executor.project.view.record import State, state_of
+from executor.project.view.record import EntryState, state_of
 from executor.project.view.tree import Tree, split
 
 ANY = -1
@@ -31,7 +31,7 @@ class Operation:
     kind: str
     path: str
     entry: str
-    expected: State | None = None
+    expected: EntryState | None = None
     temporary: str = ""
     mode: int = -1  # of attributes; -1: as it is
     mtime_ns: int = -1
@@ -59,12 +59,12 @@ class Operation:
 def unpack(fields: list[Any]) -> Operation:
     """The operation that was packed."""
     kind, path, entry, expected, temporary, mode, mtime_ns, xattrs, unit, *source = fields
-    state = None if expected is None else State(*expected)
+    state = None if expected is None else EntryState(*expected)
     own = None if xattrs is None else tuple((n, bytes.fromhex(v)) for n, v in xattrs)
     return Operation(kind, path, entry, state, temporary, mode, mtime_ns, own, unit, *source)
 
 
-def expect(info: os.stat_result | None) -> State | None:
+def expect(info: os.stat_result | None) -> EntryState | None:
     """What a step expects at its path, where this is now.
 
     Of one of several hard links any time of change: steps on others of them set it.
@@ -74,12 +74,12 @@ def expect(info: os.stat_result | None) -> State | None:
     return state_of(info) if info.st_nlink == 1 else at_any_time(state_of(info))
 
 
-def at_any_time(state: State) -> State:
+def at_any_time(state: EntryState) -> EntryState:
     """The same, whenever it was changed last."""
     return state._replace(ctime_ns=ANY)
 
 
-def is_as_expected(info: os.stat_result | None, expected: State | None) -> bool:
+def is_as_expected(info: os.stat_result | None, expected: EntryState | None) -> bool:
     """Whether an entry is what it was: a folder whatever is in it."""
     if info is None or expected is None:
         return info is None and expected is None

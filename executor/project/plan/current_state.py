@@ -7,7 +7,7 @@ import stat
 
 from executor.project.store.manifest import Change
 from executor.project.view.contents import digest, same_content
-from executor.project.view.record import State, state_of
+from executor.project.view.record import EntryState, state_of
 from executor.project.view.tree import Tree
 
 SPECIAL_BITS = 0o7000
@@ -37,7 +37,9 @@ def is_as_left(change: Change, info: os.stat_result, contents: Tree, project: Tr
     return False
 
 
-def _has_content_before(change: Change, info: os.stat_result, before: State, project: Tree) -> bool:
+def _has_content_before(
+    change: Change, info: os.stat_result, before: EntryState, project: Tree
+) -> bool:
     """Whether what was kept for a person still is what he decides on."""
     if info.st_mode != before.mode or info.st_size != before.size:
         return False

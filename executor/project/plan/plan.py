@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from executor.project.store.manifest import Change, LeftOut
-from executor.project.view.record import State
+from executor.project.view.record import EntryState
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Plan:
     project: Path
     changes: tuple[Change, ...]
     present: Mapping[str, os.stat_result | None]
-    states: Mapping[str, State]
+    states: Mapping[str, EntryState]
     # What the project's own folder is to have if its entries change; -1: folders get new times.
     top_mtime_ns: int = -1
     left_out: tuple[LeftOut, ...] = ()

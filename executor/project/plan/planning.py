@@ -14,9 +14,9 @@ from executor.project.plan.plan import Plan
 from executor.project.plan.removals import Removals
 from executor.project.plan.units import Unit, Units
 from executor.project.rules.links import Links
-from executor.project.rules.name_verdicts import Row
+from executor.project.rules.name_verdicts import ObeyedRow
 from executor.project.rules.permission import Permission
-from executor.project.rules.rules import Rules
+from executor.project.rules.rules import CommitRules
 from executor.project.store.manifest import PREVENTED, Change, ChangeSet, LeftOut
 from executor.project.view.record import is_below
 from executor.project.view.tree import Tree, split
@@ -32,7 +32,7 @@ class Planning:
     """Goes through the changes once, folders first."""
 
     changes: ChangeSet
-    rules: Rules
+    rules: CommitRules
     contents: Tree
     project: Tree
     blobs: Blobs
@@ -190,7 +190,7 @@ class Planning:
             return None
         return self.by_row(change, row)
 
-    def by_row(self, change: Change, row: Row) -> LeftOut | None:
+    def by_row(self, change: Change, row: ObeyedRow) -> LeftOut | None:
         """What a row of the table has to say to a change."""
         consent, is_never = self.rules.consent, row.verdict == "never"
         if consent is not None and (not is_never or change.path in consent.exactly):
@@ -364,7 +364,7 @@ def _makes_folder(change: Change, info: os.stat_result | None) -> bool:
     return change.kind == "folder" and change.change != "deleted" and not _is_folder(info)
 
 
-def plan(changes: ChangeSet, rules: Rules, ours: Ours) -> Plan:
+def plan(changes: ChangeSet, rules: CommitRules, ours: Ours) -> Plan:
     """Decide on every change; `ours` are objects that earlier runs brought in.
 
     Raises:

@@ -8,14 +8,14 @@ and one that a run has ended must be allowed to disappear.
 
 from __future__ import annotations
 
-from executor.project.rules.name_row import Row, Verdict, refuse
+from executor.project.rules.name_row import ChangeVerdict, NameRow, refuse
 
 # Folders in which a version control system keeps what it knows.
 CONTROL_FOLDERS = frozenset({".git", ".hg", ".jj", ".sl"})
 
 _GIT = "git, whenever it runs here: "
 
-CONTROL_ROWS: tuple[Row, ...] = (
+CONTROL_ROWS: tuple[NameRow, ...] = (
     *refuse(f"{_GIT}its hooks", ".git/hooks", in_packages=True),
     *refuse(
         f"{_GIT}configuration names programs to run (pager, fsmonitor, filters, aliases)",
@@ -82,16 +82,16 @@ CONTROL_ROWS: tuple[Row, ...] = (
     *refuse("Sapling, whenever it runs here: configuration, hooks", ".sl", in_packages=True),
 )
 # A `.git` that is a file or a link; a folder of that name is a repository, and has no row.
-GITFILE = Row(
+GITFILE = NameRow(
     ".git (a file)",
-    Verdict.NEVER,
+    ChangeVerdict.NEVER,
     "git: it leads to a repository, whose configuration is obeyed",
     in_packages=True,
 )
 # No honest tool writes `.GIT` or `git~1`, which some file systems take for the same.
-OTHERWISE_SPELT = Row(
+OTHERWISE_SPELT = NameRow(
     ".git (otherwise spelt)",
-    Verdict.NEVER,
+    ChangeVerdict.NEVER,
     "git and its kin, where the file system ignores case or has short names",
     in_packages=True,
 )

@@ -10,13 +10,13 @@ import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from executor.project.rules.names import Names
+from executor.project.rules.names import ObeyedNames
 from executor.project.rules.repositories import BARE_PARTS, find_configured, find_outside
 from executor.project.view.record import Record
 from policy import real_path
 
 
-def in_project(names: Names, record: Record) -> Names:
+def in_project(names: ObeyedNames, record: Record) -> ObeyedNames:
     """The table of names, with what leads to other names in this project."""
     leads = [
         (link, inside)
@@ -26,7 +26,7 @@ def in_project(names: Names, record: Record) -> Names:
     return names.with_links(leads) if leads else names
 
 
-def _leads(record: Record, names: Names) -> Iterator[tuple[str, str]]:
+def _leads(record: Record, names: ObeyedNames) -> Iterator[tuple[str, str]]:
     """Each link that is obeyed, and the absolute path to which it leads.
 
     What git is told counts as one.

@@ -11,9 +11,9 @@ reviews show them.
 
 from __future__ import annotations
 
-from executor.project.rules.name_row import Row, hold
+from executor.project.rules.name_row import NameRow, hold
 
-_INSTRUCTIONS: tuple[Row, ...] = (
+_INSTRUCTIONS: tuple[NameRow, ...] = (
     *hold(
         "agents, which follow it as an instruction",
         """AGENTS.md AGENTS.override.md AGENT.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md
@@ -47,7 +47,7 @@ _INSTRUCTIONS: tuple[Row, ...] = (
     ),
 )
 
-_PIPELINES: tuple[Row, ...] = (
+_PIPELINES: tuple[NameRow, ...] = (
     *hold(
         "GitHub, after a push: workflows, actions, bots, who reviews",
         """.github/workflows .github/actions .github/dependabot.y*ml .github/settings.y*ml
@@ -89,7 +89,7 @@ _PIPELINES: tuple[Row, ...] = (
     ),
 )
 
-_PACKAGES: tuple[Row, ...] = (
+_PACKAGES: tuple[NameRow, ...] = (
     *hold(
         "npm, yarn, pnpm, bun, whenever they run here: servers, programs, plugins",
         """.npmrc .yarnrc .yarnrc.yml .yarn/releases .yarn/plugins .yarn/sdks .pnpmfile.cjs
@@ -139,7 +139,7 @@ _PACKAGES: tuple[Row, ...] = (
     *hold("Git LFS: where it sends and gets files", ".lfsconfig .gitreview"),
 )
 
-_HOOKS: tuple[Row, ...] = (
+_HOOKS: tuple[NameRow, ...] = (
     *hold(
         "git, on commit and the like, by a manager of hooks",
         """.pre-commit-config.yaml .pre-commit-config.yml prek.toml .pre-commit .husky .huskyrc*
@@ -155,7 +155,7 @@ _HOOKS: tuple[Row, ...] = (
     ),
 )
 
-_VERSIONS: tuple[Row, ...] = (
+_VERSIONS: tuple[NameRow, ...] = (
     *hold(
         "version managers, on cd and whenever a tool starts: which program that is",
         """.nvmrc .node-version .python-version .python-versions .ruby-version .ruby-gemset
@@ -167,7 +167,7 @@ _VERSIONS: tuple[Row, ...] = (
     ),
 )
 
-_ENVIRONMENT: tuple[Row, ...] = (
+_ENVIRONMENT: tuple[NameRow, ...] = (
     *hold(
         "what loads variables from files: shells' plugins, docker compose, web frameworks",
         ".env .env.* .envs .flaskenv .dev.vars .dev.vars.* .rbenv-vars .foreman",
@@ -197,7 +197,7 @@ _ENVIRONMENT: tuple[Row, ...] = (
     *hold("Windows' Explorer, for the icon of a link", "*.url"),
 )
 
-HELD_ROWS: tuple[Row, ...] = (
+HELD_ROWS: tuple[NameRow, ...] = (
     *_INSTRUCTIONS,
     *_PIPELINES,
     *_PACKAGES,

@@ -5,9 +5,9 @@ Projects of dotfiles have them, and a home's links lead there.
 
 from __future__ import annotations
 
-from executor.project.rules.name_row import Row, refuse
+from executor.project.rules.name_row import NameRow, refuse
 
-HOME_ROWS: tuple[Row, ...] = (
+HOME_ROWS: tuple[NameRow, ...] = (
     *refuse(
         "ssh, gpg and pass: keys, programs, who may log in",
         ".ssh .shosts .rhosts .k5login .gnupg .password-store",

@@ -8,7 +8,7 @@ from enum import StrEnum
 COMMIT = "commit"  # what a user may say besides the verdicts
 
 
-class Verdict(StrEnum):
+class ChangeVerdict(StrEnum):
     """What becomes of a run's change: it is never committed, or held until a person takes it."""
 
     NEVER = "never"
@@ -16,7 +16,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class NameRow:
     """A name that some tool obeys.
 
     `pattern` is one name, or several with slashes between; a star stands for any text within one.
@@ -26,17 +26,19 @@ class Row:
     """
 
     pattern: str
-    verdict: Verdict
+    verdict: ChangeVerdict
     obeyed_by: str
     anywhere: bool = True
     in_packages: bool = False
 
 
-def refuse(by: str, patterns: str, *, in_packages: bool = False) -> tuple[Row, ...]:
+def refuse(by: str, patterns: str, *, in_packages: bool = False) -> tuple[NameRow, ...]:
     """A row for each name, with white space between, that is obeyed without a person's act."""
-    return tuple(Row(p, Verdict.NEVER, by, in_packages=in_packages) for p in patterns.split())
+    return tuple(
+        NameRow(p, ChangeVerdict.NEVER, by, in_packages=in_packages) for p in patterns.split()
+    )
 
 
-def hold(by: str, patterns: str, *, anywhere: bool = True) -> tuple[Row, ...]:
+def hold(by: str, patterns: str, *, anywhere: bool = True) -> tuple[NameRow, ...]:
     """A row for each name, with white space between, that a person has to look at first."""
-    return tuple(Row(p, Verdict.HELD, by, anywhere=anywhere) for p in patterns.split())
+    return tuple(NameRow(p, ChangeVerdict.HELD, by, anywhere=anywhere) for p in patterns.split())

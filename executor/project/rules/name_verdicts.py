@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 
-class Row(Protocol):
+class ObeyedRow(Protocol):
     """One row: `verdict` is a text enumeration of never and held; `obeyed_by` says by what."""
 
     @property
@@ -20,11 +20,11 @@ class Row(Protocol):
 class NameJudge(Protocol):
     """Who says which names are never committed, and which only by a person."""
 
-    def judge(self, path: str) -> Row | None:
+    def judge(self, path: str) -> ObeyedRow | None:
         """The row of a path in the project, if any."""
 
-    def judge_link(self, path: str) -> Row | None:
+    def judge_link(self, path: str) -> ObeyedRow | None:
         """The row of a path that is a symbolic link, or of what is obeyed through it."""
 
-    def judge_control(self, path: str, folder: str = ".git") -> Row | None:
+    def judge_control(self, path: str, folder: str = ".git") -> ObeyedRow | None:
         """The row of a path inside a repository's own folder, which is of `folder`'s kind."""

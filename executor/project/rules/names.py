@@ -20,25 +20,25 @@ from executor.project.rules.control_rows import (
 )
 from executor.project.rules.held_rows import HELD_ROWS, TEMPLATES
 from executor.project.rules.name_folding import fold
-from executor.project.rules.name_row import COMMIT, Row, Verdict
+from executor.project.rules.name_row import COMMIT, ChangeVerdict, NameRow
 from executor.project.rules.never_rows import NEVER_ROWS
-from executor.project.rules.pattern import PARTS_MAX, Pattern, compile_pattern
+from executor.project.rules.pattern import PARTS_MAX, NamePattern, compile_pattern
 
 __all__ = [
     "COMMIT",
     "CONTROL_ROWS",
     "NAMES",
     "ROWS",
-    "Names",
-    "Row",
-    "Verdict",
+    "ChangeVerdict",
+    "NameRow",
+    "ObeyedNames",
     "check_move",
     "judge_control",
     "names_after",
     "with_moves",
 ]
 
-ROWS: tuple[Row, ...] = (*NEVER_ROWS, *HELD_ROWS)
+ROWS: tuple[NameRow, ...] = (*NEVER_ROWS, *HELD_ROWS)
 # Where tools put what others wrote. Exact spellings: another one would take a guard away.
 # No tool looks there for most names, and packages ship them (.npmrc, .vscode, AGENTS.md, .github);
 # an editor opened on such a folder would: who does that opens other people's code as his project.
@@ -55,15 +55,15 @@ PACKAGE_PATHS = frozenset(
 class _Index:
     """Patterns by their first name, so that an ordinary path costs a look-up for each part."""
 
-    literal: Mapping[str, tuple[Pattern, ...]]
-    starred: tuple[Pattern, ...]
+    literal: Mapping[str, tuple[NamePattern, ...]]
+    starred: tuple[NamePattern, ...]
     beginnings: tuple[str, ...]
     endings: tuple[str, ...]
-    met: dict[str, tuple[Pattern, ...]] = field(default_factory=dict, compare=False)
+    met: dict[str, tuple[NamePattern, ...]] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, patterns: Iterable[Pattern]) -> _Index:
-        literal: dict[str, tuple[Pattern, ...]] = {}
+    def of(cls, patterns: Iterable[NamePattern]) -> _Index:
+        literal: dict[str, tuple[NamePattern, ...]] = {}
         starred = []
         for pattern in patterns:
             first = pattern.parts[0]
@@ -77,7 +77,7 @@ class _Index:
         endings = {first.texts[-1] for first in firsts if not first.texts[0]}
         return cls(literal, tuple(starred), tuple(beginnings), tuple(endings))
 
-    def candidates(self, name: str) -> tuple[Pattern, ...]:
+    def candidates(self, name: str) -> tuple[NamePattern, ...]:
         """The patterns whose first name may be this one."""
         found = self.literal.get(name, ())
         if name.startswith(self.beginnings) or name.endswith(self.endings):
@@ -91,7 +91,7 @@ class _Index:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class ObeyedNames:
     """The table's rows as the user's own file has moved them.
 
     `committed` are patterns that the rows would cover and that are committed nonetheless. `links`
@@ -99,7 +99,7 @@ class Names:
     obeyed as `.vscode` is, and so are folders that git's configuration names.
     """
 
-    rows: tuple[Row, ...] = ROWS
+    rows: tuple[NameRow, ...] = ROWS
     committed: tuple[str, ...] = TEMPLATES
     links: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     _everywhere: _Index = field(init=False, repr=False, compare=False)
@@ -112,11 +112,11 @@ class Names:
         object.__setattr__(self, "_everywhere", everywhere)
         object.__setattr__(self, "_in_packages", packages)
 
-    def judge_control(self, path: str, folder: str = ".git") -> Row | None:
+    def judge_control(self, path: str, folder: str = ".git") -> NameRow | None:
         """The row of a path inside a repository's own folder; None if it has none."""
         return judge_control(path, folder)
 
-    def judge(self, path: str) -> Row | None:
+    def judge(self, path: str) -> NameRow | None:
         """The row that a path of the project falls under; None if it is committed.
 
         A `.git` itself has none, since a folder is a repository: ask `judge_control("")` where it
@@ -130,7 +130,7 @@ class Names:
                 found = _stricter(found, self._judge(other))
         return found
 
-    def judge_link(self, path: str) -> Row | None:
+    def judge_link(self, path: str) -> NameRow | None:
         """The row of a symbolic link: its own name's, or what could be obeyed through it.
 
         A link `.cargo` or `.github` puts other files under the names that a tool looks for.
@@ -147,7 +147,7 @@ class Names:
                     found = _stricter(found, pattern.row)
         return found
 
-    def with_links(self, links: Iterable[tuple[str, str]]) -> Names:
+    def with_links(self, links: Iterable[tuple[str, str]]) -> ObeyedNames:
         """These names, where paths of the project lead to others: (link, real path) of each."""
         met: dict[str, tuple[str, ...]] = {}
         for link, target in links:
@@ -161,13 +161,13 @@ class Names:
             for link in self.links.get("/".join(parts[:end]), ()):
                 yield "/".join((link, *parts[end:]))
 
-    def _judge(self, path: str) -> Row | None:
+    def _judge(self, path: str) -> NameRow | None:
         parts = path.split("/")
         names = [fold(part) for part in parts]
         if not all(names):
             parts = [part for part in parts if fold(part)]
             names = [*filter(None, names)]
-        matches: dict[int, list[Pattern]] = {}
+        matches: dict[int, list[NamePattern]] = {}
         index = self._everywhere
         for at, name in enumerate(names):
             for pattern in index.candidates(name):
@@ -187,9 +187,9 @@ def _begins_packages(parts: Sequence[str], at: int) -> bool:
     return parts[at] in PACKAGE_FOLDERS or (*parts[at - 1 : at], parts[at]) in PACKAGE_PATHS
 
 
-def _decide(matches: Mapping[int, Sequence[Pattern]]) -> Row | None:
+def _decide(matches: Mapping[int, Sequence[NamePattern]]) -> NameRow | None:
     """The strictest row of those that no longer or more exact pattern speaks for."""
-    found: Row | None = None
+    found: NameRow | None = None
     for at, patterns in matches.items():
         # Only what begins near it can cover it: a path of a thousand rows takes linear time.
         near = [(a, p) for a in range(at - PARTS_MAX, at + 1) for p in matches.get(a, ())]
@@ -197,24 +197,26 @@ def _decide(matches: Mapping[int, Sequence[Pattern]]) -> Row | None:
             is_control = pattern.row in _CONTROL_SET
             if is_control or not any(_outweighs(a, p, at, pattern) for a, p in near):
                 found = _stricter(found, pattern.row)
-        if found and found.verdict is Verdict.NEVER:
+        if found and found.verdict is ChangeVerdict.NEVER:
             break
     return found
 
 
-def _outweighs(at: int, pattern: Pattern, other_at: int, other: Pattern) -> bool:
+def _outweighs(at: int, pattern: NamePattern, other_at: int, other: NamePattern) -> bool:
     """Whether a match covers all names of another, and says it more exactly."""
     end, other_end = at + len(pattern.parts), other_at + len(other.parts)
     return at <= other_at and end >= other_end and pattern.rank > other.rank
 
 
-def _stricter(one: Row | None, other: Row | None) -> Row | None:
+def _stricter(one: NameRow | None, other: NameRow | None) -> NameRow | None:
     if one is None or other is None:
         return one or other
-    return other if one.verdict is Verdict.HELD and other.verdict is Verdict.NEVER else one
+    return (
+        other if one.verdict is ChangeVerdict.HELD and other.verdict is ChangeVerdict.NEVER else one
+    )
 
 
-def _compile(row: Row) -> Pattern:
+def _compile(row: NameRow) -> NamePattern:
     return compile_pattern(row.pattern, row, is_top=not row.anywhere, in_packages=row.in_packages)
 
 
@@ -227,7 +229,7 @@ _MARKED = frozenset(
 )
 
 
-def judge_control(path: str, folder: str = ".git") -> Row | None:
+def judge_control(path: str, folder: str = ".git") -> NameRow | None:
     """The row of a path inside a repository's own folder, wherever that lies; None if it has none.
 
     A bare repository's is judged as a `.git` is. An empty path is a `.git` that is no folder.
@@ -239,10 +241,10 @@ def judge_control(path: str, folder: str = ".git") -> Row | None:
     return next(rows, None)
 
 
-NAMES = Names()
+NAMES = ObeyedNames()
 
 
-def with_moves(moves: Mapping[str, str]) -> Names:
+def with_moves(moves: Mapping[str, str]) -> ObeyedNames:
     """The table as a user moves it: patterns, each with "never", "held" or "commit".
 
     A pattern that begins with a slash is meant at the project's top alone.
@@ -261,13 +263,13 @@ def with_moves(moves: Mapping[str, str]) -> Names:
             committed.add(pattern)
         else:
             # Whoever names a row himself means it wherever it is.
-            row = known or Row(pattern, Verdict.NEVER, "your own file", in_packages=True)
-            rows[pattern] = replace(row, verdict=Verdict(verdict))
-    return Names(tuple(rows.values()), tuple(sorted(committed)))
+            row = known or NameRow(pattern, ChangeVerdict.NEVER, "your own file", in_packages=True)
+            rows[pattern] = replace(row, verdict=ChangeVerdict(verdict))
+    return ObeyedNames(tuple(rows.values()), tuple(sorted(committed)))
 
 
 @lru_cache(maxsize=8)
-def names_after(moves: tuple[tuple[str, str], ...]) -> Names:
+def names_after(moves: tuple[tuple[str, str], ...]) -> ObeyedNames:
     """What `with_moves` gives, made once."""
     return with_moves(dict(moves)) if moves else NAMES
 
@@ -278,8 +280,8 @@ def check_move(pattern: str, verdict: object) -> None:
     Raises:
         ValueError: as there.
     """
-    if verdict not in (*Verdict, COMMIT):
-        raise ValueError(f"{verdict!r} is none of {', '.join((*Verdict, COMMIT))}")
+    if verdict not in (*ChangeVerdict, COMMIT):
+        raise ValueError(f"{verdict!r} is none of {', '.join((*ChangeVerdict, COMMIT))}")
     plain = _bare(pattern).removeprefix("/")
     compile_pattern(plain, None)
     if any(fold(part) in _MARKED for part in plain.split("/")):

@@ -7,9 +7,9 @@ folder is not asked again when a file in it changes, or is asked about what he d
 from __future__ import annotations
 
 from executor.project.rules.home_rows import HOME_ROWS
-from executor.project.rules.name_row import Row, refuse
+from executor.project.rules.name_row import NameRow, refuse
 
-_SHELLS: tuple[Row, ...] = (
+_SHELLS: tuple[NameRow, ...] = (
     *refuse(
         "direnv, on cd",
         ".envrc .envrc.* .direnv/*.rc .direnv/bin .direnvrc .config/direnv",
@@ -65,7 +65,7 @@ _SHELLS: tuple[Row, ...] = (
     ),
 )
 
-_EDITORS: tuple[Row, ...] = (
+_EDITORS: tuple[NameRow, ...] = (
     *refuse(
         "VS Code and its kin, on open: tasks, interpreters, settings that name programs",
         ".vscode .vscode-server .vscode-insiders .vscode-oss .cursor-server *.code-workspace "
@@ -146,7 +146,7 @@ _EDITORS: tuple[Row, ...] = (
     *refuse("sensible-editor, on start: it is read by a shell", ".selected_editor"),
 )
 
-_AGENTS: tuple[Row, ...] = (
+_AGENTS: tuple[NameRow, ...] = (
     *refuse("agents with MCP servers, on start: commands", ".mcp.json .mcp"),
     # Skills and commands of folders below are found too, and run commands when they are loaded.
     *refuse(
@@ -207,7 +207,7 @@ _AGENTS: tuple[Row, ...] = (
     *refuse("context-mode: its rules and configuration", ".ctxmode .config/ctxmode"),
 )
 
-_INTERPRETERS: tuple[Row, ...] = (
+_INTERPRETERS: tuple[NameRow, ...] = (
     *refuse(
         "gdb and lldb, on start here",
         ".gdbinit .gdbearlyinit .gdbinit.d .config/gdb .lldbinit .lldbinit-* .cgdb",
@@ -259,7 +259,7 @@ _INTERPRETERS: tuple[Row, ...] = (
     ),
 )
 
-_TOOLS: tuple[Row, ...] = (
+_TOOLS: tuple[NameRow, ...] = (
     *refuse(
         "git, when it runs for this user, or a repository includes it",
         ".gitconfig .gitconfig.* .gitconfig-* .config/git .config/gh .git-credentials "
@@ -302,7 +302,7 @@ _TOOLS: tuple[Row, ...] = (
     ),
 )
 
-NEVER_ROWS: tuple[Row, ...] = (
+NEVER_ROWS: tuple[NameRow, ...] = (
     *_SHELLS,
     *_EDITORS,
     *_AGENTS,

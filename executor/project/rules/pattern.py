@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from executor.project.rules.name_folding import fold, short_form
-from executor.project.rules.name_row import Row
+from executor.project.rules.name_row import NameRow
 
 LENGTH_MAX = 200
 STARS_MAX = 3
@@ -40,11 +40,11 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class NamePattern:
     """A row's pattern; `row` is None where what bears the name is committed."""
 
     parts: tuple[Part, ...]
-    row: Row | None
+    row: NameRow | None
     is_top: bool = False
     in_packages: bool = False
 
@@ -71,8 +71,8 @@ class Pattern:
 
 
 def compile_pattern(
-    given: str, row: Row | None, *, is_top: bool = False, in_packages: bool = False
-) -> Pattern:
+    given: str, row: NameRow | None, *, is_top: bool = False, in_packages: bool = False
+) -> NamePattern:
     """The pattern of a text; one that begins with a slash is meant at the project's top alone.
 
     Raises:
@@ -87,7 +87,7 @@ def compile_pattern(
     if not fold(names[0].replace("*", "")) or not all(fold(name) for name in names):
         raise ValueError(f"{text!r} must be names with / between, and begin with more than a star")
     parts = tuple(_part(name) for name in names)
-    return Pattern(parts, row, is_top or text != given, in_packages)
+    return NamePattern(parts, row, is_top or text != given, in_packages)
 
 
 def _part(text: str) -> Part:

@@ -17,7 +17,7 @@ class Consent:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class CommitRules:
     """What decides: the table of names, what links may lead to, a person's consent if there is."""
 
     names: NameJudge

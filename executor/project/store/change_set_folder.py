@@ -13,7 +13,7 @@ from typing import Any
 from executor.project.apply.writing import Owner, Writer
 from executor.project.store.manifest import Change, LeftOut
 from executor.project.view.contents import digest
-from executor.project.view.record import State, state_of
+from executor.project.view.record import EntryState, state_of
 from executor.project.view.tree import Tree, split
 from executor.project.view.walking import FOLDER_FLAGS
 
@@ -47,7 +47,7 @@ def write(folder: Path, kept: Kept, contents: int) -> None:
         _open_tree(folder / BASES) as bases,
         _open_tree(kept.project, is_new=False) as project,
     ):
-        copying = _Copying(Tree(contents), copies, bases, project)
+        copying = _ContentCopy(Tree(contents), copies, bases, project)
         changes = tuple(copying.copy(change) for change in kept.changes)
         copying.source.forget()
     write_manifest(folder, replace(kept, changes=changes))
@@ -76,7 +76,7 @@ def _open_tree(folder: Path, *, is_new: bool = True) -> Iterator[Tree]:
         os.close(descriptor)
 
 
-class _Copying:
+class _ContentCopy:
     """Copies contents, and takes the digests by which a person's later decision is held true."""
 
     def __init__(self, source: Tree, copies: Tree, bases: Tree, project: Tree) -> None:
@@ -176,4 +176,4 @@ def _pack(kept: Kept) -> dict[str, Any]:
 def _change(fields: dict[str, Any]) -> Change:
     before = fields.pop("before")
     xattrs = tuple((name, bytes.fromhex(value)) for name, value in fields.pop("xattrs"))
-    return Change(**fields, xattrs=xattrs, before=None if before is None else State(*before))
+    return Change(**fields, xattrs=xattrs, before=None if before is None else EntryState(*before))

@@ -15,7 +15,7 @@ from executor.project.plan.moves import find_moves
 from executor.project.plan.neutral_git import merge
 from executor.project.plan.plan import Plan
 from executor.project.rules.name_verdicts import NameJudge
-from executor.project.rules.rules import Consent, Rules
+from executor.project.rules.rules import CommitRules, Consent
 from executor.project.store.change_set_folder import BASE_BYTES_MAX, BASES, CONTENTS, Kept
 from executor.project.store.diff import below
 from executor.project.store.manifest import PREVENTED, Change, ChangeSet, LeftOut
@@ -29,7 +29,7 @@ PREVENTING = (*PREVENTED, "repository")
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class ReviewDecision:
     """What a person has said of a kept change set."""
 
     names: NameJudge
@@ -37,11 +37,11 @@ class Decision:
     theirs: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
 
-    def rules(self) -> Rules:
+    def rules(self) -> CommitRules:
         """As planning takes it."""
         exactly = {each for path in self.paths for each in _with_folders(path)}
         consent = Consent(frozenset(exactly), frozenset(_plain(each) for each in self.theirs))
-        return Rules(self.names, self.shown, consent)
+        return CommitRules(self.names, self.shown, consent)
 
 
 def _plain(path: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from executor.project.view.record import Record, State
+from executor.project.view.record import EntryState, Record
 
 PREVENTED = ("conflict", "closed")  # by what the project is now; it may be otherwise later
 
@@ -28,7 +28,7 @@ class Change:
     group: int = 0  # hard links to one another share a number; 0: none
     xattrs: tuple[tuple[str, bytes], ...] = ()
     sha256: str = ""
-    before: State | None = None
+    before: EntryState | None = None
     before_sha256: str = ""
 
 

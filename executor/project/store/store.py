@@ -22,7 +22,7 @@ from executor.project.rules.name_verdicts import NameJudge
 from executor.project.store import change_set_folder, diff
 from executor.project.store.change_set_folder import Kept
 from executor.project.store.decision import (
-    Decision,
+    ReviewDecision,
     as_change_set,
     merge_conflicts,
     prevents,
@@ -56,7 +56,7 @@ class UnknownChangesError(KeyError):
 UnknownChanges = UnknownChangesError
 
 
-class Store:
+class ChangeStore:
     """Everything kept, below one folder of the user's state."""
 
     def __init__(self, folder: Path) -> None:
@@ -215,7 +215,7 @@ class Store:
             CommitError: the project can't be written, or is busy. Nothing is applied then.
         """
         kept = self.get(id)
-        decision = Decision(names, tuple(paths), tuple(theirs), tuple(shown))
+        decision = ReviewDecision(names, tuple(paths), tuple(theirs), tuple(shown))
         folder = self._sets / kept.id
         with self.committing(kept.project), as_change_set(kept, folder, paths) as changes:
             planned = plan(changes, decision.rules(), self.ours(kept.project))

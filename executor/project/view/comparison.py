@@ -13,7 +13,7 @@ from executor.project.store.outcome import CommitError
 from executor.project.view.attributes import Attributes, attributes
 from executor.project.view.contents import same_content
 from executor.project.view.limits import BYTES_MAX, CHANGES_MAX
-from executor.project.view.record import Record, State
+from executor.project.view.record import EntryState, Record
 from executor.project.view.tree import Tree, in_tree_order
 from executor.project.view.walking import FOLDER_FLAGS
 
@@ -28,7 +28,7 @@ class Comparison:
     `was` says how the view's own entries were at its start: their sizes, modes and times.
     """
 
-    def __init__(self, record: Record, view: int, was: Mapping[str, State]) -> None:
+    def __init__(self, record: Record, view: int, was: Mapping[str, EntryState]) -> None:
         """Look at `view`, a descriptor that the caller closes afterwards."""
         self.record = record
         self.view = Tree(view)
@@ -110,7 +110,7 @@ class Comparison:
         )
 
     def _difference(
-        self, path: str, info: os.stat_result, kind: str, was: State, before: State
+        self, path: str, info: os.stat_result, kind: str, was: EntryState, before: EntryState
     ) -> str:
         """What differs between two entries of one kind: modified, mode, times, or nothing."""
         if kind == "file" and (

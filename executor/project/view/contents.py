@@ -6,13 +6,13 @@ import hashlib
 import os
 import stat
 
-from executor.project.view.record import State, state_of
+from executor.project.view.record import EntryState, state_of
 from executor.project.view.tree import Tree
 
 CHUNK_BYTES = 1 << 20
 
 
-def same_content(here: Tree, there: Tree, path: str, was: State) -> bool:
+def same_content(here: Tree, there: Tree, path: str, was: EntryState) -> bool:
     """Whether a file has the same bytes in two trees; not where `there` is not as it `was`."""
     try:
         one = here.open(path)

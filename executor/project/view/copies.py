@@ -9,11 +9,11 @@ from pathlib import Path
 
 from executor.project.store.manifest import ChangeSet, LeftOut
 from executor.project.view.comparison import Comparison
-from executor.project.view.record import Record, State, state_of
+from executor.project.view.record import EntryState, Record, state_of
 from executor.project.view.walking import FOLDER_FLAGS, walk
 
 
-def of_copy(folder: Path, at_start: Mapping[str, State], record: Record) -> ChangeSet:
+def of_copy(folder: Path, at_start: Mapping[str, EntryState], record: Record) -> ChangeSet:
     """Read the changes from a work copy; `at_start` says what it was: `take(folder, ()).states`.
 
     Raises:
@@ -32,7 +32,7 @@ def of_copy(folder: Path, at_start: Mapping[str, State], record: Record) -> Chan
         raise
 
 
-def _compare(top: int, at_start: Mapping[str, State], comparison: Comparison) -> set[str]:
+def _compare(top: int, at_start: Mapping[str, EntryState], comparison: Comparison) -> set[str]:
     """Compare every entry; the paths that there still are."""
     seen: set[str] = set()
 

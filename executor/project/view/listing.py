@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from executor.errors import RequestError
-from executor.project.view.record import ENTRIES_MAX, PLAIN, State, state_of
+from executor.project.view.record import ENTRIES_MAX, PLAIN, EntryState, state_of
 from executor.project.view.walking import DEPTH_MAX
 
 # The coarsest time stamps in use are FAT's, of 2 s: a later change could bear the same.
@@ -18,10 +18,10 @@ SETTLED_NS = 2_000_000_000
 REMEMBERED_MAX = 500_000  # entries, of some 100 bytes each
 
 
-class Listed(NamedTuple):
+class FolderEntries(NamedTuple):
     """A folder as it was, and of which kind (`stat.S_IFMT`) each entry was, by name."""
 
-    state: State
+    state: EntryState
     device: int
     kinds: Mapping[str, int]
 
@@ -34,7 +34,7 @@ class Listed(NamedTuple):
 class Listing:
     """All folders by relative path, the project's own by an empty one; what could not be read."""
 
-    folders: Mapping[str, Listed]
+    folders: Mapping[str, FolderEntries]
     unread: frozenset[str]
 
 
@@ -43,7 +43,7 @@ class Listings:
 
     def __init__(self) -> None:
         """Know nothing yet."""
-        self._known: Mapping[str, Listed] = {}
+        self._known: Mapping[str, FolderEntries] = {}
 
     def take(self, project: str, unseen: frozenset[str]) -> Listing:
         """Every folder but those that are `unseen`; what is neither file, folder nor link is told.
@@ -53,7 +53,7 @@ class Listings:
             OSError: the project itself can't be listed.
         """
         began, known = time.time_ns(), self._known
-        found: dict[str, Listed] = {}
+        found: dict[str, FolderEntries] = {}
         unread: set[str] = set()
         entries, ahead = 0, [""]
         while ahead:
@@ -87,7 +87,7 @@ class Listings:
         return Listing(found, frozenset(unread))
 
 
-def _look(path: str, known: Listed | None) -> Listed:
+def _look(path: str, known: FolderEntries | None) -> FolderEntries:
     """A folder as it is now: which time of change is as it was holds what it held.
 
     Raises:
@@ -100,7 +100,7 @@ def _look(path: str, known: Listed | None) -> Listed:
     if not stat.S_ISDIR(info.st_mode):
         raise NotADirectoryError(path)
     with os.scandir(path) as scan:
-        return Listed(state, info.st_dev, {entry.name: _kind(entry) for entry in scan})
+        return FolderEntries(state, info.st_dev, {entry.name: _kind(entry) for entry in scan})
 
 
 def _kind(entry: os.DirEntry[str]) -> int:

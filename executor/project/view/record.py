@@ -18,7 +18,7 @@ ENTRIES_MAX = 2_000_000
 PLAIN = frozenset({stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK})
 
 
-class State(NamedTuple):
+class EntryState(NamedTuple):
     """One entry as the kernel told of it; whatever is written to it changes one of these."""
 
     mode: int
@@ -28,7 +28,7 @@ class State(NamedTuple):
     inode: int
 
 
-class States(Mapping[str, State]):
+class States(Mapping[str, EntryState]):
     """The states of entries by relative path, where they are not all read ahead."""
 
     def kinds(self) -> Iterator[tuple[str, int]]:
@@ -51,7 +51,7 @@ class Record:
     """
 
     project: Path
-    states: Mapping[str, State]
+    states: Mapping[str, EntryState]
     hidden: frozenset[str]
 
     def kinds(self) -> Iterator[tuple[str, int]]:
@@ -83,7 +83,7 @@ def take(project: Path, hidden: Iterable[str]) -> Record:
     """
     project = Path(os.path.realpath(project))
     unseen = {os.path.normpath(path) for path in hidden} | set(mounts_in(str(project)))
-    states: dict[str, State] = {}
+    states: dict[str, EntryState] = {}
     top = os.open(project, FOLDER_FLAGS)
     try:
         for folder in walk(top, lambda path: path not in unseen, unseen.add):
@@ -100,7 +100,10 @@ def take(project: Path, hidden: Iterable[str]) -> Record:
 
 
 def _add(
-    prefix: str, entries: Iterable[os.DirEntry[str]], states: dict[str, State], unseen: set[str]
+    prefix: str,
+    entries: Iterable[os.DirEntry[str]],
+    states: dict[str, EntryState],
+    unseen: set[str],
 ) -> None:
     new = tuple.__new__  # what a NamedTuple's own constructor does, at a third of its price
     for entry in entries:
@@ -111,15 +114,15 @@ def _add(
         path = prefix + entry.name
         mode = info.st_mode
         states[path] = new(
-            State, (mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+            EntryState, (mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
         )
         if stat.S_IFMT(mode) not in PLAIN:
             unseen.add(path)
 
 
-def state_of(info: os.stat_result) -> State:
+def state_of(info: os.stat_result) -> EntryState:
     """The part of what the kernel tells of an entry that says whether it is as it was."""
-    return State(info.st_mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+    return EntryState(info.st_mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
 
 
 def mounts_in(project: str) -> Iterator[str]:

@@ -25,7 +25,7 @@ _NOWHERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLO
 
 
 @dataclass(frozen=True, slots=True)
-class _Folder:
+class _FoundFolder:
     """The paths that were found in one folder when its state was this."""
 
     state: tuple[int, int, int]
@@ -47,7 +47,7 @@ class ProjectSearch:
         self.project = project
         self._denied = HiddenPaths()
         self._private: frozenset[str] = frozenset()
-        self._known: dict[str, _Folder] = {}
+        self._known: dict[str, _FoundFolder] = {}
         self._lock = threading.Lock()
         self._deadline = 0.0
 
@@ -113,13 +113,13 @@ class ProjectSearch:
             if (end := _end(path, is_kind)) is not None:
                 yield end
 
-    def _search(self) -> Iterator[tuple[str, _Folder]]:
+    def _search(self) -> Iterator[tuple[str, _FoundFolder]]:
         """Every folder that is to be searched, by its path. What is gone is forgotten.
 
         Raises:
             RequestError: there are too many, it takes too long, or the topmost can't be listed.
         """
-        met: dict[str, _Folder] = {}
+        met: dict[str, _FoundFolder] = {}
         begun = time.time_ns()
         self._deadline = time.monotonic() + SECONDS_MAX
         seen, ahead = 0, [str(self.project)]
@@ -139,19 +139,19 @@ class ProjectSearch:
         self._known = {p: f for p, f in met.items() if begun - f.state[2] > SETTLED_NS}
         return iter(met.items())
 
-    def _look(self, path: str) -> _Folder:
+    def _look(self, path: str) -> _FoundFolder:
         try:
             info = os.lstat(path)
             state = info.st_dev, info.st_ino, info.st_ctime_ns
             known = self._known.get(path)
             return known if known and known.state == state else self._list_folder(path, state)
         except (FileNotFoundError, NotADirectoryError):
-            return _Folder((0, 0, time.time_ns()))
+            return _FoundFolder((0, 0, time.time_ns()))
         except OSError as error:
             if path == str(self.project):
                 raise RequestError(f"the project can't be listed: {error.strerror}") from error
             # A program could open what it closed before, so that nothing in it was found.
-            return _Folder((0, 0, time.time_ns()), denied=(path,))
+            return _FoundFolder((0, 0, time.time_ns()), denied=(path,))
 
     def _check_time(self) -> None:
         if time.monotonic() > self._deadline:
@@ -162,7 +162,7 @@ class ProjectSearch:
                 "open a folder further down as the project, or have fewer rules that deny to read",
             )
 
-    def _list_folder(self, path: str, state: tuple[int, int, int]) -> _Folder:
+    def _list_folder(self, path: str, state: tuple[int, int, int]) -> _FoundFolder:
         folders, named, denied, special, entries = [], [], [], [], 0
         beside = path[len(str(self.project)) + 1 :]
         is_installed = installed.judge(path)
@@ -179,7 +179,9 @@ class ProjectSearch:
                     named.append(entry.path)
                 elif is_folder and not (is_installed and is_installed(entry.name)):
                     folders.append(entry.path)
-        return _Folder(state, tuple(folders), tuple(named), tuple(denied), tuple(special), entries)
+        return _FoundFolder(
+            state, tuple(folders), tuple(named), tuple(denied), tuple(special), entries
+        )
 
 
 def is_special(path: str) -> bool:

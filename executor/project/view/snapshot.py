@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from base.mounts import read_mounts
-from executor.project.view.listing import Listed, Listing, Listings
-from executor.project.view.record import Record, State, States, mounts_in, state_of
+from executor.project.view.listing import FolderEntries, Listing, Listings
+from executor.project.view.record import EntryState, Record, States, mounts_in, state_of
 from executor.project.view.tree import Tree, split
 from executor.project.view.walking import FOLDER_FLAGS
 
@@ -76,7 +76,7 @@ class Past(States):
         self._project = project
         self._moment = moment
         self._folders = listing.folders
-        self._told: dict[str, State] = {}
+        self._told: dict[str, EntryState] = {}
         self._tree: Tree | None = None
         self._is_lost = False
 
@@ -101,7 +101,7 @@ class Past(States):
     def __len__(self) -> int:
         return sum(len(folder.kinds) for folder in self._folders.values())
 
-    def __getitem__(self, path: str) -> State:
+    def __getitem__(self, path: str) -> EntryState:
         known = self._told.get(path)
         if known is None:
             kind = self._kind(path)
@@ -124,17 +124,17 @@ class Past(States):
         folder = self._folders.get(above)
         return folder.kinds.get(name) if folder else None
 
-    def _state(self, path: str, kind: int) -> State:
+    def _state(self, path: str, kind: int) -> EntryState:
         above, name = split(path)
         try:
             info = self._look(name, above, self._folders[above])
         except OSError:
             info = None
         if info is None or not self._moment.is_after(info.st_ctime_ns):
-            return State(kind, -1, -1, -1, -1)
+            return EntryState(kind, -1, -1, -1, -1)
         return state_of(info)
 
-    def _look(self, name: str, above: str, folder: Listed) -> os.stat_result | None:
+    def _look(self, name: str, above: str, folder: FolderEntries) -> os.stat_result | None:
         """An entry as it is now, if it lies in the folder that it lay in."""
         if self._tree is None:
             self._tree = Tree(os.open(self._project, FOLDER_FLAGS))

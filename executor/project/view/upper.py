@@ -10,7 +10,7 @@ from executor.project.store.manifest import ChangeSet, LeftOut
 from executor.project.view.attributes import is_opaque
 from executor.project.view.comparison import Comparison
 from executor.project.view.record import Record
-from executor.project.view.walking import FOLDER_FLAGS, Folder, walk
+from executor.project.view.walking import FOLDER_FLAGS, OpenFolder, walk
 
 FIRST = "0/upper"  # in a room, of a view that was never renewed
 
@@ -39,7 +39,7 @@ def of_upper(upper: int, record: Record) -> ChangeSet:
         return comparison.result(os.dup(upper))
 
 
-def _read(folder: Folder, comparison: Comparison) -> list[str]:
+def _read(folder: OpenFolder, comparison: Comparison) -> list[str]:
     """Compare what is in one folder; the paths that it says are no longer there."""
     gone = []
     for entry in folder.entries:

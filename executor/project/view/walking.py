@@ -11,7 +11,7 @@ DEPTH_MAX = 128
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
-class Folder(NamedTuple):
+class OpenFolder(NamedTuple):
     """One folder while it is looked through: its descriptor is closed afterwards.
 
     `prefix` is its relative path with a slash, or nothing for the top.
@@ -24,7 +24,7 @@ class Folder(NamedTuple):
 
 def walk(
     top: int, enters: Callable[[str], bool], unreadable: Callable[[str], None]
-) -> Iterator[Folder]:
+) -> Iterator[OpenFolder]:
     """Every folder from `top` on, before what is in it.
 
     Each folder below is asked of by path whether to enter it, after its own one was given out.
@@ -39,7 +39,7 @@ def walk(
                 stack.append((descriptor, prefix, []))
                 with os.scandir(descriptor) as scan:
                     entries = list(scan)
-                yield Folder(prefix, descriptor, entries)
+                yield OpenFolder(prefix, descriptor, entries)
                 names = [e.name for e in entries if e.is_dir(follow_symlinks=False)]
                 stack[-1][2].extend(sorted(names, reverse=True))
             descriptor, prefix, names = stack[-1]

@@ -18,7 +18,7 @@ from executor.instance.removal import remove
 from executor.model import GIB
 from executor.project.view.attributes import Attributes, attributes, set_attributes
 from executor.project.view.changes import ChangeSet, of_copy
-from executor.project.view.record import Record, State, state_of, take
+from executor.project.view.record import EntryState, Record, state_of, take
 from executor.project.view.tree import Tree
 from executor.project.view.walking import FOLDER_FLAGS, walk
 from executor.spawner.stand_ins import stand_in
@@ -41,7 +41,7 @@ class WorkCopy:
     """
 
     folder: Path
-    at_start: Mapping[str, State]
+    at_start: Mapping[str, EntryState]
     record: Record
     owner: tuple[int, int]
     closed: frozenset[str] = frozenset()
@@ -86,7 +86,7 @@ class WorkCopy:
         states = take(self.folder, ()).states
         return replace(self, at_start=states, record=_without(record, closed), closed=closed)
 
-    def _take_out_others(self, wanted: Mapping[str, State]) -> set[str]:
+    def _take_out_others(self, wanted: Mapping[str, EntryState]) -> set[str]:
         """Remove what the project has not, or not so; what is left is as it is wanted."""
         top = os.open(self.folder, FOLDER_FLAGS)
         stays: set[str] = set()
@@ -105,7 +105,7 @@ class WorkCopy:
             _remove(self.folder / path)
         return stays.difference(other)
 
-    def _stays(self, path: str, info: os.stat_result, wanted: State | None) -> bool:
+    def _stays(self, path: str, info: os.stat_result, wanted: EntryState | None) -> bool:
         if wanted is None or stat.S_IFMT(wanted.mode) != stat.S_IFMT(info.st_mode):
             return False
         if stat.S_ISDIR(wanted.mode):
@@ -129,7 +129,7 @@ def make(record: Record, folder: Path, owner: tuple[int, int]) -> WorkCopy:
 def _fill(
     record: Record,
     folder: Path,
-    wanted: Mapping[str, State],
+    wanted: Mapping[str, EntryState],
     present: Collection[str],
     owner: tuple[int, int],
 ) -> frozenset[str]:
@@ -138,11 +138,11 @@ def _fill(
     All folders get their modes and times.
     """
     total = 0
-    done: list[tuple[str, State]] = []
+    done: list[tuple[str, EntryState]] = []
     top = os.open(record.project, FOLDER_FLAGS)
     try:
         with Tree(top) as project:
-            copying = _Copying(project, folder)
+            copying = _TreeCopy(project, folder)
             for number, (path, state) in enumerate(wanted.items(), 1):
                 total += state.size if stat.S_ISREG(state.mode) else 0
                 if number > ENTRIES_MAX or total > BYTES_MAX:
@@ -175,7 +175,7 @@ def _without(record: Record, paths: Collection[str]) -> Record:
     return replace(record, hidden=record.hidden.union(paths))
 
 
-def list_shown(record: Record) -> list[tuple[str, State]]:
+def list_shown(record: Record) -> list[tuple[str, EntryState]]:
     """The folders, files and links that are not hidden, folders before what they hold."""
     below = tuple(f"{path}/" for path in record.hidden)
     return [
@@ -197,7 +197,7 @@ def _too_large() -> RequestError:
     )
 
 
-class _Copying:
+class _TreeCopy:
     """Copies entry by entry what a project shows, reached through no link."""
 
     def __init__(self, project: Tree, folder: Path) -> None:
@@ -250,7 +250,7 @@ class _Copying:
             os.close(source)
         return True
 
-    def finish(self, copied: list[tuple[str, State]], owner: tuple[int, int]) -> None:
+    def finish(self, copied: list[tuple[str, EntryState]], owner: tuple[int, int]) -> None:
         """Give everything its owner, and folders what they are, the innermost first."""
         for path, state in reversed(copied):
             target = self.folder / path

@@ -13,7 +13,7 @@ from ctxmode.config.guarded_names import load_names
 from ctxmode.config.locations import Config
 from ctxmode.config.schema import schema
 from ctxmode.errors import UsageError
-from executor.project.rules.names import NAMES, Verdict
+from executor.project.rules.names import NAMES, ChangeVerdict
 
 MOVES = """
 [limits]
@@ -51,7 +51,7 @@ def test_the_users_file_moves_rows(config):
     assert warnings == ()
     row = settings.names.judge(".vscode/tasks.json")
     assert row
-    assert row.verdict is Verdict.HELD
+    assert row.verdict is ChangeVerdict.HELD
     assert settings.names.judge("docs/.idea/a") is None
     assert settings.names.judge("a.secret")
     assert settings.names is settings.names

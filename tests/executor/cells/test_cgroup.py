@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from executor.cells import cgroup
-from executor.cells.cgroup import V1, V2, Group, Hierarchy
+from executor.cells.cgroup import V1, V2, ControlGroup, Hierarchy
 from executor.engine.exit import Consumption
 from executor.model import MIB, Limits
 
@@ -152,11 +152,13 @@ def test_consumption_is_read_by_each_versions_names(version, files, consumption,
     hierarchy = hierarchy_of(version, tmp_path)
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    assert Group(hierarchy, hierarchy.folders).consumption() == consumption
+    assert ControlGroup(hierarchy, hierarchy.folders).consumption() == consumption
 
 
 def test_removal_tells_whether_the_group_is_gone(tmp_path: Path):
-    group = Group(hierarchy_of(1, tmp_path), {"memory": tmp_path / "m", "pids": tmp_path / "p"})
+    group = ControlGroup(
+        hierarchy_of(1, tmp_path), {"memory": tmp_path / "m", "pids": tmp_path / "p"}
+    )
     (tmp_path / "m").mkdir()
     (tmp_path / "p" / "still held").mkdir(parents=True)
     assert not group.remove()

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from executor.pool.budget import Budget
+from executor.pool.budget import SharedBudget
 
 
 @contextmanager
-def living(folder: Path, name: str) -> Iterator[Budget]:
+def living(folder: Path, name: str) -> Iterator[SharedBudget]:
     lock = os.open(folder / f"{name}.lock", os.O_RDWR | os.O_CREAT)
     fcntl.flock(lock, fcntl.LOCK_EX)
     try:
-        yield Budget(folder, name, 100)
+        yield SharedBudget(folder, name, 100)
     finally:
         os.close(lock)
 

@@ -12,7 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from executor.errors import SandboxError
 from executor.pool import pool as pool_module
-from executor.pool.budget import Budget
+from executor.pool.budget import SharedBudget
 from executor.pool.pool import (
     AGE_S_MAX,
     AT_ONCE_S,
@@ -74,7 +74,7 @@ def enough_memory(monkeypatch):
 async def opened(
     tmp_path, factory: Factory, bytes_max: int = 1 << 30, limits: PoolLimits | None = None
 ) -> AsyncIterator[Pool]:
-    budget = Budget(tmp_path, "me", bytes_max)
+    budget = SharedBudget(tmp_path, "me", bytes_max)
     pool = Pool(factory.make, factory.disposed.append, lambda: factory.busy, budget, limits)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.serve)

@@ -11,9 +11,9 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from executor.project.rules.names import Verdict
+from executor.project.rules.names import ChangeVerdict
 
-NEVER, HELD = Verdict.NEVER, Verdict.HELD
+NEVER, HELD = ChangeVerdict.NEVER, ChangeVerdict.HELD
 # The program writes this, with the real place put in.
 TOUCH = "touch CANARY"
 SCRIPT = f"printf '#!/bin/sh\\n{TOUCH}\\n' > {{0}}; chmod 755 {{0}}"
@@ -33,7 +33,7 @@ class Danger:
     plant: str
     use: str
     prepare: str = ":"
-    verdict: Verdict = NEVER
+    verdict: ChangeVerdict = NEVER
 
 
 def write(path: str, text: str) -> str:
@@ -288,7 +288,7 @@ class Data:
     path: str
     text: str
     commands: Callable[[str], list[str]]
-    verdict: Verdict = NEVER
+    verdict: ChangeVerdict = NEVER
 
 
 def _keys(*keys: str | int) -> Callable[[str], list[str]]:

@@ -9,10 +9,10 @@ import pytest
 
 from executor.project.store.manifest import Change
 from executor.project.view.freshness import differs_only_by
-from executor.project.view.record import State, take
+from executor.project.view.record import EntryState, take
 
 COMMITTED = Change("new", "created", "file", 0o644, 4, 5_000)
-STATE = State(0o100644, 4, 5_000, 1, 1)
+STATE = EntryState(0o100644, 4, 5_000, 1, 1)
 HOSTS = {
     "nothing": ({"new": STATE}, True),
     "another file": ({"new": STATE, "other": STATE}, False),

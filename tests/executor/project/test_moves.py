@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from executor.project.apply import steps
-from executor.project.store.store import Store
+from executor.project.store.store import ChangeStore
 from tests.executor.project.viewing import View, left, python, tree
 
 MOVES = {
@@ -155,7 +155,7 @@ def test_a_move_that_ends_at_any_step_is_completed_or_taken_back(
                 ended = True
             else:
                 ended = False
-        Store(own.place / "changes").recover(copy)
+        ChangeStore(own.place / "changes").recover(copy)
         names = set(tree(copy))
         assert not [name for name in names if ".ctxmode" in name]
         is_done = (copy / "lib").exists()

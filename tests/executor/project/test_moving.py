@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from executor.project.commit import commit
-from executor.project.store.store import Store
+from executor.project.store.store import ChangeStore
 from executor.project.view import snapshot
 from executor.project.view.changes import as_the_host_has_it, of_upper
 from executor.project.view.listing import Listings
@@ -54,7 +54,7 @@ def committed(project: Path, upper: Path, *, may_move: bool = True) -> tuple[int
     record.settle()
     with opened(upper) as descriptor:
         changes = replace(of_upper(descriptor, record), may_move=may_move)
-        store = Store(project.parent / "state")
+        store = ChangeStore(project.parent / "state")
         assert left(commit(changes, FakeNames(), store, label="a run")) == {}
         record.close()
         os.close(changes.contents)

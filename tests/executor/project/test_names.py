@@ -13,7 +13,7 @@ from executor.project.rules.names import (
     CONTROL_ROWS,
     NAMES,
     ROWS,
-    Names,
+    ObeyedNames,
     Verdict,
     judge_control,
     with_moves,
@@ -290,7 +290,7 @@ def test_a_star_can_uncover_no_control_file():
     assert judged(moves, ".git/hooks/a", ".git/config") == ["never", "never"]
 
 
-def calls(names: Names, paths: list[str]) -> int:
+def calls(names: ObeyedNames, paths: list[str]) -> int:
     """How many functions are called to judge these, which says more than time."""
     count = 0
 

@@ -16,7 +16,7 @@ import pytest
 from base import mounts
 from executor.project.apply import steps
 from executor.project.commit import Commit, commit
-from executor.project.store.store import Store
+from executor.project.store.store import ChangeStore
 from executor.project.view import snapshot
 from executor.project.view.changes import of_upper
 from executor.project.view.listing import Listings
@@ -145,7 +145,7 @@ def commit_of_run(path: Path, record: Record, *, deletes: bool = False) -> Commi
     opened = os.open(upper, os.O_RDONLY)
     changes = replace(of_upper(opened, record), may_move=True)
     try:
-        return commit(changes, FakeNames(), Store(path.parents[2] / "state"), label="a run")
+        return commit(changes, FakeNames(), ChangeStore(path.parents[2] / "state"), label="a run")
     finally:
         record.close()
         os.close(changes.contents)

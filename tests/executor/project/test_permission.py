@@ -13,7 +13,7 @@ import pytest
 
 from executor import Request
 from executor.project.plan.planning import plan
-from executor.project.rules.rules import Rules
+from executor.project.rules.rules import CommitRules
 from tests.executor.project.conftest import fill
 from tests.executor.project.viewing import FakeNames, View, left, python, run, tree
 
@@ -166,7 +166,7 @@ def test_only_its_owner_may_set_an_entry(view, monkeypatch: pytest.MonkeyPatch, 
     changes = view.changes()
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     try:
-        planned = plan(changes, Rules(NAMES), view.store.ours(view.project))
+        planned = plan(changes, CommitRules(NAMES), view.store.ours(view.project))
     finally:
         os.close(changes.contents)
     assert [each.kind for each in planned.left_out] == ["closed"] * is_left

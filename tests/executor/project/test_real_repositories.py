@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from executor import Request, Result, Status
-from executor.project.store.store import Store
+from executor.project.store.store import ChangeStore
 from executor.settings import Settings
 from tests.executor.project.git_work import S_MAX, STATE, as_settings, contents, shell, work_tree
 
@@ -114,7 +114,9 @@ async def test_instructions_of_a_new_commit_wait_for_a_person(
     assert (project / "AGENTS.md").read_text() == "be kind\n"
     assert result.changes_id
 
-    Store(state_dir / "changes").apply(result.changes_id, ["AGENTS.md"], names=Settings().names)
+    ChangeStore(state_dir / "changes").apply(
+        result.changes_id, ["AGENTS.md"], names=Settings().names
+    )
     assert shell(project, "git status --porcelain; git fsck --full --strict") == ""
 
 
@@ -171,7 +173,7 @@ async def test_what_waits_of_a_rebase_can_be_applied_and_ended_on_the_host(
 ):
     result = await build("git checkout -q clash; git rebase -q main || true")
     assert result.changes_id
-    applied = Store(state_dir / "changes").apply(result.changes_id, names=Settings().names)
+    applied = ChangeStore(state_dir / "changes").apply(result.changes_id, names=Settings().names)
     assert applied.left_out == (), applied.left_out
     assert "rebase in progress" in shell(project, "git status")
     shell(project, "git rebase --abort; git checkout -q main")

@@ -13,7 +13,7 @@ import pytest
 
 from executor.instance import removal
 from executor.project.commit import Commit, commit
-from executor.project.store.store import Store
+from executor.project.store.store import ChangeStore
 from executor.project.view import snapshot, work_copy
 from executor.project.view.changes import of_upper
 from executor.project.view.listing import Listings
@@ -68,8 +68,8 @@ class View:
     record: Record | None = None
 
     @property
-    def store(self) -> Store:
-        return Store(self.place / "changes")
+    def store(self) -> ChangeStore:
+        return ChangeStore(self.place / "changes")
 
     @property
     def upper(self) -> Path:

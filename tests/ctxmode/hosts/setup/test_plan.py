@@ -19,7 +19,7 @@ from ctxmode.hosts.setup import marked_text
 from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS, Host
 from ctxmode.hosts.setup.json_syntax import parse
 from ctxmode.hosts.setup.plan import Target, plan, write
-from executor.project.rules.names import NAMES, Verdict
+from executor.project.rules.names import NAMES, ChangeVerdict
 
 SCOPES = [(h, s) for h in HOSTS for s in ("user", "project") if h.servers.of(s)]
 EVERY = pytest.mark.parametrize(("host", "scope"), SCOPES, ids=lambda v: getattr(v, "name", v))
@@ -82,7 +82,9 @@ def test_what_makes_a_host_start_programs_is_protected_from_runs_in_the_sandbox(
         if of and of.project
     ]
     covered = [
-        place for place in places if (row := NAMES.judge(place)) and row.verdict is Verdict.NEVER
+        place
+        for place in places
+        if (row := NAMES.judge(place)) and row.verdict is ChangeVerdict.NEVER
     ]
     assert covered == places
 
