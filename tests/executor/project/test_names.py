@@ -13,8 +13,8 @@ from executor.project.rules.names import (
     CONTROL_ROWS,
     NAMES,
     ROWS,
+    ChangeVerdict,
     ObeyedNames,
-    Verdict,
     judge_control,
     with_moves,
 )
@@ -122,12 +122,12 @@ TRICKS = (
 
 @pytest.mark.parametrize("path", NEVER.split())
 def test_never_committed(path):
-    assert verdict(path) is Verdict.NEVER
+    assert verdict(path) is ChangeVerdict.NEVER
 
 
 @pytest.mark.parametrize("path", HELD.split())
 def test_held_for_a_person(path):
-    assert verdict(path) is Verdict.HELD
+    assert verdict(path) is ChangeVerdict.HELD
 
 
 @pytest.mark.parametrize("path", COMMITTED.split())
@@ -137,10 +137,10 @@ def test_committed(path):
 
 @pytest.mark.parametrize("path", TRICKS, ids=ascii)
 def test_another_spelling_is_no_way_round(path):
-    assert verdict(path) is Verdict.NEVER
+    assert verdict(path) is ChangeVerdict.NEVER
 
 
-def verdict(path: str) -> Verdict | None:
+def verdict(path: str) -> ChangeVerdict | None:
     row = NAMES.judge(path)
     return row and row.verdict
 
@@ -169,7 +169,7 @@ def test_every_row_holds_its_own_name_and_all_below():
         ):
             found = NAMES.judge(shape)
             assert found, shape
-            assert found.verdict in (row.verdict, Verdict.NEVER), shape
+            assert found.verdict in (row.verdict, ChangeVerdict.NEVER), shape
 
 
 def test_no_row_is_there_twice_and_each_says_what_obeys_it():
@@ -201,7 +201,7 @@ def test_no_row_is_there_twice_and_each_says_what_obeys_it():
 )
 def test_inside_a_repositorys_folder(path, folder, is_never):
     row = judge_control(path, folder)
-    assert (row is not None and row.verdict is Verdict.NEVER) == is_never
+    assert (row is not None and row.verdict is ChangeVerdict.NEVER) == is_never
 
 
 @pytest.mark.parametrize("path", [".cargo", "sub/.github", ".config", ".git", ".vscode", ".yarn"])
@@ -229,7 +229,7 @@ def test_what_a_link_leads_to_is_obeyed_as_the_link_is():
             "src/main.py",
         )
     }
-    assert [path for path, verdict in found.items() if verdict is Verdict.NEVER] == [
+    assert [path for path, verdict in found.items() if verdict is ChangeVerdict.NEVER] == [
         "conf/editor/tasks.json",
         "conf/editor",
         "dot/fish/config.fish",
