@@ -60,8 +60,8 @@ def _take_out(db: sqlite3.Connection, chosen: Iterable[int]) -> None:
 
 
 def _keep_only(db: sqlite3.Connection, kept: Iterable[int], chosen: Iterable[int]) -> None:
-    """The same where it is most of the store: to empty the indexes and put back what stays takes
-    as long as that is large, and to take entries out as long as what goes is."""
+    """The same where it is most of the store: emptying the indexes and putting back what stays
+    costs by the size of that; taking entries out costs by the size of what goes."""
     writing.empty_indexes(db)
     db.executemany("DELETE FROM source WHERE id = ?", ((source_id,) for source_id in chosen))
     vocabulary: set[str] = set()

@@ -1,8 +1,8 @@
 """Secrets never enter the store: they are blanked before anything reads the text, and named where
 they stood.
 
-Blanks are as long as what they cover, so that chunks keep the byte ranges of the source itself, and
-neither a title nor a word of the vocabulary can hold a part of a secret.
+Blanks are as long as what they cover, so chunks keep the byte ranges of the source. Neither a title
+nor a word of the vocabulary can hold a part of a secret.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def within_budget(hits: list[Hit], terms: Sequence[str], budget: int | None) -> 
     """The hits whose texts together take at most `budget` bytes, in order.
 
     All of them whole where that fits. Else each gets a share of what is left that falls with its
-    rank, so that the best come whole or nearly, and those behind still show their best lines.
+    rank. So the best come whole or nearly, and those behind still show their best lines.
     """
     if budget is None or sum(len(hit.text.encode()) for hit in hits) <= budget:
         return hits

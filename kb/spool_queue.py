@@ -1,5 +1,5 @@
-"""Large outputs: their beginning and end are indexed at once, the rest is queued in the store and
-indexed a slice at a time, from a spool file that is deleted when nothing of it is left to do."""
+"""Large outputs: their beginning and end are indexed at once. The rest is queued in the store and
+indexed a slice at a time, from a spool file that is deleted at the end."""
 
 from __future__ import annotations
 

@@ -90,8 +90,8 @@ def _one_edit_away(db: sqlite3.Connection, typed: str) -> set[str]:
 
 
 def _short(db: sqlite3.Connection, typed: str) -> set[str]:
-    """Of short words, in which an edit leaves no trigram whole, those that begin with the same two
-    letters, or with the same one and end with the same two."""
+    """An edit leaves no trigram of a short word whole. Of these it takes those with the same first
+    two letters, or the same first and last two."""
     return _beginning(db, typed[:2], len(typed)) | _beginning(
         db, typed[:1], len(typed), ending=typed[-2:]
     )

@@ -96,18 +96,18 @@ class CompileInputs(NamedTuple):
 class PrewarmCommand(NamedTuple):
     """How a toolchain's interpreter is started before it has a program, and waits for it.
 
-    It waits for the end of a FIFO, `gate` in the job directory, which it reads by the help of
-    `file` (a name in `runtimes/drivers`, where it says how), placed at `place`. A gate that is
-    `{source}` stands in place of the program's text, and needs no help. `run` replaces the
-    toolchain's template, `env` variables that must not have their value yet. What is opened before
-    the wait, and read behind it, is `opened`: an empty line in the program's place. What is not
-    called as the program's own files are is gone before the program starts. `first_line` tells that
-    a `#!` line can hold arguments, which come too late then; `reads_early`, that standard input is
-    read from the start. Where programs are compiled, an interpreter by `run` waits for what that
-    makes, and a compiler by `compile` for the source. A `compiled` file is a program of the
-    toolchain's own language, which is compiled first; with a `manifest`, what that makes is placed
-    as an archive. `beside` are more files of `runtimes/drivers`, for the gate's folder. `not_with`
-    are variables by which the interpreter would read more before it waits.
+    It waits for the end of a FIFO, `gate` in the job directory. It reads that by the help of
+    `file`, a name in `runtimes/drivers`, placed at `place`. A gate that is `{source}` stands in
+    place of the program's text, and needs no help. `run` replaces the toolchain's template, `env`
+    variables that must not have their value yet. What is opened before the wait, and read behind
+    it, is `opened`: an empty line in the program's place. What is not called as the program's own
+    files are is gone before the program starts. `first_line` tells that a `#!` line can hold
+    arguments, which come too late then; `reads_early`, that standard input is read from the start.
+    Where programs are compiled, an interpreter by `run` waits for what that makes, and a compiler
+    by `compile` for the source. A `compiled` file is a program of the toolchain's own language,
+    which is compiled first; with a `manifest`, what that makes is placed as an archive. `beside`
+    are more files of `runtimes/drivers`, for the gate's folder. `not_with` are variables by which
+    the interpreter would read more before it waits.
     """
 
     file: str = ""
@@ -131,19 +131,18 @@ class Toolchain:
 
     `executables` maps a role (the placeholder) to the names it goes by; all roles must be found,
     the first one decides how many candidates there are. `rank` orders what differs in what it can
-    do: a lower rank is taken however slow it is, and speed decides only within a rank. `prelude`
-    is put at `{prelude}` for code that is not a file of its own, `bind` at `{bind}` when a file is
-    bound, and `bind_env` then joins `env`. `reads` are globs outside /usr that it needs, `beside`
+    do: a lower rank is taken however slow it is, and speed decides only within a rank. `prelude` is
+    put at `{prelude}` for code that is not a file of its own. `bind` is put at `{bind}` when a file
+    is bound; `bind_env` then joins `env`. `reads` are globs outside /usr that it needs, `beside`
     globs (from an executable's real folder) of a native program that an npm launcher wraps. `wrap`
     and `source_name` override the language's. `products` are what compiling leaves, the first of
-    them is `{out}`. `project_environment` looks for virtual environments of the project.
-    `inputs` says when its products may be kept for the next run of the same source; None is never.
-    `caches` are the folders below the scratch directory that it fills as it works and that another
-    run may be shown, read-only, at the same path.
-    An interpreter with `waiting` can be started ahead of its program. One that is `heavy` fills
-    memory that it takes the kernel milliseconds to take apart, behind the program's end.
-    `version` are the arguments that make the first executable say its version. A row is itself
-    and nothing else, so it compares by identity.
+    them is `{out}`. `project_environment` looks for virtual environments of the project. `inputs`
+    says when its products may be kept for the next run of the same source; None is never. `caches`
+    are the folders below the scratch directory that it fills as it works. Another run may be shown
+    them, read-only, at the same path. An interpreter with `waiting` can be started ahead of its
+    program. One that is `heavy` fills memory that it takes the kernel milliseconds to take apart,
+    behind the program's end. `version` are the arguments that make the first executable say its
+    version. A row is itself and nothing else, so it compares by identity.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """What lies on this host for containers of an engine that shares its file systems.
 
-As real root the project is bound with its owner's id mapped to the containers' user (as the spawner
-does for cells), and what runs write to it goes to a tmpfs of their own, sized in bytes and files.
-Any other user's containers run as that user, and what they write lies in an ordinary folder.
+As real root the project is bound with its owner's id mapped to the containers' user, as the spawner
+does for cells. What runs write to it goes to a tmpfs of their own, sized in bytes and files. Any
+other user's containers run as that user, and what they write lies in an ordinary folder.
 """
 
 from __future__ import annotations

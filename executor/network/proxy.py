@@ -1,8 +1,8 @@
 """An HTTP proxy outside the cell, on a socket that listens inside it.
 
-The listening socket is made in the cell's own network namespace and handed out, so no path of the
-host's file system and no process of ours is inside. Names are checked as the client wrote them,
-addresses after resolution, and it is a checked address that is dialled.
+The listening socket is made in the cell's own network namespace and handed out. So neither a path
+of the host's file system nor a process of ours is inside. Names are checked as the client wrote
+them, addresses after resolution, and it is a checked address that is dialled.
 """
 
 from __future__ import annotations
@@ -53,15 +53,10 @@ class ProxyGate:
     resolver: Resolve = resolve
     address_allowed: Callable[[str], bool] = is_public_address
     connections: list[Connection] = field(default_factory=list)
-    unreported: int = 0
 
     def record(self, connection: Connection) -> None:
-        if connection in self.connections:
-            return
-        if len(self.connections) < REPORTED_MAX:
+        if connection not in self.connections and len(self.connections) < REPORTED_MAX:
             self.connections.append(connection)
-        else:
-            self.unreported += 1
 
 
 class RefusedConnectionError(Exception):

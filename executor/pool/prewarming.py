@@ -69,8 +69,8 @@ def describe_purpose(
 def _list_shown(spec: CellSpec, run: RunSpec) -> Iterator[str]:
     """The paths that a cell holds on to: of mounts, of programs, of folders it has looked into.
 
-    A mount goes on showing the old file where a host program puts a new one in its place, and a
-    copy-on-write view what it has looked up before.
+    A mount goes on showing the old file where a host program puts a new one in its place. A
+    copy-on-write view goes on showing what it has looked up before.
     """
     yield from rootfs.system_entries().binds
     for _, path in spec.binds:

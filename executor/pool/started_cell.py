@@ -13,8 +13,8 @@ from executor.errors import SandboxError
 class StartedCell:
     """A process that may become any cell. Each is taken once, and then the next is started.
 
-    In version 1 of control groups to move a process costs up to two grace periods of RCU, about
-    10 ms on an idle machine, and no process can be started in a group as in version 2.
+    In version 1 of control groups moving a process costs up to two grace periods of RCU, about 10
+    ms on an idle machine. Only version 2 can start a process in a group.
     """
 
     def __init__(self, maker: CellMaker, dispose: Callable[[CellParts], None]) -> None:

@@ -1,6 +1,6 @@
 """What a run changes reaches the project by one door: a commit after its last process is dead.
 
-`view/` says what a run sees and what it left changed, `rules/` which names decide, `plan/` what is
-applied, `apply/` brings it in, and `store/` keeps what a person is to decide. `door` and `commit`
-call them in that order. All of it works on plain folders; no process is run in them.
+`view/` says what a run sees and what it left changed, `rules/` which names decide. `plan/` says
+what is applied, `apply/` brings it in, and `store/` keeps what a person is to decide. `door` and
+`commit` call them in that order. All of it works on plain folders; no process is run in them.
 """

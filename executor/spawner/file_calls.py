@@ -2,8 +2,8 @@
 
 Landlock judges none of them, so that a program could do all this to any file of its user. A filter
 can't see which file is meant: it stands behind a pointer, which another thread may change. So the
-supervisor does the call itself: it reads the path once, opens what that names at this moment, and
-acts on what it has open, if that lies where the program may write.
+supervisor does the call itself: it reads the path once and opens what that names now. It acts on
+what it has open, if that lies where the program may write.
 """
 
 from __future__ import annotations

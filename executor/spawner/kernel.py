@@ -119,12 +119,6 @@ def attach(tree: int, target: str) -> None:
     os.close(tree)
 
 
-def open_tree_at(place: int) -> int:
-    """A detached copy of the mount with all below it, at a place that is open already."""
-    flags = OPEN_TREE_CLONE | os.O_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH
-    return syscall("open_tree", SYS_OPEN_TREE, place, b"", flags)
-
-
 def attach_at(tree: int, place: int) -> None:
     """Put a detached mount on a place that is open already, and close both."""
     flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH

@@ -1,9 +1,9 @@
 """A cell for a session: any number of runs, one call after the other, until the server ends it.
 
-The server says `begin` ahead of a call and `report` behind it, and in between `run` where a
-program is to be started, and `interrupt` where one is to stop what it does; a run's end is told
-when it comes, under the run's number. What a call leaves running stays, but stands still until the
-next call: so nothing happens to the project, or to the machine, that no call answers for.
+The server sends `begin` before a call and `report` after it. In between, `run` starts a program,
+and `interrupt` stops what one does; a run's end is told when it comes, under the run's number. What
+a call leaves running stays, but stands still until the next call: so nothing happens to the
+project, or to the machine, that no call answers for.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What stands in a view for a secret that git knows, so that git takes it for unchanged.
 
 A cover would be a change to git, and every `git add -A`, stash or switch of branches fail for it.
-So a layer between the project and what a run writes has a file of zeros that nobody may read, and
-an index that knows this very file for unchanged: git never reads it. If a run writes the index,
-that is right on the host, too: there the times are others, so git looks at the contents.
+So a layer between the project and what a run writes has a file of zeros that nobody may read. Its
+index records this very file as unchanged: git never reads it. If a run writes the index, that is
+right on the host, too: there the times are others, so git looks at the contents.
 """
 
 from __future__ import annotations

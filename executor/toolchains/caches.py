@@ -1,9 +1,9 @@
 """What toolchains keep for themselves between compilations, filled once and shown read-only.
 
 Go compiles its standard library into such a folder, which takes many seconds the first time. The
-server has the row's own `warm_up` program compiled in a cell that shows nothing else, so nothing
-that any other program did is in there; all later cells see the folder and can't change it. In the
-same way is compiled by what a toolchain's programs wait, if that is a program in its turn.
+server compiles the row's own `warm_up` program in a cell that shows nothing else. So nothing that
+any other program did is in there; all later cells see the folder and can't change it. The
+program by which a toolchain's interpreters wait is compiled in the same way, where there is one.
 """
 
 from __future__ import annotations

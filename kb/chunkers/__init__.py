@@ -1,7 +1,7 @@
 """The table of chunkers: one row a kind, with what it promises of a source in parts.
 
-To add a kind: a module here with a `marks(data, language)` function, a row in `_ROWS`, and the
-rule in `kb.detect` or the name in `kb.filetypes` by which sources of that kind are recognised.
+To add a kind: a module here with a `marks(data, language)` function, a row in `_ROWS`, and what
+recognises sources of that kind: a rule in `kb.detect` or a name in `kb.filetypes`.
 """
 
 from __future__ import annotations

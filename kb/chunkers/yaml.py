@@ -31,8 +31,8 @@ def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
 
 @dataclass(slots=True)
 class _Key:
-    """A key or list item. Depth is twice the column, and one more for an item, so that an item
-    lies within a key of the same column and outside one right of it."""
+    """A key or list item. Depth is twice the column, and one more for an item. So an item lies
+    within a key of the same column, and outside one right of it."""
 
     start: int
     depth: int

@@ -1,8 +1,8 @@
 """A worker's life: read a source, parse it, answer; end with the connection, or when idle long.
 
 What holds a parser to its time is the kernel: a timer of processor time whose signal ends the
-process wherever it is, so that not even a scanner in an endless loop survives the program that
-asked for it.
+process wherever it is. So not even a scanner in an endless loop survives the program that asked for
+it.
 """
 
 from __future__ import annotations

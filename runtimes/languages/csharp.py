@@ -52,8 +52,8 @@ _IMPLICIT_USINGS = "".join(
 
 def wrap_for_mono(code: str) -> ProgramText:
     """Mono's compiler has neither top-level statements, local functions nor implicit usings:
-    statements become the body of Main, functions among them its siblings, what begins with the
-    first type stays below, and the usings of a .NET console project come first."""
+    statements become the body of Main, functions among them its siblings. What begins with the
+    first type stays below; the usings of a .NET console project come first."""
     script = re.sub(r"\A#!", "//", code)
     blanked = lexing.blank(script, lexing.CSHARP)
     start = lexing.after_leading(blanked, _USING)

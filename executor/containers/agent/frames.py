@@ -1,10 +1,10 @@
 """What passes between the server and a container's agent, and how it is framed.
 
-One byte stream each way carries frames: a header of kind, channel and length, then that many
-bytes. The server sends ORDERs, the agent MESSAGEs; both hold JSON behind a 4-byte length and then
-raw bytes. What programs read and write, and what they say to the proxy, goes by numbered channels:
-DATA with their bytes, END when no more come. Of each channel at most WINDOW_BYTES may be under way
-unacknowledged (ACK says how many were delivered), so that one that nobody reads blocks no other.
+One byte stream each way carries frames: a header of kind, channel and length, then that many bytes.
+The server sends ORDERs, the agent MESSAGEs; both hold JSON behind a 4-byte length and then raw
+bytes. What programs read and write, and what they say to the proxy, goes by numbered channels: DATA
+with their bytes, END when no more come. Each channel has at most WINDOW_BYTES under way; ACK says
+how many were delivered. So a channel that nobody reads blocks no other.
 
 Orders: `discover`; `cell` with its description, then `run`, `begin`, `interrupt`, `report`, `stop`,
 `undo` as in `spawner.wire`. `channels` of an order lists its descriptors behind the description:

@@ -53,9 +53,6 @@ class UnknownChangesError(KeyError):
         return str(self.args[0])
 
 
-UnknownChanges = UnknownChangesError
-
-
 class ChangeStore:
     """Everything kept, below one folder of the user's state."""
 

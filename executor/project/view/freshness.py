@@ -1,8 +1,8 @@
 """Whether the host has changed a project: what a session's view does not show by itself.
 
-On an overlay that is mounted, a file that was replaced by renaming stays the old one, and one that
-was looked up before its birth stays absent (fs/overlayfs keeps what it has looked up). Both change
-the time of a folder. What is edited in place is seen anyway.
+A mounted overlay keeps what it has looked up: a file that was replaced by renaming stays the old
+one. One that was looked up before it was made stays absent. Both change the time of a folder. What
+is edited in place is seen anyway.
 """
 
 from __future__ import annotations

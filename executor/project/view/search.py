@@ -39,8 +39,8 @@ class _FoundFolder:
 class ProjectSearch:
     """Searches one project again and again; any thread may ask.
 
-    A folder is listed anew when its time of change tells so, which no program can set back, or
-    when it is so recent that a later change could bear the same.
+    A folder is listed anew when its time of change differs, which no program can set back. So it is
+    when that time is so recent that a later change could bear the same.
     """
 
     def __init__(self, project: Path) -> None:
