@@ -99,7 +99,7 @@ async def _warmed(executor: LocalEngine) -> None:
     pool = place.pool
     await _run(executor)
     with trio.move_on_after(WARM_S_MAX):
-        while not pool.state[0].waiting:  # the purpose used last
+        while not pool.state[0].idle:  # the purpose used last
             await trio.sleep(0.1)
     await trio.sleep(1.5)
 

@@ -175,7 +175,7 @@ async def something_waits(executor: LocalEngine) -> None:
     """Until what is to wait for a run like the last one does, as far as anything is."""
     for _ in range(WAIT_TICKS_MAX):
         await trio.sleep(WAIT_TICK_S)
-        if executor.pools and executor.pools[0].waiting:
+        if executor.pools and executor.pools[0].idle:
             return
 
 
@@ -202,7 +202,7 @@ async def measure(languages: Sequence[str], rounds: int) -> Report:
             rules=None,
             home=Path.home(),
         )
-        async with opened(settings=Settings(warm=False)) as cold, opened() as warm:
+        async with opened(settings=Settings(prewarm=False)) as cold, opened() as warm:
             reports = [
                 report
                 for name, report in (await cold.languages()).items()

@@ -61,7 +61,7 @@ async def measure(rounds: int) -> Report:
             rules=None,
             home=Path.home(),
         )
-        async with opened(settings=Settings(warm=False)) as cold, opened() as warm:
+        async with opened(settings=Settings(prewarm=False)) as cold, opened() as warm:
             for _ in range(WARM_UP_ROUNDS + rounds):
                 samples["bare"].append(by_hand(SHELL))
                 if boxed:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ctxmode.web.answers import FetchAnswer
     from ctxmode.web.pages import FetchRequest
     from executor import Background, Backgrounds, Caller, Completed, Engine, Request
-    from executor.instance.control import KeptAhead
+    from executor.instance.control import PrewarmReport
 
 T = TypeVar("T")
 
@@ -239,11 +239,11 @@ class App:
 
         return await self._reading(partial(read_usage, self.config))
 
-    async def kept_ahead(self) -> tuple[KeptAhead, ...]:
+    async def list_prewarmed(self) -> tuple[PrewarmReport, ...]:
         """What waits ready for runs in all servers of the user."""
         from ctxmode.doctor import diagnosis  # noqa: PLC0415 - few ask
 
-        return await diagnosis.kept_ahead(self.config)
+        return await diagnosis.list_prewarmed(self.config)
 
     async def holdings(self) -> Holdings:
         """What is kept on disk, and what went for the quotas lately."""

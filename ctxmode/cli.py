@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments[:1] == ["run"] and "--help" not in arguments and "-h" not in arguments:
         from executor.instance import child_processes as starting  # noqa: PLC0415 - runs side by side with the loading
 
-        starting.start_ahead()
+        starting.start_early()
     try:
         code = _main(arguments)
     finally:

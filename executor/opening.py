@@ -61,7 +61,7 @@ async def open_engine(
                 made.place, made.open_box, ground.spools, settings.inline_bytes, concurrency, door
             )
             async with (
-                open_judges(settings.report, ahead=rules is not None) as judges,
+                open_judges(settings.report, prewarm=rules is not None) as judges,
                 open_sessions(runner, made.binds, settings.sessions) as sessions,
                 trio.open_nursery() as nursery,
             ):

@@ -21,8 +21,8 @@ class Settings:
 
     `inline_bytes` is how much of each stream a result holds; `concurrency` how many programs run
     at once, None meaning twice the processors; `profiles` are all that requests may name;
-    `sessions` bounds what lives on between calls; with `warm` programs are made to wait for their
-    runs, which may take `warm_bytes` of memory in all servers of the user together. `limits` are
+    `sessions` bounds what lives on between calls; with `prewarm` programs wait for their
+    runs, which may take `prewarm_bytes` of memory in all servers of the user together. `limits` are
     those of a request that gives none. `isolation` is
     "auto", for cells and only where none works containers, or "container"; their `runtime` is the
     engine's own unless it is named. `name_moves` moves rows of the table of names. `storage` is a
@@ -36,8 +36,8 @@ class Settings:
     concurrency: int | None = None
     profiles: Mapping[str, Profile] = field(default_factory=lambda: PROFILES)
     sessions: SessionLimits = field(default_factory=SessionLimits)
-    warm: bool = True
-    warm_bytes: int = 512 * MIB
+    prewarm: bool = True
+    prewarm_bytes: int = 512 * MIB
     limits: Limits = field(default_factory=Limits)
     isolation: str = "auto"
     runtime: str = ""

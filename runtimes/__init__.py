@@ -15,10 +15,10 @@ from runtimes.model import (
     Program,
     Step,
 )
+from runtimes.prewarming import as_helper, helper
 from runtimes.program import prepare
 from runtimes.registry import LANGUAGES, UnknownLanguage, language, language_for_file
 from runtimes.version import parse_version, version_argv
-from runtimes.waiting import as_helper, helper
 
 __all__ = [
     "LANGUAGES",

@@ -112,7 +112,7 @@ class PrewarmCommand(NamedTuple):
 
     file: str = ""
     place: str = ""
-    gate: str = ".ahead/gate"
+    gate: str = ".prewarm/gate"
     run: tuple[str, ...] | None = None
     env: Mapping[str, str] = NOTHING
     opened: bool = False
@@ -139,7 +139,7 @@ class Toolchain:
     them is `{out}`. `project_environment` looks for virtual environments of the project. `inputs`
     says when its products may be kept for the next run of the same source; None is never. `caches`
     are the folders below the scratch directory that it fills as it works. Another run may be shown
-    them, read-only, at the same path. An interpreter with `waiting` can be started ahead of its
+    them, read-only, at the same path. An interpreter with `prewarm` can be started ahead of its
     program. One that is `heavy` fills memory that it takes the kernel milliseconds to take apart,
     behind the program's end. `version` are the arguments that make the first executable say its
     version. A row is itself and nothing else, so it compares by identity.
@@ -162,7 +162,7 @@ class Toolchain:
     inputs: CompileInputs | None = None
     caches: tuple[str, ...] = ()
     project_environment: bool = False
-    waiting: PrewarmCommand | None = None
+    prewarm: PrewarmCommand | None = None
     heavy: bool = False
     version: tuple[str, ...] = ("--version",)
 
@@ -281,7 +281,7 @@ class Step(NamedTuple):
 class PrewarmPlan(NamedTuple):
     """What to place and to start so that an interpreter waits for one certain program's text.
 
-    `env` are the variables that have another value until then; `gate` is the FIFO and `only_ahead`
+    `env` are the variables that have another value until then; `gate` is the FIFO and `only_before`
     is what has to be gone before the program starts. Names are in the job directory. With
     `reads_early` it can't be for a program that is given something to read, nor for one with a
     variable of `not_with`.
@@ -292,7 +292,7 @@ class PrewarmPlan(NamedTuple):
     env: Mapping[str, str]
     files: Mapping[str, bytes]
     gate: str
-    only_ahead: tuple[str, ...]
+    only_before: tuple[str, ...]
     reads_early: bool = False
     not_with: tuple[str, ...] = ()
 
@@ -303,9 +303,9 @@ class Program(NamedTuple):
     `files` and `links` (name -> target) go into the job directory, which is read-only at run time.
     `products` are the paths below the scratch directory that the compile steps write and the run
     step needs: the unit of a compile cache. `caches` are folders there that the toolchain itself
-    keeps; what the row's `warm_up` leaves in them may be shown to later runs, read-only. `ahead` is
-    how to start its interpreter before the text is known, where that makes no other difference;
-    where there are compile steps, before they have made it, and `compiler_ahead` is the compiler's.
+    keeps; what the row's `warm_up` leaves in them may be shown to later runs, read-only. `prewarm`
+    is how to start its interpreter before the text is known, or before the compile steps have made
+    it, where that makes no other difference. `compiler_prewarm` is the compiler's.
     """
 
     files: Mapping[str, bytes]
@@ -314,8 +314,8 @@ class Program(NamedTuple):
     links: Mapping[str, str] = NOTHING
     products: tuple[str, ...] = ()
     caches: tuple[str, ...] = ()
-    ahead: PrewarmPlan | None = None
-    compiler_ahead: PrewarmPlan | None = None
+    prewarm: PrewarmPlan | None = None
+    compiler_prewarm: PrewarmPlan | None = None
 
 
 class ProbeResult(NamedTuple):

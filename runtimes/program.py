@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
 from runtimes.model import Candidate, PrewarmPlan, Program, ProgramText, Step
-from runtimes.waiting import ahead
+from runtimes.prewarming import plan_prewarming
 
 _BASE_ENV: Final = {"LANG": "C.UTF-8", "NO_COLOR": "1"}
 _PLACEHOLDER: Final = re.compile(r"\{([a-z_]+(?:\.folder|\.root)?)\}")
@@ -82,7 +82,7 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
         "{bind}": _render(toolchain.bind, values) if bind_file else (),
         "{project}": project.args,
     }
-    waits = partial(_ahead, candidate, source, values, groups, in_place=in_place)
+    plan = partial(_plan_prewarming, candidate, source, values, groups, in_place=in_place)
     steps = [Step(_expand(toolchain.run, values, groups), "run", heavy=toolchain.heavy)]
     if toolchain.compile:
         steps.insert(0, Step(_expand(toolchain.compile, values, groups), "compile"))
@@ -93,12 +93,12 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
         links=project.links,
         products=products if toolchain.compile else (),
         caches=tuple(f"{scratch_dir}/{name}" for name in toolchain.caches),
-        ahead=waits("run"),
-        compiler_ahead=waits("compile"),
+        prewarm=plan("run"),
+        compiler_prewarm=plan("compile"),
     )
 
 
-def _ahead(  # noqa: PLR0913 - keyword-only how the source is given
+def _plan_prewarming(  # noqa: PLR0913 - keyword-only how the source is given
     candidate: Candidate,
     source: ProgramText | None,
     values: Mapping[str, str],
@@ -113,25 +113,25 @@ def _ahead(  # noqa: PLR0913 - keyword-only how the source is given
     program does not hold back what reads the bound file. The variables' lines must stay lines.
     """
     toolchain = candidate.toolchain
-    waiting = toolchain.waiting
-    if waiting is None or candidate.project_specific or "\n" in values["cwd"]:
+    command = toolchain.prewarm
+    if command is None or candidate.project_specific or "\n" in values["cwd"]:
         return None
     given = None if toolchain.compile else toolchain.run
-    template = waiting.compile if phase == "compile" else waiting.run or given
-    if template is None or (waiting.compiled and not candidate.compiled):
+    template = command.compile if phase == "compile" else command.run or given
+    if template is None or (command.compiled and not candidate.compiled):
         return None
     if (source is None or in_place) and not (toolchain.compile and phase == "run"):
         return None
-    if source and waiting.first_line and source.text.startswith("#!"):
+    if source and command.first_line and source.text.startswith("#!"):
         return None
-    if waiting.gate == "{source}" and groups["{bind}"]:
+    if command.gate == "{source}" and groups["{bind}"]:
         return None
-    return ahead(
-        waiting,
+    return plan_prewarming(
+        command,
         Step(_expand(template, values, groups), phase, heavy=toolchain.heavy and phase == "run"),
         job_dir=values["job"],
         source=source.name if source else "",
-        env={name: _fill(text, values) for name, text in waiting.env.items()},
+        env={name: _fill(text, values) for name, text in command.env.items()},
         compiled=candidate.compiled,
     )
 

@@ -41,7 +41,7 @@ def descriptors(pid: int | None = None) -> int:
 
 def descriptors_in_use(executor: LocalEngine) -> int:
     """How many this process has open, but for those of programs that wait ahead of their runs."""
-    return descriptors() - DESCRIPTORS_WAITING * sum(pool.waiting for pool in executor.pools)
+    return descriptors() - DESCRIPTORS_WAITING * sum(pool.idle for pool in executor.pools)
 
 
 async def until_alive(mark: str, count: int) -> None:

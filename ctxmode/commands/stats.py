@@ -19,10 +19,10 @@ from functools import partial
 
 from ctxmode import exit_codes, launch
 from ctxmode.config.locations import load_config, prepare_storage
-from ctxmode.doctor.diagnosis import kept_ahead
+from ctxmode.doctor.diagnosis import list_prewarmed
 from ctxmode.launch import print_json
 from ctxmode.operations.quotas import holdings_lines, read_holdings
-from ctxmode.render.results import kept_ahead_lines
+from ctxmode.render.results import prewarmed_lines
 from ctxmode.render.usage_table import read_usage, show
 
 
@@ -34,16 +34,16 @@ def run(args: argparse.Namespace) -> int:
     config = load_config(args.project)
     prepare_storage(config)
     usage = read_usage(config)
-    ready = launch.run(partial(kept_ahead, config))
+    ready = launch.run(partial(list_prewarmed, config))
     holdings = read_holdings(config)
     if args.json:
-        ahead = [asdict(one) for one in ready]
-        print_json(usage.to_json() | {"kept_ahead": ahead, "on_disk": holdings.to_json()})
+        prewarmed = [asdict(one) for one in ready]
+        print_json(usage.to_json() | {"prewarmed": prewarmed, "on_disk": holdings.to_json()})
     elif not usage.tools:
         sys.stdout.write("No tool was called in this project yet.\n")
     else:
         show(usage)
     if not args.json:
-        lines = (*holdings_lines(holdings), *kept_ahead_lines(ready))
+        lines = (*holdings_lines(holdings), *prewarmed_lines(ready))
         sys.stdout.write("".join(f"{line}\n" for line in lines))
     return exit_codes.OK

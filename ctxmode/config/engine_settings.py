@@ -31,8 +31,8 @@ def engine_settings(config: Config) -> tuple[Settings, tuple[str, ...]]:
         sessions=SessionLimits(
             values["sessions.count"], values["sessions.idle_s"], values["sessions.life_s"]
         ),
-        warm=values["warm.enabled"],
-        warm_bytes=values["warm.bytes"],
+        prewarm=values["prewarm.enabled"],
+        prewarm_bytes=values["prewarm.bytes"],
         limits=configured.limits,
         isolation=config.isolation or values["sandbox.isolation"],
         runtime=config.runtime or values["sandbox.runtime"],

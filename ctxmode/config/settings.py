@@ -85,11 +85,13 @@ SETTINGS: tuple[Setting, ...] = (
         "how much of each stream an answer holds",
         "lower",
     ),
-    Setting("warm.enabled", "switch", _OF_EXECUTOR.warm, "programs wait for runs", "turn off"),
     Setting(
-        "warm.bytes",
+        "prewarm.enabled", "switch", _OF_EXECUTOR.prewarm, "programs wait for runs", "turn off"
+    ),
+    Setting(
+        "prewarm.bytes",
         "bytes",
-        _OF_EXECUTOR.warm_bytes,
+        _OF_EXECUTOR.prewarm_bytes,
         "memory for what waits, in all servers together",
         "lower",
     ),

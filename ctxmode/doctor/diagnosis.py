@@ -25,7 +25,8 @@ from executor import (
     SandboxUnavailableError,
     open_engine,
 )
-from executor.instance.control import KeptAhead, list_kept_ahead
+from executor.instance import control
+from executor.instance.control import PrewarmReport
 
 CRITICAL_LANGUAGES = ("shell", "python")
 
@@ -44,7 +45,7 @@ class PartHealth:
 class Diagnosis:
     """The whole state. `critical` names what must work and does not; empty means healthy.
     `notices` are what a person should know besides, of the store and of configuration files;
-    `kept_ahead` is what the user's servers keep ready for runs, `holdings` what is kept on disk."""
+    `prewarmed` is what the user's servers keep ready for runs, `holdings` what is kept on disk."""
 
     project: str
     languages: Mapping[str, LanguageReport]
@@ -54,7 +55,7 @@ class Diagnosis:
     opening: PartHealth = field(default_factory=lambda: PartHealth(True, "the project opens"))
     container_engine: EngineHealth = field(default_factory=lambda: EngineHealth(False))
     notices: tuple[str, ...] = ()
-    kept_ahead: tuple[KeptAhead, ...] = ()
+    prewarmed: tuple[PrewarmReport, ...] = ()
     holdings: Holdings | None = None
 
     @property
@@ -80,7 +81,7 @@ class Diagnosis:
             "opening": _fields(self.opening),
             "container_engine": self.container_engine.to_json(),
             "notices": list(self.notices),
-            "kept_ahead": [asdict(one) for one in self.kept_ahead],
+            "prewarmed": [asdict(one) for one in self.prewarmed],
             "on_disk": None if self.holdings is None else self.holdings.to_json(),
         }
 
@@ -89,9 +90,9 @@ def _fields(data: LanguageReport | PartHealth) -> dict[str, Any]:
     return {f.name: getattr(data, f.name) for f in fields(data)}
 
 
-async def kept_ahead(config: Config) -> tuple[KeptAhead, ...]:
+async def list_prewarmed(config: Config) -> tuple[PrewarmReport, ...]:
     """What waits ready for runs in all servers of the user, who share one budget of memory."""
-    return tuple(await list_kept_ahead(config.state_dir / "instances"))
+    return tuple(await control.list_prewarmed(config.state_dir / "instances"))
 
 
 async def diagnose(
@@ -112,7 +113,7 @@ async def diagnose(
         fts5=await trio.to_thread.run_sync(check_fts5),
         storage=PartHealth(True, str(config.database)),
         container_engine=await examine(),
-        kept_ahead=await kept_ahead(config),
+        prewarmed=await list_prewarmed(config),
         holdings=await trio.to_thread.run_sync(read_holdings, config),
     )
 

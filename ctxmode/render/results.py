@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ctxmode.doctor.diagnosis import Diagnosis
     from ctxmode.operations.answers import BatchAnswer, CommandAnswer, IndexAnswer
     from executor import Background, LanguageReport
-    from executor.instance.control import KeptAhead
+    from executor.instance.control import PrewarmReport
     from executor.run.output_routing import Answer
     from kb.model import Purged
 
@@ -263,7 +263,7 @@ def doctor_text(diagnosis: Diagnosis) -> str:
         ),
         f"container engine: {diagnosis.container_engine.summary}",
         *_holdings_lines(diagnosis),
-        *kept_ahead_lines(diagnosis.kept_ahead),
+        *prewarmed_lines(diagnosis.prewarmed),
         *(f"notice: {notice}" for notice in diagnosis.notices),
         f"critical: {', '.join(diagnosis.critical) or 'nothing'}",
     ]
@@ -276,15 +276,15 @@ def _holdings_lines(diagnosis: Diagnosis) -> list[str]:
     return [] if diagnosis.holdings is None else holdings_lines(diagnosis.holdings)
 
 
-def kept_ahead_lines(kept: Iterable[KeptAhead]) -> list[str]:
+def prewarmed_lines(kept: Iterable[PrewarmReport]) -> list[str]:
     """What is kept ready for runs, one line a kind and server; none where nothing ever was."""
-    return [_kept_ahead_line(one) for one in kept]
+    return [_prewarmed_line(one) for one in kept]
 
 
-def _kept_ahead_line(kept: KeptAhead) -> str:
+def _prewarmed_line(kept: PrewarmReport) -> str:
     trouble = f"; the last could not be made: {kept.trouble}" if kept.trouble else ""
     return (
-        f"kept ready: {kept.waiting} for {kept.label}, {size(kept.bytes)}, used by {kept.hits} of "
+        f"kept ready: {kept.idle} for {kept.label}, {size(kept.bytes)}, used by {kept.hits} of "
         f"{kept.hits + kept.misses} runs (server {kept.instance}){trouble}"
     )
 

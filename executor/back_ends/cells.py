@@ -80,8 +80,8 @@ async def open_cells(
     stage |= dict.fromkeys(
         (str(here.temporary), str(ground.state_dir / "caches"), str(ground.rooms))
     )
-    warm = settings.warm and not settings.sole_language
-    budget = _budget(here, settings.warm_bytes) if warm else None
+    is_prewarming = settings.prewarm and not settings.sole_language
+    budget = _budget(here, settings.prewarm_bytes) if is_prewarming else None
     once = bool(settings.sole_language)
     machine = Machine(
         ProjectSearch(project),

@@ -77,7 +77,7 @@ async def open_containers(
     folder = ground.state_dir / "containers"
     paths = tuple(existing(sorted(listed)))
     shown = _Shown(ground.instance, project, repository, paths, folder)
-    limits = PREWARMED if settings.warm else NONE_PREWARMED
+    limits = PREWARMED if settings.prewarm else NONE_PREWARMED
     try:
         engine = await connect(endpoint())
     except EngineError as error:

@@ -160,11 +160,11 @@ def _compile_job(plan: _Plan, execution: Execution, layout: Layout, substitute: 
     program, checked = plan.program, execution.checked
     steps = [step for step in program.steps if step.phase == "compile"]
     found = [pattern for path in program.products for pattern in (path, f"{path}/**/*")]
-    ahead = program.compiler_ahead
-    if ahead is not None:
-        ahead = ahead._replace(steps=(*ahead.steps, _DONE))
+    prewarm = program.compiler_prewarm
+    if prewarm is not None:
+        prewarm = prewarm._replace(steps=(*prewarm.steps, _DONE))
     return job_of(
-        program._replace(steps=(*steps, _DONE), ahead=ahead),
+        program._replace(steps=(*steps, _DONE), prewarm=prewarm),
         execution.candidate,
         layout,
         cwd=checked.cwd,
@@ -172,7 +172,8 @@ def _compile_job(plan: _Plan, execution: Execution, layout: Layout, substitute: 
         artifacts=tuple(found),
         profile=COMPILING,
         substitute=substitute,
-        warm=ahead is not None and plan.script is None,  # else what is shown is there but once
+        may_be_prewarmed=prewarm is not None
+        and plan.script is None,  # else what is shown is there but once
         shown=execution.shown,
         label=label(checked),
     )

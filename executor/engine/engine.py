@@ -88,7 +88,7 @@ class PoolState:
     """What is kept for one purpose, and how often a member was there when it was asked for."""
 
     label: str
-    waiting: int
+    idle: int
     bytes: int
     hits: int
     misses: int

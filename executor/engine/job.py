@@ -30,8 +30,8 @@ class Job:
     language: str = ""  # by the name of its row
     substitute: str | None = None  # a folder of `temporary` that is shown in the project's place
     shown: tuple[tuple[str, str], ...] = ()  # (path on the host, path in the cell), read-only
-    ahead: PrewarmPlan | None = None  # how its interpreter is started before its text is known
-    warm: bool = True  # whether it may run where something has waited for it
+    prewarm: PrewarmPlan | None = None  # how its interpreter is started before its text is known
+    may_be_prewarmed: bool = True  # whether it may run where something has waited for it
     diagnosis: bytes = b""  # what an earlier compilation said, repeated on stderr
     whole: Limits | None = None  # before compiling had its share of `limits`
 

@@ -70,32 +70,32 @@ def _run(spec: RunSpec, packed: Packed) -> RunDescription:
     }
 
 
-def pack_hold(spec: RunSpec, ahead: PrewarmPlan | None) -> bytes:
+def pack_hold(spec: RunSpec, plan: PrewarmPlan | None) -> bytes:
     """The description of a program that is to wait for its run: what of the run is known by then.
 
-    An interpreter that can be started ahead has a gate to wait at; any other program waits for
+    An interpreter that can be started early has a gate to wait at; any other program waits for
     its exec.
     """
-    if ahead is None:
+    if plan is None:
         return pack_run(replace(spec, files={}, links={}))
-    job = ahead.job_dir
+    job = plan.job_dir
     started = replace(
         spec,
-        steps=ahead.steps,
-        env={**spec.env, **ahead.env},
-        files={f"{job}/{name}": content for name, content in ahead.files.items()},
+        steps=plan.steps,
+        env={**spec.env, **plan.env},
+        files={f"{job}/{name}": content for name, content in plan.files.items()},
         links={},
     )
-    waiting: PrewarmMessage = {
-        "gate": f"{job}/{ahead.gate}",
-        "only_ahead": [f"{job}/{name}" for name in ahead.only_ahead],
+    prewarm: PrewarmMessage = {
+        "gate": f"{job}/{plan.gate}",
+        "only_before": [f"{job}/{name}" for name in plan.only_before],
         "environment": "".join(
-            f"{name}={spec.env[name]}\n" for name in ahead.env if name in spec.env
+            f"{name}={spec.env[name]}\n" for name in plan.env if name in spec.env
         ),
     }
     packed = Packed()
     description = _run(started, packed)
-    description["waiting"] = waiting
+    description["prewarm"] = prewarm
     return packed.pack(description)
 
 

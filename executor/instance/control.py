@@ -52,7 +52,7 @@ class RunningProgram:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptAhead:
+class PrewarmReport:
     """What one server keeps ready for runs of one kind, at which cost, and how often it was used.
 
     `hits` counts the runs that found one waiting, `misses` those that did not; `trouble` says why
@@ -61,7 +61,7 @@ class KeptAhead:
 
     instance: str
     label: str
-    waiting: int
+    idle: int
     bytes: int
     hits: int
     misses: int
@@ -76,7 +76,7 @@ class Desk:
     pools: Callable[[], Iterable[PoolState]]
 
 
-T = TypeVar("T", RunningProgram, KeptAhead)
+T = TypeVar("T", RunningProgram, PrewarmReport)
 
 
 async def serve(
@@ -100,9 +100,9 @@ async def list_running(instances: Path) -> list[RunningProgram]:
     return sorted(found, key=lambda running: (running.instance, running.number))
 
 
-async def list_kept_ahead(instances: Path) -> list[KeptAhead]:
+async def list_prewarmed(instances: Path) -> list[PrewarmReport]:
     """What the user's servers keep ready, by server, the kind used last first."""
-    found = await _all_told(instances, "pools", "pools", KeptAhead)
+    found = await _all_told(instances, "pools", "pools", PrewarmReport)
     return sorted(found, key=lambda kept: kept.instance)
 
 

@@ -19,7 +19,7 @@ from executor.instance.removal import remove
 # Held only while an instance is being made or others are being swept: between making a lock file
 # and locking it, it would look like a dead server's.
 REGISTRY_LOCK = "registry.lock"
-NOTES = (".sock", ".warm")  # what lies beside a lock: see `control` and `budget`
+NOTES = (".sock", ".prewarm")  # what lies beside a lock: see `control` and `budget`
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class SharedBudget:
             return True
 
     def _others(self) -> int:
-        names = (path.stem for path in self.folder.glob("*.warm"))
+        names = (path.stem for path in self.folder.glob("*.prewarm"))
         return sum(self._read_claim(name) for name in names if name != self.instance)
 
     def _read_claim(self, instance: str) -> int:
@@ -48,7 +48,7 @@ class SharedBudget:
             return 0
 
     def _file(self, instance: str) -> Path:
-        return self.folder / f"{instance}.warm"
+        return self.folder / f"{instance}.prewarm"
 
     @contextlib.contextmanager
     def _hold_lock(self) -> Iterator[None]:

@@ -125,14 +125,14 @@ class CellPool:
             spec = placement.without_project(spec, job.substitute)
         spec = placement.showing(spec, job.shown)
         packed = pack_cell(spec)
-        if self._prewarmed is None or not job.warm or session or layout.room:
+        if self._prewarmed is None or not job.may_be_prewarmed or session or layout.room:
             return _Wanted(packed)
         from executor.pool.prewarming import describe_purpose  # noqa: PLC0415 - with the pool
 
         run = job.spec(without_cgroup=self._maker.hierarchy is None)
         run = replace(run, limits=job.whole or job.limits)  # the run says what is left of them
         has_stdin = job.stdin is not None
-        purpose = describe_purpose(packed, spec, run, job.ahead, has_stdin=has_stdin)
+        purpose = describe_purpose(packed, spec, run, job.prewarm, has_stdin=has_stdin)
         return _Wanted(packed, purpose, purpose.fresh())
 
     @contextlib.asynccontextmanager

@@ -46,20 +46,20 @@ class CellPurpose:
 
 
 def describe_purpose(
-    packed: bytes, spec: CellSpec, run: RunSpec, ahead: PrewarmPlan | None, *, has_stdin: bool
+    packed: bytes, spec: CellSpec, run: RunSpec, plan: PrewarmPlan | None, *, has_stdin: bool
 ) -> CellPurpose:
     """The purpose that a run in the described cell is one of."""
     unspecific = replace(run, artifacts=())
-    if ahead and ahead.reads_early and has_stdin:
-        ahead = None
-    if ahead and ahead.steps[0].phase != run.steps[0].phase:
-        ahead = None  # what it waits for is yet to be compiled
-    if ahead and not run.env.keys().isdisjoint(ahead.not_with):
-        ahead = None
+    if plan and plan.reads_early and has_stdin:
+        plan = None
+    if plan and plan.steps[0].phase != run.steps[0].phase:
+        plan = None  # what it waits for is yet to be compiled
+    if plan and not run.env.keys().isdisjoint(plan.not_with):
+        plan = None
     return CellPurpose(
-        label=f"{PurePath(run.steps[0].argv[0]).name}, {'started' if ahead else 'ready to start'}",
+        label=f"{PurePath(run.steps[0].argv[0]).name}, {'started' if plan else 'ready to start'}",
         cell=packed,
-        hold=pack_hold(unspecific, ahead),
+        hold=pack_hold(unspecific, plan),
         has_stdin=has_stdin,
         limits=run.limits,
         paths=tuple(_list_shown(spec, run)),

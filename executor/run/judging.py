@@ -131,10 +131,10 @@ class _Judge:
 
 
 @contextlib.asynccontextmanager
-async def open_judges(report: Report, *, ahead: bool) -> AsyncIterator[Judges]:
+async def open_judges(report: Report, *, prewarm: bool) -> AsyncIterator[Judges]:
     """The judges of a server, one of them started ahead; on the way out all have ended."""
     judges = Judges(report)
-    if ahead:
+    if prewarm:
         await judges.start()
     try:
         yield judges

@@ -42,6 +42,6 @@ def job_of(
         links={f"{layout.job}/{name}": target for name, target in program.links.items()},
         binds=candidate.binds,
         language=candidate.language.name,
-        ahead=program.ahead,
+        prewarm=program.prewarm,
         **more,
     )

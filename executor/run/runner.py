@@ -153,7 +153,7 @@ class Runner:
                     end = await run.through(cell, without_cgroup=not (group and group.enforces))
                 progress.meter = None
                 if run.lost:
-                    again = replace(job, warm=False, diagnosis=b"")
+                    again = replace(job, may_be_prewarmed=False, diagnosis=b"")
                     return await self._run(again, progress, layout, record)
                 consumed = group.consumption() if group else None
                 await progress.keep_artifacts(cell)

@@ -65,7 +65,7 @@ class Sessions:
             session = self._open.setdefault(name, Session(self._runner, self._binds, call))
             async with session.lock, self._runner.slots:
                 if not session.over and await session.is_outdated():
-                    await self._bury(name, session, "the project's secret files have changed")
+                    await self._dispose(name, session, "the project's secret files have changed")
                 if session.over:  # perhaps while this call was waiting for its turn
                     continue
                 session.check(call)
@@ -99,9 +99,9 @@ class Sessions:
         session = self._open.get(name)
         if session is not None:
             async with session.lock:
-                await self._bury(name, session, reason)
+                await self._dispose(name, session, reason)
 
-    async def _bury(self, name: str, session: Session, reason: str) -> None:
+    async def _dispose(self, name: str, session: Session, reason: str) -> None:
         if session.over:
             return
         session.over = reason or "it was asked to"

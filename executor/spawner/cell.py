@@ -89,11 +89,11 @@ def _run(
         _guard_again(cell.data)
     else:
         tree.place_files(run)
-        confinement, ahead = (
+        confinement, made = (
             _confinement(cell, run.data),
             PrewarmedRun(notices.of_cell(cell.data, handles)),
         )
-        supervisor, stdio = Supervisor(control, run.data, confinement, by, ahead), by
+        supervisor, stdio = Supervisor(control, run.data, confinement, by, made), by
     if cell.data["namespaces"]:
         tree.make_read_only(cell.data["job"])
     before = project.look(cell.data, handles)

@@ -44,7 +44,7 @@ class PrewarmMessage(TypedDict):
     """How an interpreter waits for its program."""
 
     gate: str
-    only_ahead: list[str]
+    only_before: list[str]
     environment: str
 
 
@@ -66,7 +66,7 @@ class RunDescription(ArtifactsAsked):
     rlimits: list[tuple[int, int]]
     cpu_s: float
     memory_bytes: int | None
-    waiting: NotRequired[PrewarmMessage | None]
+    prewarm: NotRequired[PrewarmMessage | None]
 
 
 class GuardedMessage(TypedDict):

@@ -46,25 +46,25 @@ class PrewarmedProgram:
         """
         self.stdio = stdio
         self._confine = confine
-        self._waiting = run.data.get("waiting")
+        self._prewarm = run.data.get("prewarm")
         self._population = Population()
         self._notices = notices
         self._exits = False
         tree.place_files(run)
-        if self._waiting:
-            os.makedirs(os.path.dirname(self._waiting["gate"]), exist_ok=True)
-            os.mkfifo(self._waiting["gate"], 0o600)
+        if self._prewarm:
+            os.makedirs(os.path.dirname(self._prewarm["gate"]), exist_ok=True)
+            os.mkfifo(self._prewarm["gate"], 0o600)
         steps = run.data["steps"]
         self._launched: Launched = launch(
             *(steps[0], run.data, confine(run.data), stdio, notices),
             last=len(steps) == 1,
-            waits=self._waiting is None,
+            waits=self._prewarm is None,
         )
         self._gate = -1
-        if self._waiting:
+        if self._prewarm:
             self._launched.arrive()
-            self._gate = self._open_gate(self._waiting["gate"])
-            for path in (self._waiting["gate"], *self._waiting["only_ahead"]):
+            self._gate = self._open_gate(self._prewarm["gate"])
+            for path in (self._prewarm["gate"], *self._prewarm["only_before"]):
                 _remove(path)  # only the start needed them
             self._population.count_anew()
 
@@ -86,12 +86,12 @@ class PrewarmedProgram:
         Raises:
             StepError: it could not become the program.
         """
-        if self._waiting is None:
+        if self._prewarm is None:
             self._launched.arrive()
             return
-        message = self._waiting["environment"].encode()
+        message = self._prewarm["environment"].encode()
         for path, _, *blob in run.data["files"]:
-            if path == self._waiting["gate"]:
+            if path == self._prewarm["gate"]:
                 message = run.blob((blob[0], blob[1]))
         _write_all(self._gate, message)
 
@@ -122,8 +122,8 @@ class PrewarmedProgram:
             self._exits = True  # and is told of that just once
 
     def _supervisor(self, control: socket.socket, run: Description[RunDescription]) -> Supervisor:
-        ahead = PrewarmedRun(self._notices, self._population, self._launched)
-        return Supervisor(control, run.data, self._confine(run.data), self.stdio, ahead)
+        prewarmed = PrewarmedRun(self._notices, self._population, self._launched)
+        return Supervisor(control, run.data, self._confine(run.data), self.stdio, prewarmed)
 
 
 def _remove(path: str) -> None:

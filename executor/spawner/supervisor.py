@@ -62,17 +62,17 @@ class Supervisor:
         run: RunDescription,
         confinement: Confinement,
         stdio: Sequence[int],
-        ahead: PrewarmedRun,
+        prewarmed: PrewarmedRun,
     ) -> None:
         self._control = control
         self._run = run
         self._confinement = confinement
         self._stdio = tuple(stdio)
-        self.population = ahead.population
-        self._notices = ahead.notices
+        self.population = prewarmed.population
+        self._notices = prewarmed.notices
         self.population.poller.register(self._notices.fd, select.POLLIN)
         self.reason: str | None = None  # why the run was ended from here
-        self._first = ahead.launched
+        self._first = prewarmed.launched
         self.is_still = False  # what is left of the run is for the kernel to take apart
 
     def run_steps(self) -> tuple[str, int]:

@@ -125,7 +125,7 @@ class ToolchainCaches:
             artifacts=(bundle,),
             profile=WARMING,
             substitute=substitute,
-            warm=False,
+            may_be_prewarmed=False,
             label=f"{candidate.language.name}: {'helper' if helper else 'standard library'}",
         )
 

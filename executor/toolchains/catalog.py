@@ -203,7 +203,7 @@ class Toolchains:
             cwd=self._folder(candidate, layout),
             limits=PROBE_LIMITS,
             shown=shown,
-            warm=False,
+            may_be_prewarmed=False,
         )
 
     def _folder(self, candidate: runtimes.Candidate, layout: Layout) -> str:

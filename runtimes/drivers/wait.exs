@@ -1,16 +1,16 @@
 # Lets an Elixir that has started wait for its program: required before the program is, when the
 # compiler has been loaded by using it.
 Code.compile_string("""
-defmodule Ahead do
+defmodule Prewarm do
   defstruct [:a]
   def run(list), do: for(x <- list, is_integer(x), do: inspect(x)) |> Enum.join(",")
   def run(list, other) when is_list(list), do: Enum.map(list, &(&1 + other)) |> Enum.sum()
 end
 """)
 
-:code.purge(Ahead)
-:code.delete(Ahead)
-:code.purge(Ahead)
+:code.purge(Prewarm)
+:code.delete(Prewarm)
+:code.purge(Prewarm)
 
 Code.eval_string("""
 try do

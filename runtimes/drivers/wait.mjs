@@ -11,7 +11,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 const program = process.argv[1];
-await import(`${pathToFileURL(program)}?ahead`);
+await import(`${pathToFileURL(program)}?prewarm`);
 delete createRequire(import.meta.url).cache[program];
 const nowhere = new Writable({ write: (chunk, encoding, done) => done() });
 new Console({ stdout: nowhere, colorMode: false }).log([""].join(" "));
@@ -20,5 +20,5 @@ setFlagsFromString("--expose-gc"); // to contexts that are made now: the program
 runInNewContext("globalThis.gc?.()");
 setFlagsFromString("--no-expose-gc");
 
-readFileSync(new URL("./.ahead/gate", import.meta.url));
+readFileSync(new URL("./.prewarm/gate", import.meta.url));
 globalThis.require ??= createRequire(`${process.cwd()}/`);

@@ -36,7 +36,7 @@ BEGIN {
     # On behalf of another interpreter Perl hands its own arguments on.
     if ($program =~ /^#!(?!.*perl)/) {
         open my $self, '<', '/proc/self/cmdline' or die "cannot start anew: $!\n";
-        exec { $^X } grep { $_ ne '-mahead' } map { split /\0/ } <$self>;
+        exec { $^X } grep { $_ ne '-mprewarm' } map { split /\0/ } <$self>;
     }
     my $statement = qr/\G(?:\s+|#.*\n)*use\s+(strict|warnings)(?:\s+(?:'\w+'|qw\([\w\s]*\)))?\s*;/;
     my %used;

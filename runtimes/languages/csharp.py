@@ -160,13 +160,18 @@ _MONO = Toolchain(
     inputs=CompileInputs(r"Assembly\w*Version|\\[uU]0", beside=("*.dll", "*.rsp")),
     wrap=wrap_for_mono,
     # Only the compiler: what Mono has started before a program can't be hidden from it.
-    waiting=PrewarmCommand(
-        "Ahead.cs",
-        ".ahead/ahead.exe",
+    prewarm=PrewarmCommand(
+        "Prewarm.cs",
+        ".prewarm/prewarm.exe",
         compiled=True,
         beside=("Sample.cs",),
         compile=(
-            *("{mono}", "{job}/.ahead/ahead.exe", "{job}/.ahead/gate", "{job}/.ahead/Sample.cs"),
+            *(
+                "{mono}",
+                "{job}/.prewarm/prewarm.exe",
+                "{job}/.prewarm/gate",
+                "{job}/.prewarm/Sample.cs",
+            ),
             *_MCS_ARGUMENTS,
         ),
     ),

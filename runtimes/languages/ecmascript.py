@@ -49,7 +49,7 @@ _NODE_PRELUDE = ("--import", "{job}/prelude.mjs")
 _NODE_BIND = ("--import", "{job}/file_content.mjs")
 _NODE_READS = ("/etc/ssl/openssl.cnf",)
 # What is imported before the program, whose name is looked at even before that.
-_NODE_WAITING = PrewarmCommand("wait.mjs", "prelude.mjs", opened=True, not_with=("NODE_OPTIONS",))
+_NODE_PREWARM = PrewarmCommand("wait.mjs", "prelude.mjs", opened=True, not_with=("NODE_OPTIONS",))
 
 
 def _link_node_modules(cwd: Path) -> FromProject:
@@ -102,7 +102,7 @@ _NODE = Toolchain(
     bind=_NODE_BIND,
     env=_NODE_PATH,
     reads=_NODE_READS,
-    waiting=_NODE_WAITING,
+    prewarm=_NODE_PREWARM,
     wrap=_module_or_script,
     heavy=True,
 )
@@ -120,7 +120,7 @@ _NODE_TRANSFORM_TYPES = Toolchain(
     bind=_NODE_BIND,
     env=_NODE_PATH,
     reads=_NODE_READS,
-    waiting=_NODE_WAITING,
+    prewarm=_NODE_PREWARM,
     heavy=True,
 )
 
@@ -141,7 +141,7 @@ _TSX = Toolchain(
     source_name="main.mts",
     env={**_NODE_PATH, "TSX_DISABLE_CACHE": "1"},
     reads=_NODE_READS,
-    waiting=_NODE_WAITING,
+    prewarm=_NODE_PREWARM,
     heavy=True,
 )
 

@@ -62,13 +62,13 @@ _ELIXIR = Toolchain(
     executables={"elixir": ("elixir",), "erl": ("erl",)},
     run=("{elixir}", "{project}", "{bind}", "{source}", "{args}"),
     bind=("{job}/file_content.exs",),
-    waiting=PrewarmCommand(
+    prewarm=PrewarmCommand(
         "wait.exs",
-        ".ahead/wait.exs",
+        ".prewarm/wait.exs",
         run=(
             "{elixir}",
             "-r",
-            "{job}/.ahead/wait.exs",
+            "{job}/.prewarm/wait.exs",
             "{project}",
             "{bind}",
             "{source}",

@@ -108,7 +108,7 @@ _JAVA_ARGUMENTS = (
     *("-Dstdout.encoding=UTF-8", "-Dstderr.encoding=UTF-8"),
     *("-cp", "{out}:{cwd}", "{entry}", "{args}"),
 )
-_AGENT = "-javaagent:{job}/.ahead/ahead.jar={job}/.ahead/gate"
+_AGENT = "-javaagent:{job}/.prewarm/prewarm.jar={job}/.prewarm/gate"
 
 _JDK = Toolchain(
     name="jdk",
@@ -120,14 +120,14 @@ _JDK = Toolchain(
     # A class of the project may shadow one that is imported, or be asked for by any name.
     inputs=CompileInputs(beside=("*.java", "*.class"), complete=False),
     reads=("/etc/java-*-openjdk",),
-    waiting=PrewarmCommand(
-        "Ahead.java",
-        ".ahead/ahead.jar",
+    prewarm=PrewarmCommand(
+        "Prewarm.java",
+        ".prewarm/prewarm.jar",
         compiled=True,
-        manifest="Manifest-Version: 1.0\nPremain-Class: ctxmode.ahead.Ahead\n",
+        manifest="Manifest-Version: 1.0\nPremain-Class: ctxmode.prewarm.Prewarm\n",
         beside=("Sample.java",),
         run=("{java}", _AGENT, *_JAVA_ARGUMENTS),
-        compile=("{javac}", *_LEAN, f"-J{_AGENT},{{job}}/.ahead/Sample.java", *_JAVAC_ARGUMENTS),
+        compile=("{javac}", *_LEAN, f"-J{_AGENT},{{job}}/.prewarm/Sample.java", *_JAVAC_ARGUMENTS),
         not_with=("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"),
     ),
     heavy=True,

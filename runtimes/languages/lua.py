@@ -36,10 +36,10 @@ _LUA = Toolchain(
     executables={"lua": ("lua", "lua5.4", "lua5.3")},
     run=_RUN,
     bind=_DOFILE,
-    waiting=PrewarmCommand(
+    prewarm=PrewarmCommand(
         "wait.lua",
-        ".ahead/wait.lua",
-        run=("{lua}", "-e", 'dofile("{job}/.ahead/wait.lua")', "{bind}", "{source}", "{args}"),
+        ".prewarm/wait.lua",
+        run=("{lua}", "-e", 'dofile("{job}/.prewarm/wait.lua")', "{bind}", "{source}", "{args}"),
         not_with=("LUA_INIT", "LUA_INIT_5_4", "LUA_INIT_5_3"),
     ),
 )

@@ -41,11 +41,11 @@ _PERL = Toolchain(
     bind=("-I{job}", "-Mfile_content"),
     reads=("/etc/perl",),
     # Used last of all before the program is read; it has been opened by then.
-    waiting=PrewarmCommand(
+    prewarm=PrewarmCommand(
         "wait.pm",
-        ".ahead/ahead.pm",
-        run=("{perl}", "-mahead", "{bind}", "{source}", "{args}"),
-        env={"PERL5LIB": "{job}/.ahead"},
+        ".prewarm/prewarm.pm",
+        run=("{perl}", "-mprewarm", "{bind}", "{source}", "{args}"),
+        env={"PERL5LIB": "{job}/.prewarm"},
         opened=True,
     ),
 )

@@ -46,7 +46,7 @@ _PHP = Toolchain(
     bind=("-d", "auto_prepend_file={job}/file_content.php"),
     reads=("/etc/php", "/etc/php.ini", "/etc/php.d"),
     # The program is opened when all else is ready.
-    waiting=PrewarmCommand(gate="{source}", not_with=("PHPRC", "PHP_INI_SCAN_DIR")),
+    prewarm=PrewarmCommand(gate="{source}", not_with=("PHPRC", "PHP_INI_SCAN_DIR")),
     heavy=True,
 )
 

@@ -53,10 +53,10 @@ _PYTHON = Toolchain(
     reads=("/etc/python3*", "/etc/matplotlibrc"),
     project_environment=True,
     # The site configuration is imported last of all before the program is opened.
-    waiting=PrewarmCommand(
+    prewarm=PrewarmCommand(
         "wait.py",
-        ".ahead/sitecustomize.py",
-        env={"PYTHONPATH": "{job}/.ahead"},
+        ".prewarm/sitecustomize.py",
+        env={"PYTHONPATH": "{job}/.prewarm"},
         beside=("ending.py",),
     ),
 )

@@ -39,11 +39,11 @@ _RSCRIPT = Toolchain(
     # malloc looks there whether it may ask for large pages.
     reads=("/etc/R", *(f"/sys/kernel/mm/transparent_hugepage/{f}" for f in _PAGES)),
     # A heap of few large pages is gone from the kernel in half the time when the process ends.
-    waiting=PrewarmCommand(
+    prewarm=PrewarmCommand(
         "wait.R",
-        ".ahead/wait.R",
+        ".prewarm/wait.R",
         env={
-            "R_PROFILE_USER": "{job}/.ahead/wait.R",
+            "R_PROFILE_USER": "{job}/.prewarm/wait.R",
             "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
         },
         opened=True,

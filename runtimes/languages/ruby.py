@@ -24,10 +24,10 @@ _RUBY = Toolchain(
     bind=("-r", "{job}/file_content.rb"),
     reads=("/etc/ssl/openssl.cnf",),
     # Required last of all before the program is read; it has been opened by then.
-    waiting=PrewarmCommand(
+    prewarm=PrewarmCommand(
         "wait.rb",
-        ".ahead/wait.rb",
-        run=("{ruby}", "-r", "{job}/.ahead/wait.rb", "{bind}", "{source}", "{args}"),
+        ".prewarm/wait.rb",
+        run=("{ruby}", "-r", "{job}/.prewarm/wait.rb", "{bind}", "{source}", "{args}"),
         env={"RUBYLIB": ""},
         opened=True,
         first_line=True,

@@ -20,9 +20,9 @@ _BASH = Toolchain(
     executables={"bash": ("bash",)},
     run=("{bash}", "{bind}", "{source}", "{args}"),
     bind=_SOURCE_BOTH,
-    waiting=PrewarmCommand(
-        *("wait.sh", ".ahead/wait.sh"),
-        env={"BASH_ENV": "{job}/.ahead/wait.sh"},
+    prewarm=PrewarmCommand(
+        *("wait.sh", ".prewarm/wait.sh"),
+        env={"BASH_ENV": "{job}/.prewarm/wait.sh"},
         not_with=("BASH_ENV",),
     ),
 )

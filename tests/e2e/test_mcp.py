@@ -379,11 +379,11 @@ async def test_what_is_kept_ready_is_told_with_its_cost_to_agents_and_at_a_termi
         stats = await client.call_tool("ctx_stats", {})
         shell = await trio.to_thread.run_sync(partial(place.run, "stats"))
         shell_json = await trio.to_thread.run_sync(partial(place.run, "stats", "--json"))
-    (kept,) = [one for one in stats.structured_content["kept_ahead"] if one["hits"]]
+    (kept,) = [one for one in stats.structured_content["prewarmed"] if one["hits"]]
     assert kept["hits"] + kept["misses"] == 4
     assert f"runs (server {kept['instance']})" in text(stats)
     assert f"runs (server {kept['instance']})".encode() in shell.stdout
-    told = [one for one in json.loads(shell_json.stdout)["kept_ahead"] if one["hits"]]
+    told = [one for one in json.loads(shell_json.stdout)["prewarmed"] if one["hits"]]
     assert [(one["instance"], one["label"]) for one in told] == [(kept["instance"], kept["label"])]
 
 

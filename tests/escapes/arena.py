@@ -98,7 +98,7 @@ class Arena:
         for _ in range(2):
             await self.run(Program(language, BENIGN[language]), **more)
         with trio.fail_after(OUTSIDE_S_MAX):
-            while self.executor.pools and not self.executor.pools[0].waiting:
+            while self.executor.pools and not self.executor.pools[0].idle:
                 assert not self.executor.pools[0].trouble, self.executor.pools
                 await trio.sleep(0.01)
         return bool(self.executor.pools)

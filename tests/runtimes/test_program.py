@@ -107,24 +107,24 @@ def test_every_row_prepares_its_hello_on_each_toolchain(row):
 def test_a_jvm_and_its_compiler_wait_once_what_they_wait_by_is_compiled():
     jdk = candidate("java")
     program = prepare(jdk, code="int x;", cwd="/project")
-    assert (program.ahead, program.compiler_ahead) == (None, None)
-    agent = jdk._replace(compiled={".classes/ctxmode/ahead/Ahead.class": b"code"})
+    assert (program.prewarm, program.compiler_prewarm) == (None, None)
+    agent = jdk._replace(compiled={".classes/ctxmode/prewarm/Prewarm.class": b"code"})
     program = prepare(agent, code="int x;", cwd="/project")
-    for ahead, step in (
-        (program.compiler_ahead, program.steps[0]),
-        (program.ahead, program.steps[1]),
+    for plan, step in (
+        (program.compiler_prewarm, program.steps[0]),
+        (program.prewarm, program.steps[1]),
     ):
-        assert ahead is not None
-        (waiting,) = ahead.steps
-        assert waiting.phase == step.phase
-        assert [part for part in waiting.argv if "-javaagent" not in part] == list(step.argv)
-        with zipfile.ZipFile(io.BytesIO(ahead.files[".ahead/ahead.jar"])) as archive:
-            assert archive.read("ctxmode/ahead/Ahead.class") == b"code"
+        assert plan is not None
+        (first,) = plan.steps
+        assert first.phase == step.phase
+        assert [part for part in first.argv if "-javaagent" not in part] == list(step.argv)
+        with zipfile.ZipFile(io.BytesIO(plan.files[".prewarm/prewarm.jar"])) as archive:
+            assert archive.read("ctxmode/prewarm/Prewarm.class") == b"code"
 
 
 def test_a_jvm_waits_for_a_script_that_javac_must_not():
-    agent = candidate("java")._replace(compiled={".classes/ctxmode/ahead/Ahead.class": b"code"})
+    agent = candidate("java")._replace(compiled={".classes/ctxmode/prewarm/Prewarm.class": b"code"})
     script = Path(__file__).with_name("test_scripts.py")
     program = prepare(agent, script_path=str(script), cwd="/project")
-    assert program.ahead is not None
-    assert program.compiler_ahead is None
+    assert program.prewarm is not None
+    assert program.compiler_prewarm is None

@@ -22,11 +22,11 @@ async def _call(call: Call, given: StatsArguments) -> Reply:
     usage = await call.app.usage()
     data = usage.to_json()
     del data["days"]
-    ready = await call.app.kept_ahead()
-    data["kept_ahead"] = [asdict(one) for one in ready]
+    ready = await call.app.list_prewarmed()
+    data["prewarmed"] = [asdict(one) for one in ready]
     holdings = await call.app.holdings()
     data["on_disk"] = holdings.to_json()
-    lines = [usage_text(usage), *holdings_lines(holdings), *results.kept_ahead_lines(ready)]
+    lines = [usage_text(usage), *holdings_lines(holdings), *results.prewarmed_lines(ready)]
     return Reply("\n".join(lines), data)
 
 

@@ -54,8 +54,8 @@ def supervise(
         cell.blob(given["notices"]),
         cell.blob(given["heavy_notices"]),
     )
-    ahead = PrewarmedRun(notices.of_cell(given, tree.Handles()))
-    supervisor = Supervisor(control, run.data, confinement, fds[1:], ahead)
+    prewarmed = PrewarmedRun(notices.of_cell(given, tree.Handles()))
+    supervisor = Supervisor(control, run.data, confinement, fds[1:], prewarmed)
     supervisor.population.own_kernel = given["own_kernel"]
     phase, status = supervisor.run_steps()
     for fd in fds[1:]:

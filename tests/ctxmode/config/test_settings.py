@@ -55,7 +55,7 @@ def test_a_later_place_outweighs_an_earlier_one_and_is_named(places):
     "text",
     [
         "[limits]\nwall_s = 9999",
-        "[warm]\nbytes = '64G'",
+        "[prewarm]\nbytes = '64G'",
         "[sandbox]\nisolation = 'container'",
         "[sandbox]\nruntime = 'runc'",
         "[run]\nconcurrency = 1000",
@@ -69,8 +69,8 @@ def test_a_project_cannot_loosen(places, text):
 
 
 def test_a_project_cannot_turn_on_what_the_user_turned_off(places):
-    configured = places("[warm]\nenabled = false", "[warm]\nenabled = true")
-    assert configured.values["warm.enabled"] is False
+    configured = places("[prewarm]\nenabled = false", "[prewarm]\nenabled = true")
+    assert configured.values["prewarm.enabled"] is False
     assert len(configured.warnings) == 1
 
 
@@ -85,7 +85,7 @@ def test_a_project_cannot_turn_on_what_the_user_turned_off(places):
         ("[limits]\nwall_s = nan", 2, "not a positive number"),
         ("[limits]\nwall_s = true", 2, "not a number"),
         ("[sandbox]\nisolation = 'none'", 2, "auto, container"),
-        ("[warm]\nenabled = 'perhaps'", 2, "neither true nor false"),
+        ("[prewarm]\nenabled = 'perhaps'", 2, "neither true nor false"),
         ("limits = 3", 1, "table"),
         ("[limits]\nwall_s == 3", 2, "TOML"),
     ],

@@ -12,9 +12,9 @@ KINDS = pytest.mark.parametrize(
 
 
 @KINDS
-def test_the_one_started_ahead_is_given_out_first_and_once(kind, monkeypatch):
-    monkeypatch.setattr(starting, "_ahead", {kind: starting.take(kind)})
-    ahead = starting._ahead[kind]
+def test_the_one_started_early_is_given_out_first_and_once(kind, monkeypatch):
+    monkeypatch.setattr(starting, "_started", {kind: starting.take(kind)})
+    ahead = starting._started[kind]
     with ahead.requests:
         assert starting.take(kind) is ahead
         other = starting.take(kind)

@@ -40,10 +40,10 @@ async def test_a_run_is_listed_and_can_be_stopped(executor: LocalEngine, instanc
     assert await listed(instances, "sleep 4321") == []
 
 
-async def test_what_is_kept_ahead_is_told_with_its_cost(executor: LocalEngine, instances: Path):
+async def test_what_is_prewarmed_is_told_with_its_cost(executor: LocalEngine, instances: Path):
     for _ in range(4):
         assert (await executor.run(Request("shell", "true"))).result.ok
-    own = [kept for kept in await control.list_kept_ahead(instances) if kept.hits + kept.misses > 2]
+    own = [kept for kept in await control.list_prewarmed(instances) if kept.hits + kept.misses > 2]
     told = [(kept.label, kept.hits + kept.misses, kept.trouble) for kept in own]
     expected = [(p.label, p.hits + p.misses, p.trouble) for p in executor.pools]
     if not expected:

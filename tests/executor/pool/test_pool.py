@@ -96,7 +96,7 @@ async def leased(pool: Pool, purpose: Purpose, fresh: Hashable = "as it is") -> 
         return thing
 
 
-async def test_what_was_used_twice_is_kept_ahead(autojump_clock, tmp_path):
+async def test_what_was_used_twice_is_prewarmed(autojump_clock, tmp_path):
     factory = Factory()
     async with opened(tmp_path, factory) as pool:
         await use(pool, Purpose("a"), times=1)
@@ -113,7 +113,7 @@ async def test_as_many_are_kept_as_were_in_use_at_once(autojump_clock, tmp_path)
         async with pool.lease(a, ""), pool.lease(a, ""), pool.lease(a, ""):
             pass
         await wait_all_tasks_blocked()
-        assert pool.state[0].waiting == 3
+        assert pool.state[0].idle == 3
 
 
 async def test_of_a_burst_as_many_are_kept_as_came_in_it(autojump_clock, tmp_path):
@@ -121,9 +121,9 @@ async def test_of_a_burst_as_many_are_kept_as_came_in_it(autojump_clock, tmp_pat
     async with opened(tmp_path, factory) as pool:
         await use(pool, Purpose("a"), times=20, rest_s=BURST_S / 40)
         await trio.sleep(REFILL_S)
-        assert pool.state[0].waiting == 20
+        assert pool.state[0].idle == 20
         await trio.sleep(PEAK_S + LOOK_S)
-        assert pool.state[0].waiting == 1
+        assert pool.state[0].idle == 1
 
 
 async def test_of_a_slow_kind_only_few_of_a_burst_are_kept(autojump_clock, tmp_path):
@@ -131,7 +131,7 @@ async def test_of_a_slow_kind_only_few_of_a_burst_are_kept(autojump_clock, tmp_p
     async with opened(tmp_path, factory) as pool:
         await use(pool, Purpose("a"), times=20, rest_s=BURST_S / 40)
         await trio.sleep(10 * REFILL_S)
-        assert pool.state[0].waiting == 3
+        assert pool.state[0].idle == 3
 
 
 @pytest.mark.parametrize(("takes_s", "at_once"), [(AT_ONCE_S / 2, 2), (AT_ONCE_S, 1)])
@@ -164,7 +164,7 @@ async def test_the_kind_used_longest_ago_makes_room(autojump_clock, tmp_path):
     async with opened(tmp_path, factory, 2 * GUESS_BYTES - 1) as pool:
         await use(pool, Purpose("old"))
         await use(pool, Purpose("new"))
-        assert {state.label: state.waiting for state in pool.state} == {"new": 1, "old": 0}
+        assert {state.label: state.idle for state in pool.state} == {"new": 1, "old": 0}
 
 
 async def test_the_budget_is_everybodys_together(autojump_clock, tmp_path):
@@ -206,7 +206,7 @@ async def test_at_the_end_nothing_is_kept(autojump_clock, tmp_path):
     async with opened(tmp_path, factory) as pool:
         await use(pool, Purpose("a"))
     assert factory.disposed == factory.made
-    assert (tmp_path / "me.warm").read_text() == "0"
+    assert (tmp_path / "me.prewarm").read_text() == "0"
 
 
 async def test_what_was_made_otherwise_is_leased_first(autojump_clock, tmp_path):
@@ -231,4 +231,4 @@ async def test_as_many_are_kept_as_the_limits_say(autojump_clock, tmp_path, limi
         await use(pool, Purpose("old"))
         await use(pool, Purpose("new"))
         await trio.sleep(LOOK_S)
-        assert {state.label: state.waiting for state in pool.state} == kept
+        assert {state.label: state.idle for state in pool.state} == kept

@@ -56,7 +56,7 @@ async def both(
     """An executor where nothing waits, and one where something does."""
     terms = {"project": project, "state_dir": state_dir, "rules": None, "home": Path.home()}
     async with (
-        open_engine(**terms, settings=Settings(warm=False)) as cold,
+        open_engine(**terms, settings=Settings(prewarm=False)) as cold,
         open_engine(**terms) as warm,
     ):
         yield cold, warm
@@ -83,7 +83,7 @@ async def until_something_waits(executor: LocalEngine) -> None:
     for _ in range(400):
         latest = executor.pools[0]
         assert not latest.trouble, latest
-        if latest.waiting or latest.hits + latest.misses < PoolLimits().uses_min:
+        if latest.idle or latest.hits + latest.misses < PoolLimits().uses_min:
             return
         await trio.sleep(0.02)
 
@@ -146,7 +146,7 @@ async def waits(warm: LocalEngine) -> Callable[[Request], Awaitable[None]]:
     async def wait(request: Request) -> None:
         await run_warm(warm, request)
         with trio.fail_after(WAIT_S_MAX):
-            while not warm.pools[0].waiting:  # noqa: ASYNC110 - as it comes
+            while not warm.pools[0].idle:  # noqa: ASYNC110 - as it comes
                 await trio.sleep(0.01)
 
     return wait
@@ -283,7 +283,7 @@ async def test_without_warmth_nothing_waits(project, state_dir):
         state_dir=state_dir,
         rules=None,
         home=Path.home(),
-        settings=Settings(warm=False),
+        settings=Settings(prewarm=False),
     ) as executor:
         for _ in range(3):
             await run(executor, Request("shell", "true"))
@@ -306,6 +306,6 @@ async def test_a_program_that_is_new_finds_a_compiler_and_a_jvm_that_wait(warm):
             hits = {pool.label: pool.hits for pool in warm.pools}
             if hits["java, started"] and hits["javac, started"]:
                 return
-            while not all(p.waiting for p in warm.pools if p.hits + p.misses > 1):  # noqa: ASYNC110
+            while not all(p.idle for p in warm.pools if p.hits + p.misses > 1):  # noqa: ASYNC110
                 await trio.sleep(0.02)
     raise AssertionError(warm.pools)

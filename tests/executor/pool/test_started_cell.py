@@ -24,7 +24,7 @@ async def cold(project: Path, state_dir: Path) -> AsyncIterator[LocalEngine]:
         state_dir=state_dir,
         rules=None,
         home=Path.home(),
-        settings=Settings(warm=False),
+        settings=Settings(prewarm=False),
     ) as opened:
         yield opened
 
@@ -73,7 +73,7 @@ async def test_one_that_was_killed_while_it_waited_is_not_taken(cold):
 
 
 async def test_it_is_gone_when_the_executor_is(project, state_dir):
-    settings = Settings(warm=False)
+    settings = Settings(prewarm=False)
     async with open_engine(
         project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
     ) as opened:

@@ -62,7 +62,7 @@ async def judges():
         told.append(error)
         return f"a defect: {error}"
 
-    async with open_judges(report, ahead=False) as opened:
+    async with open_judges(report, prewarm=False) as opened:
         opened.told = told  # type: ignore[attr-defined]
         yield opened
 
@@ -164,7 +164,7 @@ async def test_who_no_longer_waits_leaves_no_process(judges: Judges):
 
 async def test_none_is_left_when_the_server_ends():
     pids: list[int] = []
-    async with open_judges(repr, ahead=True) as judges:
+    async with open_judges(repr, prewarm=True) as judges:
         pids.append(the_waiting(judges))
     assert not Path(f"/proc/{pids[0]}").exists()
 
@@ -181,7 +181,7 @@ def test_none_is_left_when_the_server_is_killed():
         "import os, trio\n"
         "from executor.run.judging import open_judges\n"
         "async def main():\n"
-        "    async with open_judges(repr, ahead=True) as judges:\n"
+        "    async with open_judges(repr, prewarm=True) as judges:\n"
         "        print(judges._idle[0]._process.pid, flush=True)\n"
         "        os.kill(os.getpid(), 9)\n"
         "trio.run(main)\n"

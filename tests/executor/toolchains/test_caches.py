@@ -47,8 +47,8 @@ async def test_it_is_filled_once(run_or_skip, project: Path, state_dir: Path):
 
 async def test_what_a_jvm_waits_by_is_compiled_once(run_or_skip, state_dir: Path):
     await run_or_skip("java", "System.out.println(1);")
-    (agent,) = (state_dir / "caches").glob("*/.classes/ctxmode/ahead/Ahead.class")
+    (agent,) = (state_dir / "caches").glob("*/.classes/ctxmode/prewarm/Prewarm.class")
     compiled_at = agent.stat().st_mtime_ns
     await run_or_skip("java", "System.out.println(2);")
-    (again,) = (state_dir / "caches").glob("*/.classes/ctxmode/ahead/Ahead.class")
+    (again,) = (state_dir / "caches").glob("*/.classes/ctxmode/prewarm/Prewarm.class")
     assert (again, again.stat().st_mtime_ns) == (agent, compiled_at)

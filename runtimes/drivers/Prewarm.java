@@ -1,6 +1,6 @@
 // Lets a JVM that has started wait for its program: an agent, which the JVM calls before it looks for
 // the main class. Behind the wait the launcher goes its own way, with no frame or thread of this.
-package ctxmode.ahead;
+package ctxmode.prewarm;
 
 import java.io.BufferedReader;
 import java.io.ByteArrayInputStream;
@@ -30,10 +30,10 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-public final class Ahead {
+public final class Prewarm {
     private static final int COMPILATIONS = 2;
 
-    private Ahead() {}
+    private Prewarm() {}
 
     /**
      * Told the path of the gate and, where the program is javac, behind a comma that of a sample.
@@ -43,7 +43,7 @@ public final class Ahead {
         String[] paths = told.split(",");
         FutureTask<Void> waiting =
                 new FutureTask<>(() -> await(paths[0], paths.length > 1 ? paths[1] : "", jvm));
-        new Thread(waiting, "ahead").start();
+        new Thread(waiting, "prewarm").start();
         waiting.get();
     }
 
@@ -61,7 +61,7 @@ public final class Ahead {
 
     /** What takes this agent's traces away, in a module of its own: it alone may look inside. */
     private static Method tidyAlone(Instrumentation jvm) throws Exception {
-        URLConnection archived = Ahead.class.getResource("Tidy.class").openConnection();
+        URLConnection archived = Prewarm.class.getResource("Tidy.class").openConnection();
         archived.setUseCaches(false); // a cache would keep the archive open
         byte[] octets;
         try (InputStream in = archived.getInputStream()) {
@@ -79,7 +79,7 @@ public final class Ahead {
         Module base = Object.class.getModule();
         jvm.redefineModule(base, Set.of(), Map.of(), opened, Set.of(), Map.of());
         Method tidy =
-                alone.loadClass("ctxmode.ahead.Tidy").getDeclaredMethod("tidy", boolean.class);
+                alone.loadClass("ctxmode.prewarm.Tidy").getDeclaredMethod("tidy", boolean.class);
         tidy.setAccessible(true);
         return tidy;
     }
@@ -112,7 +112,7 @@ public final class Ahead {
     }
 
     private static void compile(String sample) throws IOException {
-        Path folder = Files.createTempDirectory("ahead");
+        Path folder = Files.createTempDirectory("prewarm");
         String[] arguments = {
             "-proc:none", "-nowarn", "-encoding", "UTF-8", "-d", folder.toString(),
             "-sourcepath", folder.toString(), sample

@@ -4,7 +4,7 @@ using System;
 using System.IO;
 using System.Reflection;
 
-static class Ahead {
+static class Prewarm {
     static int Main(string[] told) {
         string library = Path.GetDirectoryName(typeof(object).Assembly.Location);
         Assembly mcs = Assembly.LoadFrom(Path.Combine(library, "mcs.exe"));
@@ -18,7 +18,7 @@ static class Ahead {
     }
 
     static void Compile(Assembly mcs, string sample) {
-        string made = Path.Combine(Path.GetTempPath(), "ahead.exe");
+        string made = Path.Combine(Path.GetTempPath(), "prewarm.exe");
         string[] arguments = {
             "-debug", "-warn:0", "-optimize+", "-codepage:utf8", "-langversion:latest",
             "-r:System.Core.dll", "-r:System.Numerics.dll", "-out:" + made, sample

@@ -12,7 +12,7 @@ from typing import Final
 from runtimes.model import Candidate, PrewarmCommand, PrewarmPlan, ProgramText, Step
 
 _DRIVERS: Final = Path(__file__).parent / "drivers"
-_AHEAD: Final = ".ahead"  # the folder of what is gone before the program starts
+_FOLDER: Final = ".prewarm"  # the folder of what is gone before the program starts
 _LOADED: Final = ("LD_PRELOAD", "LD_LIBRARY_PATH")  # by which any program's start reads more
 
 
@@ -22,20 +22,20 @@ def helper(candidate: Candidate) -> str | None:
     Raises:
         OSError: it cannot be read.
     """
-    waiting = candidate.toolchain.waiting
-    return _text(waiting.file).decode() if waiting and waiting.compiled else None
+    command = candidate.toolchain.prewarm
+    return _text(command.file).decode() if command and command.compiled else None
 
 
 def as_helper(candidate: Candidate) -> Candidate:
     """The candidate by which the `helper`, which is whole and named for its class, is prepared."""
     toolchain = candidate.toolchain
-    file = toolchain.waiting.file if toolchain.waiting else ""
+    file = toolchain.prewarm.file if toolchain.prewarm else ""
     whole = replace(toolchain, wrap=lambda code: ProgramText(code, name=file))
     return candidate._replace(toolchain=whole)
 
 
-def ahead(  # noqa: PLR0913 - keyword-only what differs from program to program
-    waiting: PrewarmCommand,
+def plan_prewarming(  # noqa: PLR0913 - keyword-only what differs from program to program
+    command: PrewarmCommand,
     step: Step,
     *,
     job_dir: str,
@@ -48,15 +48,15 @@ def ahead(  # noqa: PLR0913 - keyword-only what differs from program to program
     Raises:
         OSError: the text by which it waits cannot be read.
     """
-    gate = source if waiting.gate == "{source}" else waiting.gate
-    files = {f"{_AHEAD}/{name}": _text(name) for name in waiting.beside}
-    if waiting.manifest:
-        files[waiting.place] = _archive(waiting.manifest, tuple(sorted(compiled.items())))
-    elif waiting.compiled:
-        files[waiting.place] = next(iter(compiled.values()))
-    elif waiting.file:
-        files[waiting.place] = _text(waiting.file)
-    if waiting.opened:
+    gate = source if command.gate == "{source}" else command.gate
+    files = {f"{_FOLDER}/{name}": _text(name) for name in command.beside}
+    if command.manifest:
+        files[command.place] = _archive(command.manifest, tuple(sorted(compiled.items())))
+    elif command.compiled:
+        files[command.place] = next(iter(compiled.values()))
+    elif command.file:
+        files[command.place] = _text(command.file)
+    if command.opened:
         files[source] = b"\n"
     return PrewarmPlan(
         job_dir=job_dir,
@@ -64,9 +64,9 @@ def ahead(  # noqa: PLR0913 - keyword-only what differs from program to program
         env=env,
         files=files,
         gate=gate,
-        only_ahead=(_AHEAD,) if gate.startswith(f"{_AHEAD}/") else (),
-        reads_early=waiting.reads_early,
-        not_with=(*_LOADED, *waiting.not_with),
+        only_before=(_FOLDER,) if gate.startswith(f"{_FOLDER}/") else (),
+        reads_early=command.reads_early,
+        not_with=(*_LOADED, *command.not_with),
     )
 
 
