@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import stat
 from collections.abc import Mapping
@@ -60,8 +61,6 @@ def check(
     except runtimes.UnknownLanguage as error:
         raise RequestError(str(error), "name one of the known languages") from error
     if request.profile not in profiles:
-        import difflib  # noqa: PLC0415 - only a mistake pays for it
-
         near = difflib.get_close_matches(request.profile, profiles, n=1)
         meant = f"did you mean {near[0]}? " if near else ""
         hint = f"{meant}Profiles: {', '.join(profiles)}"

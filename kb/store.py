@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from kb import files, purging, reading, spool_queue, terms, writing
+from kb import background, files, purging, reading, spool_queue, terms, writing
 from kb.access import Access, Quota
 from kb.connection import copy_to
 from kb.errors import translate_errors
@@ -164,8 +164,6 @@ class Store:
         Raises:
             StoreError: it could not be done; it is left to do.
         """
-        from kb import background  # noqa: PLC0415
-
         return background.step(self._access, limit_bytes)
 
     def files(self, path: Path) -> dict[str, FileState]:

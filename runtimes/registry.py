@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -62,8 +63,6 @@ def language(name: str) -> Language:
     wanted = name.strip().lower()
     if row := _BY_NAME.get(wanted):
         return row
-    import difflib  # noqa: PLC0415 - only a mistake pays for it
-
     close = difflib.get_close_matches(wanted, _BY_NAME, n=3)
     meant = f"did you mean {' or '.join(close)}? " if close else ""
     known = ", ".join(row.name for row in LANGUAGES)

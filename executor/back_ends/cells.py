@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import trio
 
@@ -26,6 +25,7 @@ from executor.engine.tiers import TIERS, Capabilities, tiers_of
 from executor.errors import SandboxError, SandboxUnavailableError
 from executor.instance import lock as instance
 from executor.model import Isolation, Limits
+from executor.pool.budget import SharedBudget
 from executor.pool.cells import CellPool, open_cell_pool
 from executor.profile import ANALYZE
 from executor.project.rules import repositories
@@ -33,9 +33,6 @@ from executor.project.view.search import ProjectSearch
 from executor.settings import Settings
 from executor.spawner.messages import Layers
 from runtimes import Step
-
-if TYPE_CHECKING:
-    from executor.pool.budget import SharedBudget
 
 LET_IN = (
     "as root put the project where others may read it (not below /root), or start as its owner: "

@@ -19,15 +19,14 @@ from executor.cells.placement import Placement
 from executor.engine.layout import Layout
 from executor.errors import SandboxError
 from executor.model import Limits
+from executor.pool.pool import Pool
+from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer, describe_purpose
 from executor.pool.started_cell import StartedCell
 
-# A single run prewarms nothing, so that it does not load these.
 if TYPE_CHECKING:
     from executor.engine.engine import PoolState
     from executor.engine.job import Job
     from executor.pool.budget import SharedBudget
-    from executor.pool.pool import Pool
-    from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer
 
 DISPOSAL_S_MAX = 10.0
 RUN_S = 2.0  # a run that goes on for longer does not count as busy
@@ -66,9 +65,6 @@ class CellPool:
         self._runs: dict[object, float] = {}  # when each run that is under way asked for its cell
         self._prewarmed: Pool[CellPurpose, PrewarmedCell] | None = None
         if budget is not None and placement.can.prewarm:
-            from executor.pool.pool import Pool  # noqa: PLC0415
-            from executor.pool.prewarming import Prewarmer  # noqa: PLC0415
-
             make = partial(self._prewarm, Prewarmer(self._maker))
             self._prewarmed = Pool(make, self._dispose_prewarmed, self._is_busy, budget)
 
@@ -127,8 +123,6 @@ class CellPool:
         packed = pack_cell(spec)
         if self._prewarmed is None or not job.may_be_prewarmed or session or layout.room:
             return _Wanted(packed)
-        from executor.pool.prewarming import describe_purpose  # noqa: PLC0415 - with the pool
-
         run = job.spec(without_cgroup=self._maker.hierarchy is None)
         run = replace(run, limits=job.whole or job.limits)  # the run says what is left of them
         has_stdin = job.stdin is not None

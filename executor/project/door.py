@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from executor.errors import RequestError, SandboxError
 from executor.model import ChangedFile, NotCommitted, Result, readable
+from executor.project.view import record, snapshot
 from executor.project.view.guarded_files import find_guarded
 from executor.project.view.listing import Listings
 
@@ -50,8 +51,6 @@ class Door:
             RequestError: it is too large, or another folder is in its place.
             SandboxError: it can't be read.
         """
-        from executor.project.view import record, snapshot  # noqa: PLC0415
-
         project = self.search.project
         try:
             if self.identity and self.identity != identity_of(project):

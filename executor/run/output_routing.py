@@ -20,6 +20,7 @@ import trio
 
 from executor.model import Request, Result, Stream
 from executor.run import output_ids
+from kb.errors import StoreError
 
 if TYPE_CHECKING:
     from executor.engine.engine import Completed, Spool
@@ -173,7 +174,7 @@ class Keep:
         if not wanted:
             return Answer(result)
         # Most runs keep nothing, and do without the store.
-        from kb import Origin, SourceSpec, StoreError  # noqa: PLC0415
+        from kb import Origin, SourceSpec  # noqa: PLC0415
 
         output_id = output_ids.new()
         about = f"{request.language} {name}".strip()
@@ -208,8 +209,6 @@ class Keep:
 
         The sections that match an intent are chosen from what is indexed.
         """
-        from kb import StoreError  # noqa: PLC0415
-
         found = dict.fromkeys(streams, 0)
         with trio.move_on_after(FURTHER_S), suppress(StoreError):
             for stream in streams:
@@ -234,8 +233,6 @@ class Keep:
         """
         if self._opened is None and not self._has_leftovers():
             return  # the store need not be opened for that
-        from kb import StoreError  # noqa: PLC0415 - as of here the store is loaded anyway
-
         while True:
             step = partial(self.store.settle, INDEX_STEP_BYTES)
             async with self._answering:  # an answer comes first: nothing is begun beside one
@@ -263,8 +260,6 @@ class Keep:
         self._spool_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         queued = self._spool_dir / secrets.token_hex(8)
         spool.move_to(queued)
-        from kb import StoreError  # noqa: PLC0415
-
         try:
             return self.store.add_spool(spec, queued)
         except (StoreError, OSError):

@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import json
 import os
+import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,7 @@ from executor.engine.layout import Layout
 from executor.errors import SandboxError
 from executor.instance import temporary
 from executor.instance.removal import remove
+from executor.instance.unpacking import unpack
 from executor.model import GIB, Limits, Status
 from executor.profile import Profile, ProjectAccess
 from executor.run.program_job import job_of
@@ -131,10 +133,6 @@ class ToolchainCaches:
 
     def _unpack(self, key: str, bundles: list[Path]) -> None:
         """Put the folders in their place as a whole; none stands for "tried, to no avail"."""
-        import tarfile  # noqa: PLC0415 - once in a toolchain's life
-
-        from executor.instance.unpacking import unpack  # noqa: PLC0415
-
         with contextlib.suppress(OSError, tarfile.TarError, SandboxError):
             partial = Path(tempfile.mkdtemp(dir=self._folder, prefix=".partial-"))
             try:
