@@ -1,7 +1,7 @@
 """All benchmarks, one after the other: `python -m benchmarks.all [NAME …] [--compare REV]`.
 
-Writes BENCHMARKS.md, with the machine, the date and the load. With `--compare REV` each benchmark
-also runs, as it is here, on the sources of another revision, and what differs is shown instead.
+Writes BENCHMARKS.md, with the machine, the date and the load. With `--compare REV` another
+revision's own benchmarks also run on its sources, and what differs is shown instead.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import datetime
 import json
 import os
 import platform
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -172,13 +171,11 @@ def differences(before: dict[str, float], after: dict[str, float]) -> list[str]:
 
 @contextmanager
 def checkout(revision: str) -> Iterator[Path]:
-    """Another revision's sources in a folder of their own, with the benchmarks of this one."""
+    """Another revision's sources in a folder of their own."""
     with tempfile.TemporaryDirectory(prefix="ctxmode-bench-") as folder:
         tree = Path(folder, "tree")
         _git("worktree", "add", "--detach", str(tree), revision, check=True)
         try:
-            shutil.rmtree(tree / "benchmarks", ignore_errors=True)
-            shutil.copytree(ROOT / "benchmarks", tree / "benchmarks")
             yield tree
         finally:
             _git("worktree", "remove", "--force", str(tree))
