@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from policy import Rules, Subject, evaluate
 from policy.claude import Anchors, parse_rule
-from policy.model import Decision, Source
+from policy.model import Decision, RuleSource
 from policy.rules import DEFAULT_RULES
 
 ROUNDS = 300
@@ -43,7 +43,7 @@ RULES = (
 def rules() -> Rules:
     """Rules as people have them."""
     anchors = Anchors("/home/u", "/w", "/w")
-    parsed = [parse_rule(text, Decision.DENY, Source("bench"), anchors)[0] for text in RULES]
+    parsed = [parse_rule(text, Decision.DENY, RuleSource("bench"), anchors)[0] for text in RULES]
     return Rules((*filter(None, parsed), *DEFAULT_RULES))
 
 

@@ -24,7 +24,7 @@ from benchmarks.policy_commands import collect_commands, read_commands
 from benchmarks.project_commands import Found
 from benchmarks.report import Report, Row, argument_parser, show, summary
 from policy.claude import Anchors, parse_rule
-from policy.model import Decision, Match, Source
+from policy.model import Decision, Match, RuleSource
 from policy.rules import DEFAULT_RULES
 from policy.script_texts import script_texts
 
@@ -122,7 +122,7 @@ def parse_rules(lists: Mapping[str, Sequence[str]], project: str) -> policy.Rule
     """The rules of a settings file in a project, with the shipped defaults."""
     anchors = Anchors(HOME, project, project)
     found = [
-        parse_rule(text, Decision[name.upper()], Source("settings.json"), anchors)[0]
+        parse_rule(text, Decision[name.upper()], RuleSource("settings.json"), anchors)[0]
         for name, texts in lists.items()
         for text in texts
     ]

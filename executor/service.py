@@ -285,7 +285,7 @@ class LocalEngine:
         """
         shown = {path for profile in self._terms.profiles.values() for path in profile.read}
         shown = {os.path.realpath(os.path.expanduser(path)) for path in shown}
-        denied = policy.hidden_paths(rules, [str(self.project), *sorted(shown)])
+        denied = policy.find_hidden_paths(rules, [str(self.project), *sorted(shown)])
         if denied.covers(str(self.project)):
             raise RequestError(
                 f"a rule denies to read all of {self.project}",

@@ -33,7 +33,7 @@ from .hiding import (
     HiddenPaths as HiddenPaths,
 )
 from .hiding import (
-    hidden_paths as hidden_paths,
+    find_hidden_paths as find_hidden_paths,
 )
 from .judging import judge as judge
 from .load import (
@@ -59,7 +59,7 @@ from .model import (
     RuleFileError as RuleFileError,
 )
 from .model import (
-    Source as Source,
+    RuleSource as RuleSource,
 )
 from .model import (
     Subject as Subject,

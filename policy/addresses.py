@@ -134,7 +134,7 @@ def check_address(address: str, *, allow_private: bool = False) -> str:
     if isinstance(parsed, IPv6Address):
         if parsed.scope_id:
             return "it names an interface of this machine"
-        if (carried := _carried(parsed)) is not None:
+        if (carried := _extract_ipv4(parsed)) is not None:
             return check_address(str(carried), allow_private=allow_private)
     if str(parsed) in METADATA_HOSTS:
         return f"{parsed} is a cloud's metadata service"
@@ -193,7 +193,7 @@ def _ipv4(host: str) -> str:
         return ""
 
 
-def _carried(address: IPv6Address) -> IPv4Address | None:
+def _extract_ipv4(address: IPv6Address) -> IPv4Address | None:
     """The IPv4 address that an IPv6 one leads to; None if it carries none."""
     value = int(address)
     if value in (0, 1):

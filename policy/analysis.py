@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from policy import marks
 from policy.deadline import pause_limit
-from policy.effects import Command, Effect, FileAccess, OpaqueExec, Place, Unparsed, encoded
+from policy.effects import Command, Effect, EffectPlace, FileAccess, OpaqueExec, Unparsed, encode
 from policy.model import Coverage, Subject
 from policy.shell.frame import Frame
 from policy.shell.grammar import parse
 from policy.shell.interpreters import SHELLS
 from policy.shell.script_files import Scripts
-from policy.shell.state import Budget, BudgetExceededError, State
+from policy.shell.state import BudgetExceededError, ShellState, WorkBudget
 from policy.shell.syntax import ShellSyntaxError
 from policy.shell.walk import Walker
 
@@ -35,18 +35,18 @@ class Analysis(NamedTuple):
 def analyse(subject: Subject, read_text: Callable[[str], str | None] | None = None) -> Analysis:
     """Find every effect; never raises for anything the program holds. `read_text` gives the text of
     a script file on the disk, or None."""
-    size = len(encoded(subject.code))
+    size = len(encode(subject.code))
     if size > CODE_BYTES_MAX:
         why = f"a program of {size} bytes; programs up to {CODE_BYTES_MAX} are read"
-        place = Place((0, size), subject.code[:120])
+        place = EffectPlace((0, size), subject.code[:120])
         return Analysis((Unparsed(why, place),), "unparsed", 0)
     if not size:
         return Analysis((), "full", 0)
     code = marks.scrub(subject.code)
-    budget = Budget(min(WORK_PER_BYTE * size, WORK_MAX))
+    budget = WorkBudget(min(WORK_PER_BYTE * size, WORK_MAX))
     walker = Walker(budget, _screen, code)
     walker.scripts = Scripts(read_text, WORK_PER_BYTE) if read_text is not None else None
-    state = State(subject.env, subject.home, subject.cwd)
+    state = ShellState(subject.env, subject.home, subject.cwd)
     if subject.surface == "sandbox":
         state.parameters = (marks.LIST,)
     try:
@@ -65,7 +65,7 @@ def analyse(subject: Subject, read_text: Callable[[str], str | None] | None = No
     return Analysis(effects, _coverage(walker), min(budget.spent, budget.limit))
 
 
-def _screen(walker: Walker, language: str, code: str, state: State, frame: Frame) -> None:
+def _screen(walker: Walker, language: str, code: str, state: ShellState, frame: Frame) -> None:
     with pause_limit():
         from policy.host.screen import screen  # noqa: PLC0415 - programs in other languages pay
 

@@ -16,7 +16,7 @@ _TAG = re.compile(r"\[([^\]]+)\]")
 _HEADER = ("language", "code", "expected", "reason")
 
 
-class Case(NamedTuple):
+class PolicyCase(NamedTuple):
     """One row; `line` is its line in the table."""
 
     language: str
@@ -35,7 +35,7 @@ class Case(NamedTuple):
 class CaseResult(NamedTuple):
     """A case and what the policy said."""
 
-    case: Case
+    case: PolicyCase
     verdict: Verdict
 
     @property
@@ -82,7 +82,7 @@ def decode(text: str) -> str:
     return re.sub(r"\\([\\ntr])", lambda match: _ESCAPES[match[1]], text)
 
 
-def read_cases(path: Path) -> tuple[Case, ...]:
+def read_cases(path: Path) -> tuple[PolicyCase, ...]:
     """The rows of a table; raises RuleFileError naming the line that is not one."""
     lines = path.read_text(encoding="utf-8").splitlines()
     if not lines or tuple(lines[0].split("\t")[:4]) != _HEADER:
@@ -95,7 +95,7 @@ def read_cases(path: Path) -> tuple[Case, ...]:
         if len(cells) < 4 or cells[2] not in ("allow", "ask", "redirect", "deny"):
             remedy = "Write language, code, expected decision and reason, with tabs between"
             raise RuleFileError(str(path), number, "not a case", remedy)
-        cases.append(Case(cells[0], decode(cells[1]), cells[2], cells[3], number))
+        cases.append(PolicyCase(cells[0], decode(cells[1]), cells[2], cells[3], number))
     return tuple(cases)
 
 
@@ -118,7 +118,7 @@ def run_cases(
     return CaseReport(tuple(map(CaseResult, cases, verdicts)))
 
 
-def subject_of(case: Case, home: Path, project: Path) -> Subject:
+def subject_of(case: PolicyCase, home: Path, project: Path) -> Subject:
     """The program of a row, typed or run in the project's folder."""
     surface: Surface = "agent_shell" if case.language in ("bash", "sh", "shell") else "sandbox"
     env = {"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin"}

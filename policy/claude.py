@@ -10,7 +10,7 @@ import os
 import re
 from typing import NamedTuple
 
-from policy.model import Decision, RuleFileError, Source
+from policy.model import Decision, RuleFileError, RuleSource
 from policy.paths import normal
 from policy.rules import Rule, RuleKind
 from policy.wordlist import word_set
@@ -53,7 +53,7 @@ class Anchors(NamedTuple):
 
 
 def parse_rule(
-    text: str, decision: Decision, source: Source, anchors: Anchors
+    text: str, decision: Decision, source: RuleSource, anchors: Anchors
 ) -> tuple[Rule | None, str]:
     """The rule, or None and why it is never consulted.
 
@@ -132,7 +132,7 @@ def _path_rule(
     spec = spec.strip()
     if spec.startswith("!"):
         return None, f"{written.text}: a rule cannot carve out of others with !"
-    anchor, pattern = _anchored(spec, anchors)
+    anchor, pattern = _split_anchor(spec, anchors)
     if ".." in pattern.split("/"):
         pattern = normal(pattern.lstrip("/"))
         while pattern.split("/", 1)[0] == "..":
@@ -151,7 +151,7 @@ def _path_rule(
     return written._replace(kind=kind, spec=pattern, anchor=anchor), warning
 
 
-def _anchored(spec: str, anchors: Anchors) -> tuple[str, str]:
+def _split_anchor(spec: str, anchors: Anchors) -> tuple[str, str]:
     """The four anchors: `//` root, `~/` home, `/` the source's folder, else the current folder."""
     if spec.startswith("//"):
         return "/", "/" + spec.lstrip("/")

@@ -40,7 +40,7 @@ _LONG_WITH_ONE_DASH = word_set("find java javac go terraform tofu openssl gdb co
                                "consul nomad packer")  # fmt: skip
 
 
-class Pattern(NamedTuple):
+class CommandPattern(NamedTuple):
     """A compiled spec: what a line begins with if only arguments may follow, and the texts between
     its stars."""
 
@@ -60,7 +60,7 @@ class Pattern(NamedTuple):
 
 
 @functools.lru_cache(maxsize=1024)
-def compile_pattern(spec: str) -> Pattern:
+def compile_pattern(spec: str) -> CommandPattern:
     """Compile the spec of a command rule."""
     spec = spec.strip()
     if spec.endswith(":*"):
@@ -72,7 +72,9 @@ def compile_pattern(spec: str) -> Pattern:
     program = words[0].rsplit("/", 1)[-1] if words and "*" not in words[0] else None
     has_options = any(word.startswith("-") for word in words[1:])
     begin = spec[:-2] if is_prefix else None
-    return Pattern(begin, tuple(spec.split("*")), program, words[1:], open_ended, has_options)
+    return CommandPattern(
+        begin, tuple(spec.split("*")), program, words[1:], open_ended, has_options
+    )
 
 
 class Spellings(NamedTuple):
@@ -190,7 +192,7 @@ def _compat_texts(text: str) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _may_be(pattern: Pattern, words: tuple[str, ...]) -> bool:
+def _may_be(pattern: CommandPattern, words: tuple[str, ...]) -> bool:
     """Whether a command whose program is unknown is to be feared as one that the rule means.
 
     A variable of the environment, or a parameter, says nothing of what it holds: then what is known
@@ -236,7 +238,7 @@ class _Line(NamedTuple):
     unknown_option: bool  # an option whose name is not known
 
 
-def _match_structure(pattern: Pattern, words: tuple[str, ...]) -> Found | None:
+def _match_structure(pattern: CommandPattern, words: tuple[str, ...]) -> Found | None:
     names, wanted = _rule_line(words[0], pattern.tokens)
     given = _line(words, names)
     missing = _missing(wanted.options | wanted.outer, given, words[0])

@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from policy import marks
 from policy.analysis import SHELL_NAMES, Analysis, analyse
 from policy.command_patterns import Found, approves, is_stripped, match_command, spellings
-from policy.effects import Command, Download, FileAccess, OpaqueExec, Place, Unparsed, encoded
+from policy.effects import Command, Download, EffectPlace, FileAccess, OpaqueExec, Unparsed, encode
 from policy.folders import Folders
-from policy.matching import Ground, RealPath, download_matches, file_matches, fill, match_of
+from policy.matching import FileFacts, RealPath, download_matches, file_matches, fill, match_of
 from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
 from policy.paths import is_below
 from policy.rules import ADDRESS_RULE, Rule, Rules
@@ -42,11 +42,11 @@ def evaluate(  # noqa: PLR0913 - what each tells of is named
     recursion meets a file that a rule denies; without, only a pattern about such a file counts.
     """
     analysis = analyse(subject, read_text)
-    return decide(analysis, subject, rules, Ground(real_path, folders), tools)
+    return decide(analysis, subject, rules, FileFacts(real_path, folders), tools)
 
 
 def decide(
-    analysis: Analysis, subject: Subject, rules: Rules, ground: Ground, tools: Tools
+    analysis: Analysis, subject: Subject, rules: Rules, ground: FileFacts, tools: Tools
 ) -> Verdict:
     """The verdict on what a program does; `tools` are as `evaluate` takes them."""
     if subject.surface == "agent_shell":
@@ -57,7 +57,7 @@ def decide(
     return _verdict(matches, analysis, rules)
 
 
-def undecided(text: str, rules: Rules, why: str) -> Verdict:
+def deny_undecided(text: str, rules: Rules, why: str) -> Verdict:
     """The verdict on a text that could not be judged: by the strictest rule there might be for it.
     `why` goes into the message. Without a rule that restricts, it is allowed."""
     place = _place(text)._replace(text=text[:120])
@@ -68,7 +68,7 @@ def undecided(text: str, rules: Rules, why: str) -> Verdict:
 
 def matches_of(subject: Subject, rules: Rules) -> tuple[Match, ...]:
     """Every match of a program, allow rules included."""
-    return _matches(analyse(subject), subject, rules, Ground())
+    return _matches(analyse(subject), subject, rules, FileFacts())
 
 
 def evaluate_read(
@@ -108,10 +108,10 @@ def evaluate_search(  # noqa: PLR0913 - as above
     """May this be searched? `path` is absolute and may hold a search's own `*`, `?` and `[…]`;
     `pattern` is the text that it looks for, if any; with `is_tree` it shows what is in the files of
     that folder. `folders` and `tools` are as in `evaluate`."""
-    effect = FileAccess(marks.globbed(path), False, (), _place(path), is_tree)
+    effect = FileAccess(marks.mark_glob(path), False, (), _place(path), is_tree)
     looks = "grep -rnE -e '" + pattern.replace("'", "'\\''") + "'" if pattern else "ls -d"
     where = re.sub(r"[^\w./*?\[\]-]", r"\\\g<0>", path)
-    ground = Ground(real_path, folders, _sandbox_call(f"{looks} {where}", tools))
+    ground = FileFacts(real_path, folders, _sandbox_call(f"{looks} {where}", tools))
     return _verdict_on(effect, _usable(file_matches(effect, rules, ground), tools), rules)
 
 
@@ -128,7 +128,7 @@ def evaluate_fetch(url: str, rules: Rules, *, allow_private: bool = False) -> Ve
     """
     from policy.addresses import check_url  # noqa: PLC0415 - only who fetches pays for its tables
 
-    effect = Download(marks.shown(url), False, (), _place(url))  # nothing of it is unknown
+    effect = Download(marks.show(url), False, (), _place(url))  # nothing of it is unknown
     if refused := check_url(url, allow_private=allow_private).refused:
         return _verdict_on(effect, [match_of(ADDRESS_RULE, "domain", effect, refused)], rules)
     return _verdict_on(effect, download_matches(effect, rules, "sandbox"), rules)
@@ -168,15 +168,15 @@ def _evaluate_file(
     path: str, rules: Rules, real_path: RealPath | None, *, is_write: bool
 ) -> Verdict:
     effect = FileAccess(path, is_write, (), _place(path))
-    return _verdict_on(effect, file_matches(effect, rules, Ground(real_path)), rules)
+    return _verdict_on(effect, file_matches(effect, rules, FileFacts(real_path)), rules)
 
 
-def _place(text: str) -> Place:
-    return Place((0, len(encoded(text))), text)
+def _place(text: str) -> EffectPlace:
+    return EffectPlace((0, len(encode(text))), text)
 
 
 def _matches(
-    analysis: Analysis, subject: Subject, rules: Rules, ground: Ground
+    analysis: Analysis, subject: Subject, rules: Rules, ground: FileFacts
 ) -> tuple[Match, ...]:
     found: dict[Match, None] = {}
     passed: set[object] = set()  # commands that no rule is about
@@ -226,7 +226,7 @@ def _command_matches(command: Command, rules: Iterable[Rule]) -> Iterator[Match]
         yield match_of(rule, kind, command, why, redirect)
 
 
-def _strictest_matches(place: Place, rules: Rules, why: str) -> Iterator[Match]:
+def _strictest_matches(place: EffectPlace, rules: Rules, why: str) -> Iterator[Match]:
     """The strictest rule on programs, for what cannot be compared with all of them."""
     restricting = rules.restricting("command", "edit", "read", "fetch")
     return _by_strictest(restricting, "unparsed", place, why)
@@ -244,7 +244,7 @@ def _unknown_matches(
     if effect.argv and subject.language not in SHELL_NAMES:
         # Its words are somewhere in the program, or it is not chased.
         restricting = tuple(rule for rule in restricting if _is_written(rule, subject.code))
-    argv = tuple(map(marks.shown, effect.argv))
+    argv = tuple(map(marks.show, effect.argv))
     return _by_strictest(restricting, "opaque-exec", effect.place, effect.why, argv)
 
 
@@ -254,11 +254,11 @@ def _is_written(rule: Rule, code: str) -> bool:
 
 
 def _by_strictest(
-    restricting: Iterable[Rule], kind: MatchKind, place: Place, why: str, argv: Words = ()
+    restricting: Iterable[Rule], kind: MatchKind, place: EffectPlace, why: str, argv: Words = ()
 ) -> Iterator[Match]:
     rule = max(restricting, key=lambda rule: rule.decision, default=None)
     if rule is not None:
-        text = marks.shown(place.text)
+        text = marks.show(place.text)
         yield Match(kind, rule.text, rule.source, rule.decision, kind, argv, place.span, text, why)
 
 
@@ -307,7 +307,7 @@ def _is_all_allowed(matches: tuple[Match, ...], analysis: Analysis) -> bool:
         if isinstance(effect, FileAccess) and not (effect.is_write and effect.path != "/dev/null"):
             continue
         if isinstance(effect, Command | FileAccess):
-            key = (effect.place.span, tuple(map(marks.shown, effect.argv)), kind)
+            key = (effect.place.span, tuple(map(marks.show, effect.argv)), kind)
             if key not in allowed:
                 return False
     return True

@@ -7,7 +7,7 @@ from policy import marks
 Span = tuple[int, int]
 
 
-class Place(NamedTuple):
+class EffectPlace(NamedTuple):
     """Where in the subject an effect comes from. `nesting` is the path of what wraps it (`bash -c`,
     `$(`, `xargs`, ...); `text` the smallest piece of program text that has the effect."""
 
@@ -21,7 +21,7 @@ class Command(NamedTuple):
     `in_file`, what is unknown is no sign of anything."""
 
     argv: tuple[str, ...]
-    place: Place
+    place: EffectPlace
     is_syntactic: bool  # reached through shell syntax alone, so that the text itself is the command
     in_file: bool = False
 
@@ -37,7 +37,7 @@ class FileAccess(NamedTuple):
     path: str
     is_write: bool
     argv: tuple[str, ...]
-    place: Place
+    place: EffectPlace
     is_tree: bool = False
     excluded: tuple[str, ...] = ()
     included: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Download(NamedTuple):
     url: str
     reaches_output: bool
     argv: tuple[str, ...]
-    place: Place
+    place: EffectPlace
 
 
 class OpaqueExec(NamedTuple):
@@ -57,20 +57,20 @@ class OpaqueExec(NamedTuple):
 
     why: str
     argv: tuple[str, ...]
-    place: Place
+    place: EffectPlace
 
 
 class Unparsed(NamedTuple):
     """Text that would be executed and could not be read."""
 
     why: str
-    place: Place
+    place: EffectPlace
 
 
 Effect = Command | FileAccess | Download | OpaqueExec | Unparsed
 
 
-def encoded(text: str) -> bytes:
+def encode(text: str) -> bytes:
     """The bytes of a program text, undecodable bytes as they were; lone surrogates do not fail."""
     try:
         return text.encode("utf-8", "surrogateescape")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from policy import marks
-from policy.effects import Command, Download, Effect, FileAccess, OpaqueExec, encoded
+from policy.effects import Command, Download, Effect, FileAccess, OpaqueExec, encode
 from policy.judging import judge_with_analysis
 from policy.model import Match, Subject, Verdict
 from policy.rules import Rules
 
 
-class Step(NamedTuple):
+class ExplainedEffect(NamedTuple):
     """One effect of the program, in normal form, and the rules that spoke about its place."""
 
     what: str
@@ -25,7 +25,7 @@ class Step(NamedTuple):
 class Explanation(NamedTuple):
     """Every step, and the verdict they lead to."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ExplainedEffect, ...]
     verdict: Verdict
     code: str
 
@@ -37,7 +37,7 @@ class Explanation(NamedTuple):
             lines.append(
                 f"{number}. {step.what}: {step.detail}" + (f"   [in {path}]" if path else "")
             )
-            lines += [f"     {line}" for line in underlined(self.code, step.span)]
+            lines += [f"     {line}" for line in underline(self.code, step.span)]
             lines += [
                 f"     {match.decision.word} by {match.rule} ({match.source}), {match.kind}: "
                 f"{match.path} {match.reason} {match.advice}".rstrip(" :")
@@ -55,31 +55,31 @@ def explain(subject: Subject, rules: Rules, *, on_disk: bool = True) -> Explanat
     return Explanation(steps, verdict, subject.code)
 
 
-def _step(effect: Effect, verdict: Verdict) -> Step:
-    what, detail = _described(effect)
+def _step(effect: Effect, verdict: Verdict) -> ExplainedEffect:
+    what, detail = _describe(effect)
     place = effect.place
     matches = tuple(
         match
         for match in verdict.matches
-        if match.span == place.span and match.text == marks.shown(place.text)
-        and (not isinstance(effect, Command) or match.argv == tuple(map(marks.shown, effect.argv)))
+        if match.span == place.span and match.text == marks.show(place.text)
+        and (not isinstance(effect, Command) or match.argv == tuple(map(marks.show, effect.argv)))
     )  # fmt: skip
-    return Step(what, detail, place.nesting, place.span, marks.shown(place.text), matches)
+    return ExplainedEffect(what, detail, place.nesting, place.span, marks.show(place.text), matches)
 
 
-def _described(effect: Effect) -> tuple[str, str]:
+def _describe(effect: Effect) -> tuple[str, str]:
     if isinstance(effect, Command):
-        return "command", " ".join(repr(marks.shown(word)) for word in effect.argv)
+        return "command", " ".join(repr(marks.show(word)) for word in effect.argv)
     if isinstance(effect, FileAccess):
-        return "write" if effect.is_write else "read", marks.shown(effect.path)
+        return "write" if effect.is_write else "read", marks.show(effect.path)
     if isinstance(effect, Download):
-        return "download", marks.shown(effect.url)
+        return "download", marks.show(effect.url)
     return "unknown code" if isinstance(effect, OpaqueExec) else "not understood", effect.why
 
 
-def underlined(code: str, span: tuple[int, int]) -> list[str]:
+def underline(code: str, span: tuple[int, int]) -> list[str]:
     """The lines of the program that a byte span touches, with a row of carets below each."""
-    data = encoded(code)
+    data = encode(code)
     first = len(data[: span[0]].decode("utf-8", "replace"))
     last = len(data[: span[1]].decode("utf-8", "replace"))
     lines, offset = list[str](), 0

@@ -35,7 +35,7 @@ class HiddenPaths(NamedTuple):
         return any(match_path(spec, anchor, path) for spec, anchor in self.patterns)
 
 
-def hidden_paths(rules: Rules, roots: Sequence[str]) -> HiddenPaths:
+def find_hidden_paths(rules: Rules, roots: Sequence[str]) -> HiddenPaths:
     """What to hide of the folders `roots` (absolute: the project, and what else is shown).
 
     Only rules that deny count: who may be asked first is asked before the program starts.
@@ -45,7 +45,7 @@ def hidden_paths(rules: Rules, roots: Sequence[str]) -> HiddenPaths:
     for rule in rules.of("read"):
         if rule.decision is not Decision.DENY:
             continue
-        path = _named_outright(rule)
+        path = _find_plain_path(rule)
         if path is None:
             if rule.anchor is None or any(_overlap(rule.anchor, root) for root in roots):
                 patterns[HiddenPattern(rule.spec, rule.anchor)] = None
@@ -54,7 +54,7 @@ def hidden_paths(rules: Rules, roots: Sequence[str]) -> HiddenPaths:
     return HiddenPaths(tuple(literal), tuple(patterns))
 
 
-def _named_outright(rule: Rule) -> str | None:
+def _find_plain_path(rule: Rule) -> str | None:
     """The path of a rule that names one; `Read(~/**)` names the home itself."""
     if rule.anchor is not None and rule.spec.strip("/") == "**":
         return rule.anchor.rstrip("/") or "/"

@@ -7,10 +7,10 @@ from typing import TypeVar
 
 from policy.analysis import Analysis, analyse
 from policy.deadline import SECONDS, results_of
-from policy.decide import decide, undecided
+from policy.decide import decide, deny_undecided
 from policy.folders import Folders
 from policy.load import real_path
-from policy.matching import Ground
+from policy.matching import FileFacts
 from policy.model import Subject, Verdict
 from policy.rules import Rules
 from policy.script_texts import script_texts
@@ -38,7 +38,7 @@ def judge_with_analysis(
     """What a program does, and the verdict on that."""
     texts = script_texts(subject.project) if on_disk and subject.project else lambda path: None
     analysis = analyse(subject, texts)
-    ground = Ground(real_path, Folders()) if on_disk else Ground()
+    ground = FileFacts(real_path, Folders()) if on_disk else FileFacts()
     return analysis, decide(analysis, subject, rules, ground, tools)
 
 
@@ -58,7 +58,7 @@ def in_time(
             except MemoryError:
                 raise  # it ends the child
             except Exception as error:
-                yield pickle.dumps(undecided(subject.code, rules, not_judged(report(error))))
+                yield pickle.dumps(deny_undecided(subject.code, rules, not_judged(report(error))))
 
     judged: list[T | Verdict] = []
     while rest := subjects[len(judged) :]:
@@ -66,10 +66,10 @@ def in_time(
             results = results_of(steps, SECONDS)
         except OSError as error:  # no process is to be had
             why = not_judged(report(error))
-            return judged + [undecided(subject.code, rules, why) for subject in rest]
+            return judged + [deny_undecided(subject.code, rules, why) for subject in rest]
         judged += map(pickle.loads, results)
         if len(results) < len(rest):
-            judged.append(undecided(rest[len(results)].code, rules, TOO_LARGE))
+            judged.append(deny_undecided(rest[len(results)].code, rules, TOO_LARGE))
     return judged
 
 

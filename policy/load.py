@@ -13,7 +13,7 @@ from policy import trust
 from policy.claude import Anchors, parse_rule
 from policy.claude_settings import entries_of, read_settings, warnings_of
 from policy.decide import matches_of
-from policy.model import Decision, RuleFileError, Source, Subject
+from policy.model import Decision, RuleFileError, RuleSource, Subject
 from policy.name_patterns import SPECIAL
 from policy.paths import is_below, lies_in
 from policy.rules import DEFAULT_RULES, Rule, Rules
@@ -139,10 +139,10 @@ class _Loader:
         # A project that is not trusted can't loosen it, and nobody what is managed.
         if mode and not self.is_mode_managed and (is_trusted or mode == "dontAsk"):
             self.mode, self.is_mode_managed = mode, is_managed
-        self.warnings += (f"{self._shown(path)}: {it}" for it in warnings_of(permissions))
+        self.warnings += (f"{self._shorten(path)}: {it}" for it in warnings_of(permissions))
         anchors = self._anchors(own)
         for entry, decision, line in entries_of(permissions, text, path):
-            source = Source(self._shown(path), line)
+            source = RuleSource(self._shorten(path), line)
             rule, warning = parse_rule(entry, decision, source, anchors)
             if warning:
                 self.warnings.append(f"{source}: {warning}")
@@ -165,7 +165,7 @@ class _Loader:
             for example, expected in group.examples:
                 _try_example(example, expected, group.rules, anchors)
             for rule in group.rules:
-                source = Source(self._shown(path), rule.source.line)
+                source = RuleSource(self._shorten(path), rule.source.line)
                 self._add(rule._replace(source=source), is_trusted)
 
     def _add(self, rule: Rule, is_trusted: bool) -> None:
@@ -189,7 +189,7 @@ class _Loader:
         except (OSError, UnicodeDecodeError) as error:
             remedy = "Make it a readable file of UTF-8, or remove it"
             raise RuleFileError(path, 1, f"cannot be read: {error}", remedy) from None
-        self.sources.append(self._shown(path))
+        self.sources.append(self._shorten(path))
         return text
 
     def _anchors(self, own: str) -> Anchors:
@@ -197,7 +197,7 @@ class _Loader:
         here = self.project or self.home
         return Anchors(self.home, own, own if is_below(here, own) else here)
 
-    def _shown(self, path: str) -> str:
+    def _shorten(self, path: str) -> str:
         for folder, prefix in ((self.project, ""), (self.home, "~/")):
             if folder is not None and is_below(path, folder):
                 return prefix + path[len(folder.rstrip("/")) + 1 :]

@@ -40,7 +40,7 @@ def scrub(text: str) -> str:
     return _RESERVED.sub(WORD, text)
 
 
-def globbed(path: str) -> str:
+def mark_glob(path: str) -> str:
     """A path with the patterns of a search in it, as one that is only partly known."""
     segments = [WORD if part == "**" else part for part in scrub(path).split("/")]
     pattern = re.sub(r"\[[^\]/]*\]", GLOB_SET, "/".join(segments))
@@ -87,7 +87,7 @@ def as_written(text: str) -> str:
     return text.replace(GLOB_STAR, "*").replace(GLOB_ONE, "?")
 
 
-def untraced(text: str) -> str:
+def untrace(text: str) -> str:
     """The text without the trace of having been decoded."""
     return text.replace(DECODED_KNOWN, "")
 
@@ -97,6 +97,6 @@ def fill(text: str, filling: str) -> str:
     return _UNKNOWN.sub(filling, text)
 
 
-def shown(text: str) -> str:
+def show(text: str) -> str:
     """The text for people: each mark replaced by what it stands for."""
     return _RESERVED.sub(lambda mark: _SHOWN.get(mark.group(), "<?>"), text)

@@ -11,14 +11,14 @@ from policy.effects import Command, Download, FileAccess, OpaqueExec
 from policy.folders import Folders
 from policy.model import Decision, Match, MatchKind, Redirect
 from policy.path_patterns import match_path
-from policy.paths import known_folder
-from policy.reach import feared_path, is_about, is_meant
+from policy.paths import find_known_folder
+from policy.reach import find_feared_path, is_about, is_meant
 from policy.rules import Rule, Rules
 
 RealPath = Callable[[str], str]
 
 
-class Ground(NamedTuple):
+class FileFacts(NamedTuple):
     """What tells of files, and the arguments of what may be run in the sandbox instead, where
     denied ones are covered: none if no tool would; None if it is run there."""
 
@@ -33,11 +33,11 @@ _SENDS = (
 )
 
 
-def file_matches(access: FileAccess, rules: Rules, ground: Ground) -> Iterator[Match]:
+def file_matches(access: FileAccess, rules: Rules, ground: FileFacts) -> Iterator[Match]:
     """The rules on a file; what an access may only happen to touch is no denial."""
     paths = [access.path]
     if ground.real_path is not None and access.path.startswith("/"):
-        known = known_folder(access.path)
+        known = find_known_folder(access.path)
         unknown = access.path[len(known.rstrip("/")) :] if known != access.path else ""
         paths.append(f"{ground.real_path(known).rstrip('/')}{unknown}" or "/")
     for rule in rules.of("edit", "read"):
@@ -54,13 +54,13 @@ def file_matches(access: FileAccess, rules: Rules, ground: Ground) -> Iterator[M
             named = access._replace(path=hits[0])  # what a link leads to, perhaps
             yield match_of(rule, "path", named, rule.reason, redirect)
         elif rule.decision is not Decision.ALLOW:
-            found = (feared_path(access, path, rule, ground.folders) for path in paths)
+            found = (find_feared_path(access, path, rule, ground.folders) for path in paths)
             file = next(filter(None, found), None)
             if file and (match := _possible_match(rule, access, file, ground)):
                 yield match
 
 
-def _possible_match(rule: Rule, access: FileAccess, file: str, ground: Ground) -> Match | None:
+def _possible_match(rule: Rule, access: FileAccess, file: str, ground: FileFacts) -> Match | None:
     """A denial becomes a redirect to the sandbox, and stays one only for a pattern that is about
     the file where there is none; other rules stay as they are."""
     match = match_of(rule, "path", access, "", fill(rule, path=file))._replace(path=file)
@@ -133,11 +133,11 @@ def match_of(
     redirect: Redirect | None = None,
 ) -> Match:
     place = effect.place
-    argv = tuple(map(marks.shown, effect.argv))
+    argv = tuple(map(marks.show, effect.argv))
     path, access = "", ""
     if isinstance(effect, FileAccess):
-        path, access = marks.shown(effect.path), "write" if effect.is_write else "read"
+        path, access = marks.show(effect.path), "write" if effect.is_write else "read"
     return Match(
         rule.id, rule.text, rule.source, rule.decision, kind, argv, place.span,
-        marks.shown(place.text), reason or rule.reason, rule.advice, redirect, path, access,
+        marks.show(place.text), reason or rule.reason, rule.advice, redirect, path, access,
     )  # fmt: skip

@@ -26,7 +26,7 @@ _UNKNOWN_WORD = re.compile(r"<(?:\?(?:\.\.\.)?|paths|fetched|decoded)>")
 
 def message(deciding: Match, matches: Iterable[Match], rules: Rules) -> str:
     """What is said of a verdict that a rule decided."""
-    head = f"{_VERBS[deciding.decision]} by {_rule(deciding)}: {_deed(deciding)}"
+    head = f"{_VERBS[deciding.decision]} by {_rule(deciding)}: {_describe_match(deciding)}"
     if deciding.decision is Decision.REDIRECT and deciding.redirect is not None:
         return redirect_message(f"{head}{_why(deciding.reason)}.", deciding.redirect)
     instead = deciding.advice or _INSTEAD[deciding.access]
@@ -97,7 +97,7 @@ def _rule(match: Match) -> str:
     return f"{name} in {cut(str(match.source), _NAME, from_end=True)}"
 
 
-def _deed(match: Match) -> str:
+def _describe_match(match: Match) -> str:
     """What would be done: the piece of the program, and the path that it comes by."""
     code, path = f"`{cut(match.text, _CODE)}`", cut(match.path, _NAME, from_end=True)
     if match.access and match.text == match.path:

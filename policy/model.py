@@ -52,7 +52,7 @@ class Subject(NamedTuple):
     surface: Surface = "sandbox"
 
 
-class Source(NamedTuple):
+class RuleSource(NamedTuple):
     """Where a rule was written. `line` is 1-based; 0 means the whole file, or a shipped default."""
 
     path: str
@@ -79,7 +79,7 @@ class Match(NamedTuple):
 
     rule_id: str
     rule: str
-    source: Source
+    source: RuleSource
     decision: Decision
     kind: MatchKind
     argv: tuple[str, ...]

@@ -20,7 +20,7 @@ def match_path(spec: str, anchor: str | None, path: str) -> bool:
     piece beside known text stands for at least one character, and a segment
     of which nothing is known is no reason to match.
     """
-    names, only_below = _compiled(spec)
+    names, only_below = _compile(spec)
     if not marks.is_known(path):
         above = tuple(map(literal_name, _segments(anchor or "")))
         return _meets((*above, *names), _segments(path), only_below=False)
@@ -57,7 +57,7 @@ def last_name(spec: str) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def _compiled(spec: str) -> tuple[tuple[str, ...], bool]:
+def _compile(spec: str) -> tuple[tuple[str, ...], bool]:
     """The pattern of each name from the top on, and whether only what lies below them is meant."""
     names = _names(spec)
     if "/" not in spec.rstrip("/"):
@@ -93,11 +93,11 @@ def _meets(rule: tuple[str, ...], path: list[str], *, only_below: bool) -> bool:
         if len(rule) in met:
             return True
         if marks.is_known(name) or not marks.is_only_hole(name):
-            met = set(_led_on(rule, met, name))
+            met = set(_advance(rule, met, name))
         elif at == len(path) - 1:
             met = {index for index in met if rule[index] == "**"}
         else:
-            met = set(_led_anywhere(rule, met))
+            met = set(_advance_anywhere(rule, met))
     return not only_below and len(rule) in _with_skipped(rule, met)
 
 
@@ -110,7 +110,7 @@ def _with_skipped(rule: tuple[str, ...], met: set[int]) -> set[int]:
     return found
 
 
-def _led_on(rule: tuple[str, ...], met: Iterable[int], name: str) -> Iterator[int]:
+def _advance(rule: tuple[str, ...], met: Iterable[int], name: str) -> Iterator[int]:
     """How far a pattern is met when one name more is."""
     for index in met:
         if index < len(rule) and rule[index] == "**":
@@ -119,7 +119,7 @@ def _led_on(rule: tuple[str, ...], met: Iterable[int], name: str) -> Iterator[in
             yield index + 1
 
 
-def _led_anywhere(rule: tuple[str, ...], met: set[int]) -> Iterator[int]:
+def _advance_anywhere(rule: tuple[str, ...], met: set[int]) -> Iterator[int]:
     """How far a pattern may be met by any number of folders; what is known behind them must still
     meet the rest of it."""
     first = min(met, default=len(rule))

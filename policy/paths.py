@@ -33,7 +33,7 @@ def _link_in(path: str, links: Mapping[str, str]) -> str | None:
     return None
 
 
-def known_folder(path: str) -> str:
+def find_known_folder(path: str) -> str:
     """The folders of a path up to where it is only partly known; all of one that is known."""
     if marks.is_known(path):
         return path

@@ -10,7 +10,7 @@ from policy.effects import FileAccess
 from policy.folders import Folders
 from policy.name_patterns import literal_name, name_pattern
 from policy.path_patterns import last_name, literal_path, literal_pieces, match_path, segment_meets
-from policy.paths import is_below, known_folder
+from policy.paths import find_known_folder, is_below
 from policy.rules import Rule
 
 _ODD = "\uf8ff"  # in no rule: what a path with it falls under, it falls under with any text
@@ -31,16 +31,18 @@ def _is_named(segment: str) -> bool:
     return bool(segment) and not marks.has_glob(segment) and marks.is_known(segment[0])
 
 
-def feared_path(access: FileAccess, path: str, rule: Rule, folders: Folders | None) -> str | None:
+def find_feared_path(
+    access: FileAccess, path: str, rule: Rule, folders: Folders | None
+) -> str | None:
     """The path under a rule that a pattern or a recursion may touch; None when there is none. Where
     no folder can be looked at, only a pattern that is about such a path counts."""
     is_tree = access.is_tree or path.endswith(marks.PATHS)
     if not (is_tree or marks.has_glob(path)):
         return None
-    known = known_folder(path)
+    known = find_known_folder(path)
     if folders is None or not path.startswith("/"):
         is_hit = is_about(rule, path) and match_path(rule.spec, rule.anchor, path)
-        return marks.shown(path) if is_hit else None
+        return marks.show(path) if is_hit else None
     at = len(known.rstrip("/")) + 1
     pattern = [segment for segment in path[at:].split("/") if segment]
     for file in _files(rule, known, folders):
@@ -57,7 +59,7 @@ def is_about(rule: Rule, path: str) -> bool:
         is_pattern = marks.has_glob(segment) and not marks.has_hole(segment)
         if is_pattern and marks.fill(segment, "") and segment_meets(name, segment):
             return True
-    known, literal = known_folder(path), literal_path(rule.spec, rule.anchor)
+    known, literal = find_known_folder(path), literal_path(rule.spec, rule.anchor)
     return literal is not None and known != rule.anchor and known == literal.rpartition("/")[0]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from policy.model import Decision, Source
+from policy.model import Decision, RuleSource
 
 RuleKind = Literal["command", "read", "edit", "fetch", "tool", "download"]
 
@@ -29,7 +29,7 @@ class Rule(NamedTuple):
     text: str
     spec: str
     decision: Decision
-    source: Source
+    source: RuleSource
     anchor: str | None = None
     reason: str = ""
     advice: str = ""
@@ -67,7 +67,7 @@ DEFAULT_RULES = (
         text="curl and wget whose answer reaches the output",
         spec="*",
         decision=Decision.REDIRECT,
-        source=Source("shipped defaults"),
+        source=RuleSource("shipped defaults"),
         reason="the answer would fill the context window",
         advice="Fetched by the tool it is indexed, and only what matters comes back.",
         redirect=RedirectTo("ctx_fetch_and_index", {"url": "{url}"}),
@@ -81,6 +81,6 @@ ADDRESS_RULE = Rule(
     text="addresses that may be fetched",
     spec="*",
     decision=Decision.DENY,
-    source=Source("shipped defaults"),
+    source=RuleSource("shipped defaults"),
     advice="Fetch a page of the internet, over http or https and without credentials in its URL.",
 )

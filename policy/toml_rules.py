@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from policy.claude import Anchors, parse_rule
-from policy.model import Decision, RuleFileError, Source
+from policy.model import Decision, RuleFileError, RuleSource
 from policy.rules import RedirectTo, Rule
 from policy.toml_text import load_toml
 from policy.wordlist import word_set
@@ -19,7 +19,7 @@ _RULE_KEYS = word_set("id decision reason advice redirect match not_match") | _P
 _DECISIONS = {decision.word: decision for decision in Decision}
 
 
-class Group(NamedTuple):
+class RuleGroup(NamedTuple):
     """The rules of one `[[rule]]`, and its examples: each with whether a rule must match it."""
 
     rules: tuple[Rule, ...]
@@ -29,7 +29,7 @@ class Group(NamedTuple):
 class RuleFile(NamedTuple):
     """What a file says; `trusted_projects` are the folders whose projects a person trusts."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[RuleGroup, ...]
     default: Decision | None
     trusted_projects: tuple[str, ...]
 
@@ -37,12 +37,12 @@ class RuleFile(NamedTuple):
 def parse_toml(text: str, path: str, anchors: Anchors, *, is_trusted: bool) -> RuleFile:
     """What a file says; one that is not trusted cannot trust projects. Raises RuleFileError for
     anything that is not exactly understood."""
-    top = Source(path, 1)
+    top = RuleSource(path, 1)
     try:
         document = load_toml(text)
     except (ValueError, RecursionError) as error:
         line = re.search(r"line (\d+)", str(error))
-        place = Source(path, int(line[1]) if line else text.count("\n") + 1)
+        place = RuleSource(path, int(line[1]) if line else text.count("\n") + 1)
         raise _error(place, f"not valid TOML: {error}", "Correct the syntax") from None
     _refuse_unknown_keys(document, _TOP_KEYS, top)
     default = document.get("default")
@@ -55,10 +55,10 @@ def parse_toml(text: str, path: str, anchors: Anchors, *, is_trusted: bool) -> R
         raise _error(top, f"it has over {TABLES_MAX:,} rules", "Leave some out")
     lines = _lines_of(text, r"[ \t]*\[\[\s*rule\s*\]\]") + [1] * len(tables)
     groups = tuple(
-        _group(table, Source(path, line), anchors)
+        _group(table, RuleSource(path, line), anchors)
         for table, line in zip(tables, lines, strict=False)
     )
-    trusted = _trusted_projects(document, text, path, is_trusted=is_trusted)
+    trusted = _read_trusted_projects(document, text, path, is_trusted=is_trusted)
     return RuleFile(groups, default and _DECISIONS[default], trusted)
 
 
@@ -67,12 +67,12 @@ def _lines_of(text: str, expression: str) -> list[int]:
     return [text.count("\n", 0, m.start()) + 1 for m in re.finditer(f"(?m)^{expression}", text)]
 
 
-def _trusted_projects(
+def _read_trusted_projects(
     document: Mapping[str, Any], text: str, path: str, *, is_trusted: bool
 ) -> tuple[str, ...]:
     if "trusted_projects" not in document:
         return ()
-    source = Source(path, next(iter(_lines_of(text, ".*trusted_projects")), 1))
+    source = RuleSource(path, next(iter(_lines_of(text, ".*trusted_projects")), 1))
     if not is_trusted:
         remedy = "Write trusted_projects into policy.toml of your own configuration"
         raise _error(source, "a project cannot trust itself", remedy)
@@ -84,11 +84,13 @@ def _trusted_projects(
     return tuple(folders)
 
 
-def _error(source: Source, problem: str, remedy: str) -> RuleFileError:
+def _error(source: RuleSource, problem: str, remedy: str) -> RuleFileError:
     return RuleFileError(source.path, source.line, problem, remedy)
 
 
-def _refuse_unknown_keys(table: Mapping[str, Any], known: Collection[str], source: Source) -> None:
+def _refuse_unknown_keys(
+    table: Mapping[str, Any], known: Collection[str], source: RuleSource
+) -> None:
     for key in table:
         if key not in known:
             raise _error(source, f"unknown key {key!r}", _one_of(key, sorted(known)))
@@ -103,16 +105,18 @@ def _one_of(word: str, known: Collection[str]) -> str:
     return f"{meant}Use one of {', '.join(known)}"
 
 
-def _group(table: Mapping[str, Any], source: Source, anchors: Anchors) -> Group:
+def _group(table: Mapping[str, Any], source: RuleSource, anchors: Anchors) -> RuleGroup:
     rules = tuple(_rules_of(table, source, anchors))
     if not rules:
         remedy = f"Give it one of {', '.join(_PATTERN_KEYS)}"
         raise _error(source, "a rule without a pattern", remedy)
     examples = ((key, _strings(table, key, source)) for key in ("match", "not_match"))
-    return Group(rules, tuple((text, key == "match") for key, texts in examples for text in texts))
+    return RuleGroup(
+        rules, tuple((text, key == "match") for key, texts in examples for text in texts)
+    )
 
 
-def _rules_of(table: Mapping[str, Any], source: Source, anchors: Anchors) -> Iterator[Rule]:
+def _rules_of(table: Mapping[str, Any], source: RuleSource, anchors: Anchors) -> Iterator[Rule]:
     _refuse_unknown_keys(table, _RULE_KEYS, source)
     word = table.get("decision", "")
     decision = _DECISIONS.get(word) if isinstance(word, str) else None
@@ -134,7 +138,9 @@ def _rules_of(table: Mapping[str, Any], source: Source, anchors: Anchors) -> Ite
             )
 
 
-def _redirect(table: Mapping[str, Any], decision: Decision, source: Source) -> RedirectTo | None:
+def _redirect(
+    table: Mapping[str, Any], decision: Decision, source: RuleSource
+) -> RedirectTo | None:
     given = table.get("redirect")
     if given is None and decision is not Decision.REDIRECT:
         return None
@@ -147,7 +153,7 @@ def _redirect(table: Mapping[str, Any], decision: Decision, source: Source) -> R
     return RedirectTo(tool, {str(key): str(value) for key, value in arguments.items()})
 
 
-def _strings(table: Mapping[str, Any], key: str, source: Source) -> list[str]:
+def _strings(table: Mapping[str, Any], key: str, source: RuleSource) -> list[str]:
     value = table.get(key, [])
     if isinstance(value, str):
         value = [value]
@@ -156,7 +162,7 @@ def _strings(table: Mapping[str, Any], key: str, source: Source) -> list[str]:
     return value
 
 
-def _text(table: Mapping[str, Any], key: str, source: Source) -> str:
+def _text(table: Mapping[str, Any], key: str, source: RuleSource) -> str:
     value = table.get(key, "")
     if not isinstance(value, str):
         raise _error(source, f"{key} is not a text", "Write it in quotes")

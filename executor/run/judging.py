@@ -11,7 +11,7 @@ import trio
 from executor.instance.child_processes import JUDGE, ChildProcess, take
 from executor.run.judge_process import Defect, JudgeRequest
 from policy.deadline import WALL_SECONDS, take_frame, to_frame
-from policy.decide import undecided
+from policy.decide import deny_undecided
 from policy.judging import TOO_LARGE, Report, not_judged
 from policy.model import Subject, Verdict
 from policy.rules import Rules
@@ -42,7 +42,7 @@ class Judges:
             try:
                 judge, answer = await self._idle_judge(), None
             except (OSError, RuntimeError) as error:  # no process, or no thread, is to be had
-                return undecided(subject.code, rules, not_judged(self._report(error)))
+                return deny_undecided(subject.code, rules, not_judged(self._report(error)))
             try:
                 with trio.move_on_after(WALL_SECONDS):
                     answer = await judge.ask(subject, rules, tools)
@@ -60,7 +60,7 @@ class Judges:
         why = TOO_LARGE
         if answer is not None:
             why = not_judged(self._report(JudgingError(answer)))
-        return undecided(subject.code, rules, why)
+        return deny_undecided(subject.code, rules, why)
 
     async def _idle_judge(self) -> _Judge:
         """One that can be asked: nothing it was asked has ended it, but something else may have."""

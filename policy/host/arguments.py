@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from policy.host.tree import Tree, key_of, text_of
+from policy.host.tree import RoleTree, key_of, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -17,7 +17,7 @@ def argument(spec: str) -> Argument:
     return tuple(int(key) if key.lstrip("-").isdigit() else key for key in spec.split("/"))
 
 
-class Arguments(NamedTuple):
+class CallArguments(NamedTuple):
     """The arguments of one call: by position, and by name."""
 
     positional: list[Node]
@@ -37,7 +37,7 @@ class Arguments(NamedTuple):
 class ArgumentReader:
     """Takes the arguments of calls apart, the one that a pipe operator gives included."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: RoleTree) -> None:
         self.tree = tree
         self.piped: dict[int, Node] = {}
         for _, role in tree.of("pipe"):
@@ -50,7 +50,7 @@ class ArgumentReader:
         skipped = ("comment", "comma", "line_comment", "block_comment")
         return [child for child in node.named_children if child.type not in skipped]
 
-    def arguments(self, call: Node) -> Arguments:
+    def arguments(self, call: Node) -> CallArguments:
         """The arguments of a call; options in a map are named arguments, too."""
         positional: list[Node] = [self.piped[call.id]] if call.id in self.piped else []
         named: dict[str, Node] = {}
@@ -58,7 +58,7 @@ class ArgumentReader:
             is_group = self.tree.role(group).name == "arguments"
             for argument in self.children(group) if is_group else [group]:
                 self._add_argument(argument, positional, named)
-        return Arguments(positional, named)
+        return CallArguments(positional, named)
 
     def _add_argument(self, node: Node, positional: list[Node], named: dict[str, Node]) -> None:
         role = self.tree.role(node)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from policy import marks
 from policy.effects import program_name
-from policy.host.arguments import Argument, Arguments
+from policy.host.arguments import Argument, CallArguments
 from policy.host.transforms import as_text, items
 from policy.shell.interpreters import SHELLS
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from policy.host.screen import Screening
     from policy.host.transforms import Value
     from policy.shell.frame import Frame
-    from policy.shell.state import State
+    from policy.shell.state import ShellState
 
 FOLDER_ARGUMENTS = ("cwd", "chdir", "cd", "Dir", "WorkingDirectory", "current_dir", "dir",
                      "_cwd", "directory", "wd", "WithWorkingDirectory")  # fmt: skip
@@ -25,13 +25,13 @@ SETTERS = (*FOLDER_ARGUMENTS, "WithArguments", "setForce")  # by calls on what a
 _INPUT_ARGUMENTS = ("input", "stdin_data", "stdin")
 
 
-class Call(NamedTuple):
+class HostCall(NamedTuple):
     """A call: the dotted name it calls, its node and arguments, and who screens it."""
 
     screening: Screening
     name: str
     node: Node
-    arguments: Arguments
+    arguments: CallArguments
     is_each: bool = False  # made with every item of a list that is not written out
 
     # What stands in the program
@@ -78,7 +78,7 @@ class Call(NamedTuple):
         texts = self.screening.folder.texts(source)
         return frame._replace(stdin=texts[0] if len(texts) == 1 else marks.LIST)
 
-    def state(self) -> State:
+    def state(self) -> ShellState:
         """The state a started program sees: another folder where the call names one."""
         state = self.screening.state.copy()
         for key in FOLDER_ARGUMENTS:
@@ -132,7 +132,7 @@ class Call(NamedTuple):
     def apply(self, name: str, positional: list[Node], named: dict[str, Node]) -> None:
         """Do what another function, called in this one's place, would do."""
         for recipe in self.screening.tree.language.recipes(name):
-            recipe.apply(self._replace(name=name, arguments=Arguments(positional, named)))
+            recipe.apply(self._replace(name=name, arguments=CallArguments(positional, named)))
 
 
 Act = Callable[..., None]  # of a call, and what the tables say of its arguments

@@ -15,8 +15,8 @@ from policy.host.names import Binding, Names
 from policy.host.references import REFERENCES
 from policy.host.strings import ALTERNATIVES_MAX, combine, product, string_texts
 from policy.host.transforms import Value
-from policy.host.tree import Role, Tree, text_of
-from policy.shell.state import VALUE_MAX, Budget
+from policy.host.tree import Role, RoleTree, text_of
+from policy.shell.state import VALUE_MAX, WorkBudget
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -29,7 +29,9 @@ Found = TypeVar("Found", Value, str)
 class Folder:
     """Folds expressions of one program."""
 
-    def __init__(self, tree: Tree, names: Names, budget: Budget, known: transforms.Known) -> None:
+    def __init__(
+        self, tree: RoleTree, names: Names, budget: WorkBudget, known: transforms.Known
+    ) -> None:
         self.tree = tree
         self.names = names
         self.budget = budget
@@ -83,7 +85,7 @@ class Folder:
 
     def _fold(self, node: Node, role: Role) -> Iterable[Value]:
         if fold := _FOLDS.get(role.name):
-            return map(_limited, fold(self, node, role))
+            return map(_limit, fold(self, node, role))
         text = text_of(node)
         return [text if text.lstrip("-").isdigit() else UNKNOWN]
 
@@ -104,15 +106,15 @@ class Folder:
             left = at.part("left")
         found = self.values(left)
         for piece in reversed(pieces):
-            found = [_appended(head, tail) for head in found for tail in self.values(piece)]
-            found = list(dict.fromkeys(map(_limited, found)))
+            found = [_append(head, tail) for head in found for tail in self.values(piece)]
+            found = list(dict.fromkeys(map(_limit, found)))
             if len(found) > ALTERNATIVES_MAX:
                 return [UNKNOWN]
         return found
 
     def _operator(self, node: Node, role: Role) -> Iterable[Value]:
         parts = [role.part(name) for name in _OPERANDS[role.name]]
-        return self._applied(role.name, [self.values(part) for part in parts])
+        return self._apply(role.name, [self.values(part) for part in parts])
 
     def _list(self, node: Node, role: Role) -> Iterable[Value]:
         return product([self.items(child) for child in self.reader.children(node)])
@@ -141,30 +143,30 @@ class Folder:
         return [value for inner in role.inner() for value in self.values(inner)]
 
     def _identifier(self, node: Node, role: Role) -> Iterable[Value]:
-        return self._named(text_of(node), node)
+        return self._resolve_name(text_of(node), node)
 
-    def _named(self, name: str, node: Node) -> Iterable[Value]:
+    def _resolve_name(self, name: str, node: Node) -> Iterable[Value]:
         """What a name holds where a node uses it."""
         candidates = self.names.candidates(name, node)
         if not candidates:
             return self._constants(node)
         current: list[Value] = []
         for binding in candidates:
-            found = self._bound(binding, node)
+            found = self._resolve_binding(binding, node)
             if binding.kind == "append":
-                add = _as_path if binding.function == "push" else _appended
+                add = _as_path if binding.function == "push" else _append
                 current = [add(a, b) for a in current or [""] for b in found]
             else:
                 current = [*current, *found]
         return current
 
-    def _bound(self, binding: Binding, use: Node) -> list[Value]:
+    def _resolve_binding(self, binding: Binding, use: Node) -> list[Value]:
         if binding.kind == "parameter":
-            return self._passed(binding, text_of(use))
+            return self._collect_passed(binding, text_of(use))
         if binding.value is None:
             return [UNKNOWN]
         if binding.function:
-            return list(self._added(binding, binding.value))
+            return list(self._collect_added(binding, binding.value))
         if binding.kind == "element":
             if binding.member:
                 return passing.parts(self, binding) or [UNKNOWN]
@@ -172,16 +174,16 @@ class Folder:
         is_inside = binding.value.start_byte <= use.start_byte < binding.value.end_byte
         return [UNKNOWN] if binding.member or is_inside else self.values(binding.value)
 
-    def _added(self, binding: Binding, call: Node) -> Iterable[Value]:
+    def _collect_added(self, binding: Binding, call: Node) -> Iterable[Value]:
         """What `list.append(x)` or `command.args([...])` adds: each argument, lists opened up."""
         arguments = self.reader.arguments(call).positional[binding.position :]
         if binding.member == "format":
-            return self._applied("format", [self.values(argument) for argument in arguments])
+            return self._apply("format", [self.values(argument) for argument in arguments])
         if binding.member == "text":
             return combine([self.texts(argument) for argument in arguments])
         return product([self.lists(argument) for argument in arguments])
 
-    def _passed(self, binding: Binding, name: str) -> list[Value]:
+    def _collect_passed(self, binding: Binding, name: str) -> list[Value]:
         """A parameter has the values that the program's own calls pass.
 
         Found once for each parameter: functions that call one another would
@@ -204,12 +206,12 @@ class Folder:
         found = list(self._constants(node))
         if found != [UNKNOWN]:
             return found
-        return self._element(role) if role.name == "index" else self._named_member(node, role)
+        return self._element(role) if role.name == "index" else self._resolve_member(node, role)
 
-    def _named_member(self, node: Node, role: Role) -> Iterable[Value]:
+    def _resolve_member(self, node: Node, role: Role) -> Iterable[Value]:
         name, base = text_of(role.part("name")), role.part("object")
         if own := self.names.attribute(node):
-            found = [*self._named(own, node)]
+            found = [*self._resolve_name(own, node)]
             return [*found, *(self._values_named(name) if found == [UNKNOWN] else ())]
         if entry := passing.entry_values(self, base, [name]):
             return entry
@@ -223,7 +225,7 @@ class Folder:
         """What the program keeps under a name in any map, object or option."""
         if self.kept is None:
             self.kept = {}
-            for key, value in passing.named_nodes(self):
+            for key, value in passing.find_named_nodes(self):
                 self.kept.setdefault(_plain(key), []).append(value)
         return [value for node in self.kept.get(_plain(name), ()) for value in self.values(node)]
 
@@ -233,7 +235,7 @@ class Folder:
         if "env" in operations:
             return [self.known.environment(text) for text in self.texts(key)]
         if "glob" in operations:
-            return self._applied("glob", [self.values(key)])
+            return self._apply("glob", [self.values(key)])
         index = text_of(key).replace(" ", "")
         texts = [text.lstrip(":") for text in self.texts(key)]
         is_known = all(marks.is_known(text) and not text.isdigit() for text in texts)
@@ -247,7 +249,7 @@ class Folder:
         arguments = self.reader.arguments(node)
         for ref in self.callees(role):
             if operation := self.operation(ref):
-                found = self._applied(operation, [self.values(n) for n in arguments.positional])
+                found = self._apply(operation, [self.values(n) for n in arguments.positional])
                 return [*found, *self._results(arguments.get(*_DEFAULTS.get(operation, ())))]
         operation = self.tree.language.methods.get(self.tree.method(role))
         base = self.tree.receiver(role)
@@ -264,7 +266,7 @@ class Folder:
         if operation == "default":
             return [*self.values(base), *self._results(arguments.get(-1))]
         rest = [self.values(n) for n in arguments.positional]
-        return self._applied(operation, [self.values(base), *rest])
+        return self._apply(operation, [self.values(base), *rest])
 
     def _results(self, node: Node | None) -> list[Value]:
         """The values of an expression, or of the function that it is."""
@@ -274,7 +276,7 @@ class Folder:
     def operation(self, ref: str) -> str | None:
         return self.tree.language.lookup(self.tree.language.folds, ref)
 
-    def _applied(self, operation: str, arguments: list[list[Value]]) -> list[Value]:
+    def _apply(self, operation: str, arguments: list[list[Value]]) -> list[Value]:
         """An operation over every combination of its arguments' values."""
         if math.prod(map(len, arguments)) > ALTERNATIVES_MAX:
             return [UNKNOWN]
@@ -318,7 +320,7 @@ _FOLDS = {
 _DEFAULTS = {"env": (1, "unset"), "default": (1,), "default_third": (2,)}
 
 
-def _limited(value: Value) -> Value:
+def _limit(value: Value) -> Value:
     """The value, unless it has grown beyond what any command line holds."""
     return value if len(value) <= VALUE_MAX else marks.LIST
 
@@ -335,7 +337,7 @@ def _item(value: Value, index: str) -> Value:
     return value[place] if -len(value) <= place < len(value) else UNKNOWN
 
 
-def _appended(before: Value, added: Value) -> Value:
+def _append(before: Value, added: Value) -> Value:
     if isinstance(before, tuple):
         return before + transforms.items(added)
     return before + added if isinstance(added, str) else (*transforms.items(before), *added)
@@ -344,6 +346,6 @@ def _appended(before: Value, added: Value) -> Value:
 def _as_path(before: Value, added: Value) -> Value:
     """Rust's `path.push(name)`; elsewhere it is added to a list or a text."""
     if isinstance(before, tuple) or not before:
-        return _appended(before, added)
+        return _append(before, added)
     name = added if isinstance(added, str) else "/".join(added)
     return before + name if len(name) == 1 else f"{before}/{name}"

@@ -17,7 +17,7 @@ _FOLDER = Path(__file__).with_name("languages")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Language:
+class HostLanguage:
     """What is known of one language; read from its two files.
 
     `sinks` maps a dotted name to what calling it does, `folds` and `methods` functions and methods
@@ -79,14 +79,14 @@ _ALIASES = {"js": "javascript", "ts": "typescript", "py": "python", "c#": "cshar
 
 
 @functools.cache
-def load_language(name: str) -> Language | None:
+def load_language(name: str) -> HostLanguage | None:
     """The language of a name, or None when no query knows it."""
     name = _ALIASES.get(name.lower(), name.lower())
     if not re.fullmatch(r"\w+", name) or not (_FOLDER / f"{name}.toml").is_file():
         return None
     data = _read(name)
     queries = ("common", *data.get("shared_queries", ()), name)
-    return Language(
+    return HostLanguage(
         name=name,
         query="".join((_FOLDER / f"{part}.scm").read_text(encoding="utf-8") for part in queries),
         sinks={name: parse_recipes(text) for name, text in data["sinks"].items()},

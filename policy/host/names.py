@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from policy.host.tree import Role, Tree, text_of
+from policy.host.tree import Role, RoleTree, text_of
 from policy.wordlist import word_set
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Binding(NamedTuple):
 class Names:
     """All bindings of a program, by name."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: RoleTree) -> None:
         self.tree = tree
         self.bindings: dict[str, list[Binding]] = {}  # in the order of the text
         self.starts: dict[str, list[int]] = {}
@@ -126,7 +126,7 @@ class Names:
             return
         base = self.module_name(module)
         name, alias = role.part("name"), role.part("alias")
-        dotted = _joined(f"{base}.{text_of(name)}")
+        dotted = _normalize(f"{base}.{text_of(name)}")
         default = text_of(name) if name is not None else _default_name(base)
         if "last_part_is_name" in self.tree.language.traits:
             default = default.rpartition(".")[2]
@@ -134,13 +134,13 @@ class Names:
 
     def _collect_wildcard(self, node: Node, role: Role) -> None:
         if module := role.part("module"):
-            self.wildcards.append(_joined(self.module_name(module)))
+            self.wildcards.append(_normalize(self.module_name(module)))
 
     def module_name(self, node: Node) -> str:
         """A module as the sink tables spell it: without quotes, `node:` or a leading separator."""
         text = text_of(node).strip("\"'`").removeprefix("node:")
         text = self.tree.language.modules.get(text, text)
-        return _joined(text)
+        return _normalize(text)
 
     def _collect_bind(self, node: Node, role: Role) -> None:
         targets, values = role.parts.get("target", ()), role.parts.get("value", ())
@@ -150,7 +150,7 @@ class Names:
                 self.add(self.name_of(target), part)
             return
         if len(targets) == 1 and len(values) == 1:
-            targets, values = self._paired(targets[0], values[0])
+            targets, values = self._pair(targets[0], values[0])
         kind = _KINDS[role.name]
         for target, value in itertools.zip_longest(targets, values[: len(targets)]):
             self._collect_defaults(target)
@@ -178,7 +178,7 @@ class Names:
         bindings = self.bindings.get(text_of(node), ()) if node.child_count == 0 else ()
         return any(b.kind == "local" and b.node.type.endswith(_CLASS) for b in bindings)
 
-    def _paired(self, target: Node, value: Node) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
+    def _pair(self, target: Node, value: Node) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
         """`a, b = 1, 2`: the targets with their values, where both sides are written out."""
         if self.tree.role(target).name != "targets":
             return (target,), (value,)
@@ -313,7 +313,7 @@ def _use_paths(text: str) -> Iterator[tuple[str, str]]:
         if mark == "{":
             bases.append(bases[-1] + path)
         elif path:
-            dotted = _joined(bases[-1] + path).removesuffix(".self")
+            dotted = _normalize(bases[-1] + path).removesuffix(".self")
             base, _, last = dotted.rpartition(".")
             yield (base, "*") if last == "*" else (dotted, alias or last)
         if mark == "}":
@@ -328,7 +328,7 @@ _COLLECTORS = {
 }  # fmt: skip
 
 
-def _joined(dotted: str) -> str:
+def _normalize(dotted: str) -> str:
     return dotted.replace("::", ".").replace("\\", ".").strip(".")
 
 

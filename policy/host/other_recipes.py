@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.host.arguments import Argument
-from policy.host.call import Act, Call
+from policy.host.call import Act, HostCall
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-def run_code(call: Call, language: str, code: Argument, known: bool = False) -> None:
+def run_code(call: HostCall, language: str, code: Argument, known: bool = False) -> None:
     """The text is code; a block or a function is read where it stands. With `known`, what is
     not known is taken for a function, too."""
     target = call.target(code)
@@ -26,7 +26,7 @@ def run_code(call: Call, language: str, code: Argument, known: bool = False) -> 
 _BLOCKS = frozenset(("block", "do_block", "lambda", "function", "block_argument"))
 
 
-def run_tagged(call: Call, template: Argument) -> None:
+def run_tagged(call: HostCall, template: Argument) -> None:
     """The template is run by a shell; called in any other way the name is somebody else's."""
     target = call.target(template)
     if target is not None and target.type == "template_string":
@@ -34,7 +34,7 @@ def run_tagged(call: Call, template: Argument) -> None:
             call.run_text(text)
 
 
-def source(call: Call, language: str, path: Argument) -> None:
+def source(call: HostCall, language: str, path: Argument) -> None:
     """A file or an address whose content is run as code."""
     for text in call.texts(path):
         if "://" in text or marks.taint(text):
@@ -42,25 +42,25 @@ def source(call: Call, language: str, path: Argument) -> None:
     read(call, path)
 
 
-def read(call: Call, path: Argument) -> None:
+def read(call: HostCall, path: Argument) -> None:
     """The file, or every file of a list, is read."""
     for file in call.paths(path):
         call.use_file(file)
 
 
-def load(call: Call, path: Argument) -> None:
+def load(call: HostCall, path: Argument) -> None:
     """A module is read, where it is named by a path."""
     for file in call.paths(path):
         call.load(file)
 
 
-def write(call: Call, path: Argument) -> None:
+def write(call: HostCall, path: Argument) -> None:
     """The file is written."""
     for file in call.paths(path):
         call.use_file(file, is_write=True)
 
 
-def open_file(call: Call, path: Argument, mode: Argument) -> None:
+def open_file(call: HostCall, path: Argument, mode: Argument) -> None:
     """The file is opened as a mode says: `r`, `w+`, or names such as `O_WRONLY`."""
     texts = call.texts(mode)
     node = call.target(mode)
@@ -75,14 +75,14 @@ def open_file(call: Call, path: Argument, mode: Argument) -> None:
 _WRITES = re.compile(rb"WRONLY|RDWR|CREAT|Write|Create|Append|Truncate|True|(write|append)\(true")
 
 
-def load_dotenv(call: Call, path: Argument) -> None:
+def load_dotenv(call: HostCall, path: Argument) -> None:
     """Loaders that read `.env` where no path is given."""
     if call.target(path) is None:
         call.use_file(".env")
     read(call, path)
 
 
-def read_or_run(call: Call, path: Argument) -> None:
+def read_or_run(call: HostCall, path: Argument) -> None:
     """A file's path, or with a space in it a command whose output is read."""
     for text in call.texts(path):
         if " " in text.strip():
@@ -91,7 +91,7 @@ def read_or_run(call: Call, path: Argument) -> None:
             call.use_file(text)
 
 
-def open_perl(call: Call) -> None:
+def open_perl(call: HostCall) -> None:
     """`open(F, "cmd |")`, `open(F, "-|", "cmd", args)`, `open(F, "<", path)`."""
     rest = call.arguments.positional[2:]
     for mode in (text.strip() for text in call.texts((1,))):
@@ -107,7 +107,7 @@ def open_perl(call: Call) -> None:
             call.use_file(mode.lstrip("<>+ "), is_write=mode[:1] in ">+")
 
 
-def open_or_run(call: Call, path: Argument, mode: Argument) -> None:
+def open_or_run(call: HostCall, path: Argument, mode: Argument) -> None:
     """Ruby's `open("|cmd")`; anything else is a file."""
     texts = call.texts(path)
     for text in texts:
@@ -117,7 +117,7 @@ def open_or_run(call: Call, path: Argument, mode: Argument) -> None:
         open_file(call, path, mode)
 
 
-def change_folder(call: Call, folder: Argument) -> None:
+def change_folder(call: HostCall, folder: Argument) -> None:
     """Relative paths are seen from there on from another folder."""
     state = call.screening.state
     for path in [*call.paths(folder)][:1]:
@@ -125,7 +125,7 @@ def change_folder(call: Call, folder: Argument) -> None:
         state.cwd = path if is_whole else f"{state.cwd}/{path}"
 
 
-def apply(call: Call, function: Argument, rest: Argument = ()) -> None:
+def apply(call: HostCall, function: Argument, rest: Argument = ()) -> None:
     """The function in one argument is called with the rest, or with the words of a list."""
     folder = call.screening.folder
     refs = list(folder.references(call.target(function)))
@@ -137,10 +137,10 @@ def apply(call: Call, function: Argument, rest: Argument = ()) -> None:
     for ref in dict.fromkeys(refs):
         recipes = call.screening.tree.language.recipes(ref)
         if not any(recipe.act is apply for recipe in recipes):
-            call.apply(ref, _passed_on(call, function[0], rest), call.arguments.named)
+            call.apply(ref, _pass_on(call, function[0], rest), call.arguments.named)
 
 
-def _passed_on(call: Call, first: int | str, rest: Argument) -> list[Node]:
+def _pass_on(call: HostCall, first: int | str, rest: Argument) -> list[Node]:
     if not rest:
         given = call.arguments.positional
         return given[first + 1 :] if isinstance(first, int) else given
@@ -148,7 +148,7 @@ def _passed_on(call: Call, first: int | str, rest: Argument) -> list[Node]:
     return call.screening.list_items(group) if group is not None else []
 
 
-def apply_module(call: Call) -> None:
+def apply_module(call: HostCall) -> None:
     """`apply(Module, :function, arguments)`."""
     group = call.target((2,))
     if group is not None:

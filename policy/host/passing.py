@@ -79,7 +79,7 @@ def parts(folder: Folder, binding: Binding) -> list[Value]:
     return []
 
 
-def named_nodes(folder: Folder) -> Iterator[tuple[str, Node | None]]:
+def find_named_nodes(folder: Folder) -> Iterator[tuple[str, Node | None]]:
     """What the program keeps by names, and the defaults of its options: `{file: x}`,
     `add_argument("--env-file", default=x)`, `options: {env: {default: x}}`."""
     for _, role in folder.tree.of("pair"):
@@ -101,7 +101,7 @@ def entry_values(folder: Folder, node: Node | None, keys: list[str] | None) -> l
 def parameter_values(folder: Folder, binding: Binding, name: str) -> list[Value]:
     """The values of a parameter."""
     if not binding.function:
-        return _through(folder, *handed_source(folder, binding), binding.position)
+        return _through(folder, *find_handed_source(folder, binding), binding.position)
     found = list(_values_from_others(folder, binding))
     if binding.member == REST:
         for call in _calls(folder, binding):
@@ -182,7 +182,7 @@ def _values_from_others(folder: Folder, binding: Binding) -> Iterator[Value]:
                 yield from folder.values(node)
 
 
-def handed_source(folder: Folder, binding: Binding) -> tuple[Node | None, set[str | None]]:
+def find_handed_source(folder: Folder, binding: Binding) -> tuple[Node | None, set[str | None]]:
     """What a call that is given a nameless function takes it over, and what it does."""
     call = folder.tree.parent(binding.node)
     while call is not None and (role := folder.tree.role(call)).name not in ("call", ""):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from policy.host import other_recipes, starting
 from policy.host.arguments import argument
-from policy.host.call import Act, Call
+from policy.host.call import Act, HostCall
 
 _ACTS: dict[str, Act] = {**starting.ACTS, **other_recipes.ACTS}
 _READERS: dict[str, Callable[[str], Any]] = {"Argument": argument, "int": int, "str": str}
@@ -25,7 +25,7 @@ class Recipe(NamedTuple):
     act: Act
     parameters: Mapping[str, Any]
 
-    def apply(self, call: Call) -> None:
+    def apply(self, call: HostCall) -> None:
         """Report the effects of a call."""
         self.act(call, **self.parameters)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.host.names import Binding
-from policy.host.passing import GOES_THROUGH, handed_source, nodes_passed, pairs
+from policy.host.passing import GOES_THROUGH, find_handed_source, nodes_passed, pairs
 from policy.host.tree import Role, text_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _KEPT_BY_FUNCTIONS = ("identity", "list", "enumerate")
 _KEPT_BY_METHODS = ("identity", "path", "expanduser")
 
 
-def _awaited(folder: Folder, binding: Binding) -> Iterable[str]:
+def _find_promised(folder: Folder, binding: Binding) -> Iterable[str]:
     """The parameter of a callback given to `promise.then` is what was promised."""
     group = folder.tree.parent(binding.node)
     role = folder.tree.role(folder.tree.parent(group) if group is not None else None)
@@ -29,11 +29,11 @@ def _awaited(folder: Folder, binding: Binding) -> Iterable[str]:
     return folder.references(folder.tree.receiver(role))
 
 
-def _passed(folder: Folder, binding: Binding) -> Iterable[str]:
+def _find_passed(folder: Folder, binding: Binding) -> Iterable[str]:
     """What a parameter stands for, by who calls the function."""
-    yield from _awaited(folder, binding)
+    yield from _find_promised(folder, binding)
     if not binding.function:  # it is called with what its call goes through: paths, for paths
-        source, operations = handed_source(folder, binding)
+        source, operations = find_handed_source(folder, binding)
         if {"walk", *GOES_THROUGH} & operations:
             yield from folder.references(source)
     around = folder.tree.parent(binding.node)
@@ -48,14 +48,14 @@ def _reference_identifier(folder: Folder, node: Node, role: Role) -> Iterable[st
     for binding in candidates:
         if binding.kind == "import":
             yield binding.dotted
-    yield from _named(folder, candidates, node, name)
+    yield from _find_named(folder, candidates, node, name)
     if all(binding.kind == "append" for binding in candidates):
         bare = name.lstrip("\\&").replace("\\", ".").replace("::", ".")
         yield folder.tree.language.modules.get(bare, bare)
         yield from (f"{module}.{bare}" for module in folder.names.wildcards)
 
 
-def _named(folder: Folder, bindings: list[Binding], node: Node, name: str) -> Iterable[str]:
+def _find_named(folder: Folder, bindings: list[Binding], node: Node, name: str) -> Iterable[str]:
     """What a name stands for that is bound in the program."""
     for binding in bindings:
         if binding.kind == "element":
@@ -68,7 +68,7 @@ def _named(folder: Folder, bindings: list[Binding], node: Node, name: str) -> It
             if not base and "callable_strings" in folder.tree.language.traits:
                 yield from folder.texts(binding.value)
         elif binding.kind == "parameter":
-            yield from _members(_passed(folder, binding), binding.member)
+            yield from _members(_find_passed(folder, binding), binding.member)
             if binding.function:
                 for passed in nodes_passed(folder, binding, name):
                     yield from folder.references(passed)
@@ -78,15 +78,15 @@ def _members(refs: Iterable[str], member: str) -> Iterable[str]:
     return (f"{ref}.{member}" for ref in refs) if member else refs
 
 
-def _known_texts(folder: Folder, node: Node | None) -> list[str]:
+def _list_known_texts(folder: Folder, node: Node | None) -> list[str]:
     return [text for text in folder.texts(node) if marks.is_known(text)]
 
 
 def _reference_member(folder: Folder, node: Node, role: Role) -> Iterable[str]:
     base, name = role.part("object"), role.part("name")
     if own := folder.names.attribute(node):
-        yield from _named(folder, folder.names.candidates(own, node), node, own)
-    names = _known_texts(folder, name) if role.name == "index" else [text_of(name)]
+        yield from _find_named(folder, folder.names.candidates(own, node), node, own)
+    names = _list_known_texts(folder, name) if role.name == "index" else [text_of(name)]
     keys = [name.lstrip(":") for name in names]
     for key, value in pairs(folder, base):
         if key in keys:
@@ -103,14 +103,14 @@ def _reference_call(folder: Folder, node: Node, role: Role) -> Iterable[str]:
     for ref in folder.callees(role):
         operation = language.lookup(language.folds, ref)
         if operation == "module":
-            modules = [text.removeprefix("node:") for text in _known_texts(folder, first)]
+            modules = [text.removeprefix("node:") for text in _list_known_texts(folder, first)]
             yield from (language.modules.get(module, module) for module in modules)
         elif operation == "getattr":
-            names = _known_texts(folder, arguments.get(1))
+            names = _list_known_texts(folder, arguments.get(1))
             for base in folder.references(first):
                 yield from (f"{base}.{name.lstrip(':')}" for name in names)
         elif operation == "function":
-            yield from (text.lstrip(":") for text in _known_texts(folder, first))
+            yield from (text.lstrip(":") for text in _list_known_texts(folder, first))
             yield from folder.references(first)
         else:
             yield language.lookup(language.returns, ref) or f"{ref}()"
@@ -126,7 +126,9 @@ def _reference_inner(folder: Folder, node: Node, role: Role) -> Iterable[str]:
 
 
 def _reference_string(folder: Folder, node: Node, role: Role) -> Iterable[str]:
-    return _known_texts(folder, node) if "callable_strings" in folder.tree.language.traits else []
+    return (
+        _list_known_texts(folder, node) if "callable_strings" in folder.tree.language.traits else []
+    )
 
 
 REFERENCES: dict[str, Callable[[Folder, Node, Role], Iterable[str]]] = {

@@ -11,17 +11,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from policy import marks
-from policy.effects import encoded
+from policy.effects import encode
 from policy.host import passing
-from policy.host.arguments import Arguments
-from policy.host.call import SETTERS, Call
+from policy.host.arguments import CallArguments
+from policy.host.call import SETTERS, HostCall
 from policy.host.fold import Folder
 from policy.host.language import load_language
 from policy.host.names import Names
 from policy.host.strings import product, string_texts
 from policy.host.transforms import Known
-from policy.host.tree import Role, Tree, read_tree, text_of
-from policy.shell.state import State
+from policy.host.tree import Role, RoleTree, read_tree, text_of
+from policy.shell.state import ShellState
 from policy.wordlist import word_set
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _MACRO = re.compile(r"\b([a-z_][a-z0-9_]*)!(?=\s*\()")
 _HOLES = re.compile("[\ue000-\ue01f]")
 
 
-def screen(walker: Walker, language: str, code: str, state: State, frame: Frame) -> None:
+def screen(walker: Walker, language: str, code: str, state: ShellState, frame: Frame) -> None:
     """Report every effect of a program that its language's tables know of."""
     known = load_language(language)
     if known is None:
@@ -48,7 +48,7 @@ def screen(walker: Walker, language: str, code: str, state: State, frame: Frame)
     code = _HOLES.sub("__unknown__", code)
     if "needs_tag" in known.traits and "<?" not in code:
         code = f"<?php {code}"
-        frame = frame if frame.span else frame._replace(span=(0, len(encoded(walker.program))))
+        frame = frame if frame.span else frame._replace(span=(0, len(encode(walker.program))))
     if "macros_are_calls" in known.traits:
         code = _MACRO.sub(r"\1 ", code)  # the grammar sees only tokens inside a macro
     walker.budget.spend(1 + len(code) // 32)
@@ -62,7 +62,7 @@ def screen(walker: Walker, language: str, code: str, state: State, frame: Frame)
 class Screening:
     """One program being screened."""
 
-    def __init__(self, walker: Walker, tree: Tree, state: State, frame: Frame) -> None:
+    def __init__(self, walker: Walker, tree: RoleTree, state: ShellState, frame: Frame) -> None:
         self.walker = walker
         self.state = state
         self.frame = frame._replace(is_syntactic=False, is_visible=False)
@@ -81,31 +81,31 @@ class Screening:
     def _shell(self, node: Node, role: Role) -> None:
         """A command literal: Perl's, PHP's and Ruby's backticks."""
         for text in string_texts(self.folder, node, role):
-            Call(self, "backticks", node, Arguments([], {})).run_text(text)
+            HostCall(self, "backticks", node, CallArguments([], {})).run_text(text)
 
     def _loads(self, node: Node, role: Role) -> None:
         """A module that does something when it is imported, or a file read as one."""
         name = text_of(role.part("module")).strip(_QUOTES)
-        call = Call(self, f"import:{name}", node, Arguments([], {}))
+        call = HostCall(self, f"import:{name}", node, CallArguments([], {}))
         for recipe in self.tree.language.recipes(call.name):
             recipe.apply(call)
         call.load(name)
 
     def _evaluates(self, node: Node, role: Role) -> None:
         """Text that is code of the language itself: the replacement of Perl's `s///e`."""
-        call = Call(self, node.type, node, Arguments([], {}))
+        call = HostCall(self, node.type, node, CallArguments([], {}))
         call.run_code(self.tree.language.name, text_of(role.part("source")))
 
     def _argv(self, node: Node, role: Role) -> None:
         """Perl's `@ARGV = (...)`: files that `<>` reads, and edits in place where `$^I` is set."""
-        call = Call(self, "@ARGV", node, self.folder.reader.arguments(node))
+        call = HostCall(self, "@ARGV", node, self.folder.reader.arguments(node))
         for path in (path for words in self.words_of(call.arguments.positional) for path in words):
             call.use_file(path, is_write="$^I" in self.names.bindings)
 
     def _embeds(self, node: Node, role: Role) -> None:
         """Go's `//go:embed a.txt b/*`: files that are built into the program."""
         for path in text_of(node).split()[1:]:
-            Call(self, "go:embed", node, Arguments([], {})).use_file(marks.globbed(path))
+            HostCall(self, "go:embed", node, CallArguments([], {})).use_file(marks.mark_glob(path))
 
     def _call(self, node: Node, role: Role) -> None:
         language = self.tree.language
@@ -116,11 +116,11 @@ class Screening:
             if not recipes and method in language.calls:
                 recipes = language.recipes(base)
                 skipped = language.calls[method]
-                arguments = Arguments(arguments.positional[skipped:], arguments.named)
+                arguments = CallArguments(arguments.positional[skipped:], arguments.named)
             if recipes:
                 arguments.named.update(self.settings(node))
             for recipe in recipes:
-                recipe.apply(Call(self, ref, node, arguments))
+                recipe.apply(HostCall(self, ref, node, arguments))
         self._hand_over(node, role)
 
     def _hand_over(self, node: Node, role: Role) -> None:
@@ -131,7 +131,7 @@ class Screening:
             source = others[0] if others else self.tree.receiver(role)
             for ref in self.folder.references(function):
                 for item in self.list_items(source) if source is not None else ():
-                    Call(self, ref, node, Arguments([], {}), True).apply(ref, [item], {})
+                    HostCall(self, ref, node, CallArguments([], {}), True).apply(ref, [item], {})
 
     def inside(self, node: Node, name: str) -> Frame:
         """The frame of what a node of the program runs."""
@@ -175,7 +175,7 @@ class Screening:
             if method in SETTERS:
                 positional = self.folder.reader.arguments(call).positional
                 found.update(zip([method], positional, strict=False))
-        return found | self.properties.get(self._bound_name(node), {})
+        return found | self.properties.get(self._find_bound_name(node), {})
 
     def _later(self, node: Node) -> Iterator[tuple[str, Node]]:
         """The methods called on what a call gives: one on the other, or on its name later on."""
@@ -183,7 +183,7 @@ class Screening:
             role = self.tree.role(parent)
             if role.name == "call" and (method := self.tree.method(role)):
                 yield method, parent
-        for binding in self.names.bindings.get(self._bound_name(node), ()):
+        for binding in self.names.bindings.get(self._find_bound_name(node), ()):
             if binding.kind == "append" and binding.value is not None:
                 yield binding.function, binding.value
 
@@ -195,7 +195,7 @@ class Screening:
             yield parent
             parent = self.tree.parent(parent)
 
-    def _bound_name(self, node: Node) -> str:
+    def _find_bound_name(self, node: Node) -> str:
         """The name that a call's value, or the chain on it, is assigned to."""
         parent = self.tree.parent([node, *self._ancestors(node)][-1])
         if parent is not None and self.tree.role(parent).name == "targets":
@@ -219,7 +219,7 @@ class Screening:
         name, value = text_of(role.part("name")), role.part("value")
         if name == "FileName" and value is not None:
             set_there = self.properties.get(text_of(role.part("object")), {})
-            call = Call(self, "ProcessStartInfo", node, Arguments([], {}))
+            call = HostCall(self, "ProcessStartInfo", node, CallArguments([], {}))
             call.apply(call.name, [], set_there | {name: value})
 
 

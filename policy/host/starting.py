@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 from policy import marks
-from policy.host.arguments import Argument, Arguments
-from policy.host.call import Act, Call
+from policy.host.arguments import Argument, CallArguments
+from policy.host.call import Act, HostCall
 from policy.host.tree import text_of
-from policy.shell.outputs import quoted
+from policy.shell.outputs import quote
 
 
-def run_shell(call: Call, text: Argument) -> None:
+def run_shell(call: HostCall, text: Argument) -> None:
     """The text is run by a shell."""
     for line in call.texts(text):
         call.run_text(line)
 
 
-def run_argv(call: Call, argv: Argument) -> None:
+def run_argv(call: HostCall, argv: Argument) -> None:
     """The list is a command."""
     for words in call.lists(argv):
         call.run(words)
 
 
-def run_auto(call: Call, command: Argument, over_map: bool = False) -> None:
+def run_auto(call: HostCall, command: Argument, over_map: bool = False) -> None:
     """A list is a command, a text is shell text; `map` passes over an environment."""
     given = call.arguments
     if over_map:
         rest = [node for node in given.positional if not call.screening.is_map(node)]
-        call = call._replace(arguments=Arguments(rest, given.named))
+        call = call._replace(arguments=CallArguments(rest, given.named))
     for value in call.values(command):
         call.run_value(value)
         if isinstance(value, tuple) and value and "shell" in given.named:
             call.run_text(value[0])
 
 
-def run_program(call: Call, program: Argument, rest: Argument = ()) -> None:
+def run_program(call: HostCall, program: Argument, rest: Argument = ()) -> None:
     """A program with a list of words or a text of them; alone, it may be a command line."""
     given = call.arguments.get(*rest)
     is_shell = "shell" in call.arguments.named
@@ -48,7 +48,7 @@ def run_program(call: Call, program: Argument, rest: Argument = ()) -> None:
 
 
 def run_varargs(
-    call: Call, first: int, skip: bool = False, auto: bool = False, over_map: bool = False
+    call: HostCall, first: int, skip: bool = False, auto: bool = False, over_map: bool = False
 ) -> None:
     """Every argument from one on is a word; `skip` leaves out argv[0], `auto` takes one alone for
     shell text, `map` passes over an environment."""
@@ -65,7 +65,7 @@ def run_varargs(
             call.run(argv)
 
 
-def run_program_argv(call: Call, program: Argument, argv: Argument) -> None:
+def run_program_argv(call: HostCall, program: Argument, argv: Argument) -> None:
     """`execv(program, argv)`: the list's first word is only the name that the program sees."""
     for path in call.texts(program):
         for items in call.lists(argv) or [()]:
@@ -73,7 +73,7 @@ def run_program_argv(call: Call, program: Argument, argv: Argument) -> None:
             call.run((path, *items[is_known:]))
 
 
-def run_named(call: Call, first: int) -> None:
+def run_named(call: HostCall, first: int) -> None:
     """A function called like the program it stands for: its name from one segment on is words,
     `_` stands for `-`, and an argument `force=True` for `--force`."""
     name = [word.replace("_", "-") for word in call.name.split(".")[first:]]
@@ -81,7 +81,7 @@ def run_named(call: Call, first: int) -> None:
         call.run((*name, *_options(call), *argv))
 
 
-def _options(call: Call) -> list[str]:
+def _options(call: HostCall) -> list[str]:
     """The options that `force=True`, `{force: true}` and `.setForce(true)` stand for."""
     return [
         f"-{key}" if len(key) == 1 else f"--{key.removeprefix('set').lower().replace('_', '-')}"
@@ -90,32 +90,32 @@ def _options(call: Call) -> list[str]:
     ]
 
 
-def run_prefixed(call: Call, words: str) -> None:
+def run_prefixed(call: HostCall, words: str) -> None:
     """The arguments stand behind the words of one command: `remote.push("-f")`, `git push -f`."""
     for argv in call.screening.words_of(call.arguments.positional):
         call.run((*words.split("_"), *_options(call), *argv))
 
 
-def run_tokens(call: Call) -> None:
+def run_tokens(call: HostCall) -> None:
     """A macro whose tokens are a command line: `run_cmd!(rm -rf build)`."""
     call.run_text(text_of(call.node).partition("(")[2].rstrip(")"))
 
 
-def run_each(call: Call) -> None:
+def run_each(call: HostCall) -> None:
     """Every argument is a command of its own."""
     for node in call.arguments.positional:
         for value in call.screening.folder.values(node):
             call.run_value(value)
 
 
-def run_built(call: Call, first: int) -> None:
+def run_built(call: HostCall, first: int) -> None:
     """Words from one argument on, with what chained calls add."""
     for head in call.screening.words_of(call.arguments.positional[first:]):
         for added in call.screening.chain_words(call.node):
             call.run((*head, *added))
 
 
-def start(call: Call, program: Argument, rest: Argument) -> None:
+def start(call: HostCall, program: Argument, rest: Argument) -> None:
     """.NET's way: a file name with one text of arguments, or with a list of them."""
     names = call.screening.folder.references(call.target(program))
     if any("ProcessStartInfo" in name for name in names):
@@ -128,10 +128,10 @@ def start(call: Call, program: Argument, rest: Argument) -> None:
             if isinstance(value, tuple):
                 call.run((path, *value))
             else:
-                call.run_text(f"{quoted(path)} {value}")
+                call.run_text(f"{quote(path)} {value}")
 
 
-def open_port(call: Call) -> None:
+def open_port(call: HostCall) -> None:
     """Elixir's `Port.open({:spawn, text}, opts)` and `{:spawn_executable, path}, args: list`."""
     for kind, *words in (value for value in call.lists((0,)) if value):
         if kind in (":spawn", "spawn"):

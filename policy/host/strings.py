@@ -23,7 +23,7 @@ def string_texts(folder: Folder, node: Node, role: Role) -> list[str]:
     roles = folder.tree.roles
     named = [child for child in node.children if child.id in roles]
     if not named:
-        return [_unquoted(text_of(node))]
+        return [_unquote(text_of(node))]
     pieces: list[list[str]] = []
     end = named[0].start_byte
     if roles[named[0].id].name == "text" and named[0].prev_sibling is not None:
@@ -96,7 +96,7 @@ def _plain_escapes(text: str) -> str:
     return "\\U" + text[3:-1] if text[1:3] in ("u{", "x{") else text
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     """A string literal that the grammar gives as one token, without its quotes."""
     for quote in ('"""', "'''", '"', "'", "`"):
         first = text.find(quote)

@@ -78,13 +78,13 @@ def _identity(arguments: tuple[Value, ...]) -> Value:
     return arguments[0] if arguments else ""
 
 
-def _listed(arguments: tuple[Value, ...]) -> tuple[str, ...]:
+def _list_all(arguments: tuple[Value, ...]) -> tuple[str, ...]:
     """`list(x)`, `Arrays.asList(a, b)`, `c(a, b)`: everything in one list."""
     return tuple(item for value in arguments for item in items(value))
 
 
 def _join_separator_first(arguments: tuple[Value, ...]) -> Value:
-    return _text(arguments).join(_listed(arguments[1:])) if arguments[1:] else marks.LIST
+    return _text(arguments).join(_list_all(arguments[1:])) if arguments[1:] else marks.LIST
 
 
 def _join_list_first(arguments: tuple[Value, ...]) -> Value:
@@ -95,13 +95,13 @@ def _join_ruby(arguments: tuple[Value, ...]) -> Value:
     return _text(arguments, 1).join(items(arguments[0]))
 
 
-def _concatenated(arguments: tuple[Value, ...]) -> Value:
+def _concatenate(arguments: tuple[Value, ...]) -> Value:
     if any(isinstance(value, tuple) for value in arguments):
-        return _listed(arguments)
+        return _list_all(arguments)
     return "".join(map(as_text, arguments))
 
 
-def _formatted(arguments: tuple[Value, ...]) -> Value:
+def _format(arguments: tuple[Value, ...]) -> Value:
     """`%s`, `{}`, `{0}` with the arguments put in; other fields stay unknown."""
     rest = [i for v in arguments[1:] for i in (v if isinstance(v, tuple) else (v,))]
     position = iter(range(len(rest)))
@@ -122,16 +122,16 @@ _FIELD = re.compile(
 )
 
 
-def _replaced(arguments: tuple[Value, ...]) -> Value:
+def _replace(arguments: tuple[Value, ...]) -> Value:
     text, old, new = _text(arguments), _text(arguments, 1), _text(arguments, 2)
     if not marks.is_known(text + old + new) or not old or len(arguments) < 3:
         return marks.DECODED
     return text.replace(old, new)
 
 
-def _replaced_php(arguments: tuple[Value, ...]) -> Value:
+def _replace_php(arguments: tuple[Value, ...]) -> Value:
     old, new, text = (*arguments, "", "", "")[:3]
-    return _replaced((text, old, new))
+    return _replace((text, old, new))
 
 
 def _split(arguments: tuple[Value, ...]) -> Value:
@@ -145,7 +145,7 @@ def _split(arguments: tuple[Value, ...]) -> Value:
 
 def _characters(arguments: tuple[Value, ...]) -> Value:
     try:
-        return "".join(chr(int(code, 0)) for code in _listed(arguments))
+        return "".join(chr(int(code, 0)) for code in _list_all(arguments))
     except (ValueError, OverflowError):
         return marks.DECODED
 
@@ -175,7 +175,7 @@ def _from_base64(text: str) -> str:
 
 def _path_joined(arguments: tuple[Value, ...]) -> str:
     path = ""
-    for piece in _listed(arguments):
+    for piece in _list_all(arguments):
         path = piece if piece.startswith("/") or not path else f"{path.rstrip('/')}/{piece}"
     if marks.is_known(path):
         return normal(path) if ".." in path else path
@@ -192,29 +192,29 @@ _GLOB_PIECE = re.compile(r"\*\*|\*|\?|\[[^]]*\]")
 _AS_GLOB = {"**": marks.WORD, "*": marks.GLOB_STAR, "?": marks.GLOB_ONE}
 
 
-def _globbed(arguments: tuple[Value, ...]) -> Value:
+def _glob(arguments: tuple[Value, ...]) -> Value:
     """`glob("folder/*.txt")`: every path that fits the pattern."""
     pattern = _path_joined(arguments)
     return (_GLOB_PIECE.sub(lambda piece: _AS_GLOB.get(piece.group(), marks.GLOB_SET), pattern),)
 
 
-def _globbed_below(arguments: tuple[Value, ...]) -> Value:
+def _glob_below(arguments: tuple[Value, ...]) -> Value:
     """`folder.rglob("*.txt")`: the same at any depth."""
-    return _globbed((arguments[0], "**", *arguments[1:]))
+    return _glob((arguments[0], "**", *arguments[1:]))
 
 
-def _listed_paths(arguments: tuple[Value, ...]) -> Value:
+def _list_paths(arguments: tuple[Value, ...]) -> Value:
     """`folder.iterdir()`: every path in a folder."""
     return (f"{_text(arguments).rstrip('/')}/{marks.WORD}",)
 
 
-def _repeated(arguments: tuple[Value, ...]) -> Value:
+def _repeat(arguments: tuple[Value, ...]) -> Value:
     count = _text(arguments, 1)
     known = count.isdigit() and int(count) < 1000
     return _text(arguments) * int(count) if known else marks.LIST
 
 
-def _decoded_any(arguments: tuple[Value, ...]) -> Value:
+def _decode_any(arguments: tuple[Value, ...]) -> Value:
     """`Buffer.from(text, "base64")`, `codecs.decode(text, "rot13")`: the second says how."""
     how = _text(arguments, 1).lower().replace("-", "").replace("_", "")
     by_name = {"base64": "base64", "hex": "hex", "rot13": "rot13", "base64url": "base64"}
@@ -223,7 +223,7 @@ def _decoded_any(arguments: tuple[Value, ...]) -> Value:
     return _TRANSFORMS[by_name[how]](arguments) if how in by_name else marks.DECODED
 
 
-def _unpacked(arguments: tuple[Value, ...]) -> Value:
+def _unpack(arguments: tuple[Value, ...]) -> Value:
     """`pack("H*", text)` has the template first, `text.unpack("m")` and `codes.pack("C*")` last."""
     if len(arguments) < 2:
         return marks.DECODED
@@ -240,25 +240,25 @@ def _unpacked(arguments: tuple[Value, ...]) -> Value:
 _CODE_TEMPLATES = frozenset(("C*", "c*", "U*", "W*"))
 
 _TRANSFORMS: dict[str, Callable[[tuple[Value, ...]], Value]] = {
-    "identity": _identity, "filter": _identity, "list": _listed, "concat": _concatenated,
+    "identity": _identity, "filter": _identity, "list": _list_all, "concat": _concatenate,
     "paste": lambda arguments: " ".join(map(as_text, arguments)),
     "join": _join_separator_first, "join_list": _join_list_first, "join_ruby": _join_ruby,
-    "format": _formatted,
+    "format": _format,
     "join_or_path": lambda arguments: (
         _join_ruby(arguments) if isinstance(arguments[0], tuple) else _path_joined(arguments)
     ),
-    "replace": _replaced, "replace_php": _replaced_php, "split": _split, "characters": _characters,
+    "replace": _replace, "replace_php": _replace_php, "split": _split, "characters": _characters,
     "bytes": _bytes, "lower": lambda arguments: _text(arguments).lower(),
     "upper": lambda arguments: _text(arguments).upper(),
     "strip": lambda arguments: _text(arguments).strip(),
     "reverse": lambda arguments: (
         arguments[0][::-1] if isinstance(arguments[0], tuple) else reverse(_text(arguments))
     ),
-    "repeat": _repeated, "path": _path_joined, "folder": _folder_of,
-    "lines": lambda arguments: tuple(_text(arguments).splitlines()), "glob": _globbed,
-    "glob_below": _globbed_below, "listing": _listed_paths, "base64": _decoder(_from_base64),
+    "repeat": _repeat, "path": _path_joined, "folder": _folder_of,
+    "lines": lambda arguments: tuple(_text(arguments).splitlines()), "glob": _glob,
+    "glob_below": _glob_below, "listing": _list_paths, "base64": _decoder(_from_base64),
     "hex": _decoder(lambda text: bytes.fromhex(text).decode("utf-8", "replace")),
     "rot13": _decoder(lambda text: codecs.decode(text, "rot13")), "unquote": _decoder(unquote),
-    "decode": _decoded_any, "unpack": _unpacked, "fetch": lambda arguments: marks.FETCHED,
+    "decode": _decode_any, "unpack": _unpack, "fetch": lambda arguments: marks.FETCHED,
     "unknown": lambda arguments: marks.DECODED,
 }  # fmt: skip

@@ -19,7 +19,7 @@ from policy.wordlist import word_set
 if TYPE_CHECKING:
     from tree_sitter import Node, Query
 
-    from policy.host.language import Language
+    from policy.host.language import HostLanguage
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,10 @@ _THROUGH = {"wrap": "value", "pipe": "call", "choice": "option", "path": "left"}
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class RoleTree:
     """A program and the roles of its nodes: as expressions, and as declarations of names."""
 
-    language: Language
+    language: HostLanguage
     source: bytes
     root: Node
     roles: Mapping[int, Role]
@@ -105,7 +105,7 @@ _DECLARATIONS = word_set("import wildcard use bind append loop function local lo
 
 
 @functools.cache
-def _query(language: Language) -> Query:
+def _query(language: HostLanguage) -> Query:
     from tree_sitter import Query  # noqa: PLC0415 - loaded with the first program
 
     with pause_limit():  # up to 150 ms
@@ -119,7 +119,7 @@ def _is_too_large(root: Node) -> bool:
     return any(error.child_count > ERRORS_MAX for error in errors)
 
 
-def read_tree(language: Language, code: str) -> Tree | None:
+def read_tree(language: HostLanguage, code: str) -> RoleTree | None:
     """Parse a program, whatever errors it has; None when it is too large or nested too deep."""
     from tree_sitter import QueryCursor  # noqa: PLC0415 - loaded with the first program
 
@@ -159,7 +159,7 @@ def read_tree(language: Language, code: str) -> Tree | None:
             table[key_id] = role
             ordered.append((node, role))
     ordered.sort(key=lambda pair: pair[0].start_byte)
-    return Tree(language, source, root, roles, declarations, tuple(ordered), {})
+    return RoleTree(language, source, root, roles, declarations, tuple(ordered), {})
 
 
 def text_of(node: Node | None) -> str:

@@ -89,7 +89,7 @@ def _value_behind(data: bytes, start: int, end: int, kind: str) -> tuple[int, in
         gap = _OPTION_GAP.match(data, end) if is_option else None
         return _option_value(data, gap.end(), kind) if gap else None
     if separator["quote"]:
-        return _quoted(data, separator, kind)
+        return _quote(data, separator, kind)
     begins_line = _begins_line(data, start)
     if separator["sign"] == b":" and begins_line:
         value = _of_line(data, separator.end(), kind)
@@ -139,7 +139,7 @@ def _begins_line(data: bytes, start: int) -> bool:
     return _LINE_START.fullmatch(data, line, start) is not None
 
 
-def _quoted(data: bytes, separator: re.Match[bytes], kind: str) -> tuple[int, int] | None:
+def _quote(data: bytes, separator: re.Match[bytes], kind: str) -> tuple[int, int] | None:
     """A text in quotes, on one line unless the quotes are triple."""
     quote, start = separator["quote"], separator.end()
     last = start + VALUE_BYTES_MAX

@@ -127,7 +127,7 @@ def find_in_command_lines(data: bytes) -> Iterator[tuple[str, int, int]]:
 def _match_at(form: Form, mark: bytes, data: bytes, at: int) -> tuple[str, int, int] | None:
     if at and mark[:1].isalpha() and data[at - 1 : at].isalnum():
         return None
-    match = _compiled(form.expression).match(data, at)
+    match = _compile(form.expression).match(data, at)
     if match is None:
         return None
     group = next(g for g in ("value", "single", "double") if match.groupdict().get(g) is not None)
@@ -163,5 +163,5 @@ def _is_basic(value: bytes) -> bool:
 
 
 @functools.cache
-def _compiled(expression: bytes) -> re.Pattern[bytes]:
+def _compile(expression: bytes) -> re.Pattern[bytes]:
     return re.compile(expression, re.IGNORECASE)

@@ -64,9 +64,9 @@ def find_secrets(text: str | bytes) -> tuple[Secret, ...]:
     Ranges are bytes of bytes, and characters of str.
     """
     if isinstance(text, bytes):
-        return _found(text)
+        return _find(text)
     data = text.encode("utf-8", "surrogatepass")
-    found = _found(data)
+    found = _find(data)
     return found if len(data) == len(text) else tuple(_in_characters(data, found))
 
 
@@ -88,7 +88,7 @@ def _mark(kind: str, like: AnyStr) -> AnyStr:
     return mark if isinstance(like, str) else mark.encode()
 
 
-def _found(data: bytes) -> tuple[Secret, ...]:
+def _find(data: bytes) -> tuple[Secret, ...]:
     ranked = [
         (start, rank, end, kind)
         for rank, finder in enumerate(_finders(data.lower()))

@@ -171,13 +171,13 @@ def is_filler(token: bytes) -> bool:
 
 def _match_behind(form: TokenForm, data: bytes, at: int, end: int) -> re.Match[bytes] | None:
     """What follows the anchor between two places, if both are a token."""
-    if at and data[at : at + 1].isalpha() and _compiled(form.not_behind).match(data, at - 1):
+    if at and data[at : at + 1].isalpha() and _compile(form.not_behind).match(data, at - 1):
         return None
-    match = _compiled(form.expression).match(data, end)
+    match = _compile(form.expression).match(data, end)
     return match if match and not is_filler(data[at : match.end()]) else None
 
 
 # Compiling all of them takes longer than reading most texts, and few forms ever occur.
 @functools.cache
-def _compiled(expression: bytes) -> re.Pattern[bytes]:
+def _compile(expression: bytes) -> re.Pattern[bytes]:
     return re.compile(expression)

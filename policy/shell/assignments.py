@@ -8,7 +8,7 @@ from policy import marks
 from policy.shell.frame import Frame
 from policy.shell.programs import COMMAND_VARIABLES, PROMPT_VARIABLES, STARTUP_VARIABLES
 from policy.shell.script_files import run_script_file
-from policy.shell.state import State, Variable
+from policy.shell.state import ShellState, Variable
 from policy.shell.syntax import Assignment
 from policy.wordlist import word_set
 
@@ -23,7 +23,7 @@ _FILE_VARIABLES = word_set(  # those of files that a program run later reads
 
 
 def assign(
-    walker: Walker, node: Assignment, state: State, frame: Frame, *, is_exported: bool = False
+    walker: Walker, node: Assignment, state: ShellState, frame: Frame, *, is_exported: bool = False
 ) -> None:
     if node.subscript is not None:
         walker.expander.texts(node.subscript, state)
@@ -49,7 +49,7 @@ def assign(
     consider_variable(walker, node.name, state, frame)
 
 
-def consider_variable(walker: Walker, name: str, state: State, frame: Frame) -> None:
+def consider_variable(walker: Walker, name: str, state: ShellState, frame: Frame) -> None:
     """Some variables are command lines or start-up files for what runs later."""
     variable = state.lookup(name)
     if variable is None:
@@ -68,7 +68,11 @@ def consider_variable(walker: Walker, name: str, state: State, frame: Frame) -> 
 
 
 def _with_item(
-    walker: Walker, old: Variable | None, node: Assignment, values: tuple[str, ...], state: State
+    walker: Walker,
+    old: Variable | None,
+    node: Assignment,
+    values: tuple[str, ...],
+    state: ShellState,
 ) -> tuple[str, ...]:
     """The array after `name[sub]=value`: in place for a known index, else anywhere."""
     items = list(old.items or old.values if old else ())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from policy.shell.state import Budget
+from policy.shell.state import WorkBudget
 from policy.shell.syntax import Literal, Part
 
 _PIECES = re.compile(r"([{},])")
@@ -13,7 +13,7 @@ _SEQUENCE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?")
 Atom = Part | str  # an unquoted brace or comma is a plain string
 
 
-def expand_braces(parts: tuple[Part, ...], budget: Budget) -> list[tuple[Part, ...]]:
+def expand_braces(parts: tuple[Part, ...], budget: WorkBudget) -> list[tuple[Part, ...]]:
     """Every word the braces make; the word itself when there is none to expand."""
     atoms: list[Atom] = []
     for part in parts:
@@ -27,7 +27,7 @@ def expand_braces(parts: tuple[Part, ...], budget: Budget) -> list[tuple[Part, .
     return [tuple(Literal(a, False) if isinstance(a, str) else a for a in word) for word in words]
 
 
-def _expand(atoms: list[Atom], budget: Budget) -> list[list[Atom]]:
+def _expand(atoms: list[Atom], budget: WorkBudget) -> list[list[Atom]]:
     budget.spend(len(atoms))
     for start, atom in enumerate(atoms):
         if atom != "{":

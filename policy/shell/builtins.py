@@ -16,10 +16,10 @@ from policy.paths import normal
 from policy.shell.assignments import consider_variable
 from policy.shell.fields import FIELD_BREAK, field_separators
 from policy.shell.options import parse
-from policy.shell.outputs import formatted
+from policy.shell.outputs import format_printf
 from policy.shell.redirections import file_text
 from policy.shell.script_files import only_what_is_certain, text_on_disk
-from policy.shell.state import State
+from policy.shell.state import ShellState
 from policy.wordlist import word_set
 
 if TYPE_CHECKING:
@@ -31,10 +31,10 @@ PATH_MAX = 4096  # characters of a folder's path before it counts as unknown
 _KEY = r"^\[[^]]*\]\+?="  # of an array's item
 
 Argv = tuple[str, ...]
-Handler = Callable[["Walker", Argv, State, "Frame"], str | None]
+Handler = Callable[["Walker", Argv, ShellState, "Frame"], str | None]
 
 
-def _cd(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _cd(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
     """`cd`, and `pushd` and `popd`, which without a folder go to one that is not known."""
     operands = [word for word in argv[1:] if not re.fullmatch(r"-[LPe@]+|--", word)]
     target = operands[0] if operands else "-" if argv[0][0] == "p" else state.home
@@ -51,14 +51,14 @@ def _cd(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     return ""
 
 
-def _eval(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _eval(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
     words = argv[2:] if argv[1:2] == ("--",) else argv[1:]
     text = " ".join(words)
     shown = text if marks.is_known(text) else frame.text
     return walker.run_text(text, state, frame.inside("eval", text=shown))
 
 
-def _source(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _source(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
     if len(argv) < 2:
         return ""
     walker.report_file(argv[1], state, frame, is_write=False, argv=argv)
@@ -72,12 +72,12 @@ def _source(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | Non
     return walker.run_text(text, state, inner)
 
 
-def _exec(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _exec(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
     words = tuple([word for _, word in parse(argv, "a", permutes=False).operands])
     return walker.command(words, state, frame.inside("exec"))
 
 
-def _command(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _command(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
     rest = argv[1:]
     while rest and rest[0][:1] == "-":
         if rest[0] != "--" and set(rest[0]) & set("vV"):
@@ -93,7 +93,7 @@ def _command(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | No
     return walker.command(rest, state, inner)
 
 
-def _declare(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _declare(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
     """`export`, `declare`, `local`, `readonly`, `typeset`."""
     flags = "".join(word[1:] for word in argv[1:] if re.fullmatch(r"[-+][A-Za-z]+", word))
     exports = argv[0] == "export" or "x" in flags
@@ -125,7 +125,7 @@ def _declare(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | No
     return ""
 
 
-def _set(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _set(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
     words = argv[1:]
     while words and words[0][:1] in ("-", "+") and words[0] not in ("-", "--"):
         words = words[2:] if words[0][-1:] == "o" else words[1:]
@@ -136,7 +136,7 @@ def _set(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     return ""
 
 
-def _shift(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _shift(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
     if any(map(marks.splits, state.parameters)):
         return ""
     count = int(argv[1]) if len(argv) > 1 and argv[1].isdigit() else 1
@@ -144,14 +144,14 @@ def _shift(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None
     return ""
 
 
-def _unset(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _unset(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
     for name in argv[1:]:
         walker.expander.run_subscripts(name, state)
         state.functions.pop(name, None) if "-f" in argv else state.variables.pop(name, None)
     return ""
 
 
-def _read(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _read(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
     """Each line of known input is a possible value."""
     parsed = parse(argv, "adinNptu")
     array = next(parsed.values("a"), "")
@@ -182,16 +182,16 @@ def _column(line: str, position: int, is_last: bool, separators: str) -> str:
     return words[position].strip() if is_last else words[position].split(None, 1)[0]
 
 
-def _printf(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _printf(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
     if len(argv) < 4 or argv[1] != "-v":
         return None
     walker.expander.run_subscripts(argv[2], state)
     name = argv[2].partition("[")[0]
-    state.assign(name, (formatted(argv[3], list(argv[4:])),))
+    state.assign(name, (format_printf(argv[3], list(argv[4:])),))
     return ""
 
 
-def _trap(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _trap(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
     words = argv[2:] if argv[1:2] == ("--",) else argv[1:]
     if len(words) < 2 or words[0] in ("-", "") or words[0][:1] == "-" or words[0].isdigit():
         return ""
@@ -199,7 +199,7 @@ def _trap(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     return ""
 
 
-def _alias(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _alias(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
     for word in argv[1:]:
         name, defines, text = word.partition("=")
         if defines and not name.startswith("-"):
@@ -207,14 +207,14 @@ def _alias(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None
     return None
 
 
-def _hash(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _hash(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
     """`hash -p path name` makes `name` run `path`."""
     if argv[1:2] == ("-p",) and len(argv) > 3:
         state.aliases[argv[3]] = argv[2]
     return ""
 
 
-def _mapfile(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _mapfile(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
     _bind(walker, argv, state, frame)
     operands = parse(argv, "CcdnOsu").operands
     name = operands[0][1] if operands else "MAPFILE"
@@ -223,7 +223,7 @@ def _mapfile(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | No
     return ""
 
 
-def _bind(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _bind(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
     """`complete -C command`, `mapfile -C command`, `bind -x '"key": command'`."""
     for option, text in pairwise(argv):
         if option in ("-C", "-x"):
@@ -233,13 +233,13 @@ def _bind(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     return None
 
 
-def _test(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _test(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
     for word in argv[1:]:
         walker.expander.run_subscripts(word, state)
     return None
 
 
-def _let(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _let(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
     for word in argv[1:]:
         walker.expander.run_subscripts(word, state)
         name = re.match(r"([A-Za-z_]\w*)\s*[-+*/%]?=", word)
@@ -248,7 +248,7 @@ def _let(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
     return ""
 
 
-def _getopts(walker: Walker, argv: Argv, state: State, frame: Frame) -> str | None:
+def _getopts(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
     if len(argv) > 2:
         state.assign(argv[2], (marks.WORD,))
         state.assign("OPTARG", (marks.WORD,))

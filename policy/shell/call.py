@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from policy import marks
 from policy.shell.options import Parsed, parse
-from policy.shell.programs import Program
+from policy.shell.programs import CliRow
 from policy.shell.redirections import STDIN_PATHS, file_text
-from policy.shell.state import State
+from policy.shell.state import ShellState
 from policy.wordlist import word_set
 
 if TYPE_CHECKING:
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 COMPAT_WRAPPERS = word_set("timeout time nice nohup stdbuf command builtin noglob xargs")
 
 
-class Call(NamedTuple):
+class ProgramCall(NamedTuple):
     """One program start, with what its row says about its command line."""
 
     walker: Walker
     name: str
     argv: tuple[str, ...]
-    program: Program
+    program: CliRow
     parsed: Parsed
-    state: State
+    state: ShellState
     frame: Frame
 
     def inside(self, what: str = "") -> Frame:
@@ -39,13 +39,13 @@ class Call(NamedTuple):
             return inner
         return inner._replace(is_syntactic=False)
 
-    def inside_folder(self, folder: str) -> Call:
+    def inside_folder(self, folder: str) -> ProgramCall:
         """The same program started in another folder."""
         state = self.state.copy()
         state.cwd = state.resolve(folder)
         return self._replace(state=state)
 
-    def state_elsewhere(self) -> State:
+    def state_elsewhere(self) -> ShellState:
         """The state of what runs on another machine, or in a container."""
         state = self.state.copy()
         state.cwd, state.env, state.variables = marks.WORD, {}, {}
@@ -81,7 +81,7 @@ class Call(NamedTuple):
         parsed = parse(argv, program.short, program.long.split(), permutes=False)
         return [word for _, word in parsed.operands]
 
-    def run(self, argv: Sequence[str], state: State | None = None) -> str:
+    def run(self, argv: Sequence[str], state: ShellState | None = None) -> str:
         """Run an inner command."""
         return self.walker.command(tuple(argv), state or self.state.copy(), self.inside())
 
@@ -91,7 +91,7 @@ class Call(NamedTuple):
         return self.walker.run_text(text, self.state.copy(), inner)
 
 
-Runner = Callable[[Call], "str | None"]  # gives what the program prints, None when unknown
+Runner = Callable[[ProgramCall], "str | None"]  # gives what the program prints, None when unknown
 
 
 def index_of(argv: Sequence[str], *names: str) -> int | None:

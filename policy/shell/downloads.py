@@ -6,21 +6,21 @@ import re
 from typing import TYPE_CHECKING
 
 from policy import marks
-from policy.effects import Download, Place
+from policy.effects import Download, EffectPlace
 from policy.wordlist import word_set
 
 if TYPE_CHECKING:
-    from policy.shell.call import Call
+    from policy.shell.call import ProgramCall
 
 _TO_STDOUT = word_set("- /dev/stdout /dev/fd/1 /dev/tty")
 
 
-def run_download(call: Call) -> str | None:
+def run_download(call: ProgramCall) -> str | None:
     """Report every URL; returns what reaches stdout."""
     urls = [word for word in call.operands() if _is_url(word)]
     urls += call.parsed.values(("url",))
     prints = _curl_prints(call, len(urls)) if call.name == "curl" else _wget_prints(call)
-    place = Place(call.frame.span or (0, 0), call.frame.text, call.frame.nesting)
+    place = EffectPlace(call.frame.span or (0, 0), call.frame.text, call.frame.nesting)
     for url in urls:
         if url.startswith("file://"):
             path = url.removeprefix("file://").removeprefix("localhost")
@@ -36,7 +36,7 @@ def run_download(call: Call) -> str | None:
     return marks.FETCHED if prints else ""
 
 
-def _targets(call: Call, urls: list[str]) -> list[str]:
+def _targets(call: ProgramCall, urls: list[str]) -> list[str]:
     """The files that a download is written to."""
     given = [*call.parsed.values(("o", "output", "O", "output-document"))]
     if given or call.parsed.has("I", "head", "spider"):
@@ -50,7 +50,7 @@ def _is_url(word: str) -> bool:
     return bool(word) and (looks_like_one is not None or not marks.is_known(word))
 
 
-def _curl_prints(call: Call, urls: int) -> bool:
+def _curl_prints(call: ProgramCall, urls: int) -> bool:
     """Without `-o`, `-O` or `-I` a body goes to stdout; each `-o` is for one URL."""
     parsed = call.parsed
     targets = list(parsed.values(("o", "output")))
@@ -61,7 +61,7 @@ def _curl_prints(call: Call, urls: int) -> bool:
     return len(targets) < urls or not targets
 
 
-def _wget_prints(call: Call) -> bool:
+def _wget_prints(call: ProgramCall) -> bool:
     """Only with `-O -`: a plain wget writes a file."""
     targets = list(call.parsed.values(("O", "output-document")))
     return any(target in _TO_STDOUT for target in targets) and not call.parsed.has("spider")

@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterator
 from policy import marks
 from policy.paths import resolve
 from policy.shell import scripts
-from policy.shell.call import Call
+from policy.shell.call import ProgramCall
 from policy.shell.redirections import STDIN_PATHS, file_text
 
 
-def run_sed(call: Call) -> str | None:
+def run_sed(call: ProgramCall) -> str | None:
     """The commands that sed's scripts start, and the files that they open."""
-    _run_scripts(call, scripts.sed_commands, scripts.sed_files)
+    _run_scripts(call, scripts.find_sed_commands, scripts.find_sed_files)
     return None
 
 
-def run_awk(call: Call) -> str | None:
+def run_awk(call: ProgramCall) -> str | None:
     """The same for awk, where a variable on the command line may name a file, too."""
     _run_scripts(call, scripts.awk_commands, scripts.awk_files)
     values = call.parsed.values(("v", "assign"))
@@ -27,7 +27,7 @@ def run_awk(call: Call) -> str | None:
 
 
 def _run_scripts(
-    call: Call,
+    call: ProgramCall,
     commands: Callable[[str], Iterator[str]],
     files: Callable[[str], Iterator[tuple[str, bool]]],
 ) -> None:
@@ -38,7 +38,7 @@ def _run_scripts(
             call.report_files(path, is_write=is_write)
 
 
-def _own_scripts(call: Call) -> Iterator[str]:
+def _own_scripts(call: ProgramCall) -> Iterator[str]:
     """The script texts on the command line: option values, else the first operand."""
     given = list(call.parsed.values(("e", "expression", "source")))
     for path in call.parsed.values(("f", "file")):
@@ -50,7 +50,7 @@ def _own_scripts(call: Call) -> Iterator[str]:
         yield from call.operands()[:1]
 
 
-def run_make(call: Call) -> str | None:
+def run_make(call: ProgramCall) -> str | None:
     """The targets of a makefile, and the shell that the command line names."""
     from policy.shell.project_files import run_targets  # noqa: PLC0415 - of these make alone has one
 
@@ -61,7 +61,7 @@ def run_make(call: Call) -> str | None:
     return None
 
 
-def run_tee(call: Call) -> str | None:
+def run_tee(call: ProgramCall) -> str | None:
     """What is copied to a file can be run from it later."""
     for path in call.operands():
         resolved = call.state.resolve(path)
@@ -69,7 +69,7 @@ def run_tee(call: Call) -> str | None:
     return None
 
 
-def run_dd(call: Call) -> str | None:
+def run_dd(call: ProgramCall) -> str | None:
     """`dd of=file`: what it reads can be run from there later."""
     given = dict(word.partition("=")[::2] for word in call.operands())
     call.report_files(given.get("if"))
@@ -82,7 +82,7 @@ def run_dd(call: Call) -> str | None:
     return text if "of" not in given else ""
 
 
-def run_ln(call: Call) -> str | None:
+def run_ln(call: ProgramCall) -> str | None:
     """A link, a copy or a new name stands for what it was made from."""
     operands = call.operands()
     if len(operands) >= 2:
@@ -101,7 +101,7 @@ def run_ln(call: Call) -> str | None:
     return None
 
 
-def run_jq(call: Call) -> str | None:
+def run_jq(call: ProgramCall) -> str | None:
     """`--rawfile name path`, `--slurpfile name path`; `load("path")` of yq."""
     call.report_files(*re.findall(r"\bload\w*\(\s*\"([^\"]+)", " ".join(call.argv)))
     for index, word in enumerate(call.argv[:-2]):

@@ -22,18 +22,18 @@ from policy.shell.fields import (
     each_element,
     elements,
     field_separators,
-    globbed,
-    joined,
+    join,
+    mark_active,
     split,
 )
-from policy.shell.state import Budget, State, Variable
+from policy.shell.state import ShellState, Variable, WorkBudget
 from policy.shell.syntax import (
     Arithmetic,
     Assignment,
+    ExtendedPattern,
     Literal,
     Parameter,
     Part,
-    Pattern,
     Substitution,
     Word,
 )
@@ -49,13 +49,13 @@ _USUAL_PROGRAMS = {
 
 PRODUCT_MAX = 64  # argument lists of one command; with more, what varies counts as unknown
 
-Substitute = Callable[[Substitution, State], str]
-RunTemplate = Callable[[str, State], str]
+Substitute = Callable[[Substitution, ShellState], str]
+RunTemplate = Callable[[str, ShellState], str]
 
 _ALWAYS_UNKNOWN = word_set("? $ ! - _ OLDPWD RANDOM SECONDS LINENO UID EUID PPID")
 
 
-def _braced(parts: tuple[Part, ...], budget: Budget) -> list[tuple[Part, ...]]:
+def _expand_braces(parts: tuple[Part, ...], budget: WorkBudget) -> list[tuple[Part, ...]]:
     """Every word that the braces in a word make."""
     if not any(type(part) is Literal and not part.quoted and "{" in part.text for part in parts):
         return [parts]
@@ -67,12 +67,14 @@ def _braced(parts: tuple[Part, ...], budget: Budget) -> list[tuple[Part, ...]]:
 class Expander:
     """Expands words in a state; substitutions are run by the walker that owns this."""
 
-    def __init__(self, budget: Budget, substitute: Substitute, run_template: RunTemplate) -> None:
+    def __init__(
+        self, budget: WorkBudget, substitute: Substitute, run_template: RunTemplate
+    ) -> None:
         self.budget = budget
         self.substitute = substitute
         self.run_template = run_template
 
-    def argument_lists(self, words: Sequence[Word], state: State) -> list[Fields]:
+    def argument_lists(self, words: Sequence[Word], state: ShellState) -> list[Fields]:
         """Every argument list the words may make."""
         choices: list[list[Fields]] = []
         only: list[str] = []  # the one argument list there is, as long as there is one
@@ -93,7 +95,7 @@ class Expander:
         self.budget.spend(len(lists) * len(words))
         return lists
 
-    def fields(self, word: Word, state: State) -> list[Fields]:
+    def fields(self, word: Word, state: ShellState) -> list[Fields]:
         """Every list of fields that one word may become."""
         parts = word.parts
         if word.assignment is not None:
@@ -104,7 +106,7 @@ class Expander:
                 self.budget.spend()
                 return [(text,)]
         lists: list[list[Fields]] = []
-        for braced in _braced(tuple(parts), self.budget):
+        for braced in _expand_braces(tuple(parts), self.budget):
             pieces = self._pieces(braced, state)
             separators = field_separators(state)
             lists.append([split(choice, separators) for choice in pieces])
@@ -112,7 +114,7 @@ class Expander:
             return lists[0] if len(lists[0]) == 1 else list(dict.fromkeys(lists[0]))
         return list(dict.fromkeys(_combine(lists)))
 
-    def _assignment_fields(self, assignment: Assignment, state: State) -> list[Fields]:
+    def _assignment_fields(self, assignment: Assignment, state: ShellState) -> list[Fields]:
         """`name=value` as an argument (of `export`, `env`, `make`): one field, never split."""
         head = assignment.name
         if assignment.subscript is not None:
@@ -123,19 +125,19 @@ class Expander:
         items = self.argument_lists(assignment.items, state)
         return [(head + "(" + FIELD_BREAK.join(fields) + ")",) for fields in items]
 
-    def texts(self, parts: Sequence[Part], state: State) -> tuple[str, ...]:
+    def texts(self, parts: Sequence[Part], state: ShellState) -> tuple[str, ...]:
         """Every text the parts may make where no splitting happens: values, bodies, targets."""
         choices = self._pieces(parts, state)
         if len(choices) == 1:
-            return (joined(choices[0]),)
-        return tuple(dict.fromkeys(joined(choice) for choice in choices))
+            return (join(choices[0]),)
+        return tuple(dict.fromkeys(join(choice) for choice in choices))
 
-    def text(self, parts: Sequence[Part], state: State) -> str:
+    def text(self, parts: Sequence[Part], state: ShellState) -> str:
         """The one text the parts make; unknown where there is more than one."""
         texts = self.texts(parts, state)
         return texts[0] if len(texts) == 1 else _taint_of(texts)
 
-    def _pieces(self, parts: Sequence[Part], state: State) -> list[tuple[Piece, ...]]:
+    def _pieces(self, parts: Sequence[Part], state: ShellState) -> list[tuple[Piece, ...]]:
         choices: list[list[Piece]] = [[]]
         work = 0
         is_first = True
@@ -158,10 +160,10 @@ class Expander:
         self.budget.spend(work)
         return [tuple(choice) for choice in choices]
 
-    def _part(self, part: Part, state: State, *, is_first: bool) -> list[Piece]:
+    def _part(self, part: Part, state: ShellState, *, is_first: bool) -> list[Piece]:
         if isinstance(part, Literal):
             text = _tilde(part.text, state) if is_first and part.text[:1] == "~" else part.text
-            return [(globbed(text), FIXED)]
+            return [(mark_active(text), FIXED)]
         if isinstance(part, Parameter):
             mode = QUOTED if part.quoted else SPLIT
             texts = self._parameter(part, state)
@@ -171,11 +173,11 @@ class Expander:
             return [self._substitution(part, state)]
         if isinstance(part, Arithmetic):
             return [(self._arithmetic(part, state), QUOTED if part.quoted else SPLIT)]
-        assert isinstance(part, Pattern)
+        assert isinstance(part, ExtendedPattern)
         self.texts(part.parts, state)
         return [(marks.GLOB_ANY, FIXED)]
 
-    def _substitution(self, part: Substitution, state: State) -> Piece:
+    def _substitution(self, part: Substitution, state: ShellState) -> Piece:
         output = self.substitute(part, state)
         if part.kind in ("<(", ">("):
             return (output, QUOTED)
@@ -183,14 +185,14 @@ class Expander:
         self.budget.spend(1 + len(output) // 16)
         return (marks.as_one_word(output), QUOTED) if part.quoted else (output, SPLIT)
 
-    def _arithmetic(self, part: Arithmetic, state: State) -> str:
+    def _arithmetic(self, part: Arithmetic, state: ShellState) -> str:
         expression = marks.as_written(self.text(part.parts, state))
         self.run_subscripts(expression, state)
         if re.fullmatch(r"\s*\d{1,9}(\s*[-+*]\s*\d{1,9})*\s*", expression):
             return str(_calculate(expression))
         return marks.WORD
 
-    def run_subscripts(self, text: str, state: State) -> None:
+    def run_subscripts(self, text: str, state: ShellState) -> None:
         """Arithmetic runs the `$( )` in `a[$(cmd)]`, also when a variable's value says it."""
         texts = [text]
         for name in set(re.findall(r"[A-Za-z_]\w*", text)):
@@ -200,7 +202,7 @@ class Expander:
             if "[" in candidate and ("$(" in candidate or "`" in candidate):
                 self.run_template(candidate, state)
 
-    def _parameter(self, part: Parameter, state: State) -> Iterable[str]:
+    def _parameter(self, part: Parameter, state: ShellState) -> Iterable[str]:
         if part.subscript is not None:
             self.texts(part.subscript, state)
         if part.prefix == "!":
@@ -210,12 +212,12 @@ class Expander:
             known = found is not None and len(found) == 1 and marks.is_known(found[0])
             return (str(len(found[0])),) if known and found else (marks.WORD,)
         if part.operator or part.operand:
-            return self._operated(part, found, state)
+            return self._operate(part, found, state)
         if found is None and part.name in _USUAL_PROGRAMS:
             return (_USUAL_PROGRAMS[part.name],)
         return (_unknown(part.quoted),) if found is None else found
 
-    def _indirect(self, part: Parameter, state: State) -> Iterable[str]:
+    def _indirect(self, part: Parameter, state: ShellState) -> Iterable[str]:
         if part.operator in ("@",) and not part.operand:
             return (marks.LIST,)
         names = self._value(part.name, part.subscript, state, quoted=True) or (marks.LIST,)
@@ -228,12 +230,12 @@ class Expander:
             values.extend(found or (_unknown(part.quoted),))
         return values
 
-    def _operated(
-        self, part: Parameter, found: tuple[str, ...] | None, state: State
+    def _operate(
+        self, part: Parameter, found: tuple[str, ...] | None, state: ShellState
     ) -> Iterable[str]:
         """The value after the operator; `found` is None where the name is not set."""
         operator = part.operator
-        if operator == "@" and part.operand and _joined_literal(part.operand) == "P":
+        if operator == "@" and part.operand and _join_literals(part.operand) == "P":
             return [self.run_template(text, state) for text in found or (marks.LIST,)]
         operands = self.texts(part.operand, state) if part.operand else ("",)
         if operator == ":":
@@ -249,13 +251,13 @@ class Expander:
             return tuple(value or operands[0] for value in found) if operator[0] == ":" else found
         if found is None:
             return (_unknown(part.quoted),)
-        return self._transformed(part, found, operands, state)
+        return self._transform(part, found, operands, state)
 
-    def _transformed(
-        self, part: Parameter, found: tuple[str, ...], operands: tuple[str, ...], state: State
+    def _transform(
+        self, part: Parameter, found: tuple[str, ...], operands: tuple[str, ...], state: ShellState
     ) -> list[str]:
         """Operators that change a value, or each element of a list."""
-        is_list = part.name in ("@", "*") or _joined_literal(part.subscript or ()) in ("@", "*")
+        is_list = part.name in ("@", "*") or _join_literals(part.subscript or ()) in ("@", "*")
         pairs = itertools.product(found, operands)
         if not is_list:
             made = [parameters.apply(value, part.operator, operand) for value, operand in pairs]
@@ -264,7 +266,7 @@ class Expander:
         return [each_element(value, part.operator, operand, before) for value, operand in pairs]
 
     def _value(
-        self, name: str, subscript: Sequence[Part] | None, state: State, *, quoted: bool
+        self, name: str, subscript: Sequence[Part] | None, state: ShellState, *, quoted: bool
     ) -> tuple[str, ...] | None:
         """Every value of a name; elements of `@` are kept apart by a break."""
         if name in ("@", "*", "#") or name.isdigit():
@@ -279,7 +281,12 @@ class Expander:
         return self._element(variable, subscript, state, quoted=quoted)
 
     def _element(
-        self, variable: Variable, subscript: Sequence[Part] | None, state: State, *, quoted: bool
+        self,
+        variable: Variable,
+        subscript: Sequence[Part] | None,
+        state: ShellState,
+        *,
+        quoted: bool,
     ) -> tuple[str, ...]:
         key = self.text(subscript, state) if subscript is not None else "0"
         if variable.items is None:
@@ -299,7 +306,7 @@ def _unknown(quoted: bool) -> str:
     return marks.WORD if quoted else marks.LIST
 
 
-def _of_parameters(name: str, state: State, *, quoted: bool) -> tuple[str, ...]:
+def _of_parameters(name: str, state: ShellState, *, quoted: bool) -> tuple[str, ...]:
     """`$@`, `$*`, `$#` and `$1`."""
     if name.isdigit():
         values = _positional(int(name), state)
@@ -310,7 +317,7 @@ def _of_parameters(name: str, state: State, *, quoted: bool) -> tuple[str, ...]:
     return (elements(state.parameters, name, quoted=quoted),)
 
 
-def _positional(number: int, state: State) -> tuple[str, ...]:
+def _positional(number: int, state: ShellState) -> tuple[str, ...]:
     if number == 0:
         return (state.name,)
     before = state.parameters[:number]
@@ -322,7 +329,7 @@ def _positional(number: int, state: State) -> tuple[str, ...]:
 _HERE = (Literal("~", False), Literal("+", False))  # as it is read, `~+`
 
 
-def _tilde(text: str, state: State) -> str:
+def _tilde(text: str, state: ShellState) -> str:
     head, slash, rest = text.partition("/")
     if head == "~":
         home = state.lookup("HOME")
@@ -333,7 +340,7 @@ def _tilde(text: str, state: State) -> str:
     return f"/home/{head[1:]}{slash}{rest}" if head[1:].isalnum() else marks.WORD + slash + rest
 
 
-def _joined_literal(parts: Sequence[Part]) -> str:
+def _join_literals(parts: Sequence[Part]) -> str:
     return "".join(part.text for part in parts if isinstance(part, Literal))
 
 

@@ -7,7 +7,7 @@ import re
 
 from policy import marks
 from policy.shell import parameters
-from policy.shell.state import State
+from policy.shell.state import ShellState
 
 FIELD_BREAK = "\ue01e"  # between the elements of "$@" and "${array[@]}"
 NOTHING = "\ue01f"  # what "$@" is without parameters: not even an empty field
@@ -19,7 +19,7 @@ Fields = tuple[str, ...]
 IFS = " \t\n"
 
 
-def globbed(text: str) -> str:
+def mark_active(text: str) -> str:
     """Unquoted text with its pattern characters marked as active."""
     if "*" not in text and "?" not in text and "[" not in text:
         return text
@@ -38,7 +38,7 @@ def _bracket(match: re.Match[str]) -> str:
     return members if len(members) == 1 else marks.GLOB_SET
 
 
-def field_separators(state: State) -> str:
+def field_separators(state: ShellState) -> str:
     variable = state.variables.get("IFS")
     if variable is None or len(variable.values) != 1 or not marks.is_known(variable.values[0]):
         return IFS
@@ -57,7 +57,7 @@ def split(pieces: tuple[Piece, ...], separators: str) -> Fields:
     fields: list[str] = []
     current: str | None = None
     for piece, mode in pieces:
-        text = globbed(piece) if mode == SPLIT else piece
+        text = mark_active(piece) if mode == SPLIT else piece
         if text == NOTHING:
             current = current or None
             continue
@@ -85,9 +85,9 @@ def split(pieces: tuple[Piece, ...], separators: str) -> Fields:
     return tuple(fields)
 
 
-def joined(pieces: tuple[Piece, ...]) -> str:
-    joined = "".join([text for text, _ in pieces])
-    return joined.replace(FIELD_BREAK, " ").replace(NOTHING, "")
+def join(pieces: tuple[Piece, ...]) -> str:
+    join = "".join([text for text, _ in pieces])
+    return join.replace(FIELD_BREAK, " ").replace(NOTHING, "")
 
 
 def each_element(value: str, operator: str, operand: str, before: tuple[str, ...]) -> str:

@@ -7,18 +7,18 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from policy.shell import guesses, rewrites, trees
-from policy.shell.fields import globbed
+from policy.shell.fields import mark_active
 from policy.wordlist import words
 
 if TYPE_CHECKING:
-    from policy.shell.call import Call
+    from policy.shell.call import ProgramCall
 
 
-def report(call: Call) -> None:
+def report(call: ProgramCall) -> None:
     """Report every file that the call names."""
     program, parsed = call.program, call.parsed
     operands = call.operands()
-    reads = _chosen(program.reads, operands)
+    reads = _choose(program.reads, operands)
     if program.reads == "after-pattern":
         reads = operands if parsed.has(*words(program.pattern_options)) else operands[1:]
         if not reads and _searches_folder(call):
@@ -27,7 +27,7 @@ def report(call: Call) -> None:
     if program.reads or is_rewritten:
         _report(call, reads if program.reads else operands, is_write=is_rewritten)
     if program.writes:
-        _report(call, _chosen(program.writes, operands), is_write=True)
+        _report(call, _choose(program.writes, operands), is_write=True)
     if parsed.options:
         _report_values(call)
     if not program.files_known:
@@ -40,11 +40,11 @@ def report(call: Call) -> None:
         _report(call, operands, is_write=False)
 
 
-def _report_values(call: Call) -> None:
+def _report_values(call: ProgramCall) -> None:
     """Report the files that options name."""
     program, parsed = call.program, call.parsed
     if program.reads == "after-pattern":
-        _report(call, map(globbed, trees.included(call)), is_write=False)
+        _report(call, map(mark_active, trees.find_included(call)), is_write=False)
     _report(call, parsed.values(words(program.reads_options)), is_write=False)
     _report(call, parsed.values(words(program.writes_options)), is_write=True)
     for path in parsed.values(words(program.lists)):
@@ -55,8 +55,8 @@ def _report_values(call: Call) -> None:
             _report(call, guesses.parts(value), is_write=False)
 
 
-def _report(call: Call, paths: Iterable[str], *, is_write: bool) -> None:
-    excluded, sources = trees.excluded(call), trees.sources(call) if is_write else None
+def _report(call: ProgramCall, paths: Iterable[str], *, is_write: bool) -> None:
+    excluded, sources = trees.find_excluded(call), trees.sources(call) if is_write else None
     for path in paths:
         if path in ("-", ""):
             continue
@@ -64,23 +64,23 @@ def _report(call: Call, paths: Iterable[str], *, is_write: bool) -> None:
             path, call.state, call.frame, is_write=is_write, argv=call.argv
         )
         if excluded is not None and (sources is None or path in sources):
-            names = trees.included(call) if call.program.reads == "after-pattern" else ()
+            names = trees.find_included(call) if call.program.reads == "after-pattern" else ()
             access = access._replace(is_tree=True, excluded=excluded, included=names)
         call.walker.report(access)
 
 
-def _searches_folder(call: Call) -> bool:
+def _searches_folder(call: ProgramCall) -> bool:
     """Whether a search that names no file is one of the folder it is in."""
     shows_names = call.parsed.has("files", "type-list", "version", "help", "V")
     is_piped = call.frame.stdin is not None and call.name in ("rg", "ag", "ack")
-    return trees.excluded(call) is not None and not shows_names and not is_piped
+    return trees.find_excluded(call) is not None and not shows_names and not is_piped
 
 
 _CHOICES = {"all": slice(None), "first": slice(1), "rest": slice(1, None),
             "last": slice(-1, None), "heads": slice(-1)}  # fmt: skip
 
 
-def _chosen(which: str, operands: tuple[str, ...]) -> tuple[str, ...]:
+def _choose(which: str, operands: tuple[str, ...]) -> tuple[str, ...]:
     if len(operands) == 1 and which in ("last", "heads"):
         return operands if which == "heads" else ()
     return operands[_CHOICES[which]] if which in _CHOICES else ()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from policy.effects import Span
-from policy.shell.state import State
+from policy.shell.state import ShellState
 from policy.shell.syntax import ShellSyntaxError
 
 if TYPE_CHECKING:
@@ -54,4 +54,4 @@ class Frame(NamedTuple):
         )
 
 
-Screen = Callable[["Walker", str, str, State, Frame], None]
+Screen = Callable[["Walker", str, str, ShellState, Frame], None]

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from policy import marks
 from policy.shell.options import parse
-from policy.shell.outputs import quoted
+from policy.shell.outputs import quote
 from policy.shell.rewrites import report_diffs
-from policy.shell.state import State
+from policy.shell.state import ShellState
 from policy.shell.subcommands import outer_values
 from policy.wordlist import words
 
 if TYPE_CHECKING:
-    from policy.shell.call import Call
+    from policy.shell.call import ProgramCall
 
 # Settings whose value git hands to a shell, or runs.
 _COMMAND_SETTING = (
@@ -81,7 +81,7 @@ SUBCOMMANDS = {name: row for names, row in _ROWS.items() for name in names.split
 _HAVE_DRY_RUNS = ("add", "stage", "mv", "rm")
 
 
-def run_git(call: Call) -> str | None:
+def run_git(call: ProgramCall) -> str | None:
     """Report what git would start or open besides itself."""
     options = parse(call.argv, *(outer_values("git") or ("", ())), permutes=False)
     rest = tuple(word for _, word in options.operands)
@@ -110,7 +110,7 @@ def run_git(call: Call) -> str | None:
     return None
 
 
-def _settings_of_environment(state: State) -> Iterator[tuple[str, str]]:
+def _settings_of_environment(state: ShellState) -> Iterator[tuple[str, str]]:
     """`GIT_CONFIG_KEY_0=name GIT_CONFIG_VALUE_0=value`."""
     for variable, key in state.variables.items():
         if variable.startswith("GIT_CONFIG_KEY_"):
@@ -119,7 +119,7 @@ def _settings_of_environment(state: State) -> Iterator[tuple[str, str]]:
                 yield from ((name, text) for text in (value.values if value else ()))
 
 
-def _run_subcommand(call: Call, subcommand: Subcommand, rest: tuple[str, ...]) -> None:
+def _run_subcommand(call: ProgramCall, subcommand: Subcommand, rest: tuple[str, ...]) -> None:
     parsed = parse(rest, subcommand.short, (*words(subcommand.long), *_RUNS))
     for value in parsed.values((*subcommand.runs, *_RUNS)):
         call.run_text(value, f"git {rest[0]}")
@@ -148,7 +148,7 @@ def _run_subcommand(call: Call, subcommand: Subcommand, rest: tuple[str, ...]) -
             call.report_files(path, is_write=subcommand.writes)
 
 
-def _consider_setting(call: Call, name: str, value: str, aliases: dict[str, str]) -> None:
+def _consider_setting(call: ProgramCall, name: str, value: str, aliases: dict[str, str]) -> None:
     if name.lower().startswith("alias."):
         aliases[name[6:]] = value
     elif name.lower() == "include.path":
@@ -157,7 +157,7 @@ def _consider_setting(call: Call, name: str, value: str, aliases: dict[str, str]
         call.run_text(value.removeprefix("!"), f"git {name}")
 
 
-def _configure(call: Call, rest: tuple[str, ...]) -> None:
+def _configure(call: ProgramCall, rest: tuple[str, ...]) -> None:
     """`git config name value` stores what a later git runs; here it is judged at once."""
     parsed = parse(rest, "f", ("file", "blob", "type", "default"))
     given = [word for _, word in parsed.operands if word != "set"]
@@ -172,7 +172,7 @@ def _configure(call: Call, rest: tuple[str, ...]) -> None:
         _run_alias(call, alias, ())
 
 
-def _run_alias(call: Call, alias: str, arguments: tuple[str, ...]) -> None:
+def _run_alias(call: ProgramCall, alias: str, arguments: tuple[str, ...]) -> None:
     if not alias.startswith(marks.LIST):
         begin = alias[1:] if alias[:1] == "!" else f"git {alias}"
-        call.run_text(" ".join([begin, *map(quoted, arguments)]), "git alias")
+        call.run_text(" ".join([begin, *map(quote, arguments)]), "git alias")

@@ -17,13 +17,13 @@ from policy.shell.lex import tokenize
 from policy.shell.lines import PIPES, read_line, simple
 from policy.shell.syntax import (
     Branch,
-    Expression,
+    CompoundCommand,
     Function,
-    Group,
     Loop,
-    Pipeline,
     Redirection,
     Sequence,
+    ShellExpression,
+    ShellPipeline,
     ShellSyntaxError,
     Statement,
     Token,
@@ -65,7 +65,7 @@ def build(tokens: tuple[Token, ...]) -> Statement:
         raise ShellSyntaxError("it takes too long to parse")
     root = tree.root_node
     if root.has_error:
-        raise ShellSyntaxError(f"syntax error near {_blamed(root, tokens)}")
+        raise ShellSyntaxError(f"syntax error near {_find_culprit(root, tokens)}")
     return _Builder(tokens).sequence(root.children)
 
 
@@ -140,7 +140,7 @@ def _ends_loop_header(pieces: list[str]) -> bool:
     return len(pieces) > 1 and pieces[-2] == "while" and pieces[-1].startswith("a")
 
 
-def _blamed(root: Node, tokens: tuple[Token, ...]) -> str:
+def _find_culprit(root: Node, tokens: tuple[Token, ...]) -> str:
     node = root
     while child := next((child for child in node.children if child.has_error), None):
         node = child
@@ -199,11 +199,11 @@ class _Builder:
         """A simple command, `[[ ]]` or `(( ))`."""
         tokens = self.named(node)
         if tokens[0].kind in ("test", "arith"):
-            expression = Expression(tokens[0].kind, tokens[0].words)
+            expression = ShellExpression(tokens[0].kind, tokens[0].words)
             redirections = tuple(t.redirection for t in tokens if t.redirection)
             if len(tokens) != len(redirections) + 1:
                 raise ShellSyntaxError("words after an expression")
-            return Group(expression, redirections, False) if redirections else expression
+            return CompoundCommand(expression, redirections, False) if redirections else expression
         return simple(tokens)
 
     def list(self, node: Node) -> Statement:
@@ -218,15 +218,17 @@ class _Builder:
 
     def pipeline(self, node: Node) -> Statement:
         """Stages of a pipeline."""
-        return Pipeline(tuple(self.statement(child) for child in node.children if child.is_named))
+        return ShellPipeline(
+            tuple(self.statement(child) for child in node.children if child.is_named)
+        )
 
     def redirected(self, node: Node) -> Statement:
         """A compound command with redirections."""
         redirections = self._redirections(node)
         statement = self.statement(_field(node, "body"))
         if isinstance(statement, Function):
-            return Function(statement.name, Group(statement.body, redirections, False))
-        return Group(statement, redirections, False)
+            return Function(statement.name, CompoundCommand(statement.body, redirections, False))
+        return CompoundCommand(statement, redirections, False)
 
     def _redirections(self, node: Node) -> tuple[Redirection, ...]:
         found = []
@@ -243,7 +245,7 @@ class _Builder:
 
     def subshell(self, node: Node) -> Statement:
         """`( )`."""
-        return Group(self.sequence(node.children), (), True)
+        return CompoundCommand(self.sequence(node.children), (), True)
 
     def if_(self, node: Node) -> Statement:
         """`if`: every condition may run; at most one of the bodies does."""
@@ -287,7 +289,7 @@ class _Builder:
         redirections = self._redirections(node)
         statement = self.statement(_field(node, "body"))
         if redirections:
-            statement = Group(statement, redirections, False)
+            statement = CompoundCommand(statement, redirections, False)
         return Function(self.word(_field(node, "name")), statement)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from policy import marks
-from policy.shell.call import Call
+from policy.shell.call import ProgramCall
 from policy.shell.interpreters import interpreter
 from policy.shell.options import parse
 from policy.shell.programs import PROGRAMS
@@ -52,7 +52,7 @@ _LOOKED_AT = 64  # words behind a verb
 _NAME_MAX = 64  # characters of an option's name
 
 
-def likely_reads(call: Call) -> Iterator[str]:
+def likely_reads(call: ProgramCall) -> Iterator[str]:
     """Operands and values of options that look like files."""
     if not _COPIES.isdisjoint(call.operands()[:_FIRST_WORDS]):
         yield from call.operands()
@@ -65,7 +65,7 @@ def likely_reads(call: Call) -> Iterator[str]:
         yield from parts(value)
 
 
-def likely_writes(call: Call) -> Iterator[str]:
+def likely_writes(call: ProgramCall) -> Iterator[str]:
     """Values of options that sound like outputs, and what files are copied to."""
     operands = call.operands()
     sets = call.name == "dotenv" and not _SETS.isdisjoint(operands[:_FIRST_WORDS])
@@ -76,7 +76,7 @@ def likely_writes(call: Call) -> Iterator[str]:
         yield operands[-1]
 
 
-def _values(call: Call) -> Iterator[tuple[str, str]]:
+def _values(call: ProgramCall) -> Iterator[tuple[str, str]]:
     """Every word with the option before it, "" for none, as if each option took a value."""
     option = ""
     for word in call.argv[1:]:
@@ -103,7 +103,7 @@ def parts(word: str) -> Iterator[str]:
         yield from (piece for piece in pieces if piece != word and re.search("[./]", piece))
 
 
-def run_guess(call: Call) -> str | None:
+def run_guess(call: ProgramCall) -> str | None:
     """`aws-vault exec name -- cmd`, `nodemon --exec 'cmd'`, `poetry run cmd`."""
     is_known = call.name in PROGRAMS
     for words in _commands(call):
@@ -112,13 +112,13 @@ def run_guess(call: Call) -> str | None:
     return None
 
 
-def run_container(call: Call) -> str | None:
+def run_container(call: ProgramCall) -> str | None:
     """`docker run image cmd`, `kubectl exec pod -- cmd`: where they run, nothing is known."""
     hidden = call._replace(frame=call.frame._replace(is_visible=False))
     return run_guess(hidden._replace(state=call.state_elsewhere()))
 
 
-def _commands(call: Call) -> Iterator[Sequence[str]]:
+def _commands(call: ProgramCall) -> Iterator[Sequence[str]]:
     """The words among which a command stands: behind a verb, or in an option."""
     argv, verbs = call.argv, _VERBS.get(call.name, _RUNS)
     for option, value in _values(call):
@@ -150,13 +150,13 @@ def likely_commands(words: Sequence[str]) -> Iterator[list[str]]:
         before = word
 
 
-def run_words(call: Call) -> str | None:
+def run_words(call: ProgramCall) -> str | None:
     """`numactl -N 0 cmd`, `bwrap --bind / / cmd`: a program's name begins the command."""
     _run_likely(call, call.argv[1 + call.program.skip :])
     return run_guess(call)
 
 
-def _run_likely(call: Call, argv: Sequence[str], *, is_command: bool = True) -> None:
+def _run_likely(call: ProgramCall, argv: Sequence[str], *, is_command: bool = True) -> None:
     """Run what may be the command; of one that there is, what is not known at all if need be."""
     likely = [
         words for words in likely_commands(argv) if marks.is_known(words[0].partition(" ")[0])

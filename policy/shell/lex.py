@@ -154,7 +154,7 @@ class _ListReader:
         raw = self.cursor.text[delimiter.start : delimiter.end]
         body: list[Part] = []
         self.cursor.heredocs.append(
-            Heredoc(_unquoted(delimiter, raw), bool(_QUOTING.search(raw)), operator == "<<-", body)
+            Heredoc(_unquote(delimiter, raw), bool(_QUOTING.search(raw)), operator == "<<-", body)
         )
         return Word(body, delimiter.start, delimiter.end)
 
@@ -315,7 +315,7 @@ def _names_function(tokens: list[Token]) -> bool:
     return bool(tokens) and tokens[-1].text == "function"
 
 
-def _unquoted(word: Word, raw: str) -> str:
+def _unquote(word: Word, raw: str) -> str:
     """A here-document's delimiter with its quotes removed; expansions in it are plain text."""
     if all(isinstance(part, Literal) for part in word.parts):
         return "".join(part.text for part in word.parts if isinstance(part, Literal))

@@ -6,7 +6,7 @@ substitutions are such lines.
 
 from __future__ import annotations
 
-from policy.shell.syntax import Pipeline, Sequence, Simple, Statement, Token
+from policy.shell.syntax import Sequence, ShellPipeline, Simple, Statement, Token
 
 PIPES = frozenset(("|", "|&"))
 _MAY_END = frozenset((";", "&", "\n"))
@@ -46,4 +46,4 @@ def read_line(tokens: tuple[Token, ...]) -> Statement | None:
 
 
 def _pipeline(stages: list[Statement]) -> Statement:
-    return stages[0] if len(stages) == 1 else Pipeline(tuple(stages))
+    return stages[0] if len(stages) == 1 else ShellPipeline(tuple(stages))

@@ -9,7 +9,7 @@ from itertools import pairwise
 from policy import marks
 from policy.name_patterns import CLASSES
 from policy.shell.ansi import unescape
-from policy.shell.fields import globbed
+from policy.shell.fields import mark_active
 from policy.shell.options import parse
 from policy.wordlist import word_set, words
 
@@ -25,7 +25,7 @@ def executable(text: str) -> str:
     return text.translate(_AS_SOURCE)
 
 
-def quoted(word: str) -> str:
+def quote(word: str) -> str:
     """A word quoted for a shell; unknown parts stay unknown."""
     import shlex  # noqa: PLC0415 - for aliases alone
 
@@ -95,10 +95,10 @@ def _printf(argv: tuple[str, ...]) -> str:
         return ""
     if words[:1] == ["--"]:
         words.pop(0)
-    return formatted(words[0], words[1:]) if words else ""
+    return format_printf(words[0], words[1:]) if words else ""
 
 
-def formatted(template: str, words: list[str]) -> str:
+def format_printf(template: str, words: list[str]) -> str:
     """What `printf template words` prints; the template repeats until the words are used up."""
     template = unescape(template)
     pending, pieces = list(words), list[str]()
@@ -126,7 +126,7 @@ def _conversion(match: re.Match[str], pending: list[str]) -> str:
 
 
 _CONVERSIONS: dict[str, Callable[[str], str]] = {
-    **dict.fromkeys("sdiu", str), "q": quoted, "c": lambda word: word[:1],
+    **dict.fromkeys("sdiu", str), "q": quote, "c": lambda word: word[:1],
     "b": lambda word: unescape(word, printed=True),
 }  # fmt: skip
 
@@ -137,7 +137,7 @@ def _find(argv: tuple[str, ...]) -> str:
     tests = [pair for pair, before in zip(pairwise(argv), ("", *argv), strict=False)
              if before not in ("!", "-not")]  # fmt: skip
     names = [text for test, text in tests if test in ("-name", "-path", "-iname")]
-    base = globbed(names[-1]).rsplit("/", 1)[-1] if names else ""
+    base = mark_active(names[-1]).rsplit("/", 1)[-1] if names else ""
     base = base if marks.fill(base, "") else ""
     paths = (_folders(text) for test, text in tests if test in ("-path", "-wholename", "-ipath"))
     inside = next(filter(None, paths), "")
@@ -156,7 +156,7 @@ def _operands(argv: tuple[str, ...]) -> list[str]:
     return [word for word in argv[1:] if word[:1] != "-"]
 
 
-def _listed(argv: tuple[str, ...]) -> str:
+def _list(argv: tuple[str, ...]) -> str:
     """What `ls` prints: the files it was given, and what is in the folders among them."""
     return "\n".join([*_operands(argv), marks.PATHS])
 
@@ -205,7 +205,7 @@ def _which(argv: tuple[str, ...]) -> str:
 _PRODUCERS: dict[str, Callable[[tuple[str, ...]], str]] = {
     **dict.fromkeys(_SILENT, lambda argv: ""),
     **dict.fromkeys(word_set("fd seq nproc mktemp pwd date"), lambda argv: marks.PATHS),
-    "echo": _echo, "printf": _printf, "find": _find, "ls": _listed, "git": _git,
+    "echo": _echo, "printf": _printf, "find": _find, "ls": _list, "git": _git,
     "which": _which, "type": _which, "command": _which, "dirname": _folder_of,
     "basename": _name_of, "realpath": _path_of, "readlink": _path_of,
 }  # fmt: skip
@@ -221,7 +221,7 @@ def _input(argv: tuple[str, ...], stdin: str, read: Reader, values: str = "") ->
     return read(operands[0][1]) if operands and operands[0][1] != "-" else stdin
 
 
-def _decoded(text: str, decode: Callable[[str], bytes]) -> str:
+def _decode(text: str, decode: Callable[[str], bytes]) -> str:
     if not marks.is_known(text):
         return marks.FETCHED if marks.FETCHED in text else marks.DECODED
     try:
@@ -238,7 +238,7 @@ def _base(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
         return marks.LIST
     decode, padding = (base64.b32decode, "") if argv[0].endswith("32") else (base64.b64decode, "==")
     text = _input(argv, stdin, read, "w")
-    return _decoded(text, lambda data: decode("".join(data.split()) + padding))
+    return _decode(text, lambda data: decode("".join(data.split()) + padding))
 
 
 def _xxd(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
@@ -246,7 +246,7 @@ def _xxd(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     if not (parsed.has("r") and parsed.has("p")):
         return marks.DECODED
     text = _input(argv, stdin, read, "clsgo")
-    return _decoded(text, lambda data: bytes.fromhex("".join(data.split())))
+    return _decode(text, lambda data: bytes.fromhex("".join(data.split())))
 
 
 def _rev(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
@@ -290,7 +290,7 @@ def _tr_set(text: str) -> str:
     )
 
 
-def _sed(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
+def _run_sed(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
     """`s/old/new/` of plain text on known input; anything else is a decoder."""
     parsed = parse(argv, "efl")
     scripts = list(parsed.values("e")) or [word for _, word in parsed.operands[:1]]
@@ -328,5 +328,5 @@ _FILTERS: dict[str, Callable[[tuple[str, ...], str, Reader], str]] = {
     **dict.fromkeys(word_set("tee head tail sort uniq"), lambda argv, stdin, read: stdin),
     **dict.fromkeys(word_set("grep egrep fgrep rg"), _grep),
     **dict.fromkeys(word_set("base64 base32"), _base),
-    "xxd": _xxd, "rev": _rev, "tr": _tr, "sed": _sed, "cut": _cut,
+    "xxd": _xxd, "rev": _rev, "tr": _tr, "sed": _run_sed, "cut": _cut,
 }  # fmt: skip

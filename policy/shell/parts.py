@@ -13,10 +13,10 @@ from policy.shell.ansi import unescape
 from policy.shell.cursor import Cursor
 from policy.shell.syntax import (
     Arithmetic,
+    ExtendedPattern,
     Literal,
     Parameter,
     Part,
-    Pattern,
     ShellSyntaxError,
     Substitution,
 )
@@ -78,7 +78,7 @@ def _read_extended(cursor: Cursor) -> Part:
     if cursor.peek() != "(":
         return Literal(char, False)
     cursor.pos += 1
-    return Pattern(read_until(cursor, ")"))
+    return ExtendedPattern(read_until(cursor, ")"))
 
 
 def read_special(cursor: Cursor, *, quoted: bool) -> list[Part]:

@@ -11,8 +11,8 @@ from policy.shell.frame import Frame
 from policy.shell.interpreters import interpreter
 from policy.shell.programs import SILENT_SINKS
 from policy.shell.script_files import text_on_disk
-from policy.shell.state import State
-from policy.shell.syntax import Group, Redirection, Simple, Statement
+from policy.shell.state import ShellState
+from policy.shell.syntax import CompoundCommand, Redirection, Simple, Statement
 from policy.wordlist import word_set
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ STDIN_PATHS = word_set("- /dev/stdin /dev/fd/0 /proc/self/fd/0")
 def redirect(
     walker: Walker,
     redirections: Sequence[Redirection],
-    state: State,
+    state: ShellState,
     frame: Frame,
     argv: tuple[str, ...],
 ) -> tuple[Frame, list[tuple[str, bool]]]:
@@ -41,7 +41,9 @@ def redirect(
 class _Opening:
     """The redirections of one command, applied one after the other."""
 
-    def __init__(self, walker: Walker, state: State, frame: Frame, argv: tuple[str, ...]) -> None:
+    def __init__(
+        self, walker: Walker, state: ShellState, frame: Frame, argv: tuple[str, ...]
+    ) -> None:
         self.walker = walker
         self.state = state
         self.frame = frame
@@ -93,7 +95,7 @@ class _Opening:
         self.walker.report_file(target, self.state, frame, is_write=is_write, argv=self.argv)
 
 
-def store(output: str, targets: Sequence[tuple[str, bool]], state: State) -> str:
+def store(output: str, targets: Sequence[tuple[str, bool]], state: ShellState) -> str:
     """Remember what went to files; a command whose stdout is redirected prints nothing."""
     for target, appends in targets:
         path = state.resolve(target)
@@ -102,7 +104,7 @@ def store(output: str, targets: Sequence[tuple[str, bool]], state: State) -> str
     return "" if targets else output
 
 
-def file_text(path: str, state: State, frame: Frame) -> str:
+def file_text(path: str, state: ShellState, frame: Frame) -> str:
     """The text of a file, if this program made it; else unknown."""
     if path in STDIN_PATHS:
         return frame.stdin if frame.stdin is not None else marks.LIST
@@ -113,7 +115,7 @@ def file_text(path: str, state: State, frame: Frame) -> str:
 
 def is_silent(stage: Statement) -> bool:
     """Whether a pipeline stage lets nothing of its input through to the terminal."""
-    if isinstance(stage, Simple | Group):
+    if isinstance(stage, Simple | CompoundCommand):
         for item in stage.redirections:
             if item.operator in (">", ">>", ">|", "&>", "&>>") and item.fd in ("", "1"):
                 return True

@@ -7,25 +7,25 @@ import shlex
 
 from policy import marks
 from policy.shell.ansi import unescape
-from policy.shell.call import Call, index_of
+from policy.shell.call import ProgramCall, index_of
 from policy.shell.options import parse
 from policy.shell.outputs import output_of
 
 
-def _stdin_words(call: Call) -> tuple[str, ...]:
+def _stdin_words(call: ProgramCall) -> tuple[str, ...]:
     text = _input(call)
     if text is None or not (marks.is_known(text) or marks.PATHS in text):
         return (marks.LIST,)
     return _split_words(text, call) if marks.is_known(text) else tuple(text.split())
 
 
-def _input(call: Call) -> str | None:
+def _input(call: ProgramCall) -> str | None:
     """What xargs reads: stdin, or the file that `-a` names."""
     path = next(call.parsed.values(("a", "arg-file")), None)
     return call.frame.stdin if path is None else call.text_of(path)
 
 
-def _split_words(text: str, call: Call) -> tuple[str, ...]:
+def _split_words(text: str, call: ProgramCall) -> tuple[str, ...]:
     """Input split as xargs does: at blanks with quotes heeded, or at the separator it was given."""
     separator = "\0" if call.parsed.has("0", "null") else None
     for given in call.parsed.values(("d", "delimiter")):
@@ -38,7 +38,7 @@ def _split_words(text: str, call: Call) -> tuple[str, ...]:
         return tuple(text.split())
 
 
-def run_xargs(call: Call) -> str | None:
+def run_xargs(call: ProgramCall) -> str | None:
     """`xargs cmd`: the words of the input stand behind the command."""
     parsed = parse(call.argv, call.program.short, call.program.long.split(), permutes=False)
     inner = [word for _, word in parsed.operands]
@@ -65,7 +65,7 @@ def _lines(text: str | None) -> list[str]:
     return text.removesuffix("\n").split("\n")[:64]
 
 
-def run_parallel(call: Call) -> str | None:
+def run_parallel(call: ProgramCall) -> str | None:
     """`parallel cmd ::: a b`: the command with each word."""
     argv = list(call.argv[1:])
     separator = index_of(argv, ":::", "::::", ":::+")
@@ -83,14 +83,14 @@ def run_parallel(call: Call) -> str | None:
     return None
 
 
-def run_texts(call: Call) -> str | None:
+def run_texts(call: ProgramCall) -> str | None:
     """`concurrently "cmd" "cmd"`: every operand is shell text."""
     for text in call.operands():  # `npm:x` of concurrently is a script
         call.run_text(re.sub(r"^(npm|yarn|pnpm|bun|deno):", r"\1 run ", text))
     return None
 
 
-def run_find(call: Call) -> str | None:
+def run_find(call: ProgramCall) -> str | None:
     """`-exec cmd ;` and its kin; `{}` becomes what is known of the paths found."""
     argv = call.argv
     found = output_of("find", argv, None, lambda path: marks.LIST).removesuffix("\n")
@@ -110,17 +110,17 @@ def run_find(call: Call) -> str | None:
     return None
 
 
-def run_fd(call: Call) -> str | None:
+def run_fd(call: ProgramCall) -> str | None:
     """`fd pattern -x cmd`: the command with what is found."""
     index = index_of(call.argv, "-x", "--exec", "-X", "--exec-batch")
     if index is not None:
-        found = _found_by_fd(call.argv[1:index])
+        found = _find_by_fd(call.argv[1:index])
         inner = [word.replace("{}", found) for word in call.argv[index + 1 :]]
         call.run(inner if marks.PATHS in "".join(inner) else [*inner, found])
     return None
 
 
-def _found_by_fd(words: tuple[str, ...]) -> str:
+def _find_by_fd(words: tuple[str, ...]) -> str:
     """What fd finds: paths that end in its pattern, where that is a plain name."""
     pattern = next((word for word in words if word[:1] != "-"), "")
     name = re.sub(r"\\(.)", r"\1", pattern.removeprefix("^").removesuffix("$"))

@@ -9,7 +9,7 @@ from policy.shell import trees
 from policy.wordlist import words
 
 if TYPE_CHECKING:
-    from policy.shell.call import Call
+    from policy.shell.call import ProgramCall
 
 # The options that make a program write the files it reads, none where it always does; those that
 # keep it from that have a `!`.
@@ -41,7 +41,7 @@ ARCHIVERS = {
 }  # fmt: skip
 
 
-def rewrites(call: Call) -> bool:
+def rewrites(call: ProgramCall) -> bool:
     """Whether a program changes the files that it is given."""
     options = REWRITERS.get(call.name)
     operands = call.parsed.operands
@@ -55,7 +55,7 @@ def rewrites(call: Call) -> bool:
     return not call.parsed.has(*keeps) and given.isdisjoint(keeps)
 
 
-def members(call: Call) -> tuple[list[str], bool]:
+def members(call: ProgramCall) -> tuple[list[str], bool]:
     """The files that an archiver packs, or True and those that it unpacks."""
     if call.name not in ARCHIVERS:
         return [], False
@@ -73,7 +73,7 @@ def members(call: Call) -> tuple[list[str], bool]:
     return [*_under(folders, names), *(folders if unpacks else names)], unpacks
 
 
-def copies(call: Call) -> list[str]:
+def copies(call: ProgramCall) -> list[str]:
     """What copies are named where their target is a folder, or looks like one."""
     if call.name not in _COPIERS:
         return []
@@ -90,7 +90,7 @@ def _under(folders: list[str], names: list[str]) -> list[str]:
     return [f"{folder}/{name}" for folder in folders or ["."] for name in names]
 
 
-def report_diffs(call: Call, diffs: list[str], folder: str) -> None:
+def report_diffs(call: ProgramCall, diffs: list[str], folder: str) -> None:
     """Report the files that diffs change, with and without the first folder of their names. No
     diffs stand for that on stdin."""
     heads = (
@@ -104,7 +104,7 @@ def report_diffs(call: Call, diffs: list[str], folder: str) -> None:
             call.report_files(*_under([folder or "."], list(filter(None, names))), is_write=True)
 
 
-def run_patch(call: Call) -> str | None:
+def run_patch(call: ProgramCall) -> str | None:
     """`patch file diff`, `patch -p1 < diff`."""
     if not call.parsed.has("dry-run", "C"):
         operands = call.operands()

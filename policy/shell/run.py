@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from policy import marks
 from policy.effects import program_name
 from policy.shell import files, trees
-from policy.shell.call import Call, Runner
+from policy.shell.call import ProgramCall, Runner
 from policy.shell.interpreters import CONSOLES, Interpreter, interpreter
 from policy.shell.options import parse
 from policy.shell.outputs import output_of
@@ -20,7 +20,7 @@ from policy.shell.programs import PROGRAMS, UNKNOWN_PROGRAM
 from policy.shell.redirections import file_text
 from policy.shell.rewrites import REWRITERS
 from policy.shell.script_files import only_what_is_certain, run_script_text, text_on_disk
-from policy.shell.state import State
+from policy.shell.state import ShellState
 from policy.wordlist import words
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _LOADER = r"ld-(linux|musl)[\w.-]*\.so[.\d]*|ld\.so[.\d]*"
 
 
-def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Frame) -> str:
+def run_program(walker: Walker, argv: tuple[str, ...], state: ShellState, frame: Frame) -> str:
     """Whatever a program other than a builtin does; returns what it would print."""
     name = _name_of(argv[0], state)
     program = PROGRAMS.get(name, UNKNOWN_PROGRAM)
@@ -49,7 +49,7 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
         permutes=not stops_early,
         long_with_one_dash=program.long_with_one_dash,
     )
-    call = Call(walker, name, argv, program, parsed, state, frame)
+    call = ProgramCall(walker, name, argv, program, parsed, state, frame)
     if program.runs_options:
         for value in parsed.values(words(program.runs_options)):
             call.run_text(value, f"{name} option")
@@ -76,7 +76,7 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: State, frame: Fram
     return output_of(name, argv, frame.stdin, lambda path: file_text(path, state, frame))
 
 
-def _name_of(word: str, state: State) -> str:
+def _name_of(word: str, state: ShellState) -> str:
     """The program's name; through a link or a copy that this program made, the original's."""
     if "/" in word and state.links:
         word = state.resolve(word)
@@ -87,7 +87,7 @@ def _name_of(word: str, state: State) -> str:
     return "ld.so" if name[:2] == "ld" and re.fullmatch(_LOADER, name) else name
 
 
-def _run_by_path(call: Call, *, is_known: bool) -> bool:
+def _run_by_path(call: ProgramCall, *, is_known: bool) -> bool:
     """Run a script by its path; False where no text lies there, as with `/bin/sh`. What its name
     says counts beside its text: a script `bin/docker` passes on what it is given."""
     word, walker, state = call.argv[0], call.walker, call.state
@@ -104,7 +104,7 @@ def _run_by_path(call: Call, *, is_known: bool) -> bool:
     return is_script
 
 
-def _run_interpreter(call: Call, known: Interpreter) -> str | None:
+def _run_interpreter(call: ProgramCall, known: Interpreter) -> str | None:
     parsed = parse(
         tuple("-e" if word == "-pe" and call.name == "node" else word for word in call.argv),
         known.code + known.values,
@@ -119,7 +119,7 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
         codes, operands = [*codes, *operands[1:2]], operands[2:]
     modules = list(parsed.values(tuple(known.modules)))
     if "timeit" in modules:
-        codes += _timed_code(call.argv)
+        codes += _read_timed_code(call.argv)
     for code in codes:
         if call.name.startswith("ipython"):
             for escaped in re.finditer(r"(?m)^\s*!+(.*)", code):
@@ -143,7 +143,7 @@ def _run_interpreter(call: Call, known: Interpreter) -> str | None:
     return marks.LIST
 
 
-def _run_named(call: Call, operands: list[str], modules: list[str]) -> None:
+def _run_named(call: ProgramCall, operands: list[str], modules: list[str]) -> None:
     """`python -m pip` is pip, `bun x` is bunx."""
     if call.name == "bun" and operands[:1] == ["x"]:
         call.run(["bunx", *operands[1:]])
@@ -153,7 +153,7 @@ def _run_named(call: Call, operands: list[str], modules: list[str]) -> None:
             break
 
 
-def _run_console(call: Call) -> None:
+def _run_console(call: ProgramCall) -> None:
     """`rails runner code`, `python manage.py shell -c code`: code for a framework's console."""
     names = [word.rpartition("/")[2] for word in call.argv[:2]]
     for known in [CONSOLES[name] for name in names if name in CONSOLES]:
@@ -164,7 +164,7 @@ def _run_console(call: Call) -> None:
                 call.walker.run_code(known[0], code, call.state.copy(), call.inside())
 
 
-def _timed_code(argv: tuple[str, ...]) -> Iterator[str]:
+def _read_timed_code(argv: tuple[str, ...]) -> Iterator[str]:
     """`python -m timeit -s setup statement ...`: its operands are code."""
     parsed = parse(argv[argv.index("timeit") :] if "timeit" in argv else (), "nrsu")
     yield from parsed.values(("s", "setup"))
@@ -179,7 +179,7 @@ RUNNERS: dict[str, str] = {
         "wrappers": "argv env shell remote",
         "repeaters": "xargs parallel texts find fd",
         "embedded": "sed awk make tee ln dd jq",
-        "little_languages": "language",
+        "embedded_languages": "language",
         "git": "git",
         "guesses": "guess words container",
         "rewrites": "patch",

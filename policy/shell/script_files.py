@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from policy import marks
 from policy.effects import Command, Download, Effect, FileAccess, program_name
 from policy.shell.interpreters import interpreter
-from policy.shell.state import State
+from policy.shell.state import ShellState
 
 if TYPE_CHECKING:
     from policy.shell.frame import Frame
@@ -45,7 +45,7 @@ class Scripts:
         return self.texts[path]
 
 
-def text_on_disk(walker: Walker, path: str, state: State) -> str | None:
+def text_on_disk(walker: Walker, path: str, state: ShellState) -> str | None:
     """The text of a script file on the disk; None where it may not be read or was run before."""
     scripts, path, text = walker.scripts, state.resolve(path), None
     if scripts is not None:
@@ -82,7 +82,7 @@ def _is_certain(effect: Effect) -> bool:
 
 
 def run_script_file(
-    walker: Walker, path: str, parameters: tuple[str, ...], state: State, frame: Frame
+    walker: Walker, path: str, parameters: tuple[str, ...], state: ShellState, frame: Frame
 ) -> None:
     """Run a shell script by path: its text where that is known, else only the reading of it."""
     walker.report_file(path, state, frame, is_write=False)
@@ -90,7 +90,7 @@ def run_script_file(
 
 
 def run_script_text(
-    walker: Walker, path: str, parameters: tuple[str, ...], state: State, frame: Frame
+    walker: Walker, path: str, parameters: tuple[str, ...], state: ShellState, frame: Frame
 ) -> bool:
     """Run the text of a script, as made by this program or found on the disk; False without one."""
     text = state.files.get(state.resolve(path))
@@ -105,7 +105,7 @@ def run_script_text(
     return True
 
 
-def run_with_shebang(walker: Walker, text: str, state: State, frame: Frame) -> None:
+def run_with_shebang(walker: Walker, text: str, state: ShellState, frame: Frame) -> None:
     """Run a script in the language that its first line names, else as shell text."""
     shebang = re.match(r"#!\s*(\S+)(?:\s+(\S+))?", text)
     if shebang:

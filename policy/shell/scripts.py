@@ -21,7 +21,7 @@ _SHELL = re.compile(r"(?:/\S*/)?(?:ba|da|z|k|a)?sh(?:\s+-\w+)*")
 _AWK_ENDS = frozenset((";", "{", "}", "\n", "&&", "||"))
 
 
-def sed_commands(script: str) -> Iterator[str]:
+def find_sed_commands(script: str) -> Iterator[str]:
     """What GNU sed's `e` command and the `e` flag of `s` would run."""
     rest = []
     last = 0
@@ -45,7 +45,7 @@ def awk_commands(program: str) -> Iterator[str]:
             prints = False
         prints |= piece in ("print", "printf")
         if piece == "system" and following == "(":
-            yield _awk_text(_enclosed(tokens, index + 1))
+            yield _awk_text(_read_enclosed(tokens, index + 1))
         elif piece in ("|", "|&") and following == "getline":
             yield _awk_text(_statement_before(tokens, index))
         elif piece in ("|", "|&") and (prints or following[:1] == '"'):
@@ -72,7 +72,7 @@ def _awk_tokens(program: str) -> list[str]:
     ]
 
 
-def _enclosed(tokens: list[str], opening: int) -> list[str]:
+def _read_enclosed(tokens: list[str], opening: int) -> list[str]:
     level = 0
     for index in range(opening, len(tokens)):
         level += (tokens[index] == "(") - (tokens[index] == ")")
@@ -95,7 +95,7 @@ def _statement_after(tokens: list[str], start: int) -> list[str]:
     return tokens[start + 1 : end]
 
 
-def sed_files(script: str) -> Iterator[tuple[str, bool]]:
+def find_sed_files(script: str) -> Iterator[tuple[str, bool]]:
     """Files that the commands `r`, `R`, `w` and `W` name, and whether they are written."""
     for command, path in _SED_FILE.findall(script):
         yield path.strip(), command in "wW"

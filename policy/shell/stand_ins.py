@@ -13,7 +13,7 @@ from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from policy.shell.frame import Frame
-    from policy.shell.state import State
+    from policy.shell.state import ShellState
     from policy.shell.walk import Walker
 
 # Commands that show nothing of what a substitution gives them as a word: whether they keep it.
@@ -40,7 +40,9 @@ def _is_printed(part: Part) -> bool:
     return is_text or isinstance(part, Substitution)
 
 
-def run_behind_unknown(walker: Walker, argv: tuple[str, ...], state: State, frame: Frame) -> None:
+def run_behind_unknown(
+    walker: Walker, argv: tuple[str, ...], state: ShellState, frame: Frame
+) -> None:
     """`$SUDO rm x`: an unknown program may run what follows it, or be nothing at all."""
     words = enumerate(argv)
     first = next((at for at, word in words if at and word[:1] != "-" and program_name(word)), 0)
@@ -49,13 +51,13 @@ def run_behind_unknown(walker: Walker, argv: tuple[str, ...], state: State, fram
         walker.command(argv[first:], state.copy(), inner)
 
 
-def run_alias(walker: Walker, argv: tuple[str, ...], state: State, frame: Frame) -> None:
+def run_alias(walker: Walker, argv: tuple[str, ...], state: ShellState, frame: Frame) -> None:
     """Run what an alias of this program stands for."""
     if f"alias {argv[0]}" in frame.calls:
         return
     alias = state.aliases[argv[0]]
     if (len(alias) - len(alias.rstrip("\\"))) % 2:
         walker.report_opaque("an alias that joins what follows it", argv, frame)
-    text = " ".join([alias, *map(outputs.quoted, argv[1:])])
+    text = " ".join([alias, *map(outputs.quote, argv[1:])])
     inner = frame.inside("alias")
     walker.run_text(text, state, inner._replace(calls=(*inner.calls, f"alias {argv[0]}")))

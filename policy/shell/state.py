@@ -36,7 +36,7 @@ class Variable(NamedTuple):
         return Variable(values if is_known else (marks.LIST,), None, exported)
 
 
-class Budget:
+class WorkBudget:
     """Counts work: statements visited plus words and texts expanded."""
 
     __slots__ = ("limit", "spent")
@@ -52,7 +52,7 @@ class Budget:
             raise BudgetExceededError(f"it takes more than {self.limit} steps to follow")
 
 
-class State:
+class ShellState:
     """The shell's state at one point of the walk; copied where a subshell begins."""
 
     __slots__ = (
@@ -73,9 +73,9 @@ class State:
         self.links: dict[str, str] = {}  # links and copies this program made
         self.integers: frozenset[str] = frozenset()  # names evaluated as numbers: `declare -i`
 
-    def copy(self) -> State:
+    def copy(self) -> ShellState:
         """An independent copy, for a subshell or one arm of a branch; files are shared."""
-        twin = State.__new__(State)
+        twin = ShellState.__new__(ShellState)
         twin.env, twin.home, twin.cwd = self.env, self.home, self.cwd
         twin.variables = dict(self.variables)
         twin.functions = dict(self.functions)
@@ -85,7 +85,7 @@ class State:
         twin.integers = self.integers
         return twin
 
-    def take(self, other: State) -> None:
+    def take(self, other: ShellState) -> None:
         """Become what the other is; the positional parameters stay, they are the caller's."""
         self.variables, self.functions = dict(other.variables), dict(other.functions)
         self.aliases, self.cwd, self.integers = dict(other.aliases), other.cwd, other.integers
@@ -94,15 +94,15 @@ class State:
         """Equal for states in which the same commands do the same."""
         return frozenset((*self.variables.items(), self.cwd, *self.aliases.items()))
 
-    def join(self, other: State) -> None:
+    def join(self, other: ShellState) -> None:
         """Keep what may hold after either of two ways to get here."""
         for name, theirs in other.variables.items():
             mine = self.variables.get(name)
             if mine is not theirs:
-                self.variables[name] = _joined(mine or self._inherited(name), theirs)
+                self.variables[name] = _join(mine or self._inherit(name), theirs)
         for name, mine in self.variables.items():
             if name not in other.variables:
-                self.variables[name] = _joined(other._inherited(name), mine)
+                self.variables[name] = _join(other._inherit(name), mine)
         self.functions = other.functions | self.functions
         self.aliases = other.aliases | self.aliases
         self.integers |= other.integers
@@ -119,9 +119,9 @@ class State:
 
     def lookup(self, name: str) -> Variable | None:
         """A variable, or the environment's; None when neither knows the name."""
-        return self.variables.get(name) or self._inherited(name)
+        return self.variables.get(name) or self._inherit(name)
 
-    def _inherited(self, name: str) -> Variable | None:
+    def _inherit(self, name: str) -> Variable | None:
         if name in self.env:
             return Variable((marks.scrub(self.env[name]),), None, True)
         return None
@@ -147,7 +147,7 @@ class State:
             self.variables[name] = variable._replace(is_exported=True)
 
 
-def _joined(first: Variable | None, second: Variable) -> Variable:
+def _join(first: Variable | None, second: Variable) -> Variable:
     """Either of two values; a name that may also be unset may be empty."""
     if first is None:
         return Variable(("", *second.values), second.items, second.is_exported)

@@ -45,13 +45,13 @@ class Arithmetic(NamedTuple):
     quoted: bool
 
 
-class Pattern(NamedTuple):
+class ExtendedPattern(NamedTuple):
     """An extended pattern such as `@(a|b)`; kept for the expansions inside it."""
 
     parts: "tuple[Part, ...]"
 
 
-Part = Literal | Parameter | Substitution | Arithmetic | Pattern
+Part = Literal | Parameter | Substitution | Arithmetic | ExtendedPattern
 
 
 class Assignment(NamedTuple):
@@ -105,14 +105,14 @@ class Simple(NamedTuple):
     end: int
 
 
-class Expression(NamedTuple):
+class ShellExpression(NamedTuple):
     """`[[ ]]`, `(( ))`: no program runs, but the words are expanded. `kind` is test or arith."""
 
     kind: str
     words: tuple[Word, ...]
 
 
-class Pipeline(NamedTuple):
+class ShellPipeline(NamedTuple):
     """Stages joined by pipes."""
 
     stages: "tuple[Statement, ...]"
@@ -124,7 +124,7 @@ class Sequence(NamedTuple):
     items: "tuple[Statement, ...]"
 
 
-class Group(NamedTuple):
+class CompoundCommand(NamedTuple):
     """A compound command with redirections, or a subshell, whose state does not flow back."""
 
     body: "Statement"
@@ -155,4 +155,6 @@ class Function(NamedTuple):
     body: "Statement"
 
 
-Statement = Simple | Expression | Pipeline | Sequence | Group | Branch | Loop | Function
+Statement = (
+    Simple | ShellExpression | ShellPipeline | Sequence | CompoundCommand | Branch | Loop | Function
+)

@@ -10,7 +10,7 @@ from policy.paths import lies_in
 from policy.wordlist import word_set, words
 
 if TYPE_CHECKING:
-    from policy.shell.call import Call
+    from policy.shell.call import ProgramCall
 
 # The options that make a program descend into folders; "" where it always does.
 _ROWS = {
@@ -26,7 +26,7 @@ _GLOBS = ("glob", "iglob", "g")
 _SEARCHES = word_set("grep egrep fgrep rgrep")
 
 
-def excluded(call: Call) -> tuple[str, ...] | None:
+def find_excluded(call: ProgramCall) -> tuple[str, ...] | None:
     """Patterns of what is left out of a tree, as `FileAccess` has them; None when the program does
     not descend."""
     options = _DESCENDS.get(call.name)
@@ -46,7 +46,7 @@ def excluded(call: Call) -> tuple[str, ...] | None:
     return tuple(filter(None, (_ignore_pattern(call, pattern) for pattern in found)))
 
 
-def _ignore_pattern(call: Call, pattern: str) -> str:
+def _ignore_pattern(call: ProgramCall, pattern: str) -> str:
     pattern = pattern.replace(marks.GLOB_STAR, "*").replace(marks.GLOB_ONE, "?")
     if "/" not in pattern.rstrip("/") or not marks.is_known(pattern):
         return pattern if marks.is_known(pattern) else ""
@@ -69,7 +69,7 @@ def spread(argv: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def included(call: Call) -> tuple[str, ...]:
+def find_included(call: ProgramCall) -> tuple[str, ...]:
     """The patterns of names that a search is restricted to: `--include=x`, `-g x`, `-t py`."""
     names = [*call.parsed.values(("include", *_GLOBS))]
     for kind in call.parsed.values(("type", "t")) if call.name == "rg" else ():
@@ -84,7 +84,7 @@ _ENDINGS = {"yaml": "yaml yml", "config": "cfg conf config ini", "sh": "sh bash 
 INTO = word_set("cp gcp mv rsync scp")
 
 
-def sources(call: Call) -> frozenset[str] | None:
+def sources(call: ProgramCall) -> frozenset[str] | None:
     """Those of the paths that a program writes which are trees, not where it puts them."""
     operands = call.operands() if call.name in INTO else ()
     return frozenset(operands[:-1]) - {operands[-1]} if len(operands) > 1 else None

@@ -10,11 +10,11 @@ from policy.effects import (
     Command,
     Download,
     Effect,
+    EffectPlace,
     FileAccess,
     OpaqueExec,
-    Place,
     Unparsed,
-    encoded,
+    encode,
     program_name,
 )
 from policy.shell import builtins, outputs, run, stand_ins
@@ -27,14 +27,14 @@ from policy.shell.grammar import build, parse
 from policy.shell.heredocs import read_template
 from policy.shell.lex import read_list
 from policy.shell.redirections import is_silent, redirect, store
-from policy.shell.state import VALUE_MAX, Budget, State
+from policy.shell.state import VALUE_MAX, ShellState, WorkBudget
 from policy.shell.syntax import (
     Branch,
-    Expression,
+    CompoundCommand,
     Function,
-    Group,
     Loop,
-    Pipeline,
+    ShellExpression,
+    ShellPipeline,
     ShellSyntaxError,
     Simple,
     Statement,
@@ -54,7 +54,7 @@ _LOOP_PASSES = 2  # what still changes then may be anything
 class Walker:
     """One evaluation: collects effects in `effects`, spends `budget`."""
 
-    def __init__(self, budget: Budget, screen: Screen, program: str) -> None:
+    def __init__(self, budget: WorkBudget, screen: Screen, program: str) -> None:
         self.budget = budget
         self.screen = screen
         self.program = program
@@ -66,17 +66,17 @@ class Walker:
         self.steps: set[object] = set()  # of project files, already followed
         self.built: dict[int, tuple[Statement, tuple[Token, ...]]] = {}
         # Calls already followed; the body is kept so that its identity stays its own.
-        self.called: dict[object, tuple[str, State, Statement]] = {}
+        self.called: dict[object, tuple[str, ShellState, Statement]] = {}
         self.expander = Expander(budget, self._substitute, self.run_template)
 
     # Texts
 
-    def run_text(self, text: str, state: State, frame: Frame) -> str:
+    def run_text(self, text: str, state: ShellState, frame: Frame) -> str:
         """Walk shell text that something executes; returns what it would print."""
         if marks.is_only_hole(text):
             self.report_opaque("shell text that is not known before it runs", (), frame)
             return marks.LIST
-        source = outputs.executable(self._untraced(text, frame))
+        source = outputs.executable(self._untrace(text, frame))
         self.budget.spend(1 + len(source) // 16)
         try:
             statement = parse(source)
@@ -85,33 +85,33 @@ class Walker:
             return marks.LIST
         return self.walk(statement, state, frame._replace(source=source))
 
-    def run_code(self, language: str, code: str, state: State, frame: Frame) -> None:
+    def run_code(self, language: str, code: str, state: ShellState, frame: Frame) -> None:
         """Screen a program in another language that this one starts."""
         if marks.is_only_hole(code):
             self.report_opaque(f"{language} code that is not known before it runs", (), frame)
             return
-        self.screen(self, language, self._untraced(code, frame), state, frame)
+        self.screen(self, language, self._untrace(code, frame), state, frame)
 
-    def _untraced(self, text: str, frame: Frame) -> str:
+    def _untrace(self, text: str, frame: Frame) -> str:
         """Text about to be executed: where it was decoded first, that alone is worth a report."""
         if marks.DECODED_KNOWN in text:
             self.report_opaque("decoded text is executed", (), frame)
-        return marks.untraced(text)
+        return marks.untrace(text)
 
     # Reports
 
-    def place(self, start: int, end: int, frame: Frame) -> Place:
+    def place(self, start: int, end: int, frame: Frame) -> EffectPlace:
         """The place of a piece of the frame's source."""
         text = frame.source[start:end]
         if frame.span is not None:
-            return Place(frame.span, text, frame.nesting)
+            return EffectPlace(frame.span, text, frame.nesting)
         if frame.source.isascii():
-            return Place((start, end), text, frame.nesting)
-        first = len(encoded(frame.source[:start]))
-        return Place((first, first + len(encoded(text))), text, frame.nesting)
+            return EffectPlace((start, end), text, frame.nesting)
+        first = len(encode(frame.source[:start]))
+        return EffectPlace((first, first + len(encode(text))), text, frame.nesting)
 
-    def _here(self, frame: Frame) -> Place:
-        return Place(frame.span or (0, len(self.program)), frame.text, frame.nesting)
+    def _here(self, frame: Frame) -> EffectPlace:
+        return EffectPlace(frame.span or (0, len(self.program)), frame.text, frame.nesting)
 
     def report(self, effect: Effect) -> None:
         """Add an effect."""
@@ -126,21 +126,27 @@ class Walker:
         self.report(Unparsed(why, self._here(frame)))
 
     def report_file(
-        self, path: str, state: State, frame: Frame, *, is_write: bool, argv: Sequence[str] = ()
+        self,
+        path: str,
+        state: ShellState,
+        frame: Frame,
+        *,
+        is_write: bool,
+        argv: Sequence[str] = (),
     ) -> None:
         """A file is read or written."""
         self.report(self.file_access(path, state, frame, is_write=is_write, argv=argv))
 
     def file_access(
-        self, path: str, state: State, frame: Frame, *, is_write: bool, argv: Sequence[str]
+        self, path: str, state: ShellState, frame: Frame, *, is_write: bool, argv: Sequence[str]
     ) -> FileAccess:
         """The reading or writing of a file, its path seen from where the walk is."""
-        resolved = state.resolve(marks.untraced(path))
+        resolved = state.resolve(marks.untrace(path))
         return FileAccess(resolved, is_write, tuple(argv[:ARGV_MAX]), self._here(frame))
 
     # Statements
 
-    def walk(self, statement: Statement, state: State, frame: Frame) -> str:
+    def walk(self, statement: Statement, state: ShellState, frame: Frame) -> str:
         """Walk one statement; returns what it would print, as far as that is known."""
         self.budget.spend()
         outer, self.frame = self.frame, frame
@@ -148,16 +154,14 @@ class Walker:
         self.frame = outer
         return output
 
-    def _sequence(self, node: StatementSequence, state: State, frame: Frame) -> str:
+    def _sequence(self, node: StatementSequence, state: ShellState, frame: Frame) -> str:
         printed = ""
         for item in node.items:
             output = self.walk(item, state, frame)
-            if not output:
-                continue
             printed = printed + output if len(printed) + len(output) <= VALUE_MAX else marks.LIST
         return printed
 
-    def _pipeline(self, node: Pipeline, state: State, frame: Frame) -> str:
+    def _pipeline(self, node: ShellPipeline, state: ShellState, frame: Frame) -> str:
         """Each stage runs in a copy of the state, with the stage before it on stdin."""
         output = frame.stdin
         visible = [frame.is_visible]
@@ -171,13 +175,13 @@ class Walker:
             output = self.walk(stage, state if is_last else state.copy(), inner)
         return output or ""
 
-    def _group(self, node: Group, state: State, frame: Frame) -> str:
+    def _group(self, node: CompoundCommand, state: ShellState, frame: Frame) -> str:
         inner_state = state.copy() if node.is_subshell else state
         frame, targets = redirect(self, node.redirections, inner_state, frame, ())
         output = self.walk(node.body, inner_state, frame)
         return store(output, targets, inner_state)
 
-    def _branch(self, node: Branch, state: State, frame: Frame) -> str:
+    def _branch(self, node: Branch, state: ShellState, frame: Frame) -> str:
         self.frame = frame._replace(is_visible=False)
         for word in node.words:
             self.expander.fields(word, state)
@@ -193,7 +197,7 @@ class Walker:
         found.discard("")
         return found.pop() if len(found) == 1 else marks.LIST if found else ""
 
-    def _loop(self, node: Loop, state: State, frame: Frame) -> str:
+    def _loop(self, node: Loop, state: ShellState, frame: Frame) -> str:
         if node.variable:
             self._bind_loop_variable(node, state, frame)
         output = ""
@@ -209,7 +213,7 @@ class Walker:
             output = self.walk(node.body, state, frame)
         return marks.LIST if output else ""
 
-    def _bind_loop_variable(self, node: Loop, state: State, frame: Frame) -> None:
+    def _bind_loop_variable(self, node: Loop, state: ShellState, frame: Frame) -> None:
         if node.items is None:
             fields: tuple[str, ...] = state.parameters
         else:
@@ -218,14 +222,14 @@ class Walker:
             fields = tuple(field for fields in lists for field in fields)
         state.assign(node.variable, tuple(dict.fromkeys(fields)) or ("",))
 
-    def _function(self, node: Function, state: State, frame: Frame) -> str:
+    def _function(self, node: Function, state: ShellState, frame: Frame) -> str:
         name = self.expander.text(node.name.parts, state)
         state.functions[name] = (node.body, frame.source)
         if name == "command_not_found_handle":
             self.walk(node.body, state.copy(), frame)
         return ""
 
-    def _expression(self, node: Expression, state: State, frame: Frame) -> str:
+    def _expression(self, node: ShellExpression, state: ShellState, frame: Frame) -> str:
         self.frame = frame._replace(is_visible=False)
         for word in node.words:
             for text in self.expander.texts(word.parts, state):
@@ -234,7 +238,7 @@ class Walker:
 
     # Simple commands
 
-    def _simple(self, node: Simple, state: State, frame: Frame) -> str:
+    def _simple(self, node: Simple, state: ShellState, frame: Frame) -> str:
         place = self.place(node.start, node.end, frame)
         index = 0
         while index < len(node.words) and node.words[index].assignment is not None:
@@ -262,7 +266,7 @@ class Walker:
         return output
 
     def _alternatives(
-        self, lists: list[tuple[str, ...]], node: Simple, state: State, frame: Frame
+        self, lists: list[tuple[str, ...]], node: Simple, state: ShellState, frame: Frame
     ) -> str:
         """Run the command once for each argument list it may have."""
         found: set[str] = set()
@@ -275,13 +279,13 @@ class Walker:
                 state.join(branch)
         return found.pop() if len(found) == 1 else marks.LIST
 
-    def command(self, argv: tuple[str, ...], state: State, frame: Frame) -> str:
+    def command(self, argv: tuple[str, ...], state: ShellState, frame: Frame) -> str:
         """One command whose arguments are expanded; returns what it would print."""
         self.budget.spend(1 + len(argv))
         if not argv:
             return ""
         if marks.DECODED_KNOWN in "".join(argv):
-            argv = (self._untraced(argv[0], frame), *map(marks.untraced, argv[1:]))
+            argv = (self._untrace(argv[0], frame), *map(marks.untrace, argv[1:]))
         if state.links and "/" in argv[0]:
             argv = (state.resolve(argv[0]), *argv[1:])
         shown = argv
@@ -304,7 +308,11 @@ class Walker:
         return run.run_program(self, argv, state, frame)
 
     def _call(
-        self, function: tuple[Statement, str], argv: tuple[str, ...], state: State, frame: Frame
+        self,
+        function: tuple[Statement, str],
+        argv: tuple[str, ...],
+        state: ShellState,
+        frame: Frame,
     ) -> str:
         depth = frame.calls.count(argv[0])
         if depth > RECURSION_MAX:
@@ -332,7 +340,7 @@ class Walker:
 
     # Substitutions
 
-    def _substitute(self, part: Substitution, state: State) -> str:
+    def _substitute(self, part: Substitution, state: ShellState) -> str:
         """Run a substitution in a copy of the state; for `<( )` the path of what it prints."""
         frame = self.frame
         span = frame.span or self.place(part.start, part.end, frame).span
@@ -346,7 +354,7 @@ class Walker:
         )
         inner_state = state.copy()
         if part.tokens is not None and part.kind != ">(":
-            output = self.walk(self._built(part.tokens), inner_state, inner)
+            output = self.walk(self._build(part.tokens), inner_state, inner)
         else:
             if part.kind == ">(":
                 inner = inner._replace(stdin=marks.LIST)
@@ -357,13 +365,13 @@ class Walker:
             return path
         return output
 
-    def _built(self, tokens: tuple[Token, ...]) -> Statement:
+    def _build(self, tokens: tuple[Token, ...]) -> Statement:
         """The statement of a substitution's tokens, built once however often it is walked."""
         if id(tokens) not in self.built:
             self.built[id(tokens)] = (build(tokens), tokens)
         return self.built[id(tokens)][0]
 
-    def run_template(self, text: str, state: State) -> str:
+    def run_template(self, text: str, state: ShellState) -> str:
         """Text that bash expands once more when it is used: prompts, `${v@P}`, subscripts."""
         frame = self.frame
         if marks.is_only_hole(text):
@@ -381,10 +389,10 @@ class Walker:
 
 _WALKERS: dict[type, Callable[..., str]] = {
     Simple: Walker._simple,
-    Expression: Walker._expression,
-    Pipeline: Walker._pipeline,
+    ShellExpression: Walker._expression,
+    ShellPipeline: Walker._pipeline,
     StatementSequence: Walker._sequence,
-    Group: Walker._group,
+    CompoundCommand: Walker._group,
     Branch: Walker._branch,
     Loop: Walker._loop,
     Function: Walker._function,

@@ -6,15 +6,15 @@ import re
 
 from policy import marks
 from policy.shell.assignments import consider_variable
-from policy.shell.call import Call
+from policy.shell.call import ProgramCall
 from policy.shell.options import parse
-from policy.shell.outputs import quoted
+from policy.shell.outputs import quote
 from policy.shell.programs import QUERY_OPTIONS
 from policy.shell.redirections import STDIN_PATHS, file_text
 from policy.shell.script_files import run_script_file
 
 
-def run_argv(call: Call) -> str | None:
+def run_argv(call: ProgramCall) -> str | None:
     """`nice cmd`, `timeout 5 cmd`: the operands are a command."""
     inner = call.operands()[call.program.skip :]
     if call.parsed.has(*QUERY_OPTIONS.get(call.name, frozenset())):
@@ -28,7 +28,7 @@ def run_argv(call: Call) -> str | None:
     return call.run(inner) if inner else None
 
 
-def run_env(call: Call) -> str | None:
+def run_env(call: ProgramCall) -> str | None:
     """Variables first, then a command; `env -S` splits one string into both."""
     for folder in call.parsed.values(("chdir", "C" if call.name == "env" else "D")):
         call = call.inside_folder(folder)
@@ -38,7 +38,7 @@ def run_env(call: Call) -> str | None:
     words = list(call.operands())
     for index, word in enumerate(call.argv[1:], 1) if call.name == "env" else ():
         if split := re.match(r"(?:-[iv0]*S|--s[a-z-]*=?)(.*)", word, re.DOTALL):
-            rest = map(quoted, call.argv[index + 1 + (not split[1]) :])
+            rest = map(quote, call.argv[index + 1 + (not split[1]) :])
             text = split[1] or "".join(call.argv[index + 1 : index + 2])
             call.run_text(" ".join((text, *rest)), "env -S")
             return None
@@ -60,7 +60,7 @@ def run_env(call: Call) -> str | None:
     return None
 
 
-def run_remote(call: Call) -> str | None:
+def run_remote(call: ProgramCall) -> str | None:
     """`ssh host words`: the words are joined and run by the remote shell."""
     parsed = parse(call.argv, call.program.short, permutes=False)
     # A key in ~/.ssh is what ssh is there to use, any other is a file that it reads.
@@ -82,7 +82,7 @@ def run_remote(call: Call) -> str | None:
     return None
 
 
-def run_shell(call: Call) -> str | None:
+def run_shell(call: ProgramCall) -> str | None:
     """`sh -c text name args`, `sh script args`, `sh -s args < text`."""
     argv = _without_plus(call.argv)
     parsed = parse(argv, "Oo", ("rcfile", "init-file", "command"), permutes=False)

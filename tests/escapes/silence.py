@@ -16,7 +16,7 @@ from ctxmode.config.files import PROJECT_FILE, read
 from ctxmode.errors import ContextModeError
 from ctxmode.hosts.hooks import run as hooks
 from executor import Request, open_engine
-from policy import Decision, Source, Subject, evaluate, hidden_paths
+from policy import Decision, RuleSource, Subject, evaluate, find_hidden_paths
 from policy.claude import Anchors, parse_rule
 from policy.rules import Rules
 from tests.escapes.arena import Arena
@@ -41,10 +41,10 @@ async def _rules_take_no_time(arena: Arena) -> None:
     anchors = Anchors(str(arena.home), str(arena.project), str(arena.project))
     started = time.monotonic()
     for text in TEXTS:
-        rule, _ = parse_rule(text, Decision.DENY, Source("s", 1), anchors)
+        rule, _ = parse_rule(text, Decision.DENY, RuleSource("s", 1), anchors)
         assert rule is not None
         rules = Rules((rule,))
-        hidden = hidden_paths(rules, [str(arena.project)])
+        hidden = find_hidden_paths(rules, [str(arena.project)])
         assert not hidden.covers(f"{arena.project}/{LONG}")
         assert evaluate(Subject("shell", "echo " + "a " * 900), rules).allowed
     (arena.project / LONG).touch()

@@ -17,12 +17,12 @@ def effects_of(code: str, language: str = "shell", **env: str) -> tuple[object, 
 
 def commands(code: str, **env: str) -> list[str]:
     found = [e for e in effects_of(code, **env) if isinstance(e, Command)]
-    return [" ".join(map(marks.shown, command.argv)) for command in found]
+    return [" ".join(map(marks.show, command.argv)) for command in found]
 
 
 def files(code: str, language: str = "shell") -> list[tuple[str, bool]]:
     found = [e for e in effects_of(code, language) if isinstance(e, FileAccess)]
-    return [(marks.shown(access.path), access.is_write) for access in found]
+    return [(marks.show(access.path), access.is_write) for access in found]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from policy.cases import Case, decode, read_cases, run_cases
+from policy.cases import PolicyCase, decode, read_cases, run_cases
 from policy.model import RuleFileError
 
 OWN = Path(__file__).with_name("cases")
@@ -98,7 +98,7 @@ def test_the_report_counts_by_tag_and_lists_rows_in_file_order(tmp_path: Path) -
     report = run_cases(table, OWN / "rules.json")
     assert report.by_tag() == {"plain": (1, 2)}
     assert [miss.case for miss in report.misses()] == [
-        Case("bash", "ls", "deny", "[plain] wrong on purpose", 3)
+        PolicyCase("bash", "ls", "deny", "[plain] wrong on purpose", 3)
     ]
     assert report.to_json()["rows"] == [
         {

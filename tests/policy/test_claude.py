@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from policy.claude import Anchors, parse_rule
-from policy.model import Decision, Source
+from policy.model import Decision, RuleSource
 
 ANCHORS = Anchors(home="/home/u", own="/own", current="/w")
-SOURCE = Source("settings.json", 3)
+SOURCE = RuleSource("settings.json", 3)
 
 
 @pytest.mark.parametrize(

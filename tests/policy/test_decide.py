@@ -16,7 +16,7 @@ from policy import (
     evaluate_write,
 )
 from policy.claude import Anchors, parse_rule
-from policy.model import Source
+from policy.model import RuleSource
 from policy.rules import DEFAULT_RULES, Rule
 
 ANCHORS = Anchors("/home/u", "/w", "/w")
@@ -27,7 +27,9 @@ def rules(*texts: str, default: Decision = Decision.ALLOW) -> Rules:
     found: list[Rule] = []
     for line, text in enumerate(texts, 1):
         word, _, spec = text.partition(" ")
-        rule, warning = parse_rule(spec, Decision[word.upper()], Source("s.json", line), ANCHORS)
+        rule, warning = parse_rule(
+            spec, Decision[word.upper()], RuleSource("s.json", line), ANCHORS
+        )
         assert rule is not None, warning
         found.append(rule)
     return Rules((*found, *DEFAULT_RULES), ("s.json",), (), default)

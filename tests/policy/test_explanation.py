@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from policy import Decision, Rules, Source, Subject, explain
-from policy.explanation import underlined
+from policy import Decision, Rules, RuleSource, Subject, explain
+from policy.explanation import underline
 from policy.rules import Rule
 
 
 def test_steps_name_effects_nesting_and_rules() -> None:
     rule = Rule(
-        "Bash(sudo *)", "command", "Bash(sudo *)", "sudo *", Decision.DENY, Source("s.json", 1)
+        "Bash(sudo *)", "command", "Bash(sudo *)", "sudo *", Decision.DENY, RuleSource("s.json", 1)
     )
     text = explain(Subject("shell", "ls; bash -c 'sudo id'"), Rules((rule,))).to_text()
     assert "1. command: 'ls'" in text
@@ -19,4 +19,4 @@ def test_steps_name_effects_nesting_and_rules() -> None:
 
 
 def test_spans_are_underlined_line_by_line() -> None:
-    assert underlined("ä b\nc d", (3, 6)) == ["ä b", "  ^", "c d", "^"]
+    assert underline("ä b\nc d", (3, 6)) == ["ä b", "  ^", "c d", "^"]

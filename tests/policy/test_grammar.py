@@ -7,12 +7,12 @@ import pytest
 from policy.shell.grammar import parse
 from policy.shell.syntax import (
     Branch,
-    Expression,
+    CompoundCommand,
     Function,
-    Group,
     Loop,
-    Pipeline,
     Sequence,
+    ShellExpression,
+    ShellPipeline,
     ShellSyntaxError,
     Simple,
 )
@@ -101,16 +101,16 @@ def test_what_bash_refuses_is_refused(text: str) -> None:
         ("a b", Simple),
         ("a; b", Sequence),
         ("a && b", Sequence),
-        ("a | b", Pipeline),
-        ("(a)", Group),
-        ("{ a; } >x", Group),
+        ("a | b", ShellPipeline),
+        ("(a)", CompoundCommand),
+        ("{ a; } >x", CompoundCommand),
         ("if a; then b; fi", Branch),
         ("case a in b) c;; esac", Branch),
         ("while a; do b; done", Loop),
         ("for a in b; do c; done", Loop),
         ("for ((;;)); do c; done", Loop),
         ("f() { a; }", Function),
-        ("[[ a ]]", Expression),
+        ("[[ a ]]", ShellExpression),
     ],
 )
 def test_statements_have_their_kind(text: str, kind: type) -> None:
@@ -134,4 +134,4 @@ def test_nesting_without_bound_is_refused(text: str) -> None:
 def test_a_newline_after_a_pipeline_over_several_lines_separates() -> None:
     statement = parse("a |\nb >x\n\nif c; then d; fi")
     assert isinstance(statement, Sequence)
-    assert [type(item) for item in statement.items] == [Pipeline, Branch]
+    assert [type(item) for item in statement.items] == [ShellPipeline, Branch]

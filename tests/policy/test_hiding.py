@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy import Decision, Source, hidden_paths
+from policy import Decision, RuleSource, find_hidden_paths
 from policy.claude import Anchors, parse_rule
 from policy.rules import Rules
 
@@ -13,7 +13,7 @@ ANCHORS = Anchors("/home/u", PROJECT, PROJECT)
 
 
 def rules(*texts: str, decision: Decision = Decision.DENY) -> Rules:
-    parsed = [parse_rule(text, decision, Source("s"), ANCHORS)[0] for text in texts]
+    parsed = [parse_rule(text, decision, RuleSource("s"), ANCHORS)[0] for text in texts]
     return Rules(tuple(rule for rule in parsed if rule is not None))
 
 
@@ -29,7 +29,7 @@ def rules(*texts: str, decision: Decision = Decision.DENY) -> Rules:
     ],
 )
 def test_a_path_named_outright_is_hidden_with_all_below_it(text: str, literal: str) -> None:
-    hidden = hidden_paths(rules(text), [PROJECT])
+    hidden = find_hidden_paths(rules(text), [PROJECT])
     assert hidden.literal == (literal,) or text == "Read"
     assert hidden.covers(f"{literal}/below") or hidden.covers(literal)
 
@@ -45,7 +45,7 @@ def test_a_path_named_outright_is_hidden_with_all_below_it(text: str, literal: s
     ],
 )
 def test_a_pattern_covers_what_fits_it(text: str, covered: str, shown: str) -> None:
-    hidden = hidden_paths(rules(text), [PROJECT])
+    hidden = find_hidden_paths(rules(text), [PROJECT])
     assert hidden.literal == ()
     assert hidden.covers(f"{PROJECT}/{covered}")
     assert not hidden.covers(f"{PROJECT}/{shown}")
@@ -53,11 +53,11 @@ def test_a_pattern_covers_what_fits_it(text: str, covered: str, shown: str) -> N
 
 def test_what_lies_outside_the_folders_asked_about_is_left_out() -> None:
     some = rules("Read(~/.ssh/**)", "Read(//etc/shadow)", "Read(~/q/*.txt)")
-    assert hidden_paths(some, [PROJECT]).literal == ()
-    assert hidden_paths(some, [PROJECT, "/etc"]).literal == ("/etc/shadow",)
+    assert find_hidden_paths(some, [PROJECT]).literal == ()
+    assert find_hidden_paths(some, [PROJECT, "/etc"]).literal == ("/etc/shadow",)
 
 
 def test_rules_that_ask_allow_or_speak_of_writing_hide_nothing() -> None:
-    assert hidden_paths(rules("Read(.env)", decision=Decision.ASK), [PROJECT]).patterns == ()
-    assert hidden_paths(rules("Read(.env)", decision=Decision.ALLOW), [PROJECT]).patterns == ()
-    assert hidden_paths(rules("Edit(.env)"), [PROJECT]).patterns == ()
+    assert find_hidden_paths(rules("Read(.env)", decision=Decision.ASK), [PROJECT]).patterns == ()
+    assert find_hidden_paths(rules("Read(.env)", decision=Decision.ALLOW), [PROJECT]).patterns == ()
+    assert find_hidden_paths(rules("Edit(.env)"), [PROJECT]).patterns == ()

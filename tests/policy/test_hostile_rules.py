@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from policy import Decision, RuleFileError, Source, Subject, evaluate, hidden_paths, load_rules
+from policy import (
+    Decision,
+    RuleFileError,
+    RuleSource,
+    Subject,
+    evaluate,
+    find_hidden_paths,
+    load_rules,
+)
 from policy.claude import Anchors, parse_rule
 from policy.claude_settings import RULES_MAX
 from policy.decide import WORK_MAX
@@ -23,7 +31,7 @@ LONG = "e" * 250
 
 
 def rules(*texts: str, decision: Decision = Decision.DENY) -> Rules:
-    parsed = [parse_rule(text, decision, Source("s", 1), ANCHORS)[0] for text in texts]
+    parsed = [parse_rule(text, decision, RuleSource("s", 1), ANCHORS)[0] for text in texts]
     return Rules(tuple(rule for rule in parsed if rule is not None))
 
 
@@ -45,7 +53,7 @@ def in_time():
     ],
 )
 def test_a_path_is_matched_without_trying_every_way(text: str, covered: str, shown: str) -> None:
-    hidden = hidden_paths(rules(text), ["/home/u/p"])
+    hidden = find_hidden_paths(rules(text), ["/home/u/p"])
     assert hidden.covers(f"/home/u/p/{covered}")
     assert not hidden.covers(f"/home/u/p/{shown}")
 

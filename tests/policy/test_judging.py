@@ -14,7 +14,7 @@ import policy
 from policy import (
     Decision,
     Rules,
-    Source,
+    RuleSource,
     Subject,
     Verdict,
     evaluate,
@@ -35,7 +35,7 @@ def rules(*texts: str, default: Decision = Decision.ALLOW) -> Rules:
     anchors = Anchors(str(HOME), str(PROJECT), str(PROJECT))
     pairs = (text.partition(" ") for text in texts)
     parsed = (
-        parse_rule(spec, Decision[word.upper()], Source("s", 1), anchors)[0]
+        parse_rule(spec, Decision[word.upper()], RuleSource("s", 1), anchors)[0]
         for word, _, spec in pairs
     )
     return Rules(tuple(filter(None, parsed)), default=default)

@@ -12,7 +12,7 @@ import pytest
 from policy import (
     Decision,
     Rules,
-    Source,
+    RuleSource,
     Subject,
     Verdict,
     evaluate,
@@ -35,7 +35,7 @@ def rules(*lines: str) -> Rules:
     found = []
     for number, line in enumerate(lines, 1):
         decision, _, text = line.partition(" ")
-        rule, _ = parse_rule(text, Decision[decision.upper()], Source(FILE, number), ANCHORS)
+        rule, _ = parse_rule(text, Decision[decision.upper()], RuleSource(FILE, number), ANCHORS)
         assert rule is not None
         found.append(rule)
     return Rules((*found, *DEFAULT_RULES))
@@ -143,7 +143,8 @@ def test_a_denial_by_what_a_link_leads_to_names_that() -> None:
 def test_a_rule_with_an_id_is_named_by_it_and_by_what_it_says() -> None:
     rule = Rule(
         *("no-publish", "command", "Bash(npm publish *)", "npm publish *", Decision.DENY),
-        Source("policy.toml", 3), reason="Releases are made by CI.", advice="Open a pull request.",
+        RuleSource("policy.toml", 3),
+        reason="Releases are made by CI.", advice="Open a pull request.",
     )  # fmt: skip
     message = evaluate(Subject("shell", "npm publish"), Rules((rule,))).message
     assert message == (
@@ -174,7 +175,7 @@ def test_a_call_that_is_too_long_to_paste_says_what_goes_in() -> None:
 def test_what_is_too_large_takes_the_words_of_unknown_code() -> None:
     why = TOO_LARGE
     match = Match(
-        *("unparsed", "Bash(sudo *)", Source(FILE, 1), Decision.DENY, "unparsed", (), (0, 9)),
+        *("unparsed", "Bash(sudo *)", RuleSource(FILE, 1), Decision.DENY, "unparsed", (), (0, 9)),
         *("x" * 5000, why),
     )
     text = messages.message(match, (match,), rules("deny Bash(sudo *)"))
@@ -212,7 +213,7 @@ def test_no_message_has_over_600_bytes_or_moves_a_terminal(
 ) -> None:
     to = RedirectTo("t" + hostile, {"a" + hostile: hostile, "b": "{path}{url}{command}"})
     redirect = to if decision is Decision.REDIRECT else None
-    source = Source(hostile, 7)
+    source = RuleSource(hostile, 7)
     rule = Rule(
         *(hostile, kind, hostile + "!", "*", decision, source, None, hostile, hostile, redirect),
     )

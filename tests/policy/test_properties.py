@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from policy import Decision, Subject, evaluate, load_file
 from policy.analysis import WORK_PER_BYTE, analyse
-from policy.effects import encoded
+from policy.effects import encode
 from runtimes import LANGUAGES
 
 RULES = load_file(
@@ -144,7 +144,7 @@ FRAGMENTS = st.lists(
 def test_no_shell_text_raises_or_exceeds_its_budget(code: str) -> None:
     subject = Subject("shell", code, cwd="/w", home="/home/u")
     evaluate(subject, RULES)
-    assert analyse(subject).work <= WORK_PER_BYTE * len(encoded(code))
+    assert analyse(subject).work <= WORK_PER_BYTE * len(encode(code))
 
 
 HOST_LANGUAGES = sorted({language.name for language in LANGUAGES} - {"shell"})
@@ -155,4 +155,4 @@ HOST_LANGUAGES = sorted({language.name for language in LANGUAGES} - {"shell"})
 def test_no_program_raises_or_exceeds_its_budget(language: str, code: str) -> None:
     subject = Subject(language, code, cwd="/w", home="/home/u")
     evaluate(subject, RULES)
-    assert analyse(subject).work <= WORK_PER_BYTE * len(encoded(code))
+    assert analyse(subject).work <= WORK_PER_BYTE * len(encode(code))

@@ -10,7 +10,7 @@ from policy import Decision, Rules, Subject, evaluate
 from policy.claude import Anchors, parse_rule
 from policy.decide import evaluate_search
 from policy.folders import Folders
-from policy.model import Source
+from policy.model import RuleSource
 
 DENIED = ("Read(./.env)", "Read(./.env.*)", "Read(./secrets/**)", "Read(./config/credentials.json)",
           "Read(*.pem)", "Read(~/.ssh/**)")  # fmt: skip
@@ -35,7 +35,7 @@ def hold(project: Path, *names: str) -> None:
 
 def rules(project: Path, decision: Decision = Decision.DENY, texts: tuple[str, ...] = DENIED):
     anchors = Anchors(str(project.parent), str(project), str(project))
-    parsed = (parse_rule(text, decision, Source("s.json", 1), anchors)[0] for text in texts)
+    parsed = (parse_rule(text, decision, RuleSource("s.json", 1), anchors)[0] for text in texts)
     return Rules(tuple(rule for rule in parsed if rule is not None))
 
 

@@ -14,7 +14,7 @@ from ctxmode.config.rules import load as load_rules
 from ctxmode.hosts.hooks.calls import PASS, Ruling, ToolCall
 from ctxmode.hosts.hooks.rulings import Ground
 from ctxmode.hosts.hooks.tool_names import OWN_TOOLS
-from policy.decide import undecided
+from policy.decide import deny_undecided
 from policy.folders import Folders
 from policy.judging import TOO_LARGE, not_judged
 from policy.messages import fit
@@ -57,7 +57,7 @@ def _pack(said: Ruling, verdicts: Sequence[Verdict]) -> bytes:
 
 
 def _rule_strictly(call: ToolCall, rules: Rules, why: str) -> tuple[Ruling, Sequence[Verdict]]:
-    verdicts = tuple(undecided(value, rules, why) for value in call.values)
+    verdicts = tuple(deny_undecided(value, rules, why) for value in call.values)
     return _said(_strictest(verdicts)), verdicts
 
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from policy import marks
 from policy.paths import resolve
-from policy.shell.call import Call
-from policy.shell.outputs import quoted
+from policy.shell.call import ProgramCall
+from policy.shell.outputs import quote
 from policy.shell.script_files import only_what_is_certain, run_with_shebang
 from policy.wildcards import is_made_of
 from policy.wordlist import word_set
@@ -24,7 +24,7 @@ _NAME_SCRIPTS = word_set("npm pnpm yarn bun composer")
 LEVELS_MAX = 12  # folders above the current one in which a file is looked for
 
 
-class Step(NamedTuple):
+class TargetStep(NamedTuple):
     """Text that a target runs in a folder: shell text, or a program in another language."""
 
     text: str
@@ -32,10 +32,10 @@ class Step(NamedTuple):
     language: str = "shell"
 
 
-class Project:
+class ProjectFiles:
     """The files that a runner finds: those that this program made, else those on the disk."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: ProgramCall) -> None:
         self.call = call
         self.folder = call.state.cwd
         self.is_made = False  # whether this program wrote one of the files
@@ -80,11 +80,11 @@ class Project:
         self.call.report_files(resolve(path, folder or self.folder))
 
 
-def run_targets(call: Call, where: str) -> None:
+def run_targets(call: ProgramCall, where: str) -> None:
     """Run what the targets do that a command asks for; what is unknown in a file is no sign."""
     module = importlib.import_module(f"policy.shell.project_files.{where}")
-    project, walker = Project(call), call.walker
-    steps: list[Step] = [step for step in module.steps_of(project) if step.text.strip()]
+    project, walker = ProjectFiles(call), call.walker
+    steps: list[TargetStep] = [step for step in module.steps_of(project) if step.text.strip()]
     is_script = call.name in _NAME_SCRIPTS and "run" in call.argv
     names_target = is_script or call.name in _NAME_TARGETS
     walker.is_partial |= names_target and not steps
@@ -105,7 +105,7 @@ def run_targets(call: Call, where: str) -> None:
 
 def command_line(words: Iterable[str]) -> str:
     """Words as one command line."""
-    return " ".join(map(quoted, words))
+    return " ".join(map(quote, words))
 
 
 def texts(value: object, kind: type = str) -> Iterator[Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from policy.shell.options import parse
-from policy.shell.project_files import Project, Step, command_line, tasks
+from policy.shell.project_files import ProjectFiles, TargetStep, command_line, tasks
 from policy.shell.run import CONFIGURED, PROJECT_FILES
 from policy.wordlist import words
 
@@ -95,7 +95,7 @@ def pieces_for(text: str, wanted: set[str], context: str = "") -> str:
     return "".join(kept[at] for at in sorted(kept))
 
 
-def _program(project: Project) -> Iterator[Step]:
+def _program(project: ProjectFiles) -> Iterator[TargetStep]:
     """`nox -s x`, `inv x`, `rake x`, `gulp x`, `cmake --build out --target x`, `cmake -P file`."""
     row, argv = ROWS[project.call.name], project.call.argv
     passed: list[str] = []
@@ -119,29 +119,29 @@ def _program(project: Project) -> Iterator[Step]:
     if passed:
         found = found.replace(f"*{row.context}posargs", json.dumps(passed)[1:-1])
     if row.language:
-        yield Step(found, folder, row.language)
+        yield TargetStep(found, folder, row.language)
     for command in re.findall(row.commands, found) if row.commands else ():
         quoted = [text for _, text in re.findall(r"""(['"])(.*?)\1""", command)]
         if not re.match(r"\s*['\"]", command):
             quoted = [command.replace("\n", " ") if row.option else command]
         lines = [command_line(quoted)] if row.are_words else quoted
-        yield from (Step(line, folder) for line in lines)
+        yield from (TargetStep(line, folder) for line in lines)
 
 
-def _module(project: Project) -> Iterator[Step]:
+def _module(project: ProjectFiles) -> Iterator[TargetStep]:
     """`python -m package`: a module of the project, or a runner that is one."""
     argv = project.call.argv
     name, *rest = argv[argv.index("-m") + 1 :] if "-m" in argv[:-1] else [""]
     ends = ("{}/__main__.py", "{}.py", "src/{}/__main__.py", "src/{}.py")
     names = " ".join(end.format(name.replace(".", "/")) for end in ends if name)
     text = project.find(names, is_upwards=False)[1]
-    yield Step(text, project.folder, "python")
+    yield TargetStep(text, project.folder, "python")
     name = {"pre_commit": "pre-commit", "poethepoet": "poe"}.get(name, name)
     if not text and name in PROJECT_FILES:
-        yield Step(command_line([name, *rest]), project.folder)
+        yield TargetStep(command_line([name, *rest]), project.folder)
 
 
-def _tests(project: Project) -> Iterator[Step]:
+def _tests(project: ProjectFiles) -> Iterator[TargetStep]:
     """`pytest tests/test_x.py::test_y`: the tests that are named, with what `conftest.py` does."""
     parsed = parse(project.call.argv, "kmcpnWo", ("ignore", "rootdir", "cov"))
     for word in [word for _, word in parsed.operands] or ["."]:
@@ -151,27 +151,27 @@ def _tests(project: Project) -> Iterator[Step]:
         hooks = {a or b for a, b in re.findall(_HOOKS, text, re.MULTILINE)}
         text += "\n" + (project.read(path) if path.endswith(".py") else "")
         wanted = set(names) or set(re.findall(_TESTS, text, re.MULTILINE))
-        yield Step(pieces_for(text, wanted | hooks), project.folder, "python")
+        yield TargetStep(pieces_for(text, wanted | hooks), project.folder, "python")
 
 
-def _setup(project: Project) -> Iterator[Step]:
+def _setup(project: ProjectFiles) -> Iterator[TargetStep]:
     """`pip install -e .`, `pip install ./folder`."""
     for word in project.call.argv:
         if folder := re.fullmatch(r"(\.{1,2}(?:/[\w./-]*)?)(?:\W.*)?", word):
-            yield Step(project.read(f"{folder[1]}/setup.py"), project.folder, "python")
+            yield TargetStep(project.read(f"{folder[1]}/setup.py"), project.folder, "python")
 
 
-def _config(project: Project) -> Iterator[Step]:
+def _config(project: ProjectFiles) -> Iterator[TargetStep]:
     """`webpack --config x.js`, `mocha --require ./x.js`: a program that another one loads."""
     name, line = project.call.name, " ".join(project.call.argv)
     given = re.findall(r"\s(?:--(?:config|require|import)|-[cr])[ =](\S+\.[cm]?[jt]s)(?!\S)", line)
     ends = words("config.js config.mjs config.cjs config.ts conf.js")
     for names in given or [" ".join(f"{name}.{end}" for end in ends)]:
         folder, text = project.find(names, is_upwards=False)
-        yield Step(text, folder, "typescript")
+        yield TargetStep(text, folder, "typescript")
 
 
-def _go(project: Project) -> Iterator[Step]:
+def _go(project: ProjectFiles) -> Iterator[TargetStep]:
     """`go run file.go`, `go run ./cmd/x`, `go test ./x -run TestY`, `go generate ./...`."""
     parsed = parse(project.call.argv, long_values=("run", "tags", "count"), long_with_one_dash=True)
     verb, *operands = [word for _, word in parsed.operands] or [""]
@@ -186,23 +186,23 @@ def _go(project: Project) -> Iterator[Step]:
             text = project.read(path)
             is_test = path.endswith("_test.go")
             if verb == "test" and is_test and not dots:
-                yield Step(pieces_for(text, tests or {""}), project.folder, "go")
+                yield TargetStep(pieces_for(text, tests or {""}), project.folder, "go")
             elif verb == "run" and not is_test:
-                yield Step(text, project.folder, "go")
+                yield TargetStep(text, project.folder, "go")
             elif verb == "generate":
                 for line in re.findall(r"(?m)^//go:generate\s+(.*)", text):
-                    yield Step(line, path.rpartition("/")[0])
+                    yield TargetStep(line, path.rpartition("/")[0])
         if verb == "run" and not package.endswith(".go"):
             break
 
 
-def _cargo(project: Project) -> Iterator[Step]:
+def _cargo(project: ProjectFiles) -> Iterator[TargetStep]:
     """`cargo run --bin x`, `cargo build` with a build.rs, and what an alias stands for."""
     yield from tasks.steps_of(project)
     parsed = parse(project.call.argv, "p", ("bin", "package", "example"))
     verb = next((word for _, word in parsed.operands if word[:1] != "+"), "")
     if verb == "make":
-        yield Step(command_line(["makers", *project.call.argv[2:]]), project.folder)
+        yield TargetStep(command_line(["makers", *project.call.argv[2:]]), project.folder)
     names = ["build.rs"] if verb in words("run r build b test t check c bench install") else []
     if verb in ("run", "r"):
         named = [f"src/bin/{name}.rs" for name in parsed.values(("bin",))]
@@ -211,7 +211,7 @@ def _cargo(project: Project) -> Iterator[Step]:
     crate = next((f"{name}/" for name in parsed.values(("p", "package"))), "")
     for name in names:
         text = project.find(f"{crate}{name} crates/{crate}{name}", is_upwards=False)[1]
-        yield Step(text, project.folder, "rust")
+        yield TargetStep(text, project.folder, "rust")
 
 
 _STEPS = {"go": _go, "cargo": _cargo, "pytest": _tests, "py.test": _tests}
@@ -219,6 +219,6 @@ _STEPS |= dict.fromkeys(ROWS, _program) | dict.fromkeys(CONFIGURED, _config)
 _STEPS |= dict.fromkeys(("pip", "pip3"), _setup)
 
 
-def steps_of(project: Project) -> Iterator[Step]:
+def steps_of(project: ProjectFiles) -> Iterator[TargetStep]:
     """The steps that a runner takes; any other program was given a module with `-m`."""
     return _STEPS.get(project.call.name, _module)(project)

@@ -10,8 +10,8 @@ from policy import marks
 from policy.paths import resolve
 from policy.shell.interpreters import SHELLS
 from policy.shell.options import parse
-from policy.shell.outputs import quoted
-from policy.shell.project_files import Project, Step
+from policy.shell.outputs import quote
+from policy.shell.project_files import ProjectFiles, TargetStep
 from policy.shell.state import VALUE_MAX
 from policy.wildcards import is_made_of
 
@@ -28,7 +28,7 @@ _INSIDE = _DEEP.replace("@", _DEEP.replace("@", _DEEP.replace("@", r"[^(){}]*+")
 _REFERENCE = re.compile(rf"\$(?:[({{]({_INSIDE})[)}}]|(.))", re.DOTALL)
 
 
-class Rule(NamedTuple):
+class MakeRule(NamedTuple):
     """What a target needs, and the lines that make it."""
 
     needed: str
@@ -38,12 +38,12 @@ class Rule(NamedTuple):
 class Makefile:
     """What make has read, and the shell text that it runs meanwhile."""
 
-    def __init__(self, project: Project, given: dict[str, str]) -> None:
+    def __init__(self, project: ProjectFiles, given: dict[str, str]) -> None:
         self.project = project
         self.given = given  # on the command line, which no file overrules
         self.variables = {"MAKE": "make", "RM": "rm -f", "SHELL": "sh"} | {"CURDIR": project.folder}
-        self.rules: dict[str, list[Rule]] = {}  # by each target
-        self.patterns: list[tuple[str, str, Rule]] = []  # before and behind `%`
+        self.rules: dict[str, list[MakeRule]] = {}  # by each target
+        self.patterns: list[tuple[str, str, MakeRule]] = []  # before and behind `%`
         self.shell_texts: list[str] = []
 
     def load(self, text: str, depth: int = 0) -> None:
@@ -73,11 +73,11 @@ class Makefile:
                     self.assign(*found.groups())
                 else:
                     needed = self.fill(needed).rpartition(":")[2].replace("|", " ")
-                    self.add(self.fill(targets).split(), Rule(needed, lines))
+                    self.add(self.fill(targets).split(), MakeRule(needed, lines))
             else:
                 self.fill(line)  # `$(shell …)`, `ifeq ($(shell …),x)`
 
-    def add(self, targets: list[str], rule: Rule) -> None:
+    def add(self, targets: list[str], rule: MakeRule) -> None:
         """A rule serves its targets, and those that its patterns fit."""
         for target in targets:
             head, is_pattern, tail = target.partition("%")
@@ -127,7 +127,7 @@ class Makefile:
         inherited = self.project.call.state.lookup(name) if known is None else None
         return inherited.values[0] if inherited else marks.LIST if known is None else known
 
-    def steps(self, target: str, seen: set[str], depth: int = 0) -> Iterator[Step]:
+    def steps(self, target: str, seen: set[str], depth: int = 0) -> Iterator[TargetStep]:
         """What makes a target, what it needs first; a pattern serves where no rule has lines.
         `depth` counts the patterns on the way here: `%: %.x` would go on for ever."""
         if target in seen:
@@ -147,7 +147,7 @@ class Makefile:
             own = {"@": target, "^": every, "+": every, "*": stem, "<": (*needed, "")[0]}
             yield from self.recipe(rule.lines, own)
 
-    def recipe(self, lines: list[str], own: dict[str, str]) -> Iterator[Step]:
+    def recipe(self, lines: list[str], own: dict[str, str]) -> Iterator[TargetStep]:
         """The lines of a recipe as the shell is given them, and what was run to work them out."""
         given = "\n".join(self.fill(line, 0, own) for line in lines).split("\n")
         given = [line.lstrip(" \t@+-") for line in given]
@@ -155,13 +155,13 @@ class Makefile:
             given = ["\n".join(given)]
         shell = self.fill("$(SHELL)")
         if shell.rpartition("/")[2] not in SHELLS:
-            given = [f"{shell} -c {quoted(line)}" for line in given]
+            given = [f"{shell} -c {quote(line)}" for line in given]
         given += self.shell_texts
         self.shell_texts = []
-        yield from (Step(line, self.project.folder) for line in given)
+        yield from (TargetStep(line, self.project.folder) for line in given)
 
 
-def steps_of(project: Project) -> Iterator[Step]:
+def steps_of(project: ProjectFiles) -> Iterator[TargetStep]:
     """`make goal`, `make -C folder`, `make VAR=x`; the first goal where none is named."""
     parsed = parse(project.call.argv, "CfIjloWE", _LONG)
     for folder in parsed.values(("C", "directory")):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from policy.shell.project_files import Project, Step, command_line, table, tasks, texts
+from policy.shell.project_files import ProjectFiles, TargetStep, command_line, table, tasks, texts
 from policy.shell.project_files.data_files import read_data
 from policy.shell.project_files.task_rows import ROWS
 from policy.shell.project_files.tasks import Asked
@@ -17,11 +17,11 @@ from policy.wordlist import words
 _OF_ALL = words("workspaces ws r recursive")
 
 
-def _data(project: Project, name: str, folder: str) -> dict[str, Any]:
+def _data(project: ProjectFiles, name: str, folder: str) -> dict[str, Any]:
     return read_data(name, project.read(name, folder))
 
 
-def packages(project: Project, folder: str, asked: Asked) -> Iterator[tuple[str, list[str]]]:
+def packages(project: ProjectFiles, folder: str, asked: Asked) -> Iterator[tuple[str, list[str]]]:
     """The folders in which a command line runs scripts, each with the names of the scripts."""
     root = project.find("package.json nx.json", folder)[0] or project.folder
     options, names = asked.options, asked.names
@@ -44,7 +44,7 @@ def packages(project: Project, folder: str, asked: Asked) -> Iterator[tuple[str,
         yield place, [*names]
 
 
-def _members(project: Project, root: str, wanted: list[str]) -> Iterator[str]:
+def _members(project: ProjectFiles, root: str, wanted: list[str]) -> Iterator[str]:
     """The folders of a workspace: those whose name or folder is wanted, else all."""
     listed = _data(project, "package.json", root).get("workspaces")
     given = [*texts(listed), *texts(table(listed).get("packages"))]
@@ -66,7 +66,7 @@ def _members(project: Project, root: str, wanted: list[str]) -> Iterator[str]:
     yield from chosen if names else members
 
 
-def steps_of(project: Project) -> Iterator[Step]:
+def steps_of(project: ProjectFiles) -> Iterator[TargetStep]:
     """`npm run x`, `npx x`, `node .`: a script, or a program of the package or of a runner."""
     call = project.call
     yield from tasks.steps_of(project) if call.name in ROWS else ()
@@ -77,9 +77,11 @@ def steps_of(project: Project) -> Iterator[Step]:
     if isinstance(programs, str):
         programs = {data.get("name"): programs}
     for path in texts(table(programs).get(name)):
-        yield Step(command_line([f"./{path}", *arguments]), folder)
+        yield TargetStep(command_line([f"./{path}", *arguments]), folder)
     if (call.name, name) == ("node", "."):
-        yield Step(command_line(["node", str(data.get("main", "index.js")), *arguments]), folder)
+        yield TargetStep(
+            command_line(["node", str(data.get("main", "index.js")), *arguments]), folder
+        )
     is_other = name in PROJECT_FILES and name not in table(data, "scripts")
     if is_other and call.name in ("yarn", "pnpm", "bun"):
-        yield Step(command_line([name, *arguments]), project.folder)
+        yield TargetStep(command_line([name, *arguments]), project.folder)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from policy.wordlist import words
 
 
-class Row(NamedTuple):
+class Runner(NamedTuple):
     """Where a runner's tasks stand, and how its command line names them.
 
     A `place` is a path of keys, or `*` and what has to be worked out. `verbs` come before a name,
@@ -37,14 +37,14 @@ def _instead(tasks: dict[str, str]) -> dict[str, str]:
     return {word: names for key, names in tasks.items() for word in key.split()}
 
 
-PYTHON = Row(
+PYTHON = Runner(
     "pyproject.toml Pipfile poe_tasks.toml pixi.toml hatch.toml",
     "tool.pdm.scripts tool.rye.scripts tool.poe.tasks tool.hatch.envs.*.scripts tool.pixi.tasks "
     "project.scripts tool.poetry.scripts scripts tasks envs.*.scripts",
     "run",
     values="with p python directory project extra e environment env C from spec",
 )
-PACKAGE = Row(
+PACKAGE = Runner(
     "package.json", "scripts wireit", "run run-script rum urn -",
     values="C F prefix cwd dir workspace filter userconfig cache registry loglevel",
     stages="pre{} {} post{}",
@@ -60,7 +60,7 @@ _EACH_PACKAGE = PACKAGE._replace(
     takes="all", values="filter scope projects F p t target targets concurrency",
     option="t target targets", stages="pre{} {} post{}", instead={},
 )  # fmt: skip
-ROWS: dict[str, Row] = {
+ROWS: dict[str, Runner] = {
     **dict.fromkeys(words("hatch rye uv poetry pipenv pixi"), PYTHON),
     **dict.fromkeys(words("poe uvx pipx"), PYTHON._replace(verbs="")),
     "pdm": PYTHON._replace(verbs="run -", stages="pre_{} {} post_{}"),
@@ -69,34 +69,36 @@ ROWS: dict[str, Row] = {
     "node": PACKAGE._replace(verbs="", takes="none", values="run", option="run", stages="{}"),
     "run-s": PACKAGE._replace(verbs="", takes="all", values="", instead={}),
     **dict.fromkeys(words("turbo nx lerna"), _EACH_PACKAGE),
-    "makers": Row("Makefile.toml", "tasks", default="default", values="p profile e env makefile"),
-    "air": Row(".air.toml air.toml", "*", takes="none", default="build", values="c"),
-    "lefthook": Row("lefthook.yml .lefthook.yml lefthook.yaml lefthook.toml", "*", "run"),
-    "lint-staged": Row("lint-staged.json package.json", "lint-staged", takes="none", default="*"),
-    "dvc": Row("dvc.yaml", "stages", "repro", "all", "*"),
-    "goreleaser": Row(".goreleaser.yaml .goreleaser.yml goreleaser.yaml", "before",
+    "makers": Runner("Makefile.toml", "tasks", default="default",
+                     values="p profile e env makefile"),
+    "air": Runner(".air.toml air.toml", "*", takes="none", default="build", values="c"),
+    "lefthook": Runner("lefthook.yml .lefthook.yml lefthook.yaml lefthook.toml", "*", "run"),
+    "lint-staged": Runner("lint-staged.json package.json", "lint-staged", takes="none",
+                          default="*"),
+    "dvc": Runner("dvc.yaml", "stages", "repro", "all", "*"),
+    "goreleaser": Runner(".goreleaser.yaml .goreleaser.yml goreleaser.yaml", "before",
                       "release build", "none", "hooks"),
-    "nodemon": Row("nodemon.json package.json", "* nodemonConfig", takes="none", default="exec"),
-    "composer": Row("composer.json", "scripts", "run run-script -", instead=_instead(
+    "nodemon": Runner("nodemon.json package.json", "* nodemonConfig", takes="none", default="exec"),
+    "composer": Runner("composer.json", "scripts", "run run-script -", instead=_instead(
         {"install i": "pre-install-cmd pre-autoload-dump post-autoload-dump post-install-cmd",
          "update u require": "pre-update-cmd pre-autoload-dump post-autoload-dump "
                              "post-update-cmd"})),
-    "deno": Row("deno.json deno.jsonc package.json", "tasks scripts", "task"),
-    "just": Row("justfile Justfile .justfile", "tasks", "", "each", "first",
+    "deno": Runner("deno.json deno.jsonc package.json", "tasks scripts", "task"),
+    "just": Runner("justfile Justfile .justfile", "tasks", "", "each", "first",
                 "f d s justfile working-directory set shell dotenv-path color show"),
-    "task": Row("Taskfile.yml taskfile.yml Taskfile.yaml taskfile.yaml Taskfile.dist.yml "
+    "task": Runner("Taskfile.yml taskfile.yml Taskfile.yaml taskfile.yaml Taskfile.dist.yml "
                 "pyproject.toml", "tasks tool.taskipy.tasks", "", "all", "default",
                 "d dir t taskfile C concurrency o output"),
-    "mise": Row("mise.toml .mise.toml mise/config.toml .config/mise.toml", "tasks", "run r -",
+    "mise": Runner("mise.toml .mise.toml mise/config.toml .config/mise.toml", "tasks", "run r -",
                 scripts="mise-tasks .mise-tasks mise/tasks .mise/tasks .config/mise/tasks"),
-    "cargo": Row(".cargo/config.toml .cargo/config", "alias", before="cargo "),
-    "foreman": Row("Procfile Procfile.dev", "tasks", "start s", "all", "*",
+    "cargo": Runner(".cargo/config.toml .cargo/config", "alias", before="cargo "),
+    "foreman": Runner("Procfile Procfile.dev", "tasks", "start s", "all", "*",
                    "f procfile d root e env p port m formation c"),
-    "pre-commit": Row(".pre-commit-config.yaml", "*hooks", "run", "all", "*",
+    "pre-commit": Runner(".pre-commit-config.yaml", "*hooks", "run", "all", "*",
                       "c config color files hook-stage"),
-    "tox": Row("tox.ini setup.cfg pyproject.toml tox.toml", "*tox", "run r p run-parallel -",
+    "tox": Runner("tox.ini setup.cfg pyproject.toml tox.toml", "*tox", "run r p run-parallel -",
                "none", "*", "e f x c conf root workdir", option="e"),
-    "docker": Row("compose.yaml compose.yml docker-compose.yml docker-compose.yaml", "*compose",
+    "docker": Runner("compose.yaml compose.yml docker-compose.yml docker-compose.yaml", "*compose",
                   "run up start create restart watch", "all", "*", "f file p project-name env-file "
                   "e env profile project-directory v volume publish u user w workdir entrypoint "
                   "name"),

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from policy import marks
 from policy.paths import resolve
 from policy.shell.options import Parsed, parse
-from policy.shell.project_files import Project, Step, command_line, table, texts
+from policy.shell.project_files import ProjectFiles, TargetStep, command_line, table, texts
 from policy.shell.project_files.data_files import read_data
-from policy.shell.project_files.task_rows import PACKAGE, PYTHON, ROWS, SAME, Row
+from policy.shell.project_files.task_rows import PACKAGE, PYTHON, ROWS, SAME, Runner
 from policy.wildcards import is_made_of
 from policy.wordlist import words
 
@@ -37,7 +37,7 @@ class Asked(NamedTuple):
     variables: dict[str, str]
 
 
-def read_command(row: Row, argv: tuple[str, ...]) -> Asked | None:
+def read_command(row: Runner, argv: tuple[str, ...]) -> Asked | None:
     """What a command line asks for; None where it runs no task."""
     values = words(row.values)
     short = "".join(name for name in values if len(name) == 1)
@@ -70,15 +70,15 @@ def read_command(row: Row, argv: tuple[str, ...]) -> Asked | None:
 class Tasks(NamedTuple):
     """The tasks of a file, with what the command line says beside the name of one."""
 
-    project: Project
-    row: Row
+    project: ProjectFiles
+    row: Runner
     folder: str
     by_name: dict[str, Any]
     variables: dict[str, Any]
     arguments: str
     seen: set[tuple[str, ...]]
 
-    def named(self, given: list[str]) -> Iterator[Step]:
+    def named(self, given: list[str]) -> Iterator[TargetStep]:
         """What the task at the head of the words runs; the words that it takes are taken away."""
         name, _, arguments = marks.as_written(given.pop(0)).partition(" ")
         if given and f"{name}:{given[0]}" in self.by_name:  # in a module of just
@@ -102,7 +102,7 @@ class Tasks(NamedTuple):
                 self.seen.add(key)
                 yield from (inner if stage in names else self).follow(self.by_name[stage])
 
-    def follow(self, value: Any) -> Iterator[Step]:  # noqa: ANN401
+    def follow(self, value: Any) -> Iterator[TargetStep]:  # noqa: ANN401
         """What a value runs: a line, several of them, or a table with what is needed first."""
         if isinstance(value, list):
             for item in [command_line(texts(value))] if self.row.before else value:
@@ -127,13 +127,13 @@ class Tasks(NamedTuple):
         elif isinstance(value, str):
             yield from self.line(value)
 
-    def variable_steps(self, variables: dict[str, Any]) -> Iterator[Step]:
+    def variable_steps(self, variables: dict[str, Any]) -> Iterator[TargetStep]:
         """What is run to get the values of variables: `sh: command`."""
         for value in variables.values():
             if isinstance(value, dict) and isinstance(value.get("sh"), str):
-                yield Step(self.fill(value["sh"]), self.folder)
+                yield TargetStep(self.fill(value["sh"]), self.folder)
 
-    def line(self, text: str) -> Iterator[Step]:
+    def line(self, text: str) -> Iterator[TargetStep]:
         """A line of a task, or another task that it names."""
         name = (*text.removeprefix("@").split(), "")[0]
         is_other = text[:1] == "@" or self.row.files[:9] == "pyproject"
@@ -145,12 +145,12 @@ class Tasks(NamedTuple):
             path = module[1].replace(".", "/")
             names = f"{path}.py src/{path}.py {path}/__init__.py src/{path}/__init__.py"
             code = self.project.find(names, self.folder, is_upwards=False)[1]
-            yield Step(pieces_for(code, {module[2]}), self.project.folder, "python")
+            yield TargetStep(pieces_for(code, {module[2]}), self.project.folder, "python")
         else:
             line = self.row.before + self.fill(re.sub(r"^@(php|composer)\b", r"\1", text))
             is_whole = self.row.takes in ("all", "each", "none") or _HOLDER.search(text)
             is_passed = self.row.files == PACKAGE.files or not is_whole
-            yield Step(f"{line} {self.arguments}" if is_passed else line, self.folder)
+            yield TargetStep(f"{line} {self.arguments}" if is_passed else line, self.folder)
 
     def fill(self, text: str, depth: int = 0) -> str:
         """A text with its variables and expressions worked out; what is not known stays unknown."""
@@ -186,7 +186,7 @@ def _needs(value: object) -> Iterator[list[str]]:
                 yield [name.lstrip("^").rpartition("#")[2].split()[0], *given.get("arguments", ())]
 
 
-def _read_request(row: Row, name: str, argv: tuple[str, ...]) -> Asked | None:
+def _read_request(row: Runner, name: str, argv: tuple[str, ...]) -> Asked | None:
     """What a command line asks for, with the tasks that its first word may stand for."""
     if name in ("docker", "podman"):
         argv = argv[argv.index("compose") :] if "compose" in argv else argv[:1]
@@ -209,7 +209,7 @@ def _is_quiet(argv: tuple[str, ...]) -> bool:
     return "--ignore-scripts" in argv or "--no-scripts" in argv
 
 
-def steps_of(project: Project) -> Iterator[Step]:
+def steps_of(project: ProjectFiles) -> Iterator[TargetStep]:
     """The tasks that a command line names, of one folder or of the packages of a workspace."""
     name = project.call.name
     row = ROWS[SAME.get(name, name)]
@@ -220,9 +220,9 @@ def steps_of(project: Project) -> Iterator[Step]:
         row = row._replace(stages="{}")
     for name in asked.names[:1]:
         for place in words(row.scripts):
-            yield Step(project.find(f"{place}/{name.replace(':', '/')}")[1], project.folder)
+            yield TargetStep(project.find(f"{place}/{name.replace(':', '/')}")[1], project.folder)
         if row.files == PYTHON.files and name.endswith(".py"):
-            yield Step(command_line(["python", name, *asked.words]), project.folder)
+            yield TargetStep(command_line(["python", name, *asked.words]), project.folder)
     option = words("cwd C prefix d dir directory working-dir project root")
     folder = next(asked.options.values(option), "")
     if row.files.startswith(PACKAGE.files):
@@ -234,7 +234,7 @@ def steps_of(project: Project) -> Iterator[Step]:
         yield from _run(project, row, asked, folder)
 
 
-def _run(project: Project, row: Row, asked: Asked, folder: str) -> Iterator[Step]:
+def _run(project: ProjectFiles, row: Runner, asked: Asked, folder: str) -> Iterator[TargetStep]:
     options = {*words("f file config c conf t taskfile justfile procfile")} - {*words(row.option)}
     for file in next(asked.options.values([*options]), row.files).split():
         where, text = project.find(file, folder)
@@ -262,7 +262,7 @@ def _run(project: Project, row: Row, asked: Asked, folder: str) -> Iterator[Step
 
 
 def _entries(
-    project: Project, row: Row, data: dict[str, Any], folder: str, depth: int = 0
+    project: ProjectFiles, row: Runner, data: dict[str, Any], folder: str, depth: int = 0
 ) -> dict[str, Any]:
     """The tasks of a file by their names, with those of the files that it includes."""
     found: dict[str, Any] = {}

@@ -15,10 +15,10 @@ import trio
 from executor.instance.child_processes import JUDGE
 from executor.run import judging as judge_module
 from executor.run.judging import Judges, open_judges
-from policy import Decision, Rules, Source, Subject
+from policy import Decision, Rules, RuleSource, Subject
 from policy.rules import Rule
 
-DENIED = Rules((Rule("r", "command", "Bash(sudo *)", "sudo *", Decision.DENY, Source("s", 1)),))
+DENIED = Rules((Rule("r", "command", "Bash(sudo *)", "sudo *", Decision.DENY, RuleSource("s", 1)),))
 NONE = Rules()
 
 # Where LOOP is judged the process loops in C; where RAISE is, a defect shows; EXIT ends it.

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from policy.shell.call import Call, index_of
+from policy.shell.call import ProgramCall, index_of
 from policy.shell.options import Parsed, parse
 from policy.shell.redirections import file_text
 from policy.wordlist import words
@@ -18,7 +18,7 @@ from policy.wordlist import words
 _STRING = r"\s*[(]?\s*\[?\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)')"
 
 
-class Language(NamedTuple):
+class Embedded(NamedTuple):
     """`code` options carry program text; behind a `-` those that are words behind one dash.
 
     The first filled group of each pattern is a command that it `runs`, or a file that it `reads`
@@ -50,37 +50,37 @@ _SILENTLY = r"[ \t:]*(?:sil\w*!?[ \t]+)?"
 _HOOK = r"(?i)^[\w:-]*(?:pre|post)-(?:invoke|install-pkgs)[\w:-]*=(.*)"
 _ACTION = r"(?:execute|execute-silent|become|reload|reload-sync|preview|transform[\w-]*)"
 
-_ROWS: dict[str, Language] = {
-    "tclsh wish": Language("", _TCL), "expect": Language("c", _TCL),
-    "julia": Language("e E eval print", (r"`([^`]*)`",)),
-    "osascript": Language("e", (r"do\s+(?:shell\s+)?script" + _STRING,)),
-    "groovy": Language("e", (r"[\"']([^\"']*)[\"']\s*\.\s*execute\s*\(",)),
-    "scala": Language("e", (r"\"([^\"]*)\"\s*\.?\s*!+",)), "guile": Language("c", _LISP),
-    "racket sbcl clojure bb": Language("e eval M", _LISP),
-    "erl": Language("-eval", (_calls("os:cmd open_port"),)),
-    "octave": Language("eval", (_calls("system unix dos popen shell_cmd"),)),
-    "matlab": Language("-batch r", (_calls("system unix dos"), r"(?:^|;)\s*!([^\n;]*)")),
-    "gnuplot": Language("e", (_calls("system"), r"(?m)^[ \t]*!(.*)", r"`([^`]*)`")),
-    "bpftrace": Language("e", (_calls("system"),)),
-    "dc": Language("e expression", (r"!([^\n<>=].*)",)),
-    "m4": Language("", (r"(?:syscmd|esyscmd)\(\s*[`\[]*([^')\]]*)",)),
-    "raku": Language("e", (_calls("shell run"), r"qx?x[{/(]([^})/]*)")),
-    "crystal": Language("", (_calls("system"), r"`([^`]*)`")),
-    "ocaml": Language("e", (_calls("Sys.command Unix.system Unix.open_process_in"),)),
-    "ghc ghci": Language("e", (_calls("system callCommand readProcess callProcess"),
+_ROWS: dict[str, Embedded] = {
+    "tclsh wish": Embedded("", _TCL), "expect": Embedded("c", _TCL),
+    "julia": Embedded("e E eval print", (r"`([^`]*)`",)),
+    "osascript": Embedded("e", (r"do\s+(?:shell\s+)?script" + _STRING,)),
+    "groovy": Embedded("e", (r"[\"']([^\"']*)[\"']\s*\.\s*execute\s*\(",)),
+    "scala": Embedded("e", (r"\"([^\"]*)\"\s*\.?\s*!+",)), "guile": Embedded("c", _LISP),
+    "racket sbcl clojure bb": Embedded("e eval M", _LISP),
+    "erl": Embedded("-eval", (_calls("os:cmd open_port"),)),
+    "octave": Embedded("eval", (_calls("system unix dos popen shell_cmd"),)),
+    "matlab": Embedded("-batch r", (_calls("system unix dos"), r"(?:^|;)\s*!([^\n;]*)")),
+    "gnuplot": Embedded("e", (_calls("system"), r"(?m)^[ \t]*!(.*)", r"`([^`]*)`")),
+    "bpftrace": Embedded("e", (_calls("system"),)),
+    "dc": Embedded("e expression", (r"!([^\n<>=].*)",)),
+    "m4": Embedded("", (r"(?:syscmd|esyscmd)\(\s*[`\[]*([^')\]]*)",)),
+    "raku": Embedded("e", (_calls("shell run"), r"qx?x[{/(]([^})/]*)")),
+    "crystal": Embedded("", (_calls("system"), r"`([^`]*)`")),
+    "ocaml": Embedded("e", (_calls("Sys.command Unix.system Unix.open_process_in"),)),
+    "ghc ghci": Embedded("e", (_calls("system callCommand readProcess callProcess"),
                                r":!\s*(.*)")),
-    "lftp ftp": Language("c e", (r"(?:^|[;\n])[ \t]*!(.*)",)),
-    "pwsh powershell": Language("-Command c -command", _POWERSHELL),
+    "lftp ftp": Embedded("c e", (r"(?:^|[;\n])[ \t]*!(.*)",)),
+    "pwsh powershell": Embedded("-Command c -command", _POWERSHELL),
     # Their input is commands, as it stands or a line at a time
-    "at batch su": Language("", (r"(?s)(.+)",), operands="open"),
-    "crontab": Language("", (r"(?m)^[ \t]*(?:@\w+|[^#\s]\S*(?:[ \t]+\S+){4})[ \t]+(.*)",)),
+    "at batch su": Embedded("", (r"(?s)(.+)",), operands="open"),
+    "crontab": Embedded("", (r"(?m)^[ \t]*(?:@\w+|[^#\s]\S*(?:[ \t]+\S+){4})[ \t]+(.*)",)),
     # Editors and pagers
-    "ed": Language(
+    "ed": Embedded(
         "", (r"(?m)^[ \t]*(?:[\d,$.%]*[ \t]*[rwe][ \t]*)?!(.*)",),
         (r"(?m)^[ \t]*[eE][ \t]+([^!\s]\S*)", r"(?m)^[ \t]*[\d,$.%]*[ \t]*r[ \t]+([^!\s]\S*)"),
         (r"(?m)^[ \t]*[\d,$.%]*[ \t]*[wW]q?(?:[ \t]+([^!\s]\S*))?[ \t]*$",), operands="open",
     ),
-    "ex vim nvim vi view gvim": Language(
+    "ex vim nvim vi view gvim": Embedded(
         "c cmd",
         (rf"(?m)^{_SILENTLY}(?:exe\w*\s+[\"'])?(?:[\d,$.%]*\s*[rw]?\w*\s*!|ter\w*\s)(.*)",
          r"\b(?:system|systemlist|termopen|jobstart)\(\s*(?:'([^']*)'|\"([^\"]*)\")"),
@@ -89,7 +89,7 @@ _ROWS: dict[str, Language] = {
         (rf"(?m)(?:^|\|){_SILENTLY}(?:w|wq|wqa|wa|wall|x|xa|xit|exi\w*|up\w*|sav\w*)!?"
          r"(?:[ \t]+([^\s|!]+))?[ \t]*(?=\||$)",), operands="open", embeds=True,
     ),
-    "emacs emacsclient": Language(
+    "emacs emacsclient": Embedded(
         "eval execute f funcall",
         (r"\((?:async-)?shell-command(?:-to-string)?\s+\"((?:[^\"\\]|\\.)*)\"",
          r"\((?:call-process|start-process|process-lines)\b([^)]*)\)"),
@@ -97,11 +97,11 @@ _ROWS: dict[str, Language] = {
          r"\((?:insert-file-contents|load-file|load)\s+\"([^\"]*)\""),
         (r"(?:^|\()(?:basic-)?save-", r"\(write-[^)]*?\"([^\"]*)\"[\w\s']*\)"), operands="files",
     ),
-    "less more most pg zless zmore": Language("", (r"^\+?!(.*)",), operands="files"),
+    "less more most pg zless zmore": Embedded("", (r"^\+?!(.*)",), operands="files"),
     # Databases: `.shell cmd` of sqlite3, `\\! cmd` of psql and mysql, `system cmd` of mysql
-    "ansible": Language("a args", (), (r"\bsrc=(\S+)",), (r"\b(?:path|dest)=(\S+)",), "files"),
-    "terraform tofu": Language("", (), (r"\b(?:file|templatefile)\w*\(\s*\"([^\"]+)",), (), "open"),
-    "sqlite3 sqlite duckdb psql mysql mariadb": Language(
+    "ansible": Embedded("a args", (), (r"\bsrc=(\S+)",), (r"\b(?:path|dest)=(\S+)",), "files"),
+    "terraform tofu": Embedded("", (), (r"\b(?:file|templatefile)\w*\(\s*\"([^\"]+)",), (), "open"),
+    "sqlite3 sqlite duckdb psql mysql mariadb": Embedded(
         "c e cmd command execute",
         (r"(?m)(?:^|;)[ \t]*(?:\.(?:shell|system)|\\!|system)\s+(.*)",
          r"(?i)\b(?:to|from)\s+program\s+'([^']*)'"),
@@ -112,23 +112,23 @@ _ROWS: dict[str, Language] = {
          r"|^[ \t]*\\copy\s.*[ \t]to\s+'([^']*)'",), operands="text",
     ),
     # An option or an operand that starts a command
-    "gdb lldb": Language("ex eval-command iex o",
+    "gdb lldb": Embedded("ex eval-command iex o",
                          (r"^\s*(?:!|(?:platform )?shell\s+|pipe\s+\|?)(.*)",),
                          operands="files", embeds=True),
-    "nc ncat netcat socat telnet": Language(
+    "nc ncat netcat socat telnet": Embedded(
         "", (r"(?i)^(?:exec|system|shell):([^,]*)",), operands="text"),
-    "tar gtar bsdtar": Language("checkpoint-action", ("^exec=(.*)",), operands="files"),
-    "zip 7z 7za rar": Language("-TT", ("(.+)",), operands="files"),
-    "apt apt-get aptitude": Language("o option", (_HOOK,), operands="files"),
-    "gcc g++ cc c++ clang clang++": Language("-wrapper", ("([^,]+)",), operands="files"),
-    "fzf sk": Language("bind", (rf"{_ACTION}(?:\((.*?)\)|\[(.*?)\]|:(.*))",), operands="files"),
+    "tar gtar bsdtar": Embedded("checkpoint-action", ("^exec=(.*)",), operands="files"),
+    "zip 7z 7za rar": Embedded("-TT", ("(.+)",), operands="files"),
+    "apt apt-get aptitude": Embedded("o option", (_HOOK,), operands="files"),
+    "gcc g++ cc c++ clang clang++": Embedded("-wrapper", ("([^,]+)",), operands="files"),
+    "fzf sk": Embedded("bind", (rf"{_ACTION}(?:\((.*?)\)|\[(.*?)\]|:(.*))",), operands="files"),
 }  # fmt: skip
 LANGUAGES = {name: language for names, language in _ROWS.items() for name in names.split()}
 # A command whose argument is code in another language, as of gdb and vim.
 _EMBEDDED = r"(?m)^[ \t:]*(lua|py|python|ruby|perl|script)\d?\s+(.*)"
 
 
-def run_language(call: Call) -> str | None:
+def run_language(call: ProgramCall) -> str | None:
     """Run and report what the program text starts and opens."""
     known = LANGUAGES[call.name]
     names = tuple(name.lstrip("-") for name in words(known.code))
@@ -141,12 +141,12 @@ def run_language(call: Call) -> str | None:
     )
     sources = list(_sources(call, known, parsed, names))
     files = [word for _, word in parsed.operands if word[:1] != "+"]
-    opened = [name for source in sources for name in _found(known.reads[:1], source)]
+    opened = [name for source in sources for name in _find(known.reads[:1], source)]
     for source in sources:
-        call.report_files(*_found(known.reads, source))
-        for text in _found(known.runs, source):
+        call.report_files(*_find(known.reads, source))
+        for text in _find(known.runs, source):
             call.run_text(text.replace('\\"', '"'), f"{call.name} code")
-        for name in _found(known.writes, source):
+        for name in _find(known.writes, source):
             call.report_files(*([name] if name else [*files, *opened]), is_write=True)
         for name, code in re.findall(_EMBEDDED, source) if known.embeds else ():
             language = name if name in ("lua", "ruby", "perl") else "python"
@@ -156,7 +156,9 @@ def run_language(call: Call) -> str | None:
     return None
 
 
-def _sources(call: Call, known: Language, parsed: Parsed, names: tuple[str, ...]) -> Iterator[str]:
+def _sources(
+    call: ProgramCall, known: Embedded, parsed: Parsed, names: tuple[str, ...]
+) -> Iterator[str]:
     """The texts in the program's language: option values, operands, stdin."""
     given = [*parsed.values(names)]
     operands = [word for _, word in parsed.operands]
@@ -171,7 +173,7 @@ def _sources(call: Call, known: Language, parsed: Parsed, names: tuple[str, ...]
         yield call.frame.stdin
 
 
-def _found(patterns: tuple[str, ...], source: str) -> Iterator[str]:
+def _find(patterns: tuple[str, ...], source: str) -> Iterator[str]:
     """The first filled group of every match, "" where none is."""
     for pattern in patterns:
         for match in re.finditer(pattern, source):
