@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ctxmode.operations.purging import PurgeRequest
     from ctxmode.operations.quotas import Holdings
     from ctxmode.operations.searching import SearchRequest
-    from ctxmode.operations.usage import Answered, Recorder, Usage
+    from ctxmode.operations.usage import CallRecord, Recorder, ToolUsage
     from ctxmode.web.answers import FetchAnswer
     from ctxmode.web.pages import FetchRequest
     from executor import Background, Backgrounds, Caller, Completed, Engine, Request
@@ -223,7 +223,7 @@ class App:
         """Forget sources for good."""
         return await self._writing(partial(self.library.purge, request))
 
-    async def count(self, call: Answered) -> None:
+    async def count(self, call: CallRecord) -> None:
         """Add one call to the project's counts. Where they cannot be written the call stands."""
         from ctxmode.operations import usage  # noqa: PLC0415
 
@@ -233,7 +233,7 @@ class App:
         except usage.UNWRITTEN as error:
             logging.getLogger(__name__).warning("a call was not counted: %s", error)
 
-    async def usage(self) -> Usage:
+    async def usage(self) -> ToolUsage:
         """What tools produced, returned and kept in this project."""
         from ctxmode.render.usage_table import read_usage  # noqa: PLC0415 - few ask
 
@@ -317,7 +317,9 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
                     home=config.home,
                     settings=settings,
                 ) as engine,
-                executor.open_backgrounds(engine, partial(_kept, config, keep)) as backgrounds,
+                executor.open_backgrounds(
+                    engine, partial(_keep_answer, config, keep)
+                ) as backgrounds,
                 trio.open_nursery() as nursery,
             ):
                 nursery.start_soon(_index_behind, keep)
@@ -344,7 +346,9 @@ def _open_store(config: Config) -> kb.Store:
     return open_store(config)
 
 
-async def _kept(config: Config, keep: Keep, request: Request, completed: Completed) -> Answer:
+async def _keep_answer(
+    config: Config, keep: Keep, request: Request, completed: Completed
+) -> Answer:
     """What is kept of a run in the background: all, since its handle is soon forgotten."""
     return await log_verdict(config, request, await keep.answer(completed, request, always=True))
 

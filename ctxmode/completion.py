@@ -53,7 +53,7 @@ def script(shell: str, verbs: Iterable[Verb]) -> str:
     return made
 
 
-def _asked(kind: str) -> Completer:
+def _build_completer(kind: str) -> Completer:
     """Words that the program is asked for when they are needed."""
     name, command = f"_context_mode_{kind}", f"context-mode completion {kind} 2>/dev/null"
     return {
@@ -81,7 +81,7 @@ def _words_or_files(name: str, words: Iterable[str]) -> Completer:
     }
 
 
-SOURCES, PROFILES = _asked("sources"), _asked("profiles")
+SOURCES, PROFILES = _build_completer("sources"), _build_completer("profiles")
 BY_OPTION: dict[str, Completer | tuple[str, ...]] = {
     "--profile": PROFILES,
     "--source": SOURCES,

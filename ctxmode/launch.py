@@ -40,14 +40,14 @@ def with_app(
         runtime=getattr(args, "runtime", None) or "",
     )
 
-    async def opened() -> T:
+    async def act() -> T:
         async with open_app(config, sole_language=sole_language) as app:
             tell(told := app.notices)
             done = await action(app)
             tell(notice for notice in app.notices if notice not in told)
             return done
 
-    return run(opened)
+    return run(act)
 
 
 def with_library(args: argparse.Namespace, action: Callable[[Library], T]) -> T:
@@ -74,7 +74,7 @@ def run(action: Callable[[], Awaitable[T]]) -> T:
     import trio  # noqa: PLC0415
 
     async def until_asked_to_end() -> T:
-        async with _ended_by_signals():
+        async with _end_on_signals():
             return await action()
 
     try:
@@ -84,7 +84,7 @@ def run(action: Callable[[], Awaitable[T]]) -> T:
 
 
 @asynccontextmanager
-async def _ended_by_signals() -> AsyncIterator[None]:
+async def _end_on_signals() -> AsyncIterator[None]:
     import trio  # noqa: PLC0415
 
     async with trio.open_nursery() as nursery:

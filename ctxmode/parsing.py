@@ -40,11 +40,11 @@ class Parser(argparse.ArgumentParser):
 
     def _refuse(self, word: str, parsed: argparse.Namespace) -> NoReturn:
         if not word.startswith("-"):
-            raise UsageError(f"{self._verb}: {word!r} is one word too many", self._shown(""))
+            raise UsageError(f"{self._verb}: {word!r} is one word too many", self._build_hint(""))
         option = word.split("=", 1)[0]
-        parsers = list(_chosen(self, parsed))
+        parsers = list(_list_chosen(self, parsed))
         known = [name for parser in parsers for name in _options(parser)]
-        hint = parsers[-1]._shown(did_you_mean(option, known))
+        hint = parsers[-1]._build_hint(did_you_mean(option, known))
         if self.takes_program_arguments:
             hint += f" If the program is to have it: … -- {word}"
         raise UsageError(f"{parsers[-1]._verb} has no option {option}", hint)
@@ -62,7 +62,7 @@ class Parser(argparse.ArgumentParser):
     def _verb(self) -> str:
         return self.prog.removeprefix("context-mode ")
 
-    def _shown(self, meant: str) -> str:
+    def _build_hint(self, meant: str) -> str:
         return f"{meant}{self.prog} --help shows what there is."
 
 
@@ -104,7 +104,7 @@ def subparsers(parser: Parser) -> dict[str, Parser]:
     return {}
 
 
-def _chosen(parser: Parser, parsed: argparse.Namespace) -> Iterator[Parser]:
+def _list_chosen(parser: Parser, parsed: argparse.Namespace) -> Iterator[Parser]:
     yield parser
     for name, below in subparsers(parser).items():
         if name in vars(parsed).values():

@@ -71,7 +71,7 @@ def parse(content: bytes) -> BatchRequest:
         raise UsageError(
             f"the batch is not JSON: {error}", "See context-mode batch --help"
         ) from None
-    given = _checked({"commands": data} if isinstance(data, list) else data, KEYS, "the batch")
+    given = _check_keys({"commands": data} if isinstance(data, list) else data, KEYS, "the batch")
     commands = given.get("commands")
     if not isinstance(commands, list) or not commands:
         raise UsageError("the batch has no commands", 'Give {"commands": ["…"]}.')
@@ -86,7 +86,7 @@ def parse(content: bytes) -> BatchRequest:
     )
 
 
-def _checked(data: object, known: tuple[str, ...], what: str) -> Mapping[str, Any]:
+def _check_keys(data: object, known: tuple[str, ...], what: str) -> Mapping[str, Any]:
     if not isinstance(data, dict):
         raise UsageError(f"{what} is not a JSON object or list", "See context-mode batch --help")
     unknown = [key for key in data if key not in known]
@@ -98,7 +98,7 @@ def _checked(data: object, known: tuple[str, ...], what: str) -> Mapping[str, An
 
 def _command(number: int, item: object) -> BatchCommand:
     shaped = {"command": item} if isinstance(item, str) else item
-    given = _checked(shaped, COMMAND_KEYS, f"command {number}")
+    given = _check_keys(shaped, COMMAND_KEYS, f"command {number}")
     command = given.get("command")
     if not isinstance(command, str):
         raise UsageError(f"command {number} has no text", 'Give {"label": "…", "command": "…"}.')

@@ -29,7 +29,7 @@ from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json
 from ctxmode.operations.changes import (
-    Changes,
+    ChangeSets,
     commit_json,
     commit_text,
     list_text,
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
             f"{did_you_mean(action, ACTIONS)}Say changes, changes show ID, changes apply ID, or "
             "changes drop ID.",
         )
-    changes = Changes(load_config(args.project))
+    changes = ChangeSets(load_config(args.project))
     if action == "list":
         kept = changes.list()
         _print(args, {"changes": [to_json(one) for one in kept]}, list_text(kept, time.time()))
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     return {"show": _show, "apply": _apply, "drop": _drop}[action](changes, words, args)
 
 
-def _show(changes: Changes, words: list[str], args: argparse.Namespace) -> int:
+def _show(changes: ChangeSets, words: list[str], args: argparse.Namespace) -> int:
     identity, path = words[0], words[1] if len(words) > 1 else None
     kept = changes.get(identity)
     diff = changes.diff(kept, path)
@@ -78,7 +78,7 @@ def _show(changes: Changes, words: list[str], args: argparse.Namespace) -> int:
     return exit_codes.OK
 
 
-def _apply(changes: Changes, words: list[str], args: argparse.Namespace) -> int:
+def _apply(changes: ChangeSets, words: list[str], args: argparse.Namespace) -> int:
     done = changes.apply(
         changes.get(words[0]),
         words[1:],
@@ -91,7 +91,7 @@ def _apply(changes: Changes, words: list[str], args: argparse.Namespace) -> int:
     return exit_codes.ERROR if is_prevented else exit_codes.OK
 
 
-def _drop(changes: Changes, words: list[str], args: argparse.Namespace) -> int:
+def _drop(changes: ChangeSets, words: list[str], args: argparse.Namespace) -> int:
     for identity in words:
         kept = changes.get(identity)
         changes.drop(kept)

@@ -51,8 +51,8 @@ from ctxmode.pipelines.cache import CaseCache
 from ctxmode.pipelines.graph import cases_of
 from ctxmode.pipelines.live import progress
 from ctxmode.pipelines.loading import load, load_stdin
-from ctxmode.pipelines.model import Outcome, Pipeline, Report
-from ctxmode.pipelines.running import Setting, run_pipeline
+from ctxmode.pipelines.model import Outcome, Pipeline, PipelineReport
+from ctxmode.pipelines.running import PipelineOptions, run_pipeline
 from ctxmode.render.terminal_output import for_stdout
 
 
@@ -100,11 +100,16 @@ def run(args: argparse.Namespace) -> int:
     cache = CaseCache(config.state_dir / "ci", config.project) if args.cache else None
     total = sum(len(cases_of(step)) for step in pipeline.steps)
     with progress(total) as shown:
-        setting = Setting(
-            folder / "artifacts", args.jobs, shown.begun, shown.ended, cache=cache, before=before
+        options = PipelineOptions(
+            folder / "artifacts",
+            args.jobs,
+            shown.begin_case,
+            shown.end_case,
+            cache=cache,
+            before=before,
         )
         try:
-            report = with_app(args, partial(_run, pipeline=pipeline, setting=setting))
+            report = with_app(args, partial(_run, pipeline=pipeline, options=options))
         except KeyboardInterrupt:
             shown.out.print(f"interrupted: {shown.done} of {total} cases were done")
             raise
@@ -113,8 +118,8 @@ def run(args: argparse.Namespace) -> int:
     return exit_codes.OK if report.ok else exit_codes.ERROR
 
 
-async def _run(app: App, pipeline: Pipeline, setting: Setting) -> Report:
-    return await run_pipeline(app, pipeline, setting)
+async def _run(app: App, pipeline: Pipeline, options: PipelineOptions) -> PipelineReport:
+    return await run_pipeline(app, pipeline, options)
 
 
 def _before(folder: Path) -> dict[str, Outcome]:
@@ -154,7 +159,7 @@ def _prepare(folder: Path, project: Path) -> None:
         _put({".gitignore": "*\n"}, folder, project)
 
 
-def _write(report: Report, folder: Path, project: Path) -> None:
+def _write(report: PipelineReport, folder: Path, project: Path) -> None:
     texts = {
         "report.json": json.dumps(report.to_json(), indent=2) + "\n",
         "report.md": reports.markdown(report),
@@ -170,7 +175,7 @@ def _put(texts: Mapping[str, str], folder: Path, project: Path) -> None:
             destination.replace(name, BytesIO(text.encode()))
 
 
-def _show(report: Report, args: argparse.Namespace) -> None:
+def _show(report: PipelineReport, args: argparse.Namespace) -> None:
     if args.github:
         sys.stdout.write("".join(f"{line}\n" for line in reports.github(report)))
         _summarize(report)
@@ -183,7 +188,7 @@ def _show(report: Report, args: argparse.Namespace) -> None:
     sys.stdout.write(f"Reports: {args.reports}/report.md, report.json, junit.xml, artifacts/\n")
 
 
-def _summarize(report: Report) -> None:
+def _summarize(report: PipelineReport) -> None:
     """Add the report to the page that GitHub shows of the job."""
     page = os.environ.get("GITHUB_STEP_SUMMARY")
     if not page:

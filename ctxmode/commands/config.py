@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         write_template(path, for_project=args.in_project)
         sys.stdout.write(f"wrote {path}\n")
         return exit_codes.OK
-    shown = described(config)
+    shown = describe_config(config)
     if args.json:
         sys.stdout.write(json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
     else:
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     return exit_codes.OK
 
 
-def described(config: Config) -> dict[str, Any]:
+def describe_config(config: Config) -> dict[str, Any]:
     """Every setting with its value and origin, the places, the profiles, and what was refused.
 
     Raises:

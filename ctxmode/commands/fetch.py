@@ -27,7 +27,7 @@ from ctxmode.render.terminal_output import for_stdout
 from ctxmode.web import http
 from ctxmode.web.answers import FetchAnswer, fetch_text
 from ctxmode.web.model import Bounds, Network
-from ctxmode.web.pages import DAY_S, FetchRequest, Wanted, fetch
+from ctxmode.web.pages import DAY_S, FetchRequest, PageRequest, fetch
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--timeout is {args.timeout}", "Give seconds, above 0, 3600 at most.")
     bounds = Bounds() if args.timeout is None else Bounds(total_s=args.timeout)
     request = FetchRequest(
-        tuple(Wanted(url, args.source) for url in _urls(args.urls)),
+        tuple(PageRequest(url, args.source) for url in _urls(args.urls)),
         ttl_s=DAY_S if args.ttl is None else age_s(args.ttl),
         force=args.force,
         concurrency=args.concurrency,

@@ -108,7 +108,7 @@ def _with_engine(action: Callable[[docker.APIClient], Awaitable[T]]) -> T:
     """Do one thing with the engine that answers; what it refuses is told, with what helps."""
     from images.errors import ImageError  # noqa: PLC0415 - loads nothing more
 
-    async def connected() -> T:
+    async def use_engine() -> T:
         engine = await container_engine.connect()
         try:
             return await action(engine.api)
@@ -116,7 +116,7 @@ def _with_engine(action: Callable[[docker.APIClient], Awaitable[T]]) -> T:
             output = f"\n{error.output}" if error.output else ""
             raise ContextModeError(f"{error.message}{output}", error.hint) from error
 
-    return launch.run(connected)
+    return launch.run(use_engine)
 
 
 def _progress(line: str) -> None:

@@ -69,7 +69,7 @@ def _answer(library: Library, action: str, names: list[str], args: argparse.Name
     if action == "list":
         _list(known[: max(args.limit, 0)], len(known), as_json=args.json)
         return
-    texts = [_text(library, _chosen(known, name)) for name in names]
+    texts = [_text(library, _find_output(known, name)) for name in names]
     if action == "diff":
         before, after = (text.splitlines(keepends=True) for text in texts)
         lines = difflib.unified_diff(before, after, names[0], names[1])
@@ -97,7 +97,7 @@ def outputs(library: Library) -> list[Output]:
     ]
 
 
-def _chosen(known: list[Output], name: str) -> Output:
+def _find_output(known: list[Output], name: str) -> Output:
     found = [one for one in known if one.id == name] or [
         one for one in known if one.id.startswith(name) or one.id.startswith(f"out-{name}")
     ]

@@ -21,7 +21,7 @@ from ctxmode.launch import print_json, with_library
 from ctxmode.operations.library import Library, age_s
 from ctxmode.operations.purging import PurgeRequest
 from ctxmode.render.progress_line import waiting
-from ctxmode.render.results import purged_text
+from ctxmode.render.results import purge_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,4 +61,4 @@ def _purge(library: Library, args: argparse.Namespace, request: PurgeRequest) ->
         counts = {"sources": purged.sources, "chunks": purged.chunks, "bytes": purged.text_bytes}
         print_json(counts)
     else:
-        sys.stdout.write(purged_text(purged) + "\n")
+        sys.stdout.write(purge_text(purged) + "\n")

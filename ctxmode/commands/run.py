@@ -136,7 +136,9 @@ def _program(args: argparse.Namespace) -> tuple[str, str | None, str | None]:
         return args.target, None, args.code
     if args.file is None and not _is_file(args.target):
         _must_be_language(args.target)
-    if args.file == "-" or (args.file is None and _piped() and not _is_file(args.target)):
+    if args.file == "-" or (
+        args.file is None and not sys.stdin.isatty() and not _is_file(args.target)
+    ):
         return args.target, None, _text(_read("-"))
     if args.file is not None:
         return args.target, args.file, None
@@ -167,10 +169,6 @@ def _is_file(target: str) -> bool:
         return Path(target).exists()
     except (OSError, ValueError):
         return False
-
-
-def _piped() -> bool:
-    return not sys.stdin.isatty()
 
 
 def _read(name: str) -> bytes:
@@ -209,16 +207,16 @@ async def _execute(app: App, request: Request, caller: Caller, live: bool, folde
     if request.cwd is None:
         request = replace(request, cwd=_own_folder(project))
     if not live:
-        answer = await app.execute(request, name=_called(request), caller=caller)
+        answer = await app.execute(request, name=_name_output(request), caller=caller)
         return deliver(answer, folder, project, request.artifacts)
     async with LiveOutput.open(sys.stdout.buffer, sys.stderr.buffer) as output:
         answer = await app.execute(
-            request, name=_called(request), on_output=output.feed, caller=caller
+            request, name=_name_output(request), on_output=output.feed, caller=caller
         )
     return deliver(answer, folder, project, request.artifacts)
 
 
-def _called(request: Request) -> str:
+def _name_output(request: Request) -> str:
     """What its output is listed as, if it is kept."""
     return Path(request.path).name if request.path else first_line(request.code or "")
 

@@ -93,7 +93,7 @@ def _answer(library: Library, args: argparse.Namespace, request: SearchRequest) 
     answer = library.search(request)
     if args.json:
         print_json(to_json(answer, library.paths(answer)))
-    elif highlight.wanted():
+    elif highlight.is_colour_wanted():
         parts = [*map(partial(query_text, coloured=True), answer.queries), *answer.notes]
         sys.stdout.write("\n\n".join(parts) + "\n")
     else:

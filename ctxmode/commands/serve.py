@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     """Serve until the other side, or a signal, ends it."""
     config = load_config(args.project)
     if args.http:
-        _serve_http(args, config, _chosen(args.tools, config))
+        _serve_http(args, config, _choose_tools(args.tools, config))
         return exit_codes.OK
     for name in HTTP_OPTIONS:
         if getattr(args, name) is not None:
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"--{option} belongs to --http", "Add --http, or leave it out.")
     from ctxmode.mcp.server import serve_stdio  # noqa: PLC0415 - a usage error is quicker
 
-    tools = _chosen(args.tools, config)
+    tools = _choose_tools(args.tools, config)
     garbage.resume()
     with _presence(config):
         launch.run(partial(serve_stdio, config, tools))
@@ -87,12 +87,12 @@ def _presence(config: Config) -> Iterator[None]:
         yield
 
 
-def _chosen(given: str | None, config: Config) -> tuple[str, ...]:
-    from ctxmode.mcp.tools import BY_NAME, offered  # noqa: PLC0415 - a usage error is quicker
+def _choose_tools(given: str | None, config: Config) -> tuple[str, ...]:
+    from ctxmode.mcp.tools import BY_NAME, list_offered  # noqa: PLC0415 - a usage error is quicker
 
     if given is None:
         profiles = load_profiles(config.project, config.config_home).by_name.values()
-        return offered(staging=any(profile.stage for profile in profiles))
+        return list_offered(staging=any(profile.stage for profile in profiles))
     names = tuple(name.strip() for name in given.split(",") if name.strip())
     unknown = [name for name in names if name not in BY_NAME]
     if unknown or not names:

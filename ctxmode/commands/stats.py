@@ -22,7 +22,7 @@ from ctxmode.config.locations import load_config, prepare_storage
 from ctxmode.doctor.diagnosis import kept_ahead
 from ctxmode.launch import print_json
 from ctxmode.operations.quotas import holdings_lines, read_holdings
-from ctxmode.render.results import kept_ahead_lines
+from ctxmode.render.results import describe_kept_ahead
 from ctxmode.render.usage_table import read_usage, show
 
 
@@ -44,6 +44,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         show(usage)
     if not args.json:
-        lines = (*holdings_lines(holdings), *kept_ahead_lines(ready))
+        lines = (*holdings_lines(holdings), *describe_kept_ahead(ready))
         sys.stdout.write("".join(f"{line}\n" for line in lines))
     return exit_codes.OK

@@ -79,8 +79,8 @@ def screen(running: Sequence[control.RunningProgram]) -> Table | str:
             str(number) if number <= ROWS_WITH_KEYS else "",
             one.id,
             f"{one.wall_s:.0f}" + (f" / {one.wall_s_max:.0f}" if one.wall_s_max else ""),
-            _used(one.peak_memory_bytes, one.memory_bytes_max),
-            _used(one.output_bytes, one.output_bytes_max),
+            _describe_use(one.peak_memory_bytes, one.memory_bytes_max),
+            _describe_use(one.output_bytes, one.output_bytes_max),
             one.profile,
             one.tier,
             Text(one_line(one.label)),
@@ -88,7 +88,7 @@ def screen(running: Sequence[control.RunningProgram]) -> Table | str:
     return table
 
 
-def _used(amount: int | None, most: int | None) -> str:
+def _describe_use(amount: int | None, most: int | None) -> str:
     used = "?" if amount is None else size(amount)
     return f"{used} / {size(most)}" if most else used
 

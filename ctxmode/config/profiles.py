@@ -52,14 +52,14 @@ def load_profiles(project: Path, config_home: Path) -> Profiles:
     profiles = dict(PROFILES)
     user_file = read(config_home / USER_FILE)
     for name, table in _tables(user_file).items():
-        profiles[name] = _defined(user_file, name, table, profiles)
+        profiles[name] = _read_profile(user_file, name, table, profiles)
     warnings: list[str] = []
     project_file = read(project / PROJECT_FILE, project)
     for name, table in _tables(project_file).items():
         base = profiles.get(name) or _base(project_file, name, table, profiles)
         on_base = {**table, "base": base.name}
-        wanted = _defined(project_file, name, on_base, {**profiles, name: base})
-        profiles[name], refused = tightened(base, wanted)
+        wanted = _read_profile(project_file, name, on_base, {**profiles, name: base})
+        profiles[name], refused = tighten(base, wanted)
         warnings += [
             f"{project_file.at('profiles', name)}: profile {name}: {what} is not for a project to "
             f"grant; to allow it, put it into {user_file.path}"
@@ -68,7 +68,7 @@ def load_profiles(project: Path, config_home: Path) -> Profiles:
     return Profiles(profiles, tuple(warnings))
 
 
-def tightened(base: Profile, wanted: Profile) -> tuple[Profile, list[str]]:
+def tighten(base: Profile, wanted: Profile) -> tuple[Profile, list[str]]:
     """`wanted`, as far as it grants nothing that `base` doesn't; and what it would have."""
     refused = []
     rules = tuple(rule for rule in wanted.network.rules if rule in base.network.rules)
@@ -119,7 +119,7 @@ def _base(
     return known[base]
 
 
-def _defined(
+def _read_profile(
     file: ConfigFile, name: str, table: Mapping[str, Any], known: Mapping[str, Profile]
 ) -> Profile:
     for key in table:

@@ -151,10 +151,10 @@ def load_settings(
     origins = dict.fromkeys(values, "default")
     warnings: list[str] = []
     user = read(config_home / USER_FILE)
-    for setting, value in _given(user):
+    for setting, value in _read_values(user):
         values[setting.key], origins[setting.key] = value, user.at(*setting.path)
     of_project = read(project / PROJECT_FILE, project)
-    for setting, value in _given(of_project):
+    for setting, value in _read_values(of_project):
         where = of_project.at(*setting.path)
         if _tightens(setting, values[setting.key], value):
             values[setting.key], origins[setting.key] = value, where
@@ -166,7 +166,7 @@ def load_settings(
     for setting in SETTINGS:
         if (text := environ.get(setting.variable)) is not None:
             try:
-                values[setting.key] = parsed(setting, text)
+                values[setting.key] = parse_value(setting, text)
             except ValueError as error:
                 raise UsageError(f"{setting.variable}: {error}", setting.about) from None
             origins[setting.key] = setting.variable
@@ -183,7 +183,7 @@ def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
             yield f"{name} sets nothing. {meant or 'docs/configuration.md has all variables.'}"
 
 
-def parsed(setting: Setting, given: object) -> Value:
+def parse_value(setting: Setting, given: object) -> Value:
     """A value of the setting's kind.
 
     Raises:
@@ -222,7 +222,7 @@ def _amount(setting: Setting, given: object) -> float:
     return float(found[1]) * UNITS[found[2].lower()]
 
 
-def _given(file: ConfigFile) -> list[tuple[Setting, Value]]:
+def _read_values(file: ConfigFile) -> list[tuple[Setting, Value]]:
     """What a file gives, each value tried."""
     found = []
     for table, content in file.data.items():
@@ -238,7 +238,7 @@ def _given(file: ConfigFile) -> list[tuple[Setting, Value]]:
                 raise file.unknown((table, name), names)
             setting = BY_KEY[f"{table}.{name}"]
             try:
-                found.append((setting, parsed(setting, value)))
+                found.append((setting, parse_value(setting, value)))
             except ValueError as error:
                 raise file.error(setting.path, f"{setting.key}: {error}", setting.about) from None
     return found

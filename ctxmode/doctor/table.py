@@ -12,7 +12,7 @@ from ctxmode.doctor.remedies import remedies
 from ctxmode.operations.quotas import holdings_lines
 from ctxmode.render import terminal
 from ctxmode.render.highlight import harmless
-from ctxmode.render.results import brief_reason, kept_ahead_lines, size
+from ctxmode.render.results import brief_reason, describe_kept_ahead, size
 from executor import Isolation, LanguageReport
 
 GOOD, BAD = ("yes", "green"), ("no", "red")
@@ -26,7 +26,7 @@ def show(diagnosis: Diagnosis, *, verbose: bool = False) -> None:
     console.print(_isolation(diagnosis.isolation))
     console.print(_parts(diagnosis))
     console.print(_containers(diagnosis.container_engine))
-    for line in (*_holdings(diagnosis), *kept_ahead_lines(diagnosis.kept_ahead)):
+    for line in (*_holdings(diagnosis), *describe_kept_ahead(diagnosis.kept_ahead)):
         console.print(Text(line))
     for notice in diagnosis.notices:
         console.print(Text(f"\nNotice: {harmless(notice)}", style="yellow"))

@@ -20,7 +20,7 @@ import mcp.types as wire
 from policy.secrets import redact
 
 if TYPE_CHECKING:
-    from ctxmode.mcp.conversation import Context
+    from ctxmode.mcp.client import Context
 
 CONVERSATIONS_MAX = 256
 RECORDS_MAX = 100
@@ -46,7 +46,7 @@ class Levels:
         while len(self._by_owner) > CONVERSATIONS_MAX:
             self._by_owner.popitem(last=False)
 
-    def wanted(self, context: Context, owner: str) -> frozenset[wire.LoggingLevel]:
+    def find_levels(self, context: Context, owner: str) -> frozenset[wire.LoggingLevel]:
         """The levels that are to be told of this call; none if nobody asked."""
         level = (context.meta or {}).get(wire.LOG_LEVEL_META_KEY) or self._by_owner.get(owner)
         return frozenset(LEVELS[LEVELS.index(level) :] if level in LEVELS else ())
@@ -70,7 +70,7 @@ def configure() -> None:
 
 
 @contextmanager
-def collected() -> Iterator[deque[logging.LogRecord]]:
+def collect_records() -> Iterator[deque[logging.LogRecord]]:
     """What is logged inside, the latest of it."""
     records: deque[logging.LogRecord] = deque(maxlen=RECORDS_MAX)
     token = _records.set(records)

@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 import kb
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.mcp.conversation import Context, Conversation
+from ctxmode.mcp.client import Client, Context
 from ctxmode.operations.library import Library
 from ctxmode.render import redaction
 
@@ -73,7 +73,7 @@ async def read_resource(
 
 async def _library(context: Context) -> Library:
     try:
-        return (await Conversation(context).app()).library
+        return (await Client(context).app()).library
     except ContextModeError as error:
         raise MCPError(wire.INTERNAL_ERROR, str(error)) from error
 
@@ -92,11 +92,11 @@ def content_of(library: Library, uri: str) -> wire.TextResourceContents:
         )
     if kind == "output":
         streams = _streams(library, name)
-        text, media_type = _joined(library, streams), "text/plain"
+        text, media_type = _join(library, streams), "text/plain"
     else:
         source = library.source(name)
         text, media_type = _part(library, source, parts.query), media_type_of(source)
-    shown, _ = redaction.shown(text, {})
+    shown, _ = redaction.redact_answer(text, {})
     return wire.TextResourceContents(uri=uri, mime_type=media_type, text=shown)
 
 
@@ -108,7 +108,7 @@ def _streams(library: Library, output_id: str) -> Sequence[kb.Source]:
     return sorted(streams, key=lambda one: one.id)
 
 
-def _joined(library: Library, streams: Sequence[kb.Source]) -> str:
+def _join(library: Library, streams: Sequence[kb.Source]) -> str:
     """stdout, then stderr under a mark."""
     first, *others = streams
     text = _part(library, first, "")
@@ -150,7 +150,7 @@ def media_type_of(source: kb.Source) -> str:
 
 def _resource(source: kb.Source) -> wire.Resource:
     return wire.Resource(
-        name=redaction.shown(source.label, {})[0],
+        name=redaction.redact_answer(source.label, {})[0],
         uri=f"{SCHEME}://source/{source.id}",
         mime_type=media_type_of(source),
         size=source.bytes_total,

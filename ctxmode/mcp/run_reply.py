@@ -17,11 +17,11 @@ def run_reply(answer: Answer) -> Reply:
         structured.run(answer),
         structured.is_error(answer.result),
         images.of(answer.result.artifacts),
-        printed(answer.result),
+        count_printed_bytes(answer.result),
     )
 
 
-def printed(result: Result) -> int:
+def count_printed_bytes(result: Result) -> int:
     """How many bytes the program printed, shown or not."""
     return result.stdout.bytes_total + result.stderr.bytes_total
 
@@ -34,5 +34,5 @@ def background_reply(background: Background[Answer]) -> Reply:
         structured.background(background),
         bool(background.error) or (answer is not None and structured.is_error(answer.result)),
         images.of(answer.result.artifacts) if answer else (),
-        printed(answer.result) if answer else 0,
+        count_printed_bytes(answer.result) if answer else 0,
     )

@@ -47,7 +47,7 @@ async def stdio_streams() -> AsyncIterator[
     While it is open, fd 0 is the null device and fd 1 is stderr, so nothing that any library or
     child prints can reach the protocol. Closes the incoming side when stdin ends.
     """
-    source, sink = _taken(0, os.devnull), _taken(1, 2)
+    source, sink = _take_descriptor(0, os.devnull), _take_descriptor(1, 2)
     incoming_send, incoming = anyio.create_memory_object_stream[Incoming](0)
     outgoing, outgoing_receive = anyio.create_memory_object_stream[SessionMessage](0)
     async with trio.open_nursery() as nursery:
@@ -57,7 +57,7 @@ async def stdio_streams() -> AsyncIterator[
         nursery.cancel_scope.cancel()
 
 
-def _taken(fd: int, instead: str | int) -> int:
+def _take_descriptor(fd: int, instead: str | int) -> int:
     """Where `fd` is now, out of everyone's reach; something harmless is in its place."""
     private = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
     other = os.dup(instead) if isinstance(instead, int) else os.open(instead, os.O_RDONLY)
@@ -117,10 +117,10 @@ async def _write(sink: int, outgoing: MemoryObjectReceiveStream[SessionMessage])
         async for item in outgoing:
             # A peer that stopped reading ends the conversation instead of holding it for ever.
             with trio.fail_after(WRITE_DEADLINE_S):
-                await lines.write(sink, _packed(item.message) + b"\n")
+                await lines.write(sink, _pack(item.message) + b"\n")
 
 
-def _packed(message: JSONRPCMessage) -> bytes:
+def _pack(message: JSONRPCMessage) -> bytes:
     """A message as one line of JSON, whatever names and ids it holds."""
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8")

@@ -31,9 +31,9 @@ def deliver(answer: Answer, folder: Path, project: Path, asked_for: Sequence[str
         return answer
     try:
         with open_destination(folder, project) as destination:
-            moved = tuple(_moved(one, destination, asked_for) for one in artifacts)
+            moved = tuple(_move(one, destination, asked_for) for one in artifacts)
     except RefusedError as error:
-        moved = tuple(_refused(one, error) if one.path else one for one in artifacts)
+        moved = tuple(_refuse(one, error) if one.path else one for one in artifacts)
     except OSError as error:
         raise ContextModeError(
             f"artifacts cannot be put into {folder}: {error.strerror}",
@@ -42,7 +42,7 @@ def deliver(answer: Answer, folder: Path, project: Path, asked_for: Sequence[str
     return replace(answer, result=replace(answer.result, artifacts=moved))
 
 
-def _moved(artifact: Artifact, destination: Destination, asked_for: Sequence[str]) -> Artifact:
+def _move(artifact: Artifact, destination: Destination, asked_for: Sequence[str]) -> Artifact:
     if artifact.path is None:
         return artifact
     kept, name = Path(artifact.path), safe_name(artifact.name)
@@ -51,12 +51,12 @@ def _moved(artifact: Artifact, destination: Destination, asked_for: Sequence[str
         with open_plain(kept, follow=False) as content:
             target = destination.add(content, name, is_asked_for=is_asked_for)
     except RefusedError as error:
-        return _refused(artifact, error)
+        return _refuse(artifact, error)
     kept.unlink()
     return replace(artifact, path=str(target))
 
 
-def _refused(artifact: Artifact, error: RefusedError) -> Artifact:
+def _refuse(artifact: Artifact, error: RefusedError) -> Artifact:
     return Artifact(artifact.name, reason=str(error))
 
 

@@ -107,17 +107,17 @@ async def _run_one(
 ) -> CommandAnswer:
     left_s = deadline - trio.current_time() - min(RESERVE_S_MAX, RESERVE_SHARE * batch.total_s)
     if left_s <= 0:
-        return _skipped(command, f"{USED_UP} by the commands before it")
+        return _skip(command, f"{USED_UP} by the commands before it")
     answer = None
     with trio.move_on_at(deadline):
         try:
             answer = await execute(request_of(command, batch, left_s), command.label)
         except (ContextModeError, OSError) as error:  # the others' answers are not lost with it
-            return _skipped(command, str(error))
+            return _skip(command, str(error))
     if answer is None:
-        return _skipped(command, f"{USED_UP} before it was done")
+        return _skip(command, f"{USED_UP} before it was done")
     return CommandAnswer(command.label, command.command, answer)
 
 
-def _skipped(command: BatchCommand, reason: str) -> CommandAnswer:
+def _skip(command: BatchCommand, reason: str) -> CommandAnswer:
     return CommandAnswer(command.label, command.command, None, reason)

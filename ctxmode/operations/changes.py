@@ -19,7 +19,7 @@ from executor.project.view.changes import Change, LeftOut
 APPLIED, NOT_APPLIED = "applied", "nothing was applied, as the project is now"
 
 
-class Changes:
+class ChangeSets:
     """The change sets of one project."""
 
     def __init__(self, config: Config) -> None:
@@ -122,11 +122,11 @@ def commit_text(done: Commit, *, dry_run: bool) -> str:
     """What was applied, or would be, or why nothing was."""
     prevented = [left for left in done.left_out if left.kind in PREVENTING]
     if prevented:
-        return "\n".join([f"{NOT_APPLIED}:", *map(_left_line, prevented)])
+        return "\n".join([f"{NOT_APPLIED}:", *map(_describe_left_out, prevented)])
     verb = "would apply" if dry_run else APPLIED
     lines = [f"{verb} {len(done.changed)} changes", *(f"  {_line(c)}" for c in done.changed)]
     if done.left_out:
-        lines += ["not applied:", *map(_left_line, done.left_out)]
+        lines += ["not applied:", *map(_describe_left_out, done.left_out)]
     return "\n".join(lines)
 
 
@@ -139,7 +139,7 @@ def to_json(kept: Kept) -> dict[str, Any]:
         "bytes": kept.size,
         "staged": kept.staged,
         "changes": [_change_json(change) for change in kept.changes],
-        "not_committed": [_left_json(left) for left in kept.left_out],
+        "not_committed": [_build_left_out_json(left) for left in kept.left_out],
     }
 
 
@@ -147,7 +147,7 @@ def commit_json(done: Commit) -> dict[str, Any]:
     """What was applied, and what was not."""
     return {
         "applied": [_change_json(change) for change in done.changed],
-        "not_committed": [_left_json(left) for left in done.left_out],
+        "not_committed": [_build_left_out_json(left) for left in done.left_out],
     }
 
 
@@ -164,11 +164,11 @@ def _change_json(change: Change) -> dict[str, Any]:
     }
 
 
-def _left_json(left: LeftOut) -> dict[str, Any]:
+def _build_left_out_json(left: LeftOut) -> dict[str, Any]:
     return {"path": readable(left.path), "kind": left.kind, "reason": left.reason}
 
 
-def _left_line(left: LeftOut) -> str:
+def _describe_left_out(left: LeftOut) -> str:
     return f"  {readable(left.path)}: {left.reason}"
 
 

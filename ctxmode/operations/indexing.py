@@ -92,7 +92,7 @@ def index(
     assert request.content is not None
     if not request.source:
         raise UsageError("content needs a source", "Name it, to find it by that label.")
-    return _one(store, _added(store, request.source, request.content, request))
+    return _one(store, _add(store, request.source, request.content, request))
 
 
 def watch(
@@ -122,7 +122,7 @@ def _selection(request: IndexRequest, rules: policy.Rules) -> Selection:
             max_depth=request.max_depth,
             respect_gitignore=request.respect_gitignore,
             follow_symlinks=request.follow_symlinks,
-            allowed=lambda path: _refused(path, rules),
+            allowed=lambda path: _find_refusal(path, rules),
         )
     except GlobError as error:
         raise UsageError(str(error), "Globs are such as *.py, docs/** or *.{ts,tsx}.") from error
@@ -152,7 +152,7 @@ def _file(
     store: Store, path: Path, config: Config, rules: policy.Rules, request: IndexRequest
 ) -> IndexAnswer:
     named = config.project / (request.path or ".")  # a link's own name says something, too
-    if reason := _refused(path, rules) or _refused(named, rules):
+    if reason := _find_refusal(path, rules) or _find_refusal(named, rules):
         raise ContextModeError(f"{path.name} is not indexed: {reason}")
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -186,7 +186,7 @@ def _file(
     return _one(store, indexed)
 
 
-def _added(store: Store, label: str, content: bytes, request: IndexRequest) -> Indexed:
+def _add(store: Store, label: str, content: bytes, request: IndexRequest) -> Indexed:
     try:
         spec = SourceSpec(label, Origin.NOTE, kind=request.kind, language=request.language)
         return store.add(spec, content)
@@ -235,7 +235,7 @@ def _one(store: Store, indexed: Indexed) -> IndexAnswer:
     )
 
 
-def _refused(path: Path, rules: policy.Rules) -> str | None:
+def _find_refusal(path: Path, rules: policy.Rules) -> str | None:
     """Why this file may not be read, by its own name and what links lead to; None where it may."""
     if any(map(is_secret_path, {str(path), policy.real_path(str(path))})) and not path.is_dir():
         return LIKE_SECRETS

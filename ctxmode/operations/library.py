@@ -149,7 +149,7 @@ class Library:
             UsageError: the request says neither which ones nor that all are meant.
         """
         with translate_errors():
-            return request.carried_out(self.store)
+            return request.carry_out(self.store)
 
     def check(self, *, repair: bool = False) -> kb.Check:
         """Whether the store is sound; `repair` rebuilds its indexes where it is not."""

@@ -32,7 +32,7 @@ class Destination:
     def __init__(self, fd: int, folder: Path, project: Path) -> None:
         self.folder = folder
         self._fd = fd
-        self._told = _told_name(Path(_place(fd)), project)
+        self._name = _name_for_tools(Path(_place(fd)), project)
 
     def add(self, content: BinaryIO, name: str, *, is_asked_for: bool = False) -> Path:
         """Put a new file there, under this name or a numbered one: nothing is ever replaced.
@@ -43,10 +43,10 @@ class Destination:
             RefusedError: it would be such a file, or every name is taken.
             OSError: it can't be written.
         """
-        for candidate in _numbered(name):
-            if not is_asked_for and is_never_committed(str(self._told / candidate)):
+        for candidate in _list_candidates(name):
+            if not is_asked_for and is_never_committed(str(self._name / candidate)):
                 raise RefusedError(
-                    f"{self._told / candidate} is obeyed by tools: name that very file to get it"
+                    f"{self._name / candidate} is obeyed by tools: name that very file to get it"
                 )
             with contextlib.suppress(FileExistsError):
                 self._write_new(candidate, content, 0o600)
@@ -95,7 +95,7 @@ def open_destination(folder: Path, project: Path) -> Iterator[Destination]:
     fd = os.open("/", FOLDER)
     try:
         for part in PurePath(os.path.abspath(folder)).parts[1:]:
-            fd = _entered(fd, part, project)
+            fd = _enter(fd, part, project)
         yield Destination(fd, folder, project)
     finally:
         os.close(fd)
@@ -111,7 +111,7 @@ def remove_folder(folder: Path, project: Path) -> None:
         above.remove(folder.name)
 
 
-def _entered(fd: int, part: str, project: Path) -> int:
+def _enter(fd: int, part: str, project: Path) -> int:
     """The folder of this name in an open one, which is closed unless this raises."""
     is_inside = Path(_place(fd)).is_relative_to(project)
     flags = FOLDER | (os.O_NOFOLLOW if is_inside else 0)
@@ -140,7 +140,7 @@ def _place(fd: int) -> str:
     return os.readlink(f"/proc/self/fd/{fd}")
 
 
-def _told_name(place: Path, project: Path) -> PurePath:
+def _name_for_tools(place: Path, project: Path) -> PurePath:
     """The folder as tools see it: in the project, or at home; elsewhere a name is all that counts.
 
     What lies above the project says nothing of it: it may be a worktree in an agent's folder.
@@ -151,7 +151,7 @@ def _told_name(place: Path, project: Path) -> PurePath:
     return PurePath()
 
 
-def _numbered(name: str) -> Iterator[str]:
+def _list_candidates(name: str) -> Iterator[str]:
     yield name
     path = PurePath(name)
     for number in range(1, NUMBERS_MAX):

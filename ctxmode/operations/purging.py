@@ -28,7 +28,7 @@ class PurgeRequest:
         given = (self.source, self.older_than_s, self.kind, self.session)
         return self.superseded or any(value is not None for value in given)
 
-    def carried_out(self, store: Store) -> Purged:
+    def carry_out(self, store: Store) -> Purged:
         """Forget them.
 
         Raises:

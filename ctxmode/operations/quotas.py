@@ -113,12 +113,12 @@ def holdings_lines(holdings: Holdings) -> list[str]:
         f"on disk: {size(holdings.used_bytes)} of {size(quotas.project_bytes)} for this project, "
         f"{size(holdings.all_used_bytes)} of {size(quotas.all_bytes)} for all projects "
         f"({holdings.projects})",
-        *(_dropped_line(one) for one in holdings.dropped),
-        *_passed_over_lines(holdings.of_all),
+        *(_describe_eviction(one) for one in holdings.dropped),
+        *_describe_passed_over(holdings.of_all),
     ]
 
 
-def _dropped_line(one: eviction.Eviction) -> str:
+def _describe_eviction(one: eviction.Eviction) -> str:
     when = datetime.fromtimestamp(one.begun_at).strftime("%Y-%m-%d %H:%M")
     quota = "the project's quota" if one.quota == "project" else "the quota of all projects"
     going_on = "" if one.ended_at is not None else ", and this goes on"
@@ -128,7 +128,7 @@ def _dropped_line(one: eviction.Eviction) -> str:
     )
 
 
-def _passed_over_lines(report: all_stores.QuotaReport | None) -> list[str]:
+def _describe_passed_over(report: all_stores.QuotaReport | None) -> list[str]:
     if report is None:
         return []
     return [

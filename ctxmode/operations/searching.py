@@ -53,7 +53,7 @@ def search(store: Store, request: SearchRequest) -> SearchAnswer:
         include_superseded=_names_older(store, request.source),
         budget_bytes=request.budget_bytes,
     )
-    results = tuple(_shaped(result, request) for result in found)
+    results = tuple(_shape(result, request) for result in found)
     return SearchAnswer(results, _notes(store, request, results))
 
 
@@ -85,7 +85,7 @@ def _names_older(store: Store, source: str | None) -> bool:
     return bool(versions) and all(version.superseded_by is not None for version in versions)
 
 
-def _shaped(result: QueryResult, request: SearchRequest) -> QueryResult:
+def _shape(result: QueryResult, request: SearchRequest) -> QueryResult:
     hits = list(result.hits)
     if request.content == "prose":
         hits = [hit for hit in hits if hit.kind != "code"][: request.limit]

@@ -84,7 +84,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class ToolUsage:
     """The counts per tool and per day, in seconds since the epoch at which the day began (UTC)."""
 
     tools: Mapping[str, Counts]
@@ -113,7 +113,7 @@ def tokens(count: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class CallRecord:
     """One call that was answered."""
 
     tool: str
@@ -122,13 +122,13 @@ class Answered:
     returned: int = 0
 
 
-def record(path: Path, call: Answered) -> None:
+def record(path: Path, call: CallRecord) -> None:
     """Add one call, in one transaction, waiting for other servers of the project.
 
     Raises:
         sqlite3.Error: the counts cannot be written.
     """
-    with _opened(path) as db:
+    with _open(path) as db:
         _add(db, call)
 
 
@@ -145,7 +145,7 @@ class Recorder:
         self._file: os.stat_result | None = None
         self._added = 0
 
-    def add(self, call: Answered) -> bool:
+    def add(self, call: CallRecord) -> bool:
         """Whether the call was added; where not, `record` is to wait for its turn.
 
         Raises:
@@ -181,21 +181,21 @@ class Recorder:
         return self._db
 
 
-def _add(db: sqlite3.Connection, call: Answered) -> None:
+def _add(db: sqlite3.Connection, call: CallRecord) -> None:
     day = int(time.time()) // DAY_S * DAY_S
     db.execute(_CREATE)
     db.execute(_ADD, (day, call.tool, int(call.failed), call.produced, call.returned))
 
 
-def read(path: Path) -> Usage:
+def read(path: Path) -> ToolUsage:
     """All counts; none where nothing was ever recorded.
 
     Raises:
         sqlite3.Error: the file cannot be read.
     """
     if not path.exists():
-        return Usage({}, {})
-    with _opened(path) as db:
+        return ToolUsage({}, {})
+    with _open(path) as db:
         db.execute(_CREATE)
         rows = db.execute(
             "SELECT day, tool, calls, errors, produced, returned FROM usage ORDER BY day, tool"
@@ -206,11 +206,11 @@ def read(path: Path) -> Usage:
         counts = Counts(*numbers)
         by_tool[tool] = by_tool.get(tool, Counts()) + counts
         by_day[day] = by_day.get(day, Counts()) + counts
-    return Usage(dict(sorted(by_tool.items())), by_day)
+    return ToolUsage(dict(sorted(by_tool.items())), by_day)
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+def _open(path: Path) -> Iterator[sqlite3.Connection]:
     db = connect(path, wait_s=BUSY_TIMEOUT_S)
     try:
         yield db

@@ -14,7 +14,7 @@ from typing import Any
 
 from base.plain_files import open_plain
 from ctxmode.operations.output_folder import RefusedError, open_destination, remove_folder
-from ctxmode.pipelines.model import Case, Outcome, Verdict
+from ctxmode.pipelines.model import CaseStatus, Outcome, PipelineCase
 
 ENTRIES_MAX = 500
 INPUTS_MAX = 10_000
@@ -27,7 +27,7 @@ class CaseCache:
         self._folder = folder
         self._project = project
 
-    def key(self, case: Case, toolchain: object, needed: Sequence[Outcome]) -> str:
+    def key(self, case: PipelineCase, toolchain: object, needed: Sequence[Outcome]) -> str:
         """The digest of the step, its script and inputs, its toolchain, and what it needs.
 
         Raises:
@@ -76,7 +76,7 @@ class CaseCache:
 
     def store(self, key: str, outcome: Outcome, artifacts: Path) -> None:
         """Keep a case that has passed; a full disk keeps nothing."""
-        if outcome.verdict is not Verdict.PASSED:
+        if outcome.verdict is not CaseStatus.PASSED:
             return
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -96,11 +96,11 @@ class CaseCache:
         for old in entries[ENTRIES_MAX:]:
             shutil.rmtree(old, ignore_errors=True)
 
-    def _inputs(self, case: Case) -> Iterator[Path]:
+    def _inputs(self, case: PipelineCase) -> Iterator[Path]:
         """The files that the step's globs find, each once, in order."""
         found: set[Path] = set()
         for pattern in case.step.inputs:
-            found.update(p for p in self._project.glob(case.filled(pattern)) if p.is_file())
+            found.update(p for p in self._project.glob(case.fill(pattern)) if p.is_file())
             if len(found) > INPUTS_MAX:
                 raise OSError(f"more than {INPUTS_MAX:,} inputs")
         yield from sorted(found)

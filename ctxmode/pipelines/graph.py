@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from itertools import product
 
 from ctxmode.config.files import ConfigFile
-from ctxmode.pipelines.model import Case, Step
+from ctxmode.pipelines.model import PipelineCase, PipelineStep
 
 CASES_MAX = 256
 
 
-def check_graph(file: ConfigFile, steps: Sequence[Step]) -> None:
+def check_graph(file: ConfigFile, steps: Sequence[PipelineStep]) -> None:
     """See that names are unique, needs are known, nothing waits for itself, and cases are few.
 
     Raises:
@@ -47,7 +47,7 @@ def check_graph(file: ConfigFile, steps: Sequence[Step]) -> None:
         )
 
 
-def find_circle(steps: Sequence[Step]) -> list[str]:
+def find_circle(steps: Sequence[PipelineStep]) -> list[str]:
     """Names of steps that wait for each other, the first one again at the end; empty if none."""
     needs = {step.name: step.needs for step in steps}
     done: set[str] = set()
@@ -70,10 +70,10 @@ def find_circle(steps: Sequence[Step]) -> list[str]:
     return []
 
 
-def cases_of(step: Step) -> list[Case]:
+def cases_of(step: PipelineStep) -> list[PipelineCase]:
     """A step's cases, in the order of its matrix."""
     names = list(step.matrix)
     return [
-        Case(step, dict(zip(names, values, strict=True)))
+        PipelineCase(step, dict(zip(names, values, strict=True)))
         for values in product(*step.matrix.values())
     ]

@@ -12,7 +12,7 @@ from ctxmode.commands.run_options import limits
 from ctxmode.config.files import ConfigFile, parse, read
 from ctxmode.errors import UsageError
 from ctxmode.pipelines.graph import check_graph
-from ctxmode.pipelines.model import Pipeline, Step
+from ctxmode.pipelines.model import Pipeline, PipelineStep
 from ctxmode.suggestions import or_all
 from executor.model import Limits
 from runtimes import UnknownLanguage, language, language_for_file
@@ -72,13 +72,13 @@ def pipeline_of(file: ConfigFile, project: Path, usual: Limits) -> Pipeline:
         )
     if len(tables) > STEPS_MAX:
         raise file.error(("step",), f"{len(tables)} steps", f"There may be {STEPS_MAX}.")
-    reader = _Reader(file, project, usual)
+    reader = _StepReader(file, project, usual)
     steps = tuple(reader.step(number, table) for number, table in enumerate(tables, start=1))
     check_graph(file, steps)
     return Pipeline(str(file.data.get("name", file.path.stem)), str(file.path), steps)
 
 
-class _Reader:
+class _StepReader:
     """Reads the steps of one file."""
 
     def __init__(self, file: ConfigFile, project: Path, usual: Limits) -> None:
@@ -88,7 +88,7 @@ class _Reader:
         self._usual = usual
         self._usual = self._limits(file.data) or usual
 
-    def step(self, number: int, table: object) -> Step:
+    def step(self, number: int, table: object) -> PipelineStep:
         """One step.
 
         Raises:
@@ -108,7 +108,7 @@ class _Reader:
             raise self._error((), f"step {number} has no name", 'Write name = "…".')
         code, script = self._text(given, "code"), self._text(given, "script")
         self._check_placeholders(given)
-        return Step(
+        return PipelineStep(
             name=name,
             language=self._language(given, script),
             line=self._line(),

@@ -15,7 +15,7 @@ _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _NAMES = {"tsx": "typescript", "dockerfile": "docker", "notebook": "json", "jsonl": "json"}
 
 
-def wanted() -> bool:
+def is_colour_wanted() -> bool:
     """Whether standard output is a terminal and its user has not said NO_COLOR."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
@@ -39,7 +39,7 @@ def faint(text: str) -> str:
     return f"{_DIM}{harmless(text)}{_PLAIN}"
 
 
-def coloured(text: str, language: str | None) -> str:
+def colour(text: str, language: str | None) -> str:
     """`text` as its language's lexer colours it; plain where there is none for it."""
     plain = harmless(text)
     if language is None:

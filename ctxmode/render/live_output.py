@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 import trio
 
-from ctxmode.render.terminal_output import Screened
+from ctxmode.render.terminal_output import OutputScreen
 
 Chunk = tuple[str, bytes]
 
@@ -22,7 +22,7 @@ class LiveOutput:
     def __init__(self, sinks: dict[str, BinaryIO], send: trio.MemorySendChannel[Chunk]) -> None:
         self._sinks = sinks
         self._send = send
-        self._screens = {name: Screened() for name, sink in sinks.items() if sink.isatty()}
+        self._screens = {name: OutputScreen() for name, sink in sinks.items() if sink.isatty()}
 
     @classmethod
     @asynccontextmanager

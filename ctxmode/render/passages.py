@@ -32,7 +32,7 @@ def query_text(result: QueryResult, *, coloured: bool = False) -> str:
     for hit in result.hits:
         text = hit.text.strip("\n")
         if coloured:
-            lines += [highlight.heading(hit_heading(hit)), highlight.coloured(text, hit.language)]
+            lines += [highlight.heading(hit_heading(hit)), highlight.colour(text, hit.language)]
         else:
             lines += [hit_heading(hit), text]
     if nothing := NOTHING_FOUND.get(result.state):

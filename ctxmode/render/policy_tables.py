@@ -81,7 +81,7 @@ def _in_force(rules: Rules) -> list[Rule]:
     return [*reversed(listed.values()), ADDRESS_RULE]
 
 
-def _named(rule: Rule) -> str:
+def _name_rule(rule: Rule) -> str:
     """A rule as messages name it: by its id, and what it says where that is another text."""
     return rule.text if rule.id == rule.text else f"{rule.id} ({rule.text})"
 
@@ -91,9 +91,9 @@ def show_rules(rules: Rules) -> None:
     console = terminal.console()
     table = _table("decision", "rule", "in force", "written in")
     for rule in sorted(_in_force(rules), key=lambda rule: -rule.decision):
-        _add(table, rule.decision.word, _named(rule), "yes", str(rule.source))
+        _add(table, rule.decision.word, _name_rule(rule), "yes", str(rule.source))
     for rule in rules.untrusted:
-        _add(table, rule.decision.word, _named(rule), "no: not trusted", str(rule.source))
+        _add(table, rule.decision.word, _name_rule(rule), "no: not trusted", str(rule.source))
     console.print(table)
     console.print(f"What no rule speaks of: {rules.default.word}.")
     console.print(Text(f"Files read: {', '.join(rules.sources) or 'none'}."))

@@ -15,7 +15,7 @@ from policy.secrets import find_secrets, redact
 _BETWEEN = "\t"
 
 
-def shown(text: str, data: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def redact_answer(text: str, data: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """An answer's text and data without secrets; if there were any, both say how many."""
     redacted = redact(text)
     kinds: Counter[str] = Counter()
@@ -23,10 +23,10 @@ def shown(text: str, data: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     counts = dict(redacted.kinds) or dict(kinds)
     if not counts:
         return text, data
-    return f"{redacted.text}\n[{told(counts)}]", clean | {"redactions": counts}
+    return f"{redacted.text}\n[{describe_redactions(counts)}]", clean | {"redactions": counts}
 
 
-def told(counts: Mapping[str, int]) -> str:
+def describe_redactions(counts: Mapping[str, int]) -> str:
     """How many secrets were replaced, by kind: `2 secrets redacted: 1 password, 1 token`."""
     total = sum(counts.values())
     each = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))

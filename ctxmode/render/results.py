@@ -41,13 +41,13 @@ def output_text(result: Result) -> str:
 
 def streams_text(out: Stream, err: Stream) -> str:
     """Two streams one after the other, the second one marked."""
-    stdout, stderr = _shown(out), _shown(err)
+    stdout, stderr = _strip(out), _strip(err)
     if not stderr:
         return stdout
     return f"{stdout}\n[stderr]\n{stderr}" if stdout else f"[stderr]\n{stderr}"
 
 
-def _shown(stream: Stream) -> str:
+def _strip(stream: Stream) -> str:
     return stream.text.removesuffix("\n")
 
 
@@ -84,7 +84,7 @@ def footer(answer: Answer, find: str = BY_TOOL) -> str:
         facts.append(changes_text(result))
     facts += run_notes(result)
     if answer.kept is not None:
-        facts.append(_kept_text(answer, find))
+        facts.append(_describe_kept(answer, find))
     if answer.note:
         facts.append(answer.note)
     return f"[{' | '.join(map(highlight.one_line, facts))}]"
@@ -152,7 +152,7 @@ def _change(change: ChangedFile) -> str:
     return f"{CHANGE_MARKS.get(change.change, '?')}{change.path}"
 
 
-def _kept_text(answer: Answer, find: str) -> str:
+def _describe_kept(answer: Answer, find: str) -> str:
     kept, result = answer.kept, answer.result
     assert kept is not None
     streams = {"stdout": result.stdout, "stderr": result.stderr}
@@ -203,9 +203,9 @@ def index_text(answer: IndexAnswer) -> str:
     source = highlight.one_line(answer.source)
     named = f"as {source}" if answer.labelled else f"of the folder {source}"
     lines = [
-        f"Indexed {counted(answer.files, 'file')}, {counted(answer.sections, 'section')}, "
+        f"Indexed {inflect(answer.files, 'file')}, {inflect(answer.sections, 'section')}, "
         f"{size(answer.bytes)} {named}{converted}.",
-        *(f"{counted(count, 'file')} {what}." for count, what in files if count),
+        *(f"{inflect(count, 'file')} {what}." for count, what in files if count),
         *([f"Secrets redacted: {answer.redactions}."] if answer.redactions else []),
         *([f"Words to search it for: {', '.join(answer.terms)}."] if answer.terms else []),
         *([f"Left out: {skipped}."] if skipped else []),
@@ -214,17 +214,17 @@ def index_text(answer: IndexAnswer) -> str:
     return "\n".join(lines)
 
 
-def counted(count: int, noun: str) -> str:
+def inflect(count: int, noun: str) -> str:
     """A number of things, in words."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def purged_text(purged: Purged) -> str:
+def purge_text(purged: Purged) -> str:
     """What was forgotten."""
     if not purged.sources:
         return "Nothing fits; nothing was forgotten."
     return (
-        f"Forgot {counted(purged.sources, 'source')} with {counted(purged.chunks, 'section')}, "
+        f"Forgot {inflect(purged.sources, 'source')} with {inflect(purged.chunks, 'section')}, "
         f"{size(purged.text_bytes)} of text."
     )
 
@@ -263,7 +263,7 @@ def doctor_text(diagnosis: Diagnosis) -> str:
         ),
         f"container engine: {diagnosis.container_engine.summary}",
         *_holdings_lines(diagnosis),
-        *kept_ahead_lines(diagnosis.kept_ahead),
+        *describe_kept_ahead(diagnosis.kept_ahead),
         *(f"notice: {notice}" for notice in diagnosis.notices),
         f"critical: {', '.join(diagnosis.critical) or 'nothing'}",
     ]
@@ -276,7 +276,7 @@ def _holdings_lines(diagnosis: Diagnosis) -> list[str]:
     return [] if diagnosis.holdings is None else holdings_lines(diagnosis.holdings)
 
 
-def kept_ahead_lines(kept: Iterable[KeptAhead]) -> list[str]:
+def describe_kept_ahead(kept: Iterable[KeptAhead]) -> list[str]:
     """What is kept ready for runs, one line a kind and server; none where nothing ever was."""
     return [_kept_ahead_line(one) for one in kept]
 

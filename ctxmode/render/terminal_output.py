@@ -22,7 +22,7 @@ _MISLEADING = re.compile(
 _BEGUN = re.compile(r"\x1b(?:\[[0-9;:]{0,64})?\Z")
 
 
-class Screened:
+class OutputScreen:
     """One stream, cut into chunks anywhere."""
 
     def __init__(self) -> None:
@@ -34,24 +34,24 @@ class Screened:
         text = self._held + self._decoder.decode(chunk, final)
         begun = None if final else _BEGUN.search(text)
         self._held = begun.group() if begun else ""
-        return screened(text[: begun.start()] if begun else text).encode()
+        return screen(text[: begun.start()] if begun else text).encode()
 
 
-def screened(text: str) -> str:
+def screen(text: str) -> str:
     """`text` with what a terminal would obey shown rather than sent."""
     return _OBEYED.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
 
 
 def for_review(text: str) -> str:
     """As `for_stdout`, of what a person decides by: nothing of it hides or overwrites another."""
-    return _MISLEADING.sub(_spelled, text) if sys.stdout.isatty() else text
+    return _MISLEADING.sub(_spell, text) if sys.stdout.isatty() else text
 
 
-def _spelled(found: re.Match[str]) -> str:
+def _spell(found: re.Match[str]) -> str:
     code = ord(found.group())
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{{{code:x}}}"
 
 
 def for_stdout(text: str) -> str:
     """`text` as standard output may have it: screened only for a terminal."""
-    return screened(text) if sys.stdout.isatty() else text
+    return screen(text) if sys.stdout.isatty() else text

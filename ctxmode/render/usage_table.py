@@ -6,14 +6,14 @@ import sqlite3
 
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
-from ctxmode.operations.usage import ESTIMATOR, FORMULA, Counts, Usage, read, tokens
+from ctxmode.operations.usage import ESTIMATOR, FORMULA, Counts, ToolUsage, read, tokens
 from ctxmode.render.results import size
 
 BAR_COLUMNS = 30
 BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
-def read_usage(config: Config) -> Usage:
+def read_usage(config: Config) -> ToolUsage:
     """The project's counts.
 
     Raises:
@@ -27,7 +27,7 @@ def read_usage(config: Config) -> Usage:
         ) from error
 
 
-def usage_text(usage: Usage) -> str:
+def usage_text(usage: ToolUsage) -> str:
     """One line a tool, and the total."""
     if not usage.tools:
         return "No tool was called in this project yet."
@@ -41,16 +41,16 @@ def _counts_text(counts: Counts) -> str:
     failed = f" ({counts.errors} failed)" if counts.errors else ""
     return (
         f"{counts.calls} calls{failed}, produced {size(counts.produced)}, "
-        f"returned {size(counts.returned)}, kept {signed(counts.kept)}"
+        f"returned {size(counts.returned)}, kept {format_signed(counts.kept)}"
     )
 
 
-def signed(count: int) -> str:
+def format_signed(count: int) -> str:
     """A size that may be below zero."""
     return f"-{size(-count)}" if count < 0 else size(count)
 
 
-def show(usage: Usage) -> None:
+def show(usage: ToolUsage) -> None:
     """Print the table and its chart."""
     from rich.table import Table  # noqa: PLC0415 - for people only
     from rich.text import Text  # noqa: PLC0415
@@ -63,7 +63,7 @@ def show(usage: Usage) -> None:
     table.add_column("returned of what was produced", no_wrap=True)
     rows = [*usage.tools.items(), ("total", usage.total)]
     for tool, counts in rows:
-        numbers = (size(counts.produced), size(counts.returned), signed(counts.kept))
+        numbers = (size(counts.produced), size(counts.returned), format_signed(counts.kept))
         style = "bold" if tool == "total" else ""
         table.add_row(tool, str(counts.calls), *numbers, Text(bar(counts)), style=style)
     console = terminal.console()

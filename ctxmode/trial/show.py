@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ctxmode.render import terminal
 from ctxmode.render.results import size
-from ctxmode.trial.steps import Answered, Listed, Trial
+from ctxmode.trial.steps import LargeOutput, Trial, TrialAnswer
 
 
 class TrialProgress:
@@ -19,7 +19,7 @@ class TrialProgress:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
-    def tell(self, answered: Answered) -> None:
+    def tell(self, answered: TrialAnswer) -> None:
         if self._stream.isatty():
             mark = "ok" if answered.correct else "WRONG"
             self._stream.write(f"{answered.language}: {mark} in {answered.wall_s:.2f} s\n")
@@ -59,7 +59,7 @@ def _answers(trial: Trial) -> Table:
     return table
 
 
-def _show_listed(console: Console, listed: Listed) -> None:
+def _show_listed(console: Console, listed: LargeOutput) -> None:
     console.print(
         Text(
             f"\nA large output of {size(listed.bytes_total)}: {size(listed.bytes_returned)} came "

@@ -36,7 +36,7 @@ LARGE_BYTES_MIN = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class TrialAnswer:
     """One language's answer. `correct` is False too when it gave none."""
 
     language: str
@@ -64,7 +64,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class LargeOutput:
     """The large output: what it was, what came back of it, and what was found in it."""
 
     bytes_total: int
@@ -80,8 +80,8 @@ class Trial:
 
     tier: str
     input: Corpus
-    answers: tuple[Answered, ...]
-    listed: Listed | None
+    answers: tuple[TrialAnswer, ...]
+    listed: LargeOutput | None
     missing: dict[str, str]
     problems: tuple[str, ...]
     wall_s: float
@@ -106,7 +106,7 @@ class Trial:
         }
 
 
-async def run_trial(config: Config, report: Callable[[Answered], None]) -> Trial:
+async def run_trial(config: Config, report: Callable[[TrialAnswer], None]) -> Trial:
     """Try everything, in a project of its own; `report` hears of each answer as it comes.
 
     Raises:
@@ -151,10 +151,13 @@ def _furnish(folder: Path, config: Config, corpus: Corpus) -> Config:
 
 
 async def _answer_all(
-    app: App, corpus: Corpus, programs: list[SampleProgram], report: Callable[[Answered], None]
-) -> tuple[Answered, ...]:
-    expected = await trio.to_thread.run_sync(_expected, corpus, programs)
-    answers: dict[str, Answered] = {}
+    app: App,
+    corpus: Corpus,
+    programs: list[SampleProgram],
+    report: Callable[[TrialAnswer], None],
+) -> tuple[TrialAnswer, ...]:
+    expected = await trio.to_thread.run_sync(_work_out_answers, corpus, programs)
+    answers: dict[str, TrialAnswer] = {}
     waiting = iter(programs)
 
     async def work() -> None:
@@ -169,19 +172,19 @@ async def _answer_all(
     return tuple(answers[program.language] for program in programs)
 
 
-def _expected(corpus: Corpus, programs: list[SampleProgram]) -> dict[str, int]:
+def _work_out_answers(corpus: Corpus, programs: list[SampleProgram]) -> dict[str, int]:
     asked = {program.question for program in programs}
     return {name: QUESTIONS[name].answer(corpus.content) for name in asked}
 
 
-async def _answer(app: App, corpus: Corpus, program: SampleProgram, expected: int) -> Answered:
+async def _answer(app: App, corpus: Corpus, program: SampleProgram, expected: int) -> TrialAnswer:
     request = Request(program.language, code=program.code, timeout_s=RUN_S_MAX)
     try:
         result = (await app.execute(request)).result
     except ContextModeError as error:
-        return _unanswered(program, expected, str(error))
+        return _build_unanswered(program, expected, str(error))
     printed = result.stdout.text.strip()
-    return Answered(
+    return TrialAnswer(
         language=program.language,
         question=QUESTIONS[program.question].text,
         expected=expected,
@@ -195,12 +198,12 @@ async def _answer(app: App, corpus: Corpus, program: SampleProgram, expected: in
     )
 
 
-def _unanswered(program: SampleProgram, expected: int, why: str) -> Answered:
+def _build_unanswered(program: SampleProgram, expected: int, why: str) -> TrialAnswer:
     text = QUESTIONS[program.question].text
-    return Answered(program.language, text, expected, why, False, "not_run", 0.0, 0, 0, "none")
+    return TrialAnswer(program.language, text, expected, why, False, "not_run", 0.0, 0, 0, "none")
 
 
-async def _list_and_search(app: App, corpus: Corpus) -> Listed | None:
+async def _list_and_search(app: App, corpus: Corpus) -> LargeOutput | None:
     """Print something large, and ask for three of its lines by a word that only they have."""
     try:
         answer = await app.execute(Request("shell", code=LISTING, timeout_s=RUN_S_MAX))
@@ -216,7 +219,7 @@ async def _list_and_search(app: App, corpus: Corpus) -> Listed | None:
         search = await app.search(SearchRequest((word,), limit=1, source=answer.kept.output_id))
         searches.append(_check(search.queries[0].hits, word, line, printed, exact))
     shown = answer.result.stdout
-    return Listed(
+    return LargeOutput(
         bytes_total=shown.bytes_total,
         bytes_returned=shown.bytes_total - shown.bytes_omitted,
         bytes_indexed=answer.kept.bytes_indexed,
@@ -263,7 +266,7 @@ def _check(hits: tuple[Any, ...], word: str, line: bytes, printed: bytes, exact:
     return Found(word, shown, hit.source, hit.start_byte, hit.end_byte, correct)
 
 
-def _wrong(answers: tuple[Answered, ...], listed: Listed | None) -> list[str]:
+def _wrong(answers: tuple[TrialAnswer, ...], listed: LargeOutput | None) -> list[str]:
     wrong = [
         f"{a.language}: {a.status}, printed {a.printed!r}, expected {a.expected}"
         for a in answers

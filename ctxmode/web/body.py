@@ -53,7 +53,7 @@ class _Inflate:
     def feed(self, data: bytes) -> bytes:
         out = bytearray()
         while data:
-            piece = self._inflated(data)
+            piece = self._inflate(data)
             self._begun = True
             if len(piece) > self._room:
                 raise too_large(self._bytes_max)
@@ -67,7 +67,7 @@ class _Inflate:
                 self._stream = zlib.decompressobj(_GZIP_OR_ZLIB)
         return bytes(out)
 
-    def _inflated(self, data: bytes) -> bytes:
+    def _inflate(self, data: bytes) -> bytes:
         try:
             return self._stream.decompress(data, self._room + 1)
         except zlib.error as error:

@@ -58,7 +58,7 @@ async def content_of(response: Response) -> Content:
             f"it is {media_type or 'binary'}, which holds no text", "Fetch a page, or its text."
         )
     kind = detect(body[:_SNIFF_BYTES], media_type=media_type if known else None).kind
-    text, said = _decoded(body, response.content_type, kind)
+    text, said = _decode(body, response.content_type, kind)
     title = title_of(text.decode("utf-8", "replace")) if kind == "html" else None
     return Content(text, media_type if known else None, title, said, response.url)
 
@@ -71,7 +71,7 @@ def _undecodable(body: bytes) -> bool:
     return False
 
 
-def _decoded(body: bytes, content_type: str, kind: str) -> tuple[bytes, str | None]:
+def _decode(body: bytes, content_type: str, kind: str) -> tuple[bytes, str | None]:
     """The body in UTF-8, and what it was in. A byte order mark goes before what the header says,
     that before what the page says; where all are wrong it is read as browsers read it."""
     marked, encoding = as_utf8(body)

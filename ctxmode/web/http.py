@@ -60,7 +60,7 @@ async def get(
         FetchError: a hop is forbidden, fails, or exceeds a bound.
     """
     with trio.move_on_after(bounds.total_s):
-        return await _followed(_target(url, ""), judge, network, bounds, validators)
+        return await _follow(_target(url, ""), judge, network, bounds, validators)
     raise FetchError(f"it took longer than {bounds.total_s:g} s", "Try again, or give it longer.")
 
 
@@ -70,7 +70,7 @@ async def resolve(host: str, port: int) -> Sequence[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-async def _followed(
+async def _follow(
     url: str, judge: Judge, network: Network, bounds: Bounds, validators: ValidatorsOf
 ) -> Response:
     passed = [url]
@@ -80,7 +80,7 @@ async def _followed(
         if not checked.allowed:
             raise FetchError(f"{url} may not be fetched: {checked.refused}")
         hop = _Hop(url, checked, await _addresses(checked, network), validators(url))
-        answer = await _asked(hop, network, bounds)
+        answer = await _ask(hop, network, bounds)
         if isinstance(answer, Response):
             return answer
         url = _target(url, answer)
@@ -114,18 +114,18 @@ async def _addresses(checked: CheckedUrl, network: Network) -> Sequence[str]:
     return found
 
 
-async def _asked(hop: _Hop, network: Network, bounds: Bounds) -> Response | str:
+async def _ask(hop: _Hop, network: Network, bounds: Bounds) -> Response | str:
     """The answer of one hop, or where it sends us; a server that asks to wait is obeyed."""
     certificates = network.certificates or ssl.create_default_context()
     async with httpx2.AsyncClient(
         verify=certificates, trust_env=False, follow_redirects=False, timeout=bounds.idle_s
     ) as client:
         for attempt in range(bounds.retries_max + 1):
-            response = await _sent(client, hop)
+            response = await _send(client, hop)
             try:
-                wait_s = _asked_to_wait(response)
+                wait_s = _find_wait(response)
                 if wait_s is None:
-                    return await _taken(hop.url, response, bounds)
+                    return await _read_answer(hop.url, response, bounds)
             finally:
                 with trio.CancelScope(shield=True, deadline=trio.current_time() + 1):
                     await response.aclose()
@@ -155,7 +155,7 @@ def _headers(hop: _Hop) -> dict[str, str]:
     return headers
 
 
-async def _sent(client: httpx2.AsyncClient, hop: _Hop) -> httpx2.Response:
+async def _send(client: httpx2.AsyncClient, hop: _Hop) -> httpx2.Response:
     """The answer's head, from the first of the checked addresses that takes the connection."""
     failure: Exception | None = None
     for address in hop.addresses:
@@ -177,10 +177,10 @@ async def _sent(client: httpx2.AsyncClient, hop: _Hop) -> httpx2.Response:
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             failure = error
             break
-    raise _failed(hop.checked.host, failure) from failure
+    raise _build_error(hop.checked.host, failure) from failure
 
 
-async def _taken(url: str, response: httpx2.Response, bounds: Bounds) -> Response | str:
+async def _read_answer(url: str, response: httpx2.Response, bounds: Bounds) -> Response | str:
     status, headers = response.status_code, response.headers
     if status == NOT_MODIFIED:
         return Response(url, unchanged=True)
@@ -198,7 +198,7 @@ async def _taken(url: str, response: httpx2.Response, bounds: Bounds) -> Respons
         async with aclosing(response.aiter_raw()) as chunks:
             body = await read_bounded(chunks, encoding, bounds.bytes_max)
     except httpx2.HTTPError as error:
-        raise _failed(url, error) from error
+        raise _build_error(url, error) from error
     return Response(
         url,
         body,
@@ -208,7 +208,7 @@ async def _taken(url: str, response: httpx2.Response, bounds: Bounds) -> Respons
     )
 
 
-def _asked_to_wait(response: httpx2.Response) -> float | None:
+def _find_wait(response: httpx2.Response) -> float | None:
     """How many seconds a busy server asks to wait; None where it does not."""
     given = response.headers.get("retry-after", "").strip()
     if response.status_code not in WAITS or not given:
@@ -219,7 +219,7 @@ def _asked_to_wait(response: httpx2.Response) -> float | None:
     return None if moment is None else max(0.0, email.utils.mktime_tz(moment) - time.time())
 
 
-def _failed(where: str, error: Exception | None) -> FetchError:
+def _build_error(where: str, error: Exception | None) -> FetchError:
     tls = _ssl_error(error)
     if tls is not None:
         reason = getattr(tls, "verify_message", "") or tls.reason or str(tls)

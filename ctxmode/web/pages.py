@@ -35,7 +35,7 @@ URLS_MAX = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PageRequest:
     """One address, and under which label it is to be kept; none is the address itself."""
 
     url: str
@@ -47,7 +47,7 @@ class FetchRequest:
     """Addresses. Within `ttl_s` of the last time no server is asked, after it only for what
     changed; 0 always asks. `force` fetches anew whatever is kept."""
 
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[PageRequest, ...]
     ttl_s: float = DAY_S
     force: bool = False
     concurrency: int = 4
@@ -73,12 +73,12 @@ async def fetch(
         raise UsageError(f"more than {URLS_MAX} addresses at once", "Ask for fewer.")
     with translate_errors():
         rules = await trio.to_thread.run_sync(library.rules)
-    desk = _Desk(library, request, network, writing, rules)
+    desk = _PageFetcher(library, request, network, writing, rules)
     answers: dict[int, PageAnswer] = {}
     # Workers that take from one iterator: as many at once as asked for, and no more.
     waiting = iter(enumerate(request.wanted))
 
-    async def work(waiting: Iterator[tuple[int, Wanted]]) -> None:
+    async def work(waiting: Iterator[tuple[int, PageRequest]]) -> None:
         for number, wanted in waiting:
             answers[number] = await desk.answer(wanted)
             on_progress(len(answers), len(request.wanted))
@@ -90,7 +90,7 @@ async def fetch(
 
 
 @dataclass(frozen=True, slots=True)
-class _Desk:
+class _PageFetcher:
     """What every address of one request has in common."""
 
     library: Library
@@ -99,20 +99,20 @@ class _Desk:
     writing: trio.CapacityLimiter
     rules: policy.Rules
 
-    async def answer(self, wanted: Wanted) -> PageAnswer:
+    async def answer(self, wanted: PageRequest) -> PageAnswer:
         try:
             with translate_errors():
-                return await self._fetched(wanted)
+                return await self._fetch(wanted)
         except ContextModeError as error:
             return PageAnswer(redact(wanted.url).text, PageStatus.FAILED, error=str(error))
 
-    async def _fetched(self, wanted: Wanted) -> PageAnswer:
+    async def _fetch(self, wanted: PageRequest) -> PageAnswer:
         self._judge(wanted.url)  # a rule holds for what is kept already, too
         known = await trio.to_thread.run_sync(pages.find, self.library.store, wanted.url)
         if known is not None and not self.request.force:
             source = await self._source(known)
             if source is not None and time.time() - known.fetched_at < self.request.ttl_s:
-                return await self._kept(wanted, known, source, PageStatus.CACHED)
+                return await self._build_answer(wanted, known, source, PageStatus.CACHED)
             known = known if source is not None else None
 
         def validators(url: str) -> Validators | None:
@@ -132,8 +132,8 @@ class _Desk:
                 raise FetchError("its server says that it is unchanged, but nothing is kept of it")
             await self._write(partial(pages.confirm, self.library.store, wanted.url))
             source = self.library.store.source(known.source_id)
-            return await self._kept(wanted, known, source, PageStatus.UNCHANGED)
-        return await self._added(wanted, response, await content_of(response))
+            return await self._build_answer(wanted, known, source, PageStatus.UNCHANGED)
+        return await self._add(wanted, response, await content_of(response))
 
     def _judge(self, url: str) -> None:
         allow_private = self.network.allow_private
@@ -157,7 +157,7 @@ class _Desk:
         expired = source.expires_at is not None and source.expires_at <= time.time()
         return None if expired or source.superseded_by is not None else source
 
-    async def _added(self, wanted: Wanted, response: Response, content: Content) -> PageAnswer:
+    async def _add(self, wanted: PageRequest, response: Response, content: Content) -> PageAnswer:
         spec = kb.SourceSpec(
             label_of(wanted),
             kb.Origin.FETCH,
@@ -181,10 +181,10 @@ class _Desk:
         source = await trio.to_thread.run_sync(self.library.store.source, indexed.source_id)
         if known is None:
             raise FetchError("it was purged as soon as it was kept")
-        return await self._kept(wanted, known, source, PageStatus.NEW)
+        return await self._build_answer(wanted, known, source, PageStatus.NEW)
 
-    async def _kept(
-        self, wanted: Wanted, known: pages.Page, source: kb.Source, status: PageStatus
+    async def _build_answer(
+        self, wanted: PageRequest, known: pages.Page, source: kb.Source, status: PageStatus
     ) -> PageAnswer:
         text = partial(self.library.store.text, source.id, 0, 2 * PREVIEW_BYTES)
         preview = (await trio.to_thread.run_sync(text)).decode("utf-8", "ignore")
@@ -207,7 +207,7 @@ class _Desk:
         return await trio.to_thread.run_sync(call, limiter=self.writing)
 
 
-def label_of(wanted: Wanted) -> str:
+def label_of(wanted: PageRequest) -> str:
     """What a page is found by: its address without secrets, after the label that was given."""
     url = redact(wanted.url).text
     return f"{wanted.source}::{url}" if wanted.source else url

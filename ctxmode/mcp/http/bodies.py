@@ -53,10 +53,10 @@ def _problem(body: bytes) -> str:
 
 
 def again(messages: Sequence[Message], receive: Receive) -> Receive:
-    """Gives what was received once more, then what comes."""
+    """Gives what was receive_again once more, then what comes."""
     left = list(reversed(messages))
 
-    async def received() -> Message:
+    async def receive_again() -> Message:
         return left.pop() if left else await receive()
 
-    return received
+    return receive_again

@@ -45,7 +45,7 @@ class Connections:
         self.settings = settings
         self.context = WorkerContext(None)
         self._at_once = at_once
-        self._open: dict[_Connection, None] = {}
+        self._open: dict[_HttpConnection, None] = {}
 
     async def serve(self, listener: trio.SocketListener) -> None:
         """Until cancelled; over TLS if the settings have a certificate."""
@@ -59,7 +59,7 @@ class Connections:
                 connection.drop()
 
     async def _one(self, stream: Stream) -> None:
-        connection = _Connection(stream, self)
+        connection = _HttpConnection(stream, self)
         if len(self._open) >= self._at_once:
             # Who has not asked for anything makes room; if all have, the newcomer is one too many.
             next((known for known in self._open if known.is_idle), connection).drop()
@@ -92,7 +92,7 @@ class _Http1(H11Protocol):
         await self._send_h11_event(h11.EndOfMessage())
 
 
-class _Connection:
+class _HttpConnection:
     """One of them. It `is_idle` while it waits for the head of a request."""
 
     def __init__(self, stream: Stream, others: Connections) -> None:

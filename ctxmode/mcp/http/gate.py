@@ -71,18 +71,18 @@ class Gate:
 
     def _refusal(self, scope: Scope, headers: Headers) -> JSONResponse | None:
         if why := _ambiguous(headers):
-            return _refused(400, why)
+            return _refuse(400, why)
         if not self._admission.admits_host(headers.get("host", "")):
-            return _refused(421, "this Host is not served here; --allow-host NAME adds one")
+            return _refuse(421, "this Host is not served here; --allow-host NAME adds one")
         origin = headers.get("origin")
         if origin is not None and not self._admission.admits_origin(origin):
-            return _refused(403, "this Origin may not ask; --allow-origin ORIGIN adds one")
+            return _refuse(403, "this Origin may not ask; --allow-origin ORIGIN adds one")
         if scope["path"] in OPEN_PATHS:
             return None
         scheme, _, token = headers.get("authorization", "").partition(" ")
         name = self._admission.tokens.name_of(token.strip()) if scheme.lower() == "bearer" else None
         if name is None:
-            answer = _refused(401, "a bearer token is required: Authorization: Bearer TOKEN")
+            answer = _refuse(401, "a bearer token is required: Authorization: Bearer TOKEN")
             answer.headers["WWW-Authenticate"] = 'Bearer realm="context-mode"'
             return answer
         access = AccessToken(token="", client_id=name, scopes=[])
@@ -99,7 +99,7 @@ def _ambiguous(headers: Headers) -> str:
     return ""
 
 
-def _refused(status: int, reason: str) -> JSONResponse:
+def _refuse(status: int, reason: str) -> JSONResponse:
     return JSONResponse({"error": reason}, status)
 
 
@@ -108,7 +108,7 @@ def _hasty(receive: Receive) -> Receive:
     deadline = trio.current_time() + BODY_S_MAX
     complete = False
 
-    async def received() -> Message:
+    async def receive_in_time() -> Message:
         nonlocal complete
         if complete:
             return await receive()
@@ -119,4 +119,4 @@ def _hasty(receive: Receive) -> Receive:
         complete = True
         return {"type": "http.disconnect"}
 
-    return received
+    return receive_in_time

@@ -26,7 +26,7 @@ from ctxmode.mcp.http.metrics import Metrics
 from ctxmode.mcp.http.tokens import Tokens
 from ctxmode.mcp.projects import open_projects
 from ctxmode.mcp.server import build_server
-from ctxmode.mcp.tools import offered
+from ctxmode.mcp.tools import list_offered
 
 BODY_BYTES_MAX = 8 * 1024 * 1024
 CONVERSATIONS_MAX = 256  # of each name of a token
@@ -55,7 +55,7 @@ class Site:
     hosts: frozenset[str] = frozenset()
     origins: frozenset[str] = frozenset()
     others: Mapping[str, Path] = field(default_factory=dict)
-    tools: tuple[str, ...] = offered()
+    tools: tuple[str, ...] = list_offered()
 
 
 async def serve_http(site: Site, address: Address) -> None:
@@ -76,7 +76,7 @@ async def serve_http(site: Site, address: Address) -> None:
     settings.include_server_header = False
     admission = Admission(
         site.tokens,
-        frozenset({*LOOPBACK, _bracketed(address.host), *(h.lower() for h in site.hosts)}),
+        frozenset({*LOOPBACK, _bracket(address.host), *(h.lower() for h in site.hosts)}),
         site.origins,
     )
     _announce(site, address, port)
@@ -127,14 +127,14 @@ class Endpoints:
                 return
             receive = bodies.again(messages, receive)
         name = scope["user"].username
-        await self._conversations[name].handle_request(scope, receive, _told_when_full(name, send))
+        await self._conversations[name].handle_request(scope, receive, _explain_full(name, send))
 
 
-def _told_when_full(name: str, send: Send) -> Send:
+def _explain_full(name: str, send: Send) -> Send:
     """The answer to who has as many conversations as he may, in our words."""
     is_full = False
 
-    async def sent(message: Message) -> None:
+    async def send_explained(message: Message) -> None:
         nonlocal is_full
         if message["type"] == "http.response.start" and message["status"] == FULL:
             is_full = True
@@ -151,7 +151,7 @@ def _told_when_full(name: str, send: Send) -> Send:
         elif not is_full:
             await send(message)
 
-    return sent
+    return send_explained
 
 
 @asynccontextmanager
@@ -192,17 +192,17 @@ def _listen(address: Address) -> socket.socket:
     return listener
 
 
-def _bracketed(host: str) -> str:
+def _bracket(host: str) -> str:
     return f"[{host}]" if ":" in host else host.lower()
 
 
 def _announce(site: Site, address: Address, port: int) -> None:
     scheme = "https" if address.certificate else "http"
-    base = f"{scheme}://{_bracketed(address.host)}:{port}"
+    base = f"{scheme}://{_bracket(address.host)}:{port}"
     lines = [f"serving {site.config.project} at {base}/{ENDPOINT}"]
     lines += [f"serving {f} at {base}/{name}/{ENDPOINT}" for name, f in site.others.items()]
     lines.append(f"bearer tokens: {site.tokens.source}")
-    if address.certificate is None and _bracketed(address.host) not in LOOPBACK:
+    if address.certificate is None and _bracket(address.host) not in LOOPBACK:
         lines.append("warning: without --certificate and --key, tokens travel unencrypted")
     sys.stderr.write("".join(f"context-mode: {line}\n" for line in lines))
     sys.stderr.flush()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctxmode.mcp.arguments import Arguments
 from ctxmode.mcp.output_schemas import OBJECT, object_schema
 from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import READS, Call, Tool
+from ctxmode.mcp.tool import READS, CallContext, Tool
 from ctxmode.render import results
 
 
@@ -13,7 +13,7 @@ class DoctorArguments(Arguments):
     pass
 
 
-async def _call(call: Call, given: DoctorArguments) -> Reply:
+async def _call(call: CallContext, given: DoctorArguments) -> Reply:
     del given
     diagnosis = await call.app.doctor()
     return Reply(results.doctor_text(diagnosis), diagnosis.to_json())

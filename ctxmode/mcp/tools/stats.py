@@ -7,7 +7,7 @@ from dataclasses import asdict
 from ctxmode.mcp.arguments import Arguments
 from ctxmode.mcp.output_schemas import OBJECT, object_schema
 from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import READS, Call, Tool
+from ctxmode.mcp.tool import READS, CallContext, Tool
 from ctxmode.operations.quotas import holdings_lines
 from ctxmode.render import results
 from ctxmode.render.usage_table import usage_text
@@ -17,7 +17,7 @@ class StatsArguments(Arguments):
     pass
 
 
-async def _call(call: Call, given: StatsArguments) -> Reply:
+async def _call(call: CallContext, given: StatsArguments) -> Reply:
     del given
     usage = await call.app.usage()
     data = usage.to_json()
@@ -26,7 +26,7 @@ async def _call(call: Call, given: StatsArguments) -> Reply:
     data["kept_ahead"] = [asdict(one) for one in ready]
     holdings = await call.app.holdings()
     data["on_disk"] = holdings.to_json()
-    lines = [usage_text(usage), *holdings_lines(holdings), *results.kept_ahead_lines(ready)]
+    lines = [usage_text(usage), *holdings_lines(holdings), *results.describe_kept_ahead(ready)]
     return Reply("\n".join(lines), data)
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from ctxmode.pipelines import reports
-from ctxmode.pipelines.model import Outcome, Pipeline, Report, Verdict
+from ctxmode.pipelines.model import CaseStatus, Outcome, Pipeline, PipelineReport
 from ctxmode.pipelines.running import LINES_SHOWN, relevant
 
-REPORT = Report(
+REPORT = PipelineReport(
     Pipeline("all", "ci/all.toml", ()),
     (
-        Outcome("a", "a", 3, Verdict.PASSED, wall_s=1.5, output="fine", tier="A"),
-        Outcome("b (x=1)", "b", 9, Verdict.FAILED, "exit 1", 1, 0.5, "50 %\n\x1b[31m```|<&>", "A"),
-        Outcome("c", "c", 12, Verdict.SKIPPED, "it needs b"),
+        Outcome("a", "a", 3, CaseStatus.PASSED, wall_s=1.5, output="fine", tier="A"),
+        Outcome(
+            "b (x=1)", "b", 9, CaseStatus.FAILED, "exit 1", 1, 0.5, "50 %\n\x1b[31m```|<&>", "A"
+        ),
+        Outcome("c", "c", 12, CaseStatus.SKIPPED, "it needs b"),
     ),
     2.0,
     "A",

@@ -8,45 +8,45 @@ from pathlib import Path
 
 from ctxmode.errors import UsageError
 
-ORDERS = {
+COMMANDS = {
     ".help": "tell these",
     ".load FILE": "run a program of the project here, and keep what it defines",
     ".save FILE": "write what was typed so far to a new file",
     ".reset": "start anew: variables and files of the session are gone",
     ".quit": "leave, as Ctrl-D does",
 }
-_TAKES_FILE = {form.split()[0]: " " in form for form in ORDERS}
+_TAKES_FILE = {form.split()[0]: " " in form for form in COMMANDS}
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ReplCommand:
     """One of `ORDERS`, with its file if it takes one."""
 
     name: str
     file: str = ""
 
 
-def is_order(text: str) -> bool:
+def is_command(text: str) -> bool:
     """Whether a text is meant for the session itself; all else is a program."""
     return "\n" not in text and text.split(" ", maxsplit=1)[0].rstrip() in _TAKES_FILE
 
 
-def parse(text: str) -> Order:
-    """The order that a text is.
+def parse(text: str) -> ReplCommand:
+    """Read a command and its file.
 
     Raises:
         UsageError: it lacks its file, or has one that means nothing.
     """
     name, _, file = text.strip().partition(" ")
     if bool(file.strip()) != _TAKES_FILE[name]:
-        form = next(form for form in ORDERS if form.split()[0] == name)
+        form = next(form for form in COMMANDS if form.split()[0] == name)
         raise UsageError(f"{text.strip()!r} is not understood", f"Say {form}.")
-    return Order(name, file.strip())
+    return ReplCommand(name, file.strip())
 
 
 def help_text() -> str:
-    """All orders, a line each, and the keys."""
-    lines = [f"{form:<12} {meaning}" for form, meaning in ORDERS.items()]
+    """List all commands, a line each, and the keys."""
+    lines = [f"{form:<12} {meaning}" for form, meaning in COMMANDS.items()]
     keys = "Ctrl-C stops a program, an empty line ends one, Alt-Enter breaks a line."
     return "\n".join([*lines, keys])
 

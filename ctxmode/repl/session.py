@@ -1,4 +1,4 @@
-"""The conversation itself: a program is read, run, and what went wrong is told; it goes on."""
+"""One session: read a program, run it, tell what went wrong, and go on."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ctxmode.render.live_output import LiveOutput
 from ctxmode.render.progress_line import waiting
 from ctxmode.render.refusals import refusal_text
 from ctxmode.render.results import ending
-from ctxmode.repl import orders
+from ctxmode.repl import commands
 from ctxmode.repl.reading import Reader
 from executor import Caller
 from executor.model import Request, Result, Status
 
-SESSION = "repl"
+NAME = "repl"
 REACTION_S_MAX = 3.0
 """How long an interpreter may take to stop at Ctrl-C before its session is ended."""
 AGAIN_S = 1.0
@@ -40,7 +40,7 @@ def say(text: str) -> None:
 
 
 @dataclass(slots=True)
-class Conversation:
+class ReplSession:
     """One session of one language. `request` is what all its programs have in common."""
 
     app: App
@@ -52,11 +52,11 @@ class Conversation:
         """To the end of what is typed."""
         while (text := await read()) is not None:
             try:
-                if orders.is_order(text):
-                    order = orders.parse(text)
-                    if order.name == ".quit":
+                if commands.is_command(text):
+                    command = commands.parse(text)
+                    if command.name == ".quit":
                         return
-                    await self._obey(order)
+                    await self._obey(command)
                 elif text.strip():
                     self.typed.append(text)
                     await self._run(replace(self.request, code=text))
@@ -66,13 +66,13 @@ class Conversation:
                     raise
                 say(str(error))
 
-    async def _obey(self, order: orders.Order) -> None:
-        if order.name == ".help":
-            say(orders.help_text())
-        elif order.name == ".load":
-            await self._run(replace(self.request, path=order.file))
-        elif order.name == ".save":
-            say(await trio.to_thread.run_sync(orders.save, self.typed, Path(order.file)))
+    async def _obey(self, command: commands.ReplCommand) -> None:
+        if command.name == ".help":
+            say(commands.help_text())
+        elif command.name == ".load":
+            await self._run(replace(self.request, path=command.file))
+        elif command.name == ".save":
+            say(await trio.to_thread.run_sync(commands.save, self.typed, Path(command.file)))
         else:
             self.request = replace(self.request, fresh=True)
             say("what comes next starts anew")
@@ -97,7 +97,7 @@ class Conversation:
     async def _watch(self, interrupts: AsyncIterator[int], program: trio.CancelScope) -> None:
         """At Ctrl-C tell the program; one that goes on, or another Ctrl-C, ends the session."""
         await anext(interrupts)
-        if not await self.app.interrupt(SESSION):
+        if not await self.app.interrupt(NAME):
             say("stopped before it ran")
             program.cancel()
             return
@@ -105,7 +105,7 @@ class Conversation:
             with trio.move_on_after(AGAIN_S) as first:
                 await anext(interrupts)
             if first.cancelled_caught:
-                await self.app.interrupt(SESSION)
+                await self.app.interrupt(NAME)
                 await anext(interrupts)
         late = f"it did not stop within {REACTION_S_MAX:g} s, " if waiting.cancelled_caught else ""
         say(f"{late}the session is ended: its variables are gone")

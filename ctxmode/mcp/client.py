@@ -31,7 +31,7 @@ CONSENT_S_MAX = 180.0
 Context = ServerRequestContext[Projects]
 
 
-class Conversation:
+class Client:
     """What a tool may ask of, and tell to, the client whose call it carries out."""
 
     def __init__(self, context: Context, answers: Mapping[str, Any] | None = None) -> None:
