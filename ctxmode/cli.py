@@ -30,10 +30,8 @@ examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line; returns its exit code and never lets an exception out.
-
-    Without `argv` this process is the command's own, and ends behind it.
-    """
+    """Run one command line and return its exit code; no exception leaves it. Without `argv` this
+    process is the command's own, and ends behind it."""
     streams.open_what_is_closed()
     if argv is not None:
         return _main(list(argv))

@@ -36,10 +36,7 @@ def harmless(words: Iterable[str]) -> Iterator[str]:
 
 
 def script(shell: str, verbs: Iterable[Verb]) -> str:
-    """The completion script for a shell.
-
-    `verbs` are those to complete, in the order in which they are shown.
-    """
+    """Build the completion script for a shell, of these verbs in this order."""
     root = argparse.ArgumentParser(prog="context-mode", add_help=False)
     below = root.add_subparsers()
     for verb in verbs:
@@ -54,7 +51,7 @@ def script(shell: str, verbs: Iterable[Verb]) -> str:
 
 
 def _build_completer(kind: str) -> Completer:
-    """Words that the program is asked for when they are needed."""
+    """Complete words for which the script asks this program when they are needed."""
     name, command = f"_context_mode_{kind}", f"context-mode completion {kind} 2>/dev/null"
     return {
         "bash": name,

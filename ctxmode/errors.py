@@ -4,10 +4,8 @@ from __future__ import annotations
 
 
 class ContextModeError(Exception):
-    """Something expected went wrong outside the program that was run.
-
-    Shown as `message` and, on a line of its own, `hint`; never as a traceback.
-    """
+    """Something expected went wrong outside the program that was run. A person sees `message` and,
+    on a line of its own, `hint`; never a traceback."""
 
     exit_code = 1
 
@@ -21,7 +19,7 @@ class ContextModeError(Exception):
 
 
 def why(error: Exception) -> str:
-    """What was wrong, in words: of a system's error without its number and its path."""
+    """Say what was wrong: a system's error without its number and its path."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 

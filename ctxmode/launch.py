@@ -29,9 +29,7 @@ def with_app(
     args: argparse.Namespace, action: Callable[[App], Awaitable[T]], *, sole_language: str = ""
 ) -> T:
     """Open the App of the project that the arguments name, do one thing with it, and close it.
-
-    `sole_language` is that of a single run, see `open_app`.
-    """
+    `open_app` explains `sole_language`."""
     from ctxmode.app import open_app  # noqa: PLC0415
 
     config = replace(
@@ -60,17 +58,14 @@ def with_library(args: argparse.Namespace, action: Callable[[Library], T]) -> T:
 
 
 def tell(notices: Iterable[str]) -> None:
-    """What a person should know besides, on stderr."""
+    """Print what a person should know besides, on stderr."""
     for notice in notices:
         sys.stderr.write(f"context-mode: {harmless(notice)}\n")
 
 
 def run(action: Callable[[], Awaitable[T]]) -> T:
-    """Run it under trio. A request to end (SIGTERM, SIGHUP) closes everything in good order.
-
-    Raises:
-        SystemExit: a signal asked to end; the code is 128 plus its number.
-    """
+    """Run it under trio. SIGTERM and SIGHUP close everything in good order and raise SystemExit
+    with 128 plus their number."""
     import trio  # noqa: PLC0415
 
     async def until_asked_to_end() -> T:
@@ -106,6 +101,14 @@ async def _watch(task_status: trio.TaskStatus[None]) -> None:
         task_status.started()
         async for number in signals:
             raise SystemExit(128 + number)
+
+
+def print_answer(args: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
+    """Print the data where --json asks for it, else the text."""
+    if args.json:
+        print_json(data)
+    else:
+        sys.stdout.write(text + "\n")
 
 
 def print_json(data: Mapping[str, Any]) -> None:

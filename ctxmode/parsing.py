@@ -8,10 +8,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ctxmode.commands.table import Verb
-from ctxmode.errors import UsageError
+from ctxmode.errors import UsageError, why
 from ctxmode.suggestions import did_you_mean, or_all
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Parser(argparse.ArgumentParser):
-    """One whose mistakes are `UsageError`s with a hint, in place of a screen of usage."""
+    """A parser whose mistakes are `UsageError`s with a hint, in place of a screen of usage."""
 
     def __init__(self, **given: Any) -> None:  # noqa: ANN401 - argparse's own
         given.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
@@ -67,7 +68,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def verb_parser(verb: Verb) -> Parser:
-    """What a verb takes."""
+    """Build the parser of a verb's arguments."""
     module = verb.load()
     parser = Parser(prog=f"context-mode {verb.name}", description=module.__doc__)
     parser.takes_program_arguments = verb.takes_program_arguments
@@ -79,13 +80,9 @@ def verb_parser(verb: Verb) -> Parser:
 
 
 def parse(verb: Verb, arguments: Sequence[str]) -> argparse.Namespace:
-    """What a command line says. `program_args` is what follows `--`, where a verb runs programs;
-    for the others it only ends the options, as everywhere.
-
-    Raises:
-        UsageError: an option or a word that means nothing, or one that lacks.
-        SystemExit: help was asked for, and is printed.
-    """
+    """Parse a command line. `program_args` is what follows `--`, where a verb runs programs; for
+    the others it only ends the options. UsageError: a word means nothing or lacks; SystemExit: help
+    was printed."""
     parser = verb_parser(verb)
     own, program_args = list(arguments), []
     if parser.takes_program_arguments and "--" in own:
@@ -94,6 +91,14 @@ def parse(verb: Verb, arguments: Sequence[str]) -> argparse.Namespace:
     parsed: argparse.Namespace = parser.parse_args(own)
     parsed.program_args = program_args
     return parsed
+
+
+def read_input(name: str, hint: str) -> bytes:
+    """Read a file that an argument names, or stdin for `-`; a UsageError says why it cannot."""
+    try:
+        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{name!r} cannot be read: {why(error)}", hint) from error
 
 
 def subparsers(parser: Parser) -> dict[str, Parser]:

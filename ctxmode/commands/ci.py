@@ -123,11 +123,8 @@ async def _run(app: App, pipeline: Pipeline, options: PipelineOptions) -> Pipeli
 
 
 def _before(folder: Path) -> dict[str, Outcome]:
-    """What the last run in this folder gave, by the cases' names.
-
-    Raises:
-        UsageError: there was none.
-    """
+    """Read the outcomes of the last run in this folder, by the cases' names; a UsageError where
+    there was none."""
     try:
         cases = json.loads((folder / "report.json").read_bytes())["cases"]
         return {case["name"]: Outcome.from_json(case) for case in cases}
@@ -154,7 +151,7 @@ def _writing(folder: Path) -> Iterator[None]:
 
 
 def _prepare(folder: Path, project: Path) -> None:
-    """See that there is a place for the report, before what it tells of takes its time."""
+    """Make the report's folder before the pipeline runs, so that a bad place costs no time."""
     with _writing(folder):
         _put({".gitignore": "*\n"}, folder, project)
 

@@ -59,11 +59,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def describe_config(config: Config) -> dict[str, Any]:
-    """Every setting with its value and origin, the places, the profiles, and what was refused.
-
-    Raises:
-        ContextModeError: a file can't be used.
-    """
+    """Describe every setting with its value and origin, the places, the profiles, and what was
+    refused."""
     configured = load_settings(config.project, config.config_home)
     profiles = load_profiles(config.project, config.config_home)
     moved = load_names(config.project, config.config_home)
@@ -89,12 +86,8 @@ def describe_config(config: Config) -> dict[str, Any]:
 
 
 def write_template(path: Path, *, for_project: bool) -> None:
-    """A file with every setting that it may hold, in comments.
-
-    Raises:
-        UsageError: there is a file.
-        ContextModeError: the place can't be written.
-    """
+    """Write a file with every setting that it may hold, in comments. A UsageError says that there
+    is one, a ContextModeError that it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as out:
@@ -128,14 +121,10 @@ def template(*, for_project: bool) -> str:
 
 
 def _show(shown: dict[str, Any]) -> None:
-    from rich.table import Table  # noqa: PLC0415 - for people only
-
-    from ctxmode.render.terminal import console  # noqa: PLC0415
+    from ctxmode.render.terminal import build_table, console  # noqa: PLC0415 - for people only
 
     out = console()
-    table = Table(box=None, pad_edge=False)
-    for title in ("setting", "value", "from"):
-        table.add_column(title, overflow="fold")
+    table = build_table("setting", "value", "from")
     table.add_row("project", shown["project"], "")
     table.add_row("storage", shown["storage"], "")
     for setting in shown["settings"]:

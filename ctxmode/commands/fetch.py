@@ -20,7 +20,7 @@ import trio
 from ctxmode import exit_codes, launch
 from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
-from ctxmode.launch import print_json
+from ctxmode.launch import print_answer
 from ctxmode.operations.library import age_s, open_library
 from ctxmode.render.progress_line import waiting
 from ctxmode.render.terminal_output import for_stdout
@@ -52,10 +52,7 @@ def run(args: argparse.Namespace) -> int:
         bounds=bounds,
     )
     answer = launch.run(lambda: _fetch(args, request))
-    if args.json:
-        print_json(answer.to_json())
-    else:
-        sys.stdout.write(for_stdout(fetch_text(answer)) + "\n")
+    print_answer(args, answer.to_json(), for_stdout(fetch_text(answer)))
     return exit_codes.OK if all(page.ok for page in answer.pages) else exit_codes.ERROR
 
 

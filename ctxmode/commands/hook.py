@@ -34,8 +34,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _refuse_registration(host: str) -> int:
-    """Tell who registered it. The exit code is not that of other malformed requests, 2: by that
-    hosts take a hook to refuse the call."""
+    """Tell who registered it what is wrong. Its exit code is not 2, that of other malformed
+    requests: by that hosts take a hook to refuse the call."""
     if host in HOSTS:
         problem = f"no event of {host} is named"
     else:

@@ -25,7 +25,7 @@ from ctxmode import exit_codes
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, with_library
 from ctxmode.operations.library import Library
-from ctxmode.render.results import age, size
+from ctxmode.render.amounts import age, size
 from ctxmode.render.terminal_output import for_stdout
 from ctxmode.suggestions import did_you_mean
 
@@ -138,15 +138,11 @@ def _list(shown: list[Output], total: int, *, as_json: bool) -> None:
     if not shown:
         sys.stdout.write("No output is kept yet: large ones are, when something is run.\n")
         return
-    from rich.table import Table  # noqa: PLC0415 - for people only
-    from rich.text import Text  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415 - for people only
 
     from ctxmode.render import highlight, terminal  # noqa: PLC0415
 
-    table = Table(box=None, pad_edge=False)
-    for title in ("id", "kept", "size"):
-        table.add_column(title, no_wrap=True)
-    table.add_column("program", overflow="fold")
+    table = terminal.build_table("id", "kept", "size", "program", fixed=("id", "kept", "size"))
     for one in shown:
         kept = age(time.time() - one.kept_at)
         table.add_row(one.id, kept, size(one.bytes_total), Text(highlight.harmless(one.about)))

@@ -29,11 +29,13 @@ from ctxmode.config.settings import load_settings
 from ctxmode.errors import UsageError, why
 from ctxmode.launch import print_json, with_app
 from ctxmode.operations.artifacts import deliver
+from ctxmode.parsing import read_input
+from ctxmode.render.amounts import size
 from ctxmode.render.highlight import harmless, one_line
 from ctxmode.render.live_output import LiveOutput
 from ctxmode.render.progress_line import waiting
 from ctxmode.render.refusals import refusal_text
-from ctxmode.render.results import BY_VERB, answer_text, changes_text, ending, run_notes, size
+from ctxmode.render.results import BY_VERB, answer_text, changes_text, ending, run_notes
 from ctxmode.render.terminal_output import for_stdout
 from ctxmode.suggestions import or_all
 from executor import Caller
@@ -41,6 +43,8 @@ from executor.model import Limits, Request, Status
 from executor.run.job import first_line
 from executor.run.output_routing import Answer
 from runtimes import LANGUAGES, UnknownLanguage, language, language_for_file
+
+UNREADABLE = "Give a readable file."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,11 +97,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def request_from(args: argparse.Namespace) -> Request:
-    """The request that a command line describes.
-
-    Raises:
-        UsageError: no program is given, two are, or a value is malformed.
-    """
+    """Build the request that a command line describes. A UsageError says that no program is given,
+    that two are, or which value is malformed."""
     language, path, code = _program(args)
     return Request(
         language,
@@ -106,7 +107,7 @@ def request_from(args: argparse.Namespace) -> Request:
         bind_file=_here(args.bind),
         cwd=_here(args.cwd),
         env=environment(args.env),
-        stdin=_read(args.stdin) if args.stdin else None,
+        stdin=read_input(args.stdin, UNREADABLE) if args.stdin else None,
         args=tuple(args.program_args),
         artifacts=tuple(args.artifact),
         timeout_s=args.timeout,
@@ -139,7 +140,7 @@ def _program(args: argparse.Namespace) -> tuple[str, str | None, str | None]:
     if args.file == "-" or (
         args.file is None and not sys.stdin.isatty() and not _is_file(args.target)
     ):
-        return args.target, None, _text(_read("-"))
+        return args.target, None, _text(read_input("-", UNREADABLE))
     if args.file is not None:
         return args.target, args.file, None
     if not _is_file(args.target):
@@ -169,17 +170,6 @@ def _is_file(target: str) -> bool:
         return Path(target).exists()
     except (OSError, ValueError):
         return False
-
-
-def _read(name: str) -> bytes:
-    if name == "-":
-        return sys.stdin.buffer.read()
-    try:
-        return Path(name).read_bytes()
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"{name!r} cannot be read: {why(error)}", "Give a readable file."
-        ) from error
 
 
 def _text(code: bytes) -> str:
@@ -217,12 +207,12 @@ async def _execute(app: App, request: Request, caller: Caller, live: bool, folde
 
 
 def _name_output(request: Request) -> str:
-    """What its output is listed as, if it is kept."""
+    """Name the output as `outputs` lists it, if it is kept."""
     return Path(request.path).name if request.path else first_line(request.code or "")
 
 
 def _own_folder(project: Path) -> str | None:
-    """This folder, where it is in the project; else None, which is the project's."""
+    """Return this folder where it is in the project; else None, which stands for the project's."""
     here = Path.cwd().resolve()
     return str(here) if here.is_relative_to(project) else None
 
@@ -237,7 +227,7 @@ def _show(answer: Answer, args: argparse.Namespace) -> None:
 
 
 def _tell(answer: Answer) -> None:
-    """What the program's own output does not say, on stderr and only where it is news."""
+    """Say on stderr what the program's own output does not, and only where it is news."""
     result = answer.result
     if result.status in (Status.DENIED, Status.REDIRECTED):
         sys.stderr.write(f"context-mode: {harmless(refusal_text(result))}\n")

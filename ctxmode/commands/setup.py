@@ -99,11 +99,8 @@ def _target(args: argparse.Namespace) -> Target:
 
 
 def _command(given: str | None, scope: Scope) -> Sequence[str]:
-    """How hosts call this program: by its name alone, where that finds it or others share it.
-
-    A host that is started from a desktop, or before a virtual environment is entered, has another
-    PATH than whoever sets it up.
-    """
+    """Say how hosts call this program: by its name alone, where that finds it or others share it. A
+    host started from a desktop has another PATH than whoever sets it up."""
     if given is not None:
         return [given]
     found = shutil.which(NAME)

@@ -21,8 +21,8 @@ from ctxmode import exit_codes, launch
 from ctxmode.config.locations import load_config, prepare_storage
 from ctxmode.doctor.diagnosis import kept_ahead
 from ctxmode.launch import print_json
-from ctxmode.operations.quotas import holdings_lines, read_holdings
-from ctxmode.render.results import describe_kept_ahead
+from ctxmode.operations.quotas import read_holdings
+from ctxmode.render.health import describe_kept_ahead, holdings_lines
 from ctxmode.render.usage_table import read_usage, show
 
 

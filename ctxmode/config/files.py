@@ -45,11 +45,8 @@ class ConfigFile:
 
 
 def read(path: Path, root: Path = Path("/")) -> ConfigFile:
-    """The file; an absent one is empty. No link is followed out of `root`, a real path.
-
-    Raises:
-        UsageError: it can't be read, or is no TOML.
-    """
+    """Read the file; an absent one is empty. No link is followed out of `root`, a real path. A
+    UsageError says that it cannot be read, or is no TOML."""
     from base.plain_files import read_plain  # noqa: PLC0415 - where there may be such a file
 
     try:
@@ -62,11 +59,7 @@ def read(path: Path, root: Path = Path("/")) -> ConfigFile:
 
 
 def parse(path: Path, text: str) -> ConfigFile:
-    """The data of a file's text.
-
-    Raises:
-        UsageError: it is no TOML.
-    """
+    """Read the data and lines of a file's text; a UsageError says where it is no TOML."""
     from policy.toml_text import load_toml  # noqa: PLC0415 - where there is such a file
 
     try:
@@ -81,10 +74,8 @@ def parse(path: Path, text: str) -> ConfigFile:
 
 
 def lines_of(text: str) -> dict[tuple[str, ...], int]:
-    """The line on which each table and key first stands.
-
-    The tables of an array have a part of their own in their keys, `#1` and so on.
-    """
+    """Find the line on which each table and key first stands. The tables of an array have a part of
+    their own in their keys, `#1` and so on."""
     found: dict[tuple[str, ...], int] = {}
     arrays: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()

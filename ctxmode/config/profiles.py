@@ -44,11 +44,8 @@ class Profiles:
 
 
 def load_profiles(project: Path, config_home: Path) -> Profiles:
-    """The built-in profiles, the user's, and all of them as this project tightens them.
-
-    Raises:
-        ContextModeError: a file can't be read as TOML, or holds a key or value that means nothing.
-    """
+    """Load the built-in profiles, the user's, and all of them as this project tightens them. A
+    ContextModeError names the file, key or value that cannot be used."""
     profiles = dict(PROFILES)
     user_file = read(config_home / USER_FILE)
     for name, table in _tables(user_file).items():
@@ -69,7 +66,7 @@ def load_profiles(project: Path, config_home: Path) -> Profiles:
 
 
 def tighten(base: Profile, wanted: Profile) -> tuple[Profile, list[str]]:
-    """`wanted`, as far as it grants nothing that `base` doesn't; and what it would have."""
+    """Reduce `wanted` to what `base` grants; list what it asked for beyond."""
     refused = []
     rules = tuple(rule for rule in wanted.network.rules if rule in base.network.rules)
     ports = tuple(p for p in wanted.network.loopback_ports if p in base.network.loopback_ports)

@@ -11,11 +11,8 @@ StrPath = str | os.PathLike[str]
 
 
 def load(project: StrPath, home: StrPath, environ: Mapping[str, str] = os.environ) -> policy.Rules:
-    """Every rule for a project. CLAUDE_CONFIG_DIR and XDG_CONFIG_HOME move a person's own files.
-
-    Raises:
-        policy.RuleFileError: a file of rules cannot be used.
-    """
+    """Load every rule for a project; policy.RuleFileError names a file that cannot be used.
+    CLAUDE_CONFIG_DIR and XDG_CONFIG_HOME move a person's own files."""
     return policy.load_rules(
         project,
         home=home,

@@ -142,11 +142,8 @@ class Configured:
 def load_settings(
     project: Path, config_home: Path, environ: Mapping[str, str] = os.environ
 ) -> Configured:
-    """All settings for a project.
-
-    Raises:
-        UsageError: a file can't be read, or a file or variable holds what means nothing.
-    """
+    """Load all settings for a project; a UsageError names a file that cannot be read, or a wrong
+    value."""
     values: dict[str, Value] = {setting.key: setting.default for setting in SETTINGS}
     origins = dict.fromkeys(values, "default")
     warnings: list[str] = []
@@ -184,11 +181,7 @@ def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def parse_value(setting: Setting, given: object) -> Value:
-    """A value of the setting's kind.
-
-    Raises:
-        ValueError: it is of another.
-    """
+    """Read a value of the setting's kind; ValueError if it is of another."""
     if setting.kind == "switch":
         return _switch(given)
     if setting.kind in ("choice", "text"):
@@ -223,7 +216,7 @@ def _amount(setting: Setting, given: object) -> float:
 
 
 def _read_values(file: ConfigFile) -> list[tuple[Setting, Value]]:
-    """What a file gives, each value tried."""
+    """Read what a file sets, each value checked."""
     found = []
     for table, content in file.data.items():
         if table not in TABLES:

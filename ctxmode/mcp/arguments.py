@@ -45,12 +45,14 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-def input_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The JSON Schema of a tool's arguments, without what only costs tokens or upsets clients.
+class NoArguments(Arguments):
+    pass
 
-    Titles and null alternatives say nothing to a caller who may leave a name out, and one widely
-    used host drops a tool whose schema has `additionalProperties`.
-    """
+
+def input_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Build the JSON Schema of a tool's arguments, without titles and null alternatives: they cost
+    tokens and say nothing. One widely used host drops a tool whose schema has
+    `additionalProperties`."""
     schema: dict[str, Any] = _slim(model.model_json_schema())
     return schema
 

@@ -52,11 +52,8 @@ class Client:
         return hashlib.sha256(f"{who}\n{conversation}".encode()).hexdigest()[:12]
 
     async def app(self) -> App:
-        """The project that this call is about, open.
-
-        Raises:
-            ContextModeError: it can't be opened.
-        """
+        """Open the project that this call is about; a ContextModeError says why it cannot be
+        opened."""
         projects: Projects = self._context.lifespan_context
         request = self._context.request
         if request is not None:
@@ -85,10 +82,7 @@ class Client:
 
     async def consent(self, verdict: Mapping[str, Any], *, may_restart: bool = True) -> bool | None:
         """Ask the person behind the client; None if the client cannot, or nobody answers.
-
-        Raises:
-            ConsentNeededError: the client makes the call again; only with `may_restart`.
-        """
+        ConsentNeededError, only with `may_restart`: the client makes the call again."""
         started = trio.current_time()
         if self.scope is not None:
             self.scope.deadline += CONSENT_S_MAX
@@ -116,11 +110,8 @@ class Client:
 
     @contextmanager
     def progress(self) -> Iterator[None]:
-        """Tell how long it goes on inside, and what was last printed, a client that asked for it.
-
-        Whoever leaves does not wait for the task that tells it: an answer is not to queue behind
-        whatever else is ready to run.
-        """
+        """Tell a client that asked for it how long the call takes, and what was last printed.
+        Leaving does not wait for the task that tells: an answer must not queue behind it."""
         scope = trio.CancelScope()
         if (self._context.meta or {}).get("progress_token") is not None:
             self._context.lifespan_context.nursery.start_soon(self._show_progress, scope)

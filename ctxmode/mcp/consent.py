@@ -47,13 +47,9 @@ async def ask(
     *,
     may_restart: bool,
 ) -> bool | None:
-    """Whether the person agrees; None if the client cannot ask one.
-
-    `answers` are those that came with the call. `may_restart` tells that nothing has run yet.
-
-    Raises:
-        ConsentNeededError: the client asks, and then makes the call again.
-    """
+    """Ask whether the person agrees; None if the client cannot ask one. `answers` came with the
+    call, `may_restart` says that nothing has run yet. ConsentNeededError: the client asks, and then
+    makes the call again."""
     capabilities = context.session.client_capabilities
     if capabilities is None or capabilities.elicitation is None:
         return None

@@ -27,11 +27,8 @@ class LineReader:
         self._held = bytearray()
 
     async def line(self) -> bytes:
-        """The next one with its end, the last one maybe without; empty when there is none.
-
-        Of one that is longer than `bytes_max`, one byte more than them comes, and the rest is
-        dropped.
-        """
+        """Read the next line with its end, the last one maybe without; empty when there is none. Of
+        a line above `bytes_max`, only one byte more than these is kept."""
         cut = b""
         searched = 0
         while not (end := self._held.find(b"\n", searched) + 1):
@@ -57,11 +54,7 @@ class LineReader:
 
 
 async def write(fd: int, data: bytes) -> None:
-    """Write all of it.
-
-    Raises:
-        OSError: nobody reads any more.
-    """
+    """Write all of it; OSError if nobody reads any more."""
     left = memoryview(data)
     while left:
         if not _is_ready(fd, select.POLLOUT):

@@ -40,11 +40,8 @@ class Projects:
         return len(self._open)
 
     async def app(self, folder: Path | None = None) -> App:
-        """The project in `folder`, a real path; None is the one that the server was started for.
-
-        Raises:
-            ContextModeError: it can't be opened; the next call tries again.
-        """
+        """Open the project in `folder`, a real path; None is the one that the server was started
+        for. ContextModeError: it cannot be opened; the next call tries again."""
         folder = folder or self.config.project
         async with self._opening.setdefault(folder, trio.Lock()):
             if folder not in self._open:

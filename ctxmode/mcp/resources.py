@@ -79,11 +79,8 @@ async def _library(context: Context) -> Library:
 
 
 def content_of(library: Library, uri: str) -> wire.TextResourceContents:
-    """What a URI of ours stands for.
-
-    Raises:
-        UsageError: it is none, or what it names is not kept.
-    """
+    """Read what a URI of ours stands for; a UsageError says that it is none, or that nothing of it
+    is kept."""
     parts = urlsplit(uri)
     name, kind = parts.path.strip("/"), parts.netloc
     if parts.scheme != SCHEME or kind not in ("output", "source") or not name:

@@ -188,7 +188,7 @@ async def _carry_out(
         result = _fail(str(error) if expected else crash_report.report(raised))
     if app is not None:
         returned = sum(len(c.text.encode()) for c in result.content if c.type == "text")
-        await app.count(CallRecord(tool.name, bool(result.is_error), produced, returned))
+        await app.recorder.count(CallRecord(tool.name, bool(result.is_error), produced, returned))
     return result
 
 

@@ -42,11 +42,9 @@ WRITE_DEADLINE_S = 60.0
 async def stdio_streams() -> AsyncIterator[
     tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
 ]:
-    """The two ends of the conversation on fds 0 and 1, for `Server.run`.
-
-    While it is open, fd 0 is the null device and fd 1 is stderr, so nothing that any library or
-    child prints can reach the protocol. Closes the incoming side when stdin ends.
-    """
+    """Open both ends of fds 0 and 1 for `Server.run`; the incoming one closes when stdin ends.
+    Meanwhile fd 0 is the null device and fd 1 is stderr: nothing that others print reaches the
+    protocol."""
     source, sink = _take_descriptor(0, os.devnull), _take_descriptor(1, 2)
     incoming_send, incoming = anyio.create_memory_object_stream[Incoming](0)
     outgoing, outgoing_receive = anyio.create_memory_object_stream[SessionMessage](0)

@@ -20,11 +20,8 @@ MATCHES_SHOWN = 3
 
 
 def is_error(result: Result) -> bool:
-    """Whether the host should see the call as failed.
-
-    A redirect is advice. Exit code 1 with an answer and no complaint is how grep, diff and test
-    runners say no.
-    """
+    """Tell whether the host should see the call as failed. A redirect is advice; exit code 1 with
+    an answer and no complaint is how grep, diff and test runners say no."""
     if result.status is Status.NONZERO_EXIT and result.exit_code == 1:
         return bool(result.stderr.bytes_total) or not result.stdout.bytes_total
     return result.status not in (Status.OK, Status.REDIRECTED)

@@ -18,13 +18,11 @@ GLOB_CHARACTERS = frozenset("*?[")
 
 
 def deliver(answer: Answer, folder: Path, project: Path, asked_for: Sequence[str] = ()) -> Answer:
-    """Move the artifacts into `folder`; an existing file is never replaced, no link followed.
+    """Move the artifacts into `folder`; no file is replaced, no link followed, and the result names
+    what is refused.
 
-    Of the patterns that a person gave, `asked_for`, those without wildcards name a file: that one
-    may be one which tools obey. What is refused is told in the result.
-
-    Raises:
-        ContextModeError: the folder can't be written.
+    A pattern of `asked_for` without wildcards names a file: that one may be one which tools obey. A
+    ContextModeError says that the folder cannot be written.
     """
     artifacts = answer.result.artifacts
     if not any(artifact.path for artifact in artifacts):

@@ -60,10 +60,8 @@ def excerpt(text: str) -> str:
 
 
 def write(folder: StrPath, entry: AuditEntry, *, wait: bool = True) -> str | None:
-    """Append an entry, its owner's alone to read; returns why it could not be, or nothing.
-
-    Without `wait` it is None, and nothing was written, while another process writes.
-    """
+    """Append an entry that its owner alone may read; return why that failed, or nothing. Without
+    `wait` it writes nothing and returns None while another process writes."""
     line = json.dumps(entry._asdict(), ensure_ascii=True, separators=(",", ":")) + "\n"
     path = os.path.join(folder, FILE_NAME)
     try:
@@ -86,11 +84,8 @@ def write(folder: StrPath, entry: AuditEntry, *, wait: bool = True) -> str | Non
 
 
 def read(folder: StrPath) -> Iterator[Mapping[str, Any]]:
-    """All entries that are kept, oldest first. A line that was cut off by a crash is left out.
-
-    Raises:
-        OSError: the log is there and cannot be read.
-    """
+    """Yield all entries that are kept, oldest first, without a line that a crash cut off; OSError
+    if they cannot be read."""
     path = os.path.join(folder, FILE_NAME)
     for part in (_older(path), path):
         try:

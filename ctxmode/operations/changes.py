@@ -8,7 +8,8 @@ from typing import Any
 from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.render.results import CHANGE_MARKS, age, size
+from ctxmode.render.amounts import age, size
+from ctxmode.render.results import CHANGE_MARKS
 from executor.model import readable
 from executor.project.commit import Commit, CommitError
 from executor.project.store.change_set_folder import Kept
@@ -31,11 +32,8 @@ class ChangeSets:
         return self._store.list(self._config.project)
 
     def get(self, identity: str) -> Kept:
-        """The change set of this id, or of the only one that begins so.
-
-        Raises:
-            UsageError: there is none, or it is another project's.
-        """
+        """Find the change set of this id, or the only one that begins so. A UsageError says that
+        there is none, or that it is another project's."""
         try:
             kept = self._store.get(identity)
         except UnknownChangesError as error:
@@ -47,11 +45,8 @@ class ChangeSets:
         return kept
 
     def diff(self, kept: Kept, path: str | None) -> str:
-        """A unified diff against the project as it is now.
-
-        Raises:
-            UsageError: the path is not among what changed.
-        """
+        """Build a unified diff against the project as it is now; a UsageError names a path that did
+        not change."""
         if path is not None:
             _check_paths(kept, [path])
         return "\n".join(self._store.diff(kept, path))
@@ -65,12 +60,9 @@ class ChangeSets:
         theirs: Sequence[str] = (),
         merge: bool = False,
     ) -> Commit:
-        """Apply all of a change set, or some of its paths and what is below them.
-
-        Raises:
-            UsageError: a path is not among what changed.
-            ContextModeError: the project can't be written; nothing was applied.
-        """
+        """Apply all of a change set, or some of its paths and what is below them. UsageError: a
+        path did not change; ContextModeError: the project cannot be written, and nothing was
+        applied."""
         _check_paths(kept, [*paths, *theirs])
         settings, _ = engine_settings(self._config)
         try:
@@ -86,7 +78,7 @@ class ChangeSets:
 
 
 def _check_paths(kept: Kept, paths: Sequence[str]) -> None:
-    """Raises: UsageError: one of them names nothing that changed."""
+    """Raise UsageError where a path names nothing that changed."""
     known = {change.path for change in kept.changes} | {left.path for left in kept.left_out}
     for path in paths:
         bare = path.strip("/")

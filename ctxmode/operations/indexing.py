@@ -39,10 +39,8 @@ LIKE_SECRETS = "named like a file of secrets"
 
 @dataclass(frozen=True, slots=True)
 class IndexRequest:
-    """Exactly one of `content` and `path` is given; `content` needs `source` as its label.
-
-    `kind` and `language` are taken as said, where content or one file is indexed.
-    """
+    """Exactly one of `content` and `path` is given; `content` needs `source` as its label. `kind`
+    and `language` are taken as said, where content or one file is indexed."""
 
     content: bytes | None = None
     path: str | None = None
@@ -65,13 +63,8 @@ def index(
     request: IndexRequest,
     on_progress: OnProgress | None = None,
 ) -> IndexAnswer:
-    """Make it searchable.
-
-    Raises:
-        UsageError: neither or both are given, a label is missing, or the path or a glob cannot be
-            used.
-        ContextModeError: a rule denies reading the file.
-    """
+    """Make it searchable. UsageError: the request, its path or a glob cannot be used;
+    ContextModeError: a rule denies reading the file."""
     if (request.content is None) == (request.path is None):
         raise UsageError("give either content or a path", "A path may be a file or a folder.")
     for name, least in (("max_depth", 0), ("max_files", 1)):
@@ -98,11 +91,8 @@ def index(
 def watch(
     store: Store, config: Config, rules: policy.Rules, request: IndexRequest, stop: threading.Event
 ) -> Iterator[IndexAnswer]:
-    """Index a folder, then whatever changes in it, until `stop` is set.
-
-    Raises:
-        UsageError: the path is no folder of the project, or a glob cannot be used.
-    """
+    """Index a folder, then whatever changes in it, until `stop` is set; a UsageError names a wrong
+    path or glob."""
     path = _inside(request.path or ".", config.project)
     if not path.is_dir():
         raise UsageError(f"{path} is a file", "Watch the folder that holds it.")

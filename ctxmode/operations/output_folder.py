@@ -37,11 +37,8 @@ class Destination:
     def add(self, content: BinaryIO, name: str, *, is_asked_for: bool = False) -> Path:
         """Put a new file there, under this name or a numbered one: nothing is ever replaced.
 
-        `is_asked_for`: a person named this very file, so that it may be one which tools obey.
-
-        Raises:
-            RefusedError: it would be such a file, or every name is taken.
-            OSError: it can't be written.
+        RefusedError: tools obey the file and no person asked for this very one (`is_asked_for`), or
+        every name is taken. OSError: it cannot be written.
         """
         for candidate in _list_candidates(name):
             if not is_asked_for and is_never_committed(str(self._name / candidate)):
@@ -54,12 +51,8 @@ class Destination:
         raise RefusedError(f"{NUMBERS_MAX:,} files of that name are there already")
 
     def replace(self, name: str, content: BinaryIO) -> None:
-        """Put a file there in the place of a regular one, or of none.
-
-        Raises:
-            RefusedError: what has the name is no regular file.
-            OSError: it can't be written.
-        """
+        """Put a file in the place of a regular one, or of none. RefusedError: what has the name is
+        no regular file; OSError: it cannot be written."""
         with contextlib.suppress(FileNotFoundError):
             found = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
             if not stat.S_ISREG(found.st_mode):
@@ -69,7 +62,7 @@ class Destination:
         os.rename(partial, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
 
     def remove(self, name: str) -> None:
-        """Take a folder below away, as far as that can be done."""
+        """Remove a folder below, as far as that can be done."""
         shutil.rmtree(name, ignore_errors=True, dir_fd=self._fd)
 
     def _write_new(self, name: str, content: BinaryIO, mode: int) -> None:
@@ -86,12 +79,8 @@ class Destination:
 
 @contextlib.contextmanager
 def open_destination(folder: Path, project: Path) -> Iterator[Destination]:
-    """The folder, made if it is missing.
-
-    Raises:
-        RefusedError: it lies in the project, behind a link.
-        OSError: it can't be made or opened.
-    """
+    """Open the folder, made if it is missing. RefusedError: it lies in the project, behind a link;
+    OSError: it cannot be made or opened."""
     fd = os.open("/", FOLDER)
     try:
         for part in PurePath(os.path.abspath(folder)).parts[1:]:
@@ -102,17 +91,14 @@ def open_destination(folder: Path, project: Path) -> Iterator[Destination]:
 
 
 def remove_folder(folder: Path, project: Path) -> None:
-    """Take a folder away with all that is in it. No link is followed on the way there, or in it.
-
-    Raises:
-        RefusedError, OSError: see `open_destination`, of the folder above.
-    """
+    """Remove a folder with all that is in it; no link is followed on the way there, or in it. It
+    raises what `open_destination` does of the folder above."""
     with open_destination(folder.parent, project) as above:
         above.remove(folder.name)
 
 
 def _enter(fd: int, part: str, project: Path) -> int:
-    """The folder of this name in an open one, which is closed unless this raises."""
+    """Open the folder of this name in an open one, which is closed unless this raises."""
     is_inside = Path(_place(fd)).is_relative_to(project)
     flags = FOLDER | (os.O_NOFOLLOW if is_inside else 0)
     try:
@@ -141,10 +127,8 @@ def _place(fd: int) -> str:
 
 
 def _name_for_tools(place: Path, project: Path) -> PurePath:
-    """The folder as tools see it: in the project, or at home; elsewhere a name is all that counts.
-
-    What lies above the project says nothing of it: it may be a worktree in an agent's folder.
-    """
+    """Name the folder as tools see it: in the project, or at home; elsewhere a name is all that
+    counts. The path to the project says nothing: it may be a worktree in an agent's folder."""
     for top in (project, Path.home()):
         if place.is_relative_to(top):
             return place.relative_to(top)

@@ -7,14 +7,12 @@ import time
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from base.sqlite_files import connect_read_only
 from ctxmode.config.locations import Config
 from ctxmode.config.settings import load_settings
-from ctxmode.render.results import size
 from kb import all_stores, disk_use, eviction
 
 READ_S = 1.0
@@ -58,30 +56,19 @@ class Holdings:
 
 
 def load_quotas(config: Config) -> Quotas:
-    """The quotas that are set.
-
-    Raises:
-        UsageError: a configuration file holds what means nothing.
-    """
+    """Load the quotas that are set; a UsageError names a file with a wrong value."""
     values = load_settings(config.project, config.config_home).values
     return Quotas(int(values["quota.project_bytes"]), int(values["quota.all_bytes"]))
 
 
 def keep_all(config: Config, quotas: Quotas) -> Generator[None]:
-    """Take the steps towards the quota of all projects, one at each turn.
-
-    Raises:
-        OSError: the storage cannot be written.
-    """
+    """Take the steps towards the quota of all projects, one at each turn; OSError if the storage
+    cannot be written."""
     return all_stores.keep_to_quota(config.database.parent, quotas.all_bytes)
 
 
 def read_holdings(config: Config) -> Holdings:
-    """What is kept of the project and of all, and what went lately.
-
-    Raises:
-        UsageError: a configuration file holds what means nothing.
-    """
+    """Measure what is kept of the project and of all, and read what went lately."""
     folder = config.database.parent
     return Holdings(
         disk_use.of_store(config.database).total,
@@ -94,7 +81,8 @@ def read_holdings(config: Config) -> Holdings:
 
 
 def _lately(path: Path) -> tuple[eviction.Eviction, ...]:
-    """What went from a store, without making or mending one; nothing where it cannot be read."""
+    """Read what went from a store, without making or mending one; nothing where it cannot be
+    read."""
     if not path.exists():
         return ()
     try:
@@ -104,34 +92,3 @@ def _lately(path: Path) -> tuple[eviction.Eviction, ...]:
         return ()
     since = time.time() - LATELY_S
     return tuple(one for one in found if one.begun_at > since and one.text_bytes)[:TOLD]
-
-
-def holdings_lines(holdings: Holdings) -> list[str]:
-    """What is kept and what went, in a few short lines."""
-    quotas = holdings.quotas
-    return [
-        f"on disk: {size(holdings.used_bytes)} of {size(quotas.project_bytes)} for this project, "
-        f"{size(holdings.all_used_bytes)} of {size(quotas.all_bytes)} for all projects "
-        f"({holdings.projects})",
-        *(_describe_eviction(one) for one in holdings.dropped),
-        *_describe_passed_over(holdings.of_all),
-    ]
-
-
-def _describe_eviction(one: eviction.Eviction) -> str:
-    when = datetime.fromtimestamp(one.begun_at).strftime("%Y-%m-%d %H:%M")
-    quota = "the project's quota" if one.quota == "project" else "the quota of all projects"
-    going_on = "" if one.ended_at is not None else ", and this goes on"
-    return (
-        f"dropped for {quota}, {when}: {one.sources} of the oldest sources, "
-        f"{size(one.text_bytes)} of text{going_on}"
-    )
-
-
-def _describe_passed_over(report: all_stores.QuotaReport | None) -> list[str]:
-    if report is None:
-        return []
-    return [
-        f"passed over for the quota of all projects: {name}: {reason}"
-        for name, reason in report.passed_over.items()
-    ]

@@ -36,11 +36,7 @@ class SearchRequest:
 
 
 def search(store: Store, request: SearchRequest) -> SearchAnswer:
-    """Every query's passages.
-
-    Raises:
-        UsageError: there is no query, an empty one, or a limit below 1.
-    """
+    """Find every query's passages; a UsageError as of `check`."""
     check(request)
     found = store.search(
         request.queries,
@@ -58,12 +54,8 @@ def search(store: Store, request: SearchRequest) -> SearchAnswer:
 
 
 def check(request: SearchRequest) -> None:
-    """Whether it can be answered.
-
-    Raises:
-        UsageError: there is no query, an empty one, a `since:` that means no time, or a limit or
-            budget below 1.
-    """
+    """Raise UsageError where there is no query, an empty one, a `since:` without a meaning, or a
+    limit or budget below 1."""
     if not request.queries or not all(query.strip() for query in request.queries):
         raise UsageError("a query is empty", "Give words that the passage contains.")
     if unclear := [one for query in request.queries for one in filters.without_sense(query)]:
@@ -97,7 +89,7 @@ def _shape(result: QueryResult, request: SearchRequest) -> QueryResult:
 
 
 def _notes(store: Store, request: SearchRequest, results: Sequence[QueryResult]) -> tuple[str, ...]:
-    """Where a source was named and has nothing: which ones there are."""
+    """Name the latest sources where the one that was named holds nothing."""
     empty = all(result.state is SearchState.NOTHING_INDEXED for result in results)
     if request.source is None or not empty:
         return ()

@@ -12,6 +12,7 @@ that ever served it, in one small database beside its store.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sqlite3
 import time
@@ -20,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import trio
+
 from base.sqlite_files import connect
 from kb.tokens import BYTES_PER_TOKEN
 
@@ -27,9 +30,6 @@ ESTIMATOR = f"UTF-8 bytes / {BYTES_PER_TOKEN}"
 FORMULA = "kept = produced - returned"
 BUSY_TIMEOUT_S = 5.0
 DAY_S = 86_400
-UNWRITTEN = (sqlite3.Error, OSError)
-"""What is raised where a call could not be counted."""
-
 SHARE_OF_PATIENT_ONES = 256
 """One of so many counts goes through a connection of its own, which tidies up the file's log."""
 
@@ -123,21 +123,15 @@ class CallRecord:
 
 
 def record(path: Path, call: CallRecord) -> None:
-    """Add one call, in one transaction, waiting for other servers of the project.
-
-    Raises:
-        sqlite3.Error: the counts cannot be written.
-    """
+    """Add one call, in one transaction, waiting for other servers of the project; sqlite3.Error if
+    it cannot."""
     with _open(path) as db:
         _add(db, call)
 
 
 class Recorder:
-    """Adds calls without ever waiting, through a connection that stays open.
-
-    Opening one, and closing the last one, takes longer than most runs. What is added is there for
-    all others at once, and when this process is killed.
-    """
+    """Adds calls without waiting, through a connection that stays open: opening and closing one
+    takes longer than most runs. What is added is there for all at once, and after a kill."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -145,13 +139,17 @@ class Recorder:
         self._file: os.stat_result | None = None
         self._added = 0
 
-    def add(self, call: CallRecord) -> bool:
-        """Whether the call was added; where not, `record` is to wait for its turn.
+    async def count(self, call: CallRecord) -> None:
+        """Add one call; where the counts cannot be written, say so in the log."""
+        try:
+            if not self.add(call):
+                await trio.to_thread.run_sync(record, self._path, call)
+        except (sqlite3.Error, OSError) as error:
+            logging.getLogger(__name__).warning("a call was not counted: %s", error)
 
-        Raises:
-            sqlite3.Error: the counts cannot be written.
-            OSError: the file's folder is gone.
-        """
+    def add(self, call: CallRecord) -> bool:
+        """Return whether the call was added; where not, `record` is to wait for its turn.
+        sqlite3.Error: the counts cannot be written; OSError: the file's folder is gone."""
         self._added += 1
         if self._added % SHARE_OF_PATIENT_ONES == 0:
             return False
@@ -164,13 +162,14 @@ class Recorder:
         return True
 
     def close(self) -> None:
-        """Let the file go; the next call opens it again."""
+        """Close the file; the next call opens it again."""
         if self._db is not None:
             self._db.close()
             self._db = None
 
     def _current(self) -> sqlite3.Connection:
-        """The connection to the file that bears the name; a person may have removed an older."""
+        """Return the connection to the file that bears the name; a person may have removed an older
+        one."""
         if self._db is not None and self._file is not None:
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(self._file, os.stat(self._path)):
@@ -188,11 +187,8 @@ def _add(db: sqlite3.Connection, call: CallRecord) -> None:
 
 
 def read(path: Path) -> ToolUsage:
-    """All counts; none where nothing was ever recorded.
-
-    Raises:
-        sqlite3.Error: the file cannot be read.
-    """
+    """Read all counts, none where nothing was ever recorded; sqlite3.Error if the file cannot be
+    read."""
     if not path.exists():
         return ToolUsage({}, {})
     with _open(path) as db:

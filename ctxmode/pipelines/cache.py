@@ -28,11 +28,8 @@ class CaseCache:
         self._project = project
 
     def key(self, case: PipelineCase, toolchain: object, needed: Sequence[Outcome]) -> str:
-        """The digest of the step, its script and inputs, its toolchain, and what it needs.
-
-        Raises:
-            OSError: an input can't be read.
-        """
+        """Compute the digest of the step, its script and inputs, its toolchain, and what it needs;
+        OSError if an input cannot be read."""
         step = case.step
         parts: dict[str, Any] = {
             "language": step.language,

@@ -13,11 +13,8 @@ CASES_MAX = 256
 
 
 def check_graph(file: ConfigFile, steps: Sequence[PipelineStep]) -> None:
-    """See that names are unique, needs are known, nothing waits for itself, and cases are few.
-
-    Raises:
-        UsageError: something of that is not so; it names the line.
-    """
+    """Check that names are unique, needs are known, nothing waits for itself, and cases are few; a
+    UsageError names the line."""
     places = {step.name: ("step", f"#{number}") for number, step in enumerate(steps, start=1)}
     seen: dict[str, int] = {}
     for number, step in enumerate(steps, start=1):

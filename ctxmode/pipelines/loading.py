@@ -29,11 +29,7 @@ PLACEHOLDER = re.compile(r"\{matrix\.([^{}]*)\}")
 
 
 def load(path: Path, project: Path, usual: Limits) -> Pipeline:
-    """The pipeline of a file.
-
-    Raises:
-        UsageError: the file can't be read, or holds what means nothing.
-    """
+    """Load the pipeline of a file; a UsageError says what cannot be read or means nothing."""
     if not path.is_file():
         raise UsageError(
             f"{path} is not a file", "Give the file of a pipeline: ci FILE.toml, or - for stdin."
@@ -42,11 +38,7 @@ def load(path: Path, project: Path, usual: Limits) -> Pipeline:
 
 
 def load_stdin(project: Path, usual: Limits) -> Pipeline:
-    """The pipeline that stdin holds; errors call it so.
-
-    Raises:
-        UsageError: it is not UTF-8, or holds what means nothing.
-    """
+    """Load the pipeline that stdin holds, which errors call `stdin`; UsageError as of `load`."""
     try:
         text = sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:
@@ -57,11 +49,7 @@ def load_stdin(project: Path, usual: Limits) -> Pipeline:
 
 
 def pipeline_of(file: ConfigFile, project: Path, usual: Limits) -> Pipeline:
-    """The pipeline that a file's data describes.
-
-    Raises:
-        UsageError: it holds what means nothing.
-    """
+    """Build the pipeline that a file's data describes; a UsageError names what means nothing."""
     for key in file.data:
         if key not in KEYS:
             raise file.unknown((key,), KEYS)
@@ -89,11 +77,7 @@ class _StepReader:
         self._usual = self._limits(file.data) or usual
 
     def step(self, number: int, table: object) -> PipelineStep:
-        """One step.
-
-        Raises:
-            UsageError: a key or value means nothing.
-        """
+        """Read one step; a UsageError names a key or value that means nothing."""
         self._at = ("step", f"#{number}")
         if not isinstance(table, dict):
             raise self._error((), f"step {number} is no table", "Write [[step]].")
@@ -189,7 +173,7 @@ class _StepReader:
         return {key: tuple(values) for key, values in matrix.items()}
 
     def _check_placeholders(self, given: Mapping[str, Any]) -> None:
-        """Whatever is to be replaced has something to be replaced by. Code may mean its braces."""
+        """Check that every placeholder names a value of the matrix. Code may mean its braces."""
         known = self._matrix(given)
         texts = (
             *(("args", text) for text in self._texts(given, "args")),

@@ -96,11 +96,8 @@ class Outcome:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Outcome:
-        """The outcome that `to_json` wrote.
-
-        Raises:
-            ValueError, TypeError, KeyError: the data is of another shape.
-        """
+        """Read what `to_json` wrote; ValueError, TypeError or KeyError if the data is of another
+        shape."""
         verdict, artifacts = CaseStatus(data["verdict"]), tuple(data["artifacts"])
         return cls(**{**data, "verdict": verdict, "artifacts": artifacts})
 

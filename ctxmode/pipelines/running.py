@@ -47,11 +47,8 @@ class PipelineOptions:
 
 
 async def run_pipeline(app: App, pipeline: Pipeline, options: PipelineOptions) -> PipelineReport:
-    """Every case of every step, in an order that their needs allow.
-
-    Raises:
-        UsageError: a case can't be run as asked; then none was.
-    """
+    """Run every case of every step, in an order that their needs allow. A UsageError says which
+    case cannot be run as asked; then none was."""
     for case in (case for step in pipeline.steps for case in cases_of(step)):
         where = f"{pipeline.path}:{case.step.line}: {case.name}"
         await app.check(request_of(case, options.artifacts), where)

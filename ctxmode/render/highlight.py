@@ -11,7 +11,7 @@ from importlib import import_module
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # Those two as well, and the line ends of Unicode.
 _NO_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 _NAMES = {"tsx": "typescript", "dockerfile": "docker", "notebook": "json", "jsonl": "json"}
 
 
@@ -33,10 +33,6 @@ def one_line(text: str) -> str:
 
 def heading(text: str) -> str:
     return f"{_BOLD}{harmless(text)}{_PLAIN}"
-
-
-def faint(text: str) -> str:
-    return f"{_DIM}{harmless(text)}{_PLAIN}"
 
 
 def colour(text: str, language: str | None) -> str:

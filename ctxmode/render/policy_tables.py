@@ -23,7 +23,7 @@ def verdict_text(verdict: Verdict) -> str:
     """The decision, the deciding rule, and other rules that spoke as far as an agent reads."""
     lines = [f"  understood: {verdict.coverage}"] if verdict.coverage != "full" else []
     lines += [f"  {_match_line(match)}" for match in verdict.matches]
-    return with_lines(verdict.message, lines) + "\n"
+    return with_lines(verdict.message, lines)
 
 
 def _match_line(match: Match) -> str:
@@ -89,7 +89,7 @@ def _name_rule(rule: Rule) -> str:
 def show_rules(rules: Rules) -> None:
     """The rules as a table, the strictest first, then what is wrong with the files."""
     console = terminal.console()
-    table = _table("decision", "rule", "in force", "written in")
+    table = terminal.build_table("decision", "rule", "in force", "written in")
     for rule in sorted(_in_force(rules), key=lambda rule: -rule.decision):
         _add(table, rule.decision.word, _name_rule(rule), "yes", str(rule.source))
     for rule in rules.untrusted:
@@ -104,7 +104,7 @@ def show_rules(rules: Rules) -> None:
 def show_report(report: CaseReport) -> None:
     """Right answers by tag, then every miss."""
     console = terminal.console()
-    table = _table("tag", "right", "of", "%")
+    table = terminal.build_table("tag", "right", "of", "%")
     for tag, (right, total) in report.by_tag().items():
         table.add_row(Text(tag or "-"), str(right), str(total), f"{100 * right / total:.1f}")
     console.print(table)
@@ -127,7 +127,7 @@ def _show_miss(console: Console, line: int, language: str, code: str) -> None:
 
 def show_log(entries: Sequence[Mapping[str, Any]]) -> None:
     """The verdicts, oldest first."""
-    table = _table("time", "where", "language", "decision", "rules", "program")
+    table = terminal.build_table("time", "where", "language", "decision", "rules", "program")
     for one in entries:
         at = datetime.fromtimestamp(float(one.get("time", 0)), UTC).strftime("%Y-%m-%d %H:%M:%S")
         cells = (str(one.get(key, "")) for key in ("surface", "language", "decision"))
@@ -135,13 +135,6 @@ def show_log(entries: Sequence[Mapping[str, Any]]) -> None:
         excerpt = one_line(str(one.get("excerpt", "")))
         table.add_row(at, *map(Text, (*cells, rules, excerpt)))
     terminal.console().print(table if entries else "No verdict was written yet.")
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
 
 
 def _add(table: Table, decision: str, *cells: str) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ctxmode.render import highlight
+from ctxmode.render.amounts import inflect, size
 from ctxmode.render.passages import query_text
 from ctxmode.render.refusals import refusal_text
-from executor.model import ChangedFile, Layer, Result, Status, Stream
+from executor.model import ChangedFile, Result, Status, Stream
 
 if TYPE_CHECKING:
-    from ctxmode.doctor.diagnosis import Diagnosis
     from ctxmode.operations.answers import BatchAnswer, CommandAnswer, IndexAnswer
-    from executor import Background, LanguageReport
-    from executor.instance.control import KeptAhead
+    from executor import Background
     from executor.run.output_routing import Answer
     from kb.model import Purged
 
@@ -214,11 +213,6 @@ def index_text(answer: IndexAnswer) -> str:
     return "\n".join(lines)
 
 
-def inflect(count: int, noun: str) -> str:
-    """A number of things, in words."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def purge_text(purged: Purged) -> str:
     """What was forgotten."""
     if not purged.sources:
@@ -245,82 +239,3 @@ def _command_text(command: CommandAnswer, find: str, *, whole: bool) -> str:
     shown = answer_text if whole or failed else footer
     text = shown(command.answer, find)
     return f"# {command.label}\n{text}"
-
-
-def doctor_text(diagnosis: Diagnosis) -> str:
-    """One line a fact, in plain words, for whoever cannot show a table."""
-    languages = map(_language_line, diagnosis.languages.values())
-    layers = (_layer_line(name, it) for name, it in diagnosis.isolation.layers.items())
-    parts = {"storage": diagnosis.storage, "fts5": diagnosis.fts5, "opening": diagnosis.opening}
-    lines = [
-        f"project: {diagnosis.project}",
-        f"isolation: tier {diagnosis.isolation.tier}",
-        *layers,
-        *languages,
-        *(
-            f"{name}: {it.detail if it.ok else f'BROKEN: {it.reason}'}"
-            for name, it in parts.items()
-        ),
-        f"container engine: {diagnosis.container_engine.summary}",
-        *_holdings_lines(diagnosis),
-        *describe_kept_ahead(diagnosis.kept_ahead),
-        *(f"notice: {notice}" for notice in diagnosis.notices),
-        f"critical: {', '.join(diagnosis.critical) or 'nothing'}",
-    ]
-    return "\n".join(lines)
-
-
-def _holdings_lines(diagnosis: Diagnosis) -> list[str]:
-    from ctxmode.operations.quotas import holdings_lines  # noqa: PLC0415 - few ask
-
-    return [] if diagnosis.holdings is None else holdings_lines(diagnosis.holdings)
-
-
-def describe_kept_ahead(kept: Iterable[KeptAhead]) -> list[str]:
-    """What is kept ready for runs, one line a kind and server; none where nothing ever was."""
-    return [_kept_ahead_line(one) for one in kept]
-
-
-def _kept_ahead_line(kept: KeptAhead) -> str:
-    trouble = f"; the last could not be made: {kept.trouble}" if kept.trouble else ""
-    return (
-        f"kept ready: {kept.waiting} for {kept.label}, {size(kept.bytes)}, used by {kept.hits} of "
-        f"{kept.hits + kept.misses} runs (server {kept.instance}){trouble}"
-    )
-
-
-def brief_reason(report: LanguageReport) -> str:
-    """Why a language does not run, in one line: a toolchain's stack trace is cut off."""
-    first, *more = report.reason.strip().splitlines() or [""]
-    return f"{first.rstrip()} …" if more else first
-
-
-def _language_line(report: LanguageReport) -> str:
-    if not report.runnable:
-        return f"{report.name}: not runnable: {brief_reason(report)}. {report.hint}"
-    version = f" {report.version}" if report.version else ""
-    return f"{report.name}: {report.toolchain}{version}, starts in {report.start_ms:.0f} ms"
-
-
-def _layer_line(name: str, layer: Layer) -> str:
-    return f"{name}: {layer.detail}" if layer.active else f"{name}: off: {layer.reason}"
-
-
-def size(count: int) -> str:
-    """Bytes for people: `812 B`, `4.0 KB`, `1.2 MB`; powers of 1024."""
-    if count < 1024:
-        return f"{count} B"
-    amount = float(count)
-    for unit in ("KB", "MB", "GB"):
-        amount /= 1024
-        if amount < 1024 or unit == "GB":
-            break
-    return f"{amount:.1f} {unit}"
-
-
-def age(seconds: float) -> str:
-    """A time span for people, in its largest whole unit: `45 s`, `12 min`, `3 h`, `9 d`."""
-    for unit, length_s in (("d", 86_400), ("h", 3600), ("min", 60)):
-        if seconds >= length_s:
-            return f"{seconds // length_s:.0f} {unit}"
-    return f"{max(seconds, 0):.0f} s"

@@ -7,18 +7,15 @@ import sqlite3
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
 from ctxmode.operations.usage import ESTIMATOR, FORMULA, Counts, ToolUsage, read, tokens
-from ctxmode.render.results import size
+from ctxmode.render.amounts import size
 
 BAR_COLUMNS = 30
 BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
 def read_usage(config: Config) -> ToolUsage:
-    """The project's counts.
-
-    Raises:
-        ContextModeError: the file is damaged or cannot be read.
-    """
+    """Read the project's counts; a ContextModeError says that the file is damaged or cannot be
+    read."""
     try:
         return read(config.usage_file)
     except sqlite3.Error as error:
@@ -52,20 +49,18 @@ def format_signed(count: int) -> str:
 
 def show(usage: ToolUsage) -> None:
     """Print the table and its chart."""
-    from rich.table import Table  # noqa: PLC0415 - for people only
-    from rich.text import Text  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415 - for people only
 
     from ctxmode.render import terminal  # noqa: PLC0415
 
-    table = Table(box=None, pad_edge=False)
-    for name in ("tool", "calls", "produced", "returned", "kept"):
-        table.add_column(name, justify="left" if name == "tool" else "right", no_wrap=True)
-    table.add_column("returned of what was produced", no_wrap=True)
+    numbers = ("calls", "produced", "returned", "kept")
+    columns = ("tool", *numbers, "returned of what was produced")
+    table = terminal.build_table(*columns, fixed=columns, right=numbers)
     rows = [*usage.tools.items(), ("total", usage.total)]
     for tool, counts in rows:
-        numbers = (size(counts.produced), size(counts.returned), format_signed(counts.kept))
+        sizes = (size(counts.produced), size(counts.returned), format_signed(counts.kept))
         style = "bold" if tool == "total" else ""
-        table.add_row(tool, str(counts.calls), *numbers, Text(bar(counts)), style=style)
+        table.add_row(tool, str(counts.calls), *sizes, Text(bar(counts)), style=style)
     console = terminal.console()
     console.print(table)
     total = usage.total

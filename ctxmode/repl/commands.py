@@ -32,11 +32,8 @@ def is_command(text: str) -> bool:
 
 
 def parse(text: str) -> ReplCommand:
-    """Read a command and its file.
-
-    Raises:
-        UsageError: it lacks its file, or has one that means nothing.
-    """
+    """Read a command and its file; a UsageError says that it lacks one, or has one that means
+    nothing."""
     name, _, file = text.strip().partition(" ")
     if bool(file.strip()) != _TAKES_FILE[name]:
         form = next(form for form in COMMANDS if form.split()[0] == name)
@@ -52,11 +49,8 @@ def help_text() -> str:
 
 
 def save(programs: Sequence[str], file: Path) -> str:
-    """Write programs to a file that is not there yet; what to say of it.
-
-    Raises:
-        UsageError: there is one of that name, or it can't be written.
-    """
+    """Write programs to a new file and return what to say of it; a UsageError says that it exists,
+    or cannot be written."""
     text = "".join(f"{program.rstrip()}\n" for program in programs)
     try:
         with file.open("x", encoding="utf-8", errors="surrogateescape") as out:

@@ -20,11 +20,8 @@ _TAGS = {"php": "<?php "}
 
 
 def is_complete(text: str, row: Language) -> bool:
-    """Whether a program is ready to run; a wrong one is, for its language to say so.
-
-    It is not while something is open at its end (a bracket, a quote, a block, an operator without
-    its other side), or where each program is one of its own. An empty line ends it in any case.
-    """
+    """Tell whether a program is ready to run; a wrong one is, for its language to say so. It is not
+    while a bracket, a quote or a block is open at its end. An empty line ends it in any case."""
     if not text.rsplit("\n", maxsplit=1)[-1].strip():
         return True
     if row.conversation is None:

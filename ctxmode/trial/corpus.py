@@ -45,11 +45,8 @@ class Corpus:
 
 
 def gather(project: Path) -> Corpus:
-    """Read what there is, the project's own history and sources first.
-
-    Raises:
-        ContextModeError: the machine has less than a megabyte of all of it together.
-    """
+    """Read what there is, the project's own history and sources first; a ContextModeError if that
+    is less than a megabyte."""
     contents: list[bytes] = []
     parts: list[CorpusPart] = []
     for name, read in SOURCES.items():

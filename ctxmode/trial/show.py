@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ctxmode.render import terminal
-from ctxmode.render.results import size
+from ctxmode.render.amounts import size
 from ctxmode.trial.steps import LargeOutput, Trial, TrialAnswer
 
 
@@ -42,10 +42,9 @@ def show(trial: Trial) -> None:
 
 def _answers(trial: Trial) -> Table:
     title = f"\nEach language read all of it, in sandbox tier {trial.tier}"
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for column in ("language", "question", "answer", "right", "time", "read", "returned"):
-        right = column in ("answer", "time", "read", "returned")
-        table.add_column(column, justify="right" if right else "left", overflow="fold")
+    columns = ("language", "question", "answer", "right", "time", "read", "returned")
+    right = ("answer", "time", "read", "returned")
+    table = terminal.build_table(*columns, right=right, title=title)
     for a in trial.answers:
         table.add_row(
             a.language,

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ import trio
 from ctxmode.app import App, open_app
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
+from ctxmode.operations.library import Library
 from ctxmode.operations.searching import SearchRequest
+from ctxmode.operations.side_by_side import work_through
 from ctxmode.render.progress_line import waiting
 from ctxmode.trial.corpus import Corpus, gather
 from ctxmode.trial.questions import INPUT_NAME, PROGRAMS, QUESTIONS, WORD, SampleProgram
@@ -107,11 +110,8 @@ class Trial:
 
 
 async def run_trial(config: Config, report: Callable[[TrialAnswer], None]) -> Trial:
-    """Try everything, in a project of its own; `report` hears of each answer as it comes.
-
-    Raises:
-        ContextModeError: there is too little input, or the project cannot be opened.
-    """
+    """Try everything, in a project of its own; `report` hears of each answer as it comes. A
+    ContextModeError says that there is too little input, or that the project cannot be opened."""
     started = trio.current_time()
     corpus = await trio.to_thread.run_sync(gather, config.project)
     async with _own_project(config, corpus) as app:
@@ -157,19 +157,13 @@ async def _answer_all(
     report: Callable[[TrialAnswer], None],
 ) -> tuple[TrialAnswer, ...]:
     expected = await trio.to_thread.run_sync(_work_out_answers, corpus, programs)
-    answers: dict[str, TrialAnswer] = {}
-    waiting = iter(programs)
 
-    async def work() -> None:
-        for program in waiting:
-            answer = await _answer(app, corpus, program, expected[program.question])
-            answers[program.language] = answer
-            report(answer)
+    async def answer(program: SampleProgram) -> TrialAnswer:
+        answer = await _answer(app, corpus, program, expected[program.question])
+        report(answer)
+        return answer
 
-    async with trio.open_nursery() as nursery:
-        for _ in range(SIDE_BY_SIDE):
-            nursery.start_soon(work)
-    return tuple(answers[program.language] for program in programs)
+    return await work_through(programs, answer, SIDE_BY_SIDE)
 
 
 def _work_out_answers(corpus: Corpus, programs: list[SampleProgram]) -> dict[str, int]:
@@ -213,10 +207,11 @@ async def _list_and_search(app: App, corpus: Corpus) -> LargeOutput | None:
         return None
     printed = await trio.to_thread.run_sync(listing, corpus.content)
     (stream,) = answer.kept.streams
-    exact = await app.text(stream.source_id) == printed
+    exact = await app.read(lambda library: library.store.text(stream.source_id)) == printed
     searches = []
     for word, line in rare_words(printed):
-        search = await app.search(SearchRequest((word,), limit=1, source=answer.kept.output_id))
+        request = SearchRequest((word,), limit=1, source=answer.kept.output_id)
+        search = await app.read(partial(Library.search, request=request))
         searches.append(_check(search.queries[0].hits, word, line, printed, exact))
     shown = answer.result.stdout
     return LargeOutput(

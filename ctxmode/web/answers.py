@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from ctxmode.render.amounts import age, size
 from ctxmode.render.highlight import one_line
-from ctxmode.render.results import age, size
 
 PREVIEW_BYTES = 2048
 PREVIEW_BYTES_OF_SEVERAL = 320

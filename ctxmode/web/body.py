@@ -12,12 +12,8 @@ _GZIP_OR_ZLIB, _RAW = 47, -15
 
 
 async def read_bounded(chunks: AsyncIterator[bytes], encoding: str, bytes_max: int) -> bytes:
-    """All of it.
-
-    Raises:
-        FetchError: it is larger than `bytes_max`, before or after decompression, in an encoding
-            that was not asked for, or damaged.
-    """
+    """Read all of it. A FetchError says that it is larger than `bytes_max`, before or after
+    decompression, damaged, or in an encoding that was not asked for."""
     names = [name.strip().lower() for name in encoding.split(",")]
     names = [name for name in names if name not in ("", "identity")]
     if len(names) > 1 or any(name not in ("gzip", "x-gzip", "deflate") for name in names):

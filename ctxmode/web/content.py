@@ -43,11 +43,7 @@ class Content:
 
 
 async def content_of(response: Response) -> Content:
-    """The text of an answer.
-
-    Raises:
-        FetchError: it is nothing that can be read as text.
-    """
+    """Convert an answer to text; a FetchError says that it holds none."""
     media_type = response.content_type.partition(";")[0].strip().lower()
     body = response.body
     if body.startswith(b"%PDF-") or (media_type == "application/pdf" and body):

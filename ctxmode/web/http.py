@@ -54,11 +54,8 @@ async def get(
     bounds: Bounds,
     validators: ValidatorsOf = lambda _: None,
 ) -> Response:
-    """What `url` answers, after its redirects; each hop is sent its own `validators`.
-
-    Raises:
-        FetchError: a hop is forbidden, fails, or exceeds a bound.
-    """
+    """Fetch what `url` answers, after its redirects; each hop is sent its own `validators`. A
+    FetchError says that a hop is forbidden, fails, or exceeds a bound."""
     with trio.move_on_after(bounds.total_s):
         return await _follow(_target(url, ""), judge, network, bounds, validators)
     raise FetchError(f"it took longer than {bounds.total_s:g} s", "Try again, or give it longer.")

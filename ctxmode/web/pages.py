@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -18,6 +18,7 @@ from ctxmode.error_translation import translate_errors
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.operations import audit
 from ctxmode.operations.library import Library
+from ctxmode.operations.side_by_side import work_through
 from ctxmode.render.progress_line import OnProgress, ignore_progress
 from ctxmode.web import http
 from ctxmode.web.answers import PREVIEW_BYTES, FetchAnswer, PageAnswer, PageStatus
@@ -61,32 +62,17 @@ async def fetch(
     writing: trio.CapacityLimiter,
     on_progress: OnProgress = ignore_progress,
 ) -> FetchAnswer:
-    """Every address; one that fails is a value. `writing` is held by whoever writes to the store,
-    `on_progress` gets how many are done.
-
-    Raises:
-        UsageError: there is no address, or there are too many.
-    """
+    """Fetch every address; one that fails is a value. `writing` is held by whoever writes to the
+    store. A UsageError says that there is no address, or that there are too many."""
     if not request.wanted:
         raise UsageError("no address is given", "Give a URL, such as https://example.org/docs.")
     if len(request.wanted) > URLS_MAX:
         raise UsageError(f"more than {URLS_MAX} addresses at once", "Ask for fewer.")
     with translate_errors():
         rules = await trio.to_thread.run_sync(library.rules)
-    desk = _PageFetcher(library, request, network, writing, rules)
-    answers: dict[int, PageAnswer] = {}
-    # Workers that take from one iterator: as many at once as asked for, and no more.
-    waiting = iter(enumerate(request.wanted))
-
-    async def work(waiting: Iterator[tuple[int, PageRequest]]) -> None:
-        for number, wanted in waiting:
-            answers[number] = await desk.answer(wanted)
-            on_progress(len(answers), len(request.wanted))
-
-    async with trio.open_nursery() as nursery:
-        for _ in range(max(1, min(request.concurrency, CONCURRENCY_MAX, len(request.wanted)))):
-            nursery.start_soon(work, waiting)
-    return FetchAnswer(tuple(answers[number] for number in range(len(request.wanted))))
+    fetcher = _PageFetcher(library, request, network, writing, rules)
+    workers = min(request.concurrency, CONCURRENCY_MAX)
+    return FetchAnswer(await work_through(request.wanted, fetcher.answer, workers, on_progress))
 
 
 @dataclass(frozen=True, slots=True)

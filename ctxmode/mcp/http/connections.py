@@ -149,7 +149,7 @@ class _HttpConnection:
         self._patience.deadline = trio.current_time() + IDLE_S_MAX if idle else math.inf
 
     async def _send(self, event: Event) -> None:
-        """What the protocol has to say."""
+        """Send what the protocol has to say."""
         if isinstance(event, Updated):
             self._wait(idle=event.idle)
             return
@@ -165,11 +165,8 @@ class _HttpConnection:
         await self._protocol.handle(Closed())
 
     async def _send_all(self, data: bytes) -> None:
-        """In pieces, each whole: an answer that is cut off within one could not go on.
-
-        Raises:
-            trio.ClosedResourceError: the other side does not take it.
-        """
+        """Send in pieces, each whole: an answer that is cut off within one could not go on.
+        trio.ClosedResourceError: the other side does not take it."""
         for start in range(0, len(data), PIECE_BYTES):
             deadline = trio.current_time() + SEND_S_MAX
             with trio.CancelScope(shield=True, deadline=deadline) as late:

@@ -59,11 +59,8 @@ class Site:
 
 
 async def serve_http(site: Site, address: Address) -> None:
-    """Serve until cancelled.
-
-    Raises:
-        ContextModeError: the address can't be listened on, or storage can't be written.
-    """
+    """Serve until cancelled. A ContextModeError says that the address or the storage cannot be
+    used."""
     log_messages.configure()
     prepare_storage(site.config)
     listener = _listen(address)
@@ -86,10 +83,8 @@ async def serve_http(site: Site, address: Address) -> None:
 
 
 class Endpoints:
-    """ASGI: the table of paths behind the gate. Made by `open_endpoints` only.
-
-    Each name of a token has conversations of its own, which neither count nor are known to others.
-    """
+    """ASGI: the table of paths behind the gate, made by `open_endpoints` only. Each name of a token
+    has conversations of its own, which neither count nor are known to others."""
 
     def __init__(
         self,
@@ -131,7 +126,7 @@ class Endpoints:
 
 
 def _explain_full(name: str, send: Send) -> Send:
-    """The answer to who has as many conversations as he may, in our words."""
+    """Word the answer to a client that has as many conversations as it may."""
     is_full = False
 
     async def send_explained(message: Message) -> None:
@@ -156,7 +151,7 @@ def _explain_full(name: str, send: Send) -> Send:
 
 @asynccontextmanager
 async def open_endpoints(site: Site) -> AsyncIterator[Endpoints]:
-    """The projects of a site, and for each name of its tokens a house of conversations."""
+    """Open the projects of a site, and for each name of its tokens a manager of conversations."""
     metrics = Metrics()
     async with open_projects(site.config) as projects, AsyncExitStack() as houses:
         server = build_server(lambda: nullcontext(projects), site.tools, metrics.observe)

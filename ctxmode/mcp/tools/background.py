@@ -9,8 +9,7 @@ from pydantic import Field
 from ctxmode.mcp import structured
 from ctxmode.mcp.arguments import Arguments
 from ctxmode.mcp.output_schemas import BACKGROUND, RUN, object_schema
-from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.run_reply import background_reply
+from ctxmode.mcp.reply import Reply, background_reply
 from ctxmode.mcp.tool import ANSWER_GRACE_S, RUNS_CODE, CallContext, Tool, seconds
 from ctxmode.render import results
 

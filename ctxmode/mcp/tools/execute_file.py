@@ -6,8 +6,7 @@ from pydantic import Field
 
 from ctxmode.mcp.arguments import Arguments, Milliseconds
 from ctxmode.mcp.output_schemas import RUN, object_schema
-from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.run_reply import run_reply
+from ctxmode.mcp.reply import Reply, run_reply
 from ctxmode.mcp.tool import RUNS_CODE, CallContext, Tool, run_deadline, seconds
 from executor.model import Request
 

@@ -38,7 +38,7 @@ async def _call(call: CallContext, given: IndexArguments) -> Reply:
         respect_gitignore=given.respectGitignore,
         follow_symlinks=given.followSymlinks,
     )
-    answer = await call.app.index(request)
+    answer = await call.app.write(lambda library: library.index(request))
     find = f', source="{answer.source}"' if answer.labelled else ""
     text = f'{results.index_text(answer)}\nFind it: ctx_search(queries=["…"]{find})'
     data = {key: value for key, value in answer.to_json().items() if key != "left_out"}

@@ -35,7 +35,7 @@ async def _call(call: CallContext, given: SearchArguments) -> Reply:
         given.sort,
         budget_bytes=SEARCH_BYTES_MAX,
     )
-    answer = await call.app.search(request)
+    answer = await call.app.read(lambda library: library.search(request))
     return Reply(passages.search_text(answer), structured.search(answer))
 
 
