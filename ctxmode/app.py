@@ -112,7 +112,7 @@ class App:
 
     async def check(self, request: Request, name: str) -> None:
         """Refuse what `execute` would refuse of a request as such, and run nothing. The UsageError
-        names it `name`."""
+        begins with `name`."""
         try:
             with translate_errors():
                 await self._engine.check(request)
@@ -195,8 +195,8 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
     """Open a project: its storage, its rules, its sandbox. Closing ends every run.
 
     With `sole_language` it is for a single run of that language: nothing is made ahead for a next
-    one. The store is opened when something is to be kept. ContextModeError says that the
-    storage cannot be written, a rule file cannot be read, or no permitted sandbox exists.
+    one, and the store opens only to keep something. ContextModeError says that the storage
+    cannot be written, a rule file cannot be read, or no permitted sandbox exists.
     """
     with translate_errors():
         await trio.to_thread.run_sync(prepare_storage, config)

@@ -31,7 +31,7 @@ Completer = dict[str, Any]
 
 
 def harmless(words: Iterable[str]) -> Iterator[str]:
-    """Those words that no shell changes, each once."""
+    """Yield those words that no shell changes, each once."""
     return (word for word in dict.fromkeys(words) if _HARMLESS.fullmatch(word))
 
 
@@ -101,7 +101,7 @@ _FILES = re.compile(r"FILE|PATH")
 
 
 def _complete(verb: str, action: argparse.Action) -> None:
-    """Say how an option's value, or a word, is completed. New labels are nobody's to complete."""
+    """Set how an option's value, or a word, is completed; a new label is not."""
     if action.choices is not None or action.nargs == 0 or verb == "fetch":
         return
     metavar = str(action.metavar or "")

@@ -24,7 +24,8 @@ def why(error: Exception) -> str:
 
 
 def sole(raised: BaseException) -> BaseException:
-    """The one exception inside the groups that nurseries wrap it in, or the first of several."""
+    """Return the one exception inside the groups that nurseries wrap it in, or the first of
+    several."""
     while isinstance(raised, BaseExceptionGroup):
         raised = raised.exceptions[0]
     return raised

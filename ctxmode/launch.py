@@ -112,6 +112,6 @@ def print_answer(args: argparse.Namespace, data: Mapping[str, Any], text: str) -
 
 
 def print_json(data: Mapping[str, Any]) -> None:
-    """One JSON document on stdout, for programs; keys in the documented order."""
+    """Print one JSON document on stdout, with its keys in the documented order."""
     json.dump(data, sys.stdout, indent=2, ensure_ascii=False)
     sys.stdout.write("\n")

@@ -102,7 +102,7 @@ def read_input(name: str, hint: str) -> bytes:
 
 
 def subparsers(parser: Parser) -> dict[str, Parser]:
-    """The parsers of a verb's actions, by name; none where it has no actions."""
+    """Return the parsers of a verb's actions, by name; none where it has no actions."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             return dict(action.choices)

@@ -101,7 +101,7 @@ def write_template(path: Path, *, for_project: bool) -> None:
 
 
 def template(*, for_project: bool) -> str:
-    """The text of a new file."""
+    """Write the text of a new file."""
     scope = (
         "of this project: it may only tighten" if for_project else "of all projects of this user"
     )

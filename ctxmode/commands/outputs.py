@@ -81,7 +81,7 @@ def _answer(library: Library, action: str, names: list[str], args: argparse.Name
 
 
 def outputs(library: Library) -> list[Output]:
-    """The kept outputs, latest first."""
+    """List the kept outputs, latest first."""
     found: dict[str, list[tuple[str, kb.Source]]] = {}
     for source in library.sources(matching="out-", all_versions=True):
         if label := _LABEL.fullmatch(source.label):
@@ -108,7 +108,7 @@ def _find_output(known: list[Output], name: str) -> Output:
 
 
 def _text(library: Library, output: Output) -> str:
-    """stdout, then stderr under a line that says so."""
+    """Join stdout and stderr, the latter under a line that says so."""
     parts = []
     for stream in output.streams:
         text = library.text(stream).decode("utf-8", "replace")

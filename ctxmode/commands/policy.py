@@ -164,7 +164,7 @@ def _subject(args: argparse.Namespace, config: Config) -> policy.Subject:
 
 
 def _program(args: argparse.Namespace) -> tuple[str, Path | None]:
-    """The program's text, and its file if it has one."""
+    """Read the program's text; return its file too, if it has one."""
     given = [*([] if args.program is None else [args.program]), *args.program_args]
     if len(given) != 1:
         raise UsageError("one program is needed", "Give it as one word in quotes, a file, or -.")

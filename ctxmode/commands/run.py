@@ -125,12 +125,12 @@ def _usual_limits(args: argparse.Namespace) -> Limits:
 
 
 def _here(name: str | None) -> str | None:
-    """A path as the shell that started us means it: from this folder, wherever the run's cwd is."""
+    """Take a path from this folder, as the calling shell means it, wherever the run's cwd is."""
     return None if name is None else str(Path.cwd() / name)
 
 
 def _program(args: argparse.Namespace) -> tuple[str, str | None, str | None]:
-    """Language, and either the path or the code."""
+    """Return the language, and either the path or the code."""
     if args.code is not None:
         if args.file is not None:
             raise UsageError("both -c and a file are given", "Give the program once.")
@@ -183,7 +183,7 @@ def _text(code: bytes) -> str:
 
 
 async def _consent(verdict: Mapping[str, Any]) -> bool | None:
-    """Ask who sits at the terminal, if anybody does."""
+    """Ask the person at the terminal; None if nobody sits there."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None
     sys.stderr.write(f"context-mode: {harmless(verdict['message'])}\nRun it? [y/N] ")

@@ -98,7 +98,7 @@ def _answer(library: Library, args: argparse.Namespace, request: SearchRequest) 
 
 
 def to_json(answer: SearchAnswer, paths: Mapping[int, str | None]) -> dict[str, Any]:
-    """The documented shape."""
+    """Build the documented JSON."""
     hits = {hit.chunk_id: hit for result in answer.queries for hit in result.hits}
     corrections = {
         (correction.typed, correction.used): None

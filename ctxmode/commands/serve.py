@@ -38,7 +38,7 @@ HTTP_OPTIONS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `serve` takes."""
+    """Declare the options of `serve`."""
     parser.add_argument("--tools", metavar="NAMES", help="serve only these tools, parted by commas")
     parser.add_argument("--http", action="store_true", help="serve Streamable HTTP, not stdio")
     http = parser.add_argument_group("with --http")
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _presence(config: Config) -> Iterator[None]:
-    """A lock that tells hooks from the start on that our tools can be called."""
+    """Hold the lock by which hooks know that our tools can be called."""
     from executor.instance.lock import join  # noqa: PLC0415 - as above
 
     with contextlib.ExitStack() as stack:

@@ -116,7 +116,7 @@ def _command(given: str | None, scope: Scope) -> Sequence[str]:
 
 
 def _everybodys_folders() -> tuple[str, ...]:
-    """What is on the PATH of every program that a person starts, however it is started."""
+    """List the folders that are on the PATH of every program, however a person starts it."""
     return ("/usr/local/bin", "/usr/bin", "/bin", os.path.expanduser("~/.local/bin"))
 
 

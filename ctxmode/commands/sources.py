@@ -45,7 +45,7 @@ def _list(library: Library, args: argparse.Namespace) -> None:
 
 
 def source_json(source: kb.Source) -> dict[str, Any]:
-    """One source as documented: its fields, and whether all of it is indexed."""
+    """Build the documented JSON of a source: its fields, and whether all of it is indexed."""
     return asdict(source) | {"complete": source.complete}
 
 

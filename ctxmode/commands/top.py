@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def screen(running: Sequence[control.RunningProgram]) -> Table | str:
-    """What runs, a row each: use against limits."""
+    """Show what runs, a row each: use against limits."""
     if not running:
         return "nothing runs now"
     table = Table(box=None, pad_edge=False, expand=True)
@@ -118,7 +118,7 @@ async def _watch(instances: Path, out: Console) -> None:
 
 @contextlib.contextmanager
 def _keys() -> Iterator[int]:
-    """The terminal, giving each key as it is pressed."""
+    """Open the terminal so that it gives each key as it is pressed."""
     terminal = os.open("/dev/tty", os.O_RDONLY | os.O_CLOEXEC)
     before = termios.tcgetattr(sys.stdin)
     tty.setcbreak(sys.stdin)

@@ -29,7 +29,7 @@ class ConfigFile:
     lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)
 
     def at(self, *key: str) -> str:
-        """`file:line` of a key, or of the nearest table around it."""
+        """Return `file:line` of a key, or of the nearest table around it."""
         for length in range(len(key), 0, -1):
             if key[:length] in self.lines:
                 return f"{self.path}:{self.lines[key[:length]]}"
@@ -39,7 +39,7 @@ class ConfigFile:
         return UsageError(f"{self.at(*key)}: {problem}", hint)
 
     def unknown(self, key: tuple[str, ...], known: Iterable[str]) -> UsageError:
-        """The error of a key that means nothing, with the nearest that does."""
+        """Build the error of a key that means nothing, with the nearest that does."""
         hint = or_all(key[-1], known, "Known are", cutoff=0.5)
         return self.error(key, f"unknown key {'.'.join(key)!r}", hint)
 

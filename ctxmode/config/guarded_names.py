@@ -45,7 +45,7 @@ def _table(file: ConfigFile) -> Mapping[str, Any]:
 
 
 def _moves(file: ConfigFile) -> Mapping[str, str]:
-    """The `[names]` table of a file, each row tried; none if there is no file."""
+    """Read the `[names]` table of a file, each row checked; none if there is no file."""
     table = _table(file)
     if table:
         # Most files move none, and the table takes a while to load.

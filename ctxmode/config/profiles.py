@@ -95,7 +95,7 @@ def tighten(base: Profile, wanted: Profile) -> tuple[Profile, list[str]]:
 
 
 def _tables(file: ConfigFile) -> Mapping[str, Mapping[str, Any]]:
-    """The `[profiles.*]` tables of a file; none if there is no file."""
+    """Return the `[profiles.*]` tables of a file; none if there is no file."""
     for key in file.data:
         if key not in TABLES:
             raise file.unknown((key,), TABLES)

@@ -27,7 +27,7 @@ PROFILE: dict[str, Any] = {
 
 
 def schema() -> dict[str, Any]:
-    """What `ctxmode/config.toml` and `.ctxmode/config.toml` may hold."""
+    """Describe what `ctxmode/config.toml` and `.ctxmode/config.toml` may hold."""
     tables: dict[str, Any] = {
         "profiles": {"type": "object", "additionalProperties": PROFILE},
         "names": {

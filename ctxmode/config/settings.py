@@ -171,7 +171,8 @@ def load_settings(
 
 
 def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
-    """A limit that is misspelt must not be taken for one that is set."""
+    """Warn of variables that set nothing: a misspelt limit must not be taken for one that is
+    set."""
     known = [setting.variable for setting in SETTINGS]
     tables = tuple(f"CONTEXT_MODE_{setting.path[0].upper()}_" for setting in SETTINGS)
     for name in environ:

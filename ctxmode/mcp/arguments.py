@@ -22,7 +22,7 @@ from pydantic import (
 
 
 def read_list(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
-    """A list, from a list, from the JSON text of one, or from a single item."""
+    """Return a list, from a list, from the JSON text of one, or from a single item."""
     if isinstance(value, str):
         text = value.strip()
         if text.startswith("["):
@@ -81,7 +81,7 @@ def _slim(node: Any, definitions: dict[str, Any] | None = None) -> Any:  # noqa:
 
 
 def explain(tool: str, model: type[BaseModel], error: ValidationError) -> str:
-    """What is wrong with the arguments, name by name, and what the tool accepts."""
+    """Say what is wrong with the arguments, name by name, and what the tool accepts."""
     lines = [f"{tool} cannot use these arguments:"]
     for problem in error.errors(include_url=False, include_input=False):
         name = ".".join(str(part) for part in problem["loc"]) or "arguments"

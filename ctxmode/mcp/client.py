@@ -32,7 +32,7 @@ Context = ServerRequestContext[Projects]
 
 
 class Client:
-    """What a tool may ask of, and tell to, the client whose call it carries out."""
+    """The client whose call a tool carries out: what the tool may ask of it, and tell it."""
 
     def __init__(self, context: Context, answers: Mapping[str, Any] | None = None) -> None:
         self._context = context
@@ -43,7 +43,8 @@ class Client:
 
     @property
     def owner(self) -> str:
-        """Tells clients of one server apart; empty over stdio, which has one client only."""
+        """Name the client among those of one server; empty over stdio, which has one client
+        only."""
         request = self._context.request
         if request is None:
             return ""
@@ -65,7 +66,7 @@ class Client:
         return await projects.app(*projects.root)
 
     async def _ask_root(self) -> Path | None:
-        """The first folder that the client says it works in, if it says so."""
+        """Ask for the first folder that the client works in; None if it does not say."""
         capabilities = self._context.session.client_capabilities
         if capabilities is None or capabilities.roots is None:
             return None
@@ -103,7 +104,7 @@ class Client:
 
     @contextmanager
     def preparing(self, what: str) -> Iterator[None]:
-        """Have the progress display say what is made ready."""
+        """Let the progress display name what is made ready."""
         self._note = what
         yield
         self._note = ""
@@ -134,7 +135,8 @@ class Client:
             logging.getLogger(__name__).error(crash_report.report(error))
 
     def _latest(self) -> str:
-        """The latest line of output, cut behind what is a secret and not within it."""
+        """Return the latest line of output, redacted before it is cut, so that no secret is cut in
+        two."""
         return redact(self._note).text[:LINE_CHARS_MAX]
 
 

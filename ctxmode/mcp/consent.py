@@ -68,14 +68,14 @@ async def ask(
 
 
 def question(verdict: Mapping[str, Any]) -> str:
-    """What a person is asked: which rule says so, and about what."""
+    """Word what a person is asked: which rule says so, and about what."""
     asking = [match for match in verdict.get("matches", ()) if match["decision"] == "ask"]
     head = f"Run this? {verdict.get('message', '')}".rstrip()
     return redact(with_lines(head, [f"- {match['text']}" for match in asking])).text
 
 
 def _key(verdict: Mapping[str, Any]) -> str:
-    """Names the question, so that an answer to another one is not taken for one to this."""
+    """Name the question, so that an answer to another one does not count for this."""
     text = json.dumps([verdict.get("message"), verdict.get("matches")], sort_keys=True)
     return f"consent-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 

@@ -22,7 +22,7 @@ COUNT_MAX = 4
 
 
 def of(artifacts: Sequence[Artifact]) -> tuple[ImageContent, ...]:
-    """The first few artifacts that are pictures of a size worth sending."""
+    """Return the first few artifacts that are pictures of a size worth sending."""
     pictures = []
     for artifact in artifacts:
         if artifact.path and artifact.bytes and artifact.bytes <= BYTES_MAX:
@@ -34,7 +34,7 @@ def of(artifacts: Sequence[Artifact]) -> tuple[ImageContent, ...]:
 
 
 def media_type_of(content: bytes) -> str | None:
-    """The media type of a picture; None if it is none that we know."""
+    """Return the media type of a picture; None if it is none that we know."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for start, kind in SIGNATURES.items() if content.startswith(start)), None)

@@ -63,7 +63,8 @@ async def write(fd: int, data: bytes) -> None:
 
 
 def _is_ready(fd: int, event: int) -> bool:
-    """Whether reading or writing would not wait; files and the null device are always ready."""
+    """Tell whether reading or writing would not wait; files and the null device are always
+    ready."""
     poll = select.poll()
     poll.register(fd, event)
     return bool(poll.poll(0))

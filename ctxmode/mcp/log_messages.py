@@ -47,7 +47,7 @@ class Levels:
             self._by_owner.popitem(last=False)
 
     def find_levels(self, context: Context, owner: str) -> frozenset[wire.LoggingLevel]:
-        """The levels that are to be told of this call; none if nobody asked."""
+        """Return the levels that are sent for this call; none if nobody asked."""
         level = (context.meta or {}).get(wire.LOG_LEVEL_META_KEY) or self._by_owner.get(owner)
         return frozenset(LEVELS[LEVELS.index(level) :] if level in LEVELS else ())
 
@@ -62,7 +62,7 @@ class _Collector(logging.Handler):
 
 
 def configure() -> None:
-    """Warnings to stderr; to clients what they ask for."""
+    """Send warnings to stderr, and to clients what they ask for."""
     errors = logging.StreamHandler(sys.stderr)
     errors.setLevel(logging.WARNING)
     logging.basicConfig(level=logging.WARNING, handlers=[errors, _Collector()])
@@ -71,7 +71,7 @@ def configure() -> None:
 
 @contextmanager
 def collect_records() -> Iterator[deque[logging.LogRecord]]:
-    """What is logged inside, the latest of it."""
+    """Collect what is logged inside, the latest of it."""
     records: deque[logging.LogRecord] = deque(maxlen=RECORDS_MAX)
     token = _records.set(records)
     try:

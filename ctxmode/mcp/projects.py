@@ -76,7 +76,7 @@ class Projects:
 
 @asynccontextmanager
 async def open_projects(config: Config) -> AsyncIterator[Projects]:
-    """No project is open yet; on the way out all are closed, which ends their runs."""
+    """Open no project yet; on the way out close all, which ends their runs."""
     async with trio.open_nursery() as nursery:
         try:
             yield Projects(config, nursery)

@@ -38,7 +38,7 @@ def run_reply(answer: Answer) -> Reply:
 
 
 def count_printed_bytes(result: Result) -> int:
-    """How many bytes the program printed, shown or not."""
+    """Count the bytes that the program printed, shown or not."""
     return result.stdout.bytes_total + result.stderr.bytes_total
 
 

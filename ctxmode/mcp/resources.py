@@ -37,7 +37,7 @@ MEDIA_TYPES = {"markdown": "text/markdown", "json": "application/json", "csv": "
 async def list_resources(
     context: Context, params: wire.PaginatedRequestParams | None
 ) -> wire.ListResourcesResult:
-    """The latest sources."""
+    """List the latest sources."""
     del params
     library = await _library(context)
     sources = await trio.to_thread.run_sync(library.sources)
@@ -47,7 +47,7 @@ async def list_resources(
 async def list_templates(
     context: Context, params: wire.PaginatedRequestParams | None
 ) -> wire.ListResourceTemplatesResult:
-    """What can be read besides what is listed."""
+    """Name what can be read besides what is listed."""
     del context, params
     return wire.ListResourceTemplatesResult(
         resource_templates=[
@@ -62,7 +62,7 @@ async def list_templates(
 async def read_resource(
     context: Context, params: wire.ReadResourceRequestParams
 ) -> wire.ReadResourceResult:
-    """The exact text, without secrets."""
+    """Read the exact text, without secrets."""
     library = await _library(context)
     try:
         content = await trio.to_thread.run_sync(partial(content_of, library, params.uri))
@@ -106,7 +106,7 @@ def _streams(library: Library, output_id: str) -> Sequence[kb.Source]:
 
 
 def _join(library: Library, streams: Sequence[kb.Source]) -> str:
-    """stdout, then stderr under a mark."""
+    """Join stdout and stderr, the latter under a mark."""
     first, *others = streams
     text = _part(library, first, "")
     for other in others:
@@ -139,7 +139,7 @@ def _range(query: str, total: int) -> tuple[int, int]:
 
 
 def media_type_of(source: kb.Source) -> str:
-    """The media type of the text that is kept."""
+    """Return the media type of the text that is kept."""
     if source.converted and source.kind == "html":
         return MEDIA_TYPES["markdown"]
     return MEDIA_TYPES.get(source.kind, "text/plain")

@@ -45,7 +45,7 @@ def build_server(
     tools: Sequence[str] = list_offered(),
     observe: Observe | None = None,
 ) -> Server[Projects]:
-    """A server whose calls are about the projects that `lifespan` gives for as long as it runs."""
+    """Build a server for the projects that `lifespan` gives for as long as it runs."""
     desk = _ToolDispatcher({name: BY_NAME[name] for name in tools}, observe)
     server: Server[Projects] = Server(
         "context-mode",
@@ -80,7 +80,7 @@ async def serve_stdio(config: Config, tools: Sequence[str] = list_offered()) -> 
 
 
 def tool_list(tools: Iterable[Tool] = TOOLS) -> list[wire.Tool]:
-    """The tools as `tools/list` shows them."""
+    """List the tools as `tools/list` shows them."""
     return [
         wire.Tool(
             name=tool.name,
@@ -148,7 +148,7 @@ class _ToolDispatcher:
 async def _no_prompts(
     context: Context, params: wire.PaginatedRequestParams | None
 ) -> wire.ListPromptsResult:
-    """Some hosts ask for prompts without looking whether there are any, and take no for a fault."""
+    """List no prompts: some hosts ask for them without looking, and take a refusal for a fault."""
     del context, params
     return wire.ListPromptsResult(prompts=[])
 

@@ -56,7 +56,8 @@ async def stdio_streams() -> AsyncIterator[
 
 
 def _take_descriptor(fd: int, instead: str | int) -> int:
-    """Where `fd` is now, out of everyone's reach; something harmless is in its place."""
+    """Move `fd` out of everyone's reach and put something harmless in its place; return where it
+    is."""
     private = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
     other = os.dup(instead) if isinstance(instead, int) else os.open(instead, os.O_RDONLY)
     os.dup2(other, fd)
@@ -82,7 +83,8 @@ async def _read(
 
 
 def parse(line: bytes) -> SessionMessage | JSONRPCError:
-    """One line as a message, or the error that answers it, under its own id where it has one."""
+    """Read one line as a message, or build the error that answers it, under its own id where it has
+    one."""
     if len(line) > LINE_BYTES_MAX:
         return _refusal(None, INVALID_REQUEST, f"a message may have {LINE_BYTES_MAX} bytes")
     try:
@@ -119,7 +121,7 @@ async def _write(sink: int, outgoing: MemoryObjectReceiveStream[SessionMessage])
 
 
 def _pack(message: JSONRPCMessage) -> bytes:
-    """A message as one line of JSON, whatever names and ids it holds."""
+    """Write a message as one line of JSON, whatever names and ids it holds."""
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8")
     except PydanticSerializationError:
@@ -130,5 +132,5 @@ def _pack(message: JSONRPCMessage) -> bytes:
 
 
 def exchange_is_over(error: BaseException) -> bool:
-    """Whether the error only says that the other side has left."""
+    """Tell whether the error only says that the other side has left."""
     return isinstance(error, BrokenPipeError | anyio.BrokenResourceError | trio.TooSlowError)

@@ -28,7 +28,7 @@ def is_error(result: Result) -> bool:
 
 
 def run(answer: Answer) -> dict[str, Any]:
-    """One run's answer."""
+    """Build the data of one run's answer."""
     result, kept = answer.result, answer.kept
     data: dict[str, Any] = {
         "status": result.status.value,
@@ -72,7 +72,7 @@ def run(answer: Answer) -> dict[str, Any]:
 
 
 def _brief(verdict: Mapping[str, Any]) -> dict[str, Any]:
-    """A verdict without the pieces of the program, which its caller knows, and with few rules."""
+    """Shorten a verdict to few rules, without the pieces of the program, which its caller knows."""
     named = [
         {
             "rule_id": cut(match["rule_id"], 100),
@@ -87,7 +87,7 @@ def _brief(verdict: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def background(background: Background[Answer], *, with_output: bool = True) -> dict[str, Any]:
-    """How a run in the background stands, and at its end its answer."""
+    """Say how a run in the background stands; at its end, its answer."""
     data = {
         "handle": background.id,
         "label": background.label,
@@ -104,7 +104,7 @@ def background(background: Background[Answer], *, with_output: bool = True) -> d
 
 
 def batch(answer: BatchAnswer) -> dict[str, Any]:
-    """Every command's answer, and the queries'."""
+    """Build the data of every command's answer, and the queries'."""
     commands = []
     for command in answer.commands:
         data = {"label": command.label}

@@ -36,12 +36,12 @@ class CallContext:
 
     @property
     def caller(self) -> Caller:
-        """Who asks, as rules see it: with these tools, and a person who may be asked."""
+        """Say who asks, as rules see it: with these tools, and a person who may be asked."""
         return Caller(self.tools, self.client.consent, self.client.preparing)
 
     @property
     def caller_midway(self) -> Caller:
-        """The same for one of several programs, when others may have run already."""
+        """Say the same for one of several programs, when others may have run already."""
         return replace(self.caller, consent=partial(self.client.consent, may_restart=False))
 
     async def execute(self, request: Request) -> Answer:
@@ -70,7 +70,7 @@ def seconds(timeout_ms: float | None) -> float | None:
 
 
 def run_deadline(given: Any) -> float:  # noqa: ANN401 - any arguments with a timeout
-    """How long a call that runs programs may take."""
+    """Return how long a call that runs programs may take."""
     return (seconds(given.timeout) or Limits().wall_s) + ANSWER_GRACE_S
 
 

@@ -59,7 +59,7 @@ def _refuse(artifact: Artifact, error: RefusedError) -> Artifact:
 
 
 def _names(pattern: str, name: str) -> bool:
-    """Whether a pattern is the path of this very file, and no wildcard."""
+    """Tell whether a pattern is the path of this very file, and no wildcard."""
     if GLOB_CHARACTERS & set(pattern):
         return False
     path = os.path.normpath(pattern)

@@ -1,7 +1,7 @@
 """The audit log: one line of JSON for every verdict, with secrets masked and a bounded size.
 
-Whoever decides writes here afterwards; that it cannot be written never changes a decision, and the
-reason comes back as text for the caller to pass on.
+Callers write after they decide. A failed write never changes a decision; its reason comes back as
+text for the caller to pass on.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class AuditEntry(NamedTuple):
 def entry(
     surface: str, language: str, text: str, verdict: Mapping[str, Any], project: str
 ) -> AuditEntry:
-    """The entry for a verdict in its JSON form. `text` is what was judged."""
+    """Build the entry for a verdict in its JSON form. `text` is what was judged."""
     rules = dict.fromkeys(str(match["rule_id"]) for match in verdict.get("matches", ()))
     decision = str(verdict["decision"])
     if "consent" in verdict:
@@ -51,7 +51,7 @@ def entry(
 
 
 def excerpt(text: str) -> str:
-    """The beginning of a text on one line, without secrets."""
+    """Cut the beginning of a text to one line, without secrets."""
     from policy.secrets import redact  # noqa: PLC0415 - not every verdict is written
 
     masked = redact(text[:SEARCHED_CHARS_MAX]).text
@@ -107,7 +107,7 @@ def _older(path: str) -> str:
 
 
 def _open_locked(path: str, *, wait: bool = True) -> int:
-    """The file, locked against other writers, and certainly the one that bears the name."""
+    """Open the file, locked against other writers, and make sure that it still bears the name."""
     lock = fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB)
     while True:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW

@@ -54,12 +54,12 @@ class BatchRequest:
 
     @property
     def total_s(self) -> float:
-        """How long all of it may take."""
+        """Return how long all of it may take."""
         return self.timeout_s if self.timeout_s is not None else Limits().wall_s
 
     @property
     def workers(self) -> int:
-        """How many commands run at once."""
+        """Return how many commands run at once."""
         usual = 2 * (os.cpu_count() or 1) if self.profile == "analyze" else 1
         return min(self.concurrency or usual, CONCURRENCY_MAX, len(self.commands))
 
@@ -108,7 +108,7 @@ async def run_commands(
 
 
 def request_of(command: BatchCommand, batch: BatchRequest, timeout_s: float | None) -> Request:
-    """What is run for one command."""
+    """Build what is run for one command."""
     return Request(
         command.language,
         code=command.command,

@@ -28,7 +28,7 @@ class ChangeSets:
         self._store = Store(config.state_dir / "changes")
 
     def list(self) -> Sequence[Kept]:
-        """All that are kept, the latest first."""
+        """List all that are kept, the latest first."""
         return self._store.list(self._config.project)
 
     def get(self, identity: str) -> Kept:
@@ -90,7 +90,7 @@ def _check_paths(kept: Kept, paths: Sequence[str]) -> None:
 
 
 def list_text(kept: Sequence[Kept], now: float) -> str:
-    """A line for each change set."""
+    """Write a line for each change set."""
     if not kept:
         return "no changes are kept in this project"
     return "\n".join(
@@ -100,7 +100,7 @@ def list_text(kept: Sequence[Kept], now: float) -> str:
 
 
 def summary_text(kept: Kept) -> str:
-    """What one change set holds, and why each of its paths waits."""
+    """Say what one change set holds, and why each of its paths waits."""
     why = {left.path: left for left in kept.left_out}
     lines = [f"{kept.id}: {_counts(kept)}, {size(kept.size)}, by {kept.label}"]
     for change in kept.changes:
@@ -111,7 +111,7 @@ def summary_text(kept: Kept) -> str:
 
 
 def commit_text(done: Commit, *, dry_run: bool) -> str:
-    """What was applied, or would be, or why nothing was."""
+    """Say what was applied, or would be, or why nothing was."""
     prevented = [left for left in done.left_out if left.kind in PREVENTING]
     if prevented:
         return "\n".join([f"{NOT_APPLIED}:", *map(_describe_left_out, prevented)])
@@ -123,7 +123,7 @@ def commit_text(done: Commit, *, dry_run: bool) -> str:
 
 
 def to_json(kept: Kept) -> dict[str, Any]:
-    """A change set as JSON has it; times are seconds since the epoch, sizes are bytes."""
+    """Build the JSON of a change set; times are seconds since the epoch, sizes are bytes."""
     return {
         "id": kept.id,
         "label": kept.label,
@@ -136,7 +136,7 @@ def to_json(kept: Kept) -> dict[str, Any]:
 
 
 def commit_json(done: Commit) -> dict[str, Any]:
-    """What was applied, and what was not."""
+    """Build the JSON of what was applied, and what was not."""
     return {
         "applied": [_change_json(change) for change in done.changed],
         "not_committed": [_build_left_out_json(left) for left in done.left_out],

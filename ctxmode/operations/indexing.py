@@ -208,7 +208,7 @@ def _folder_answer(report: DirectoryReport, config: Config, request: IndexReques
 
 
 def _general(skipped: Skipped) -> str:
-    """The reason without this file's own size."""
+    """Return the reason without this file's own size."""
     return "too large" if " bytes, over " in skipped.reason else skipped.reason
 
 
@@ -226,7 +226,8 @@ def _one(store: Store, indexed: Indexed) -> IndexAnswer:
 
 
 def _find_refusal(path: Path, rules: policy.Rules) -> str | None:
-    """Why this file may not be read, by its own name and what links lead to; None where it may."""
+    """Say why this file may not be read, by its own name and what links lead to; None where it
+    may."""
     if any(map(is_secret_path, {str(path), policy.real_path(str(path))})) and not path.is_dir():
         return LIKE_SECRETS
     verdict = policy.evaluate_read(str(path), rules, real_path=policy.real_path)

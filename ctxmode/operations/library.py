@@ -89,7 +89,7 @@ class Library:
     def sources(
         self, *, matching: str | None = None, all_versions: bool = False
     ) -> list[kb.Source]:
-        """What is kept, latest first."""
+        """List what is kept, latest first."""
         with translate_errors():
             found = self.store.sources(include_superseded=all_versions)
         return [one for one in found if matching is None or matching.lower() in one.label.lower()]
@@ -111,17 +111,17 @@ class Library:
         raise UsageError(f"no source is called {name!r}", f"The latest are: {_names(known)}.")
 
     def text(self, source: kb.Source) -> bytes:
-        """The exact bytes that are kept of a source."""
+        """Read the exact bytes that are kept of a source."""
         with translate_errors():
             return self.store.text(source.id)
 
     def terms(self, source: kb.Source) -> list[str]:
-        """Words that tell a source's chunks apart: what to search it for."""
+        """Find words that tell a source's chunks apart: what to search it for."""
         with translate_errors():
             return self.store.terms(source.id)
 
     def contents(self, source: kb.Source) -> list[Section]:
-        """A source's table of contents."""
+        """Read a source's table of contents."""
         from kb.contents import contents  # noqa: PLC0415
 
         with translate_errors():
@@ -151,7 +151,7 @@ class Library:
             return target.stat().st_size
 
     def stats(self) -> kb.Stats:
-        """How much is kept."""
+        """Measure how much is kept."""
         with translate_errors():
             return self.store.stats()
 
@@ -192,7 +192,7 @@ def _rules(config: Config) -> policy.Rules:
 
 
 def open_store(config: Config) -> kb.Store:
-    """The project's store, which keeps no secret, and no more than its quota."""
+    """Open the project's store, which keeps no secret, and no more than its quota."""
     return kb.Store.open(config.database, redact=_secrets, quota=partial(_quota, config))
 
 

@@ -143,7 +143,7 @@ def _list_candidates(name: str) -> Iterator[str]:
 
 
 def is_never_committed(path: str) -> bool:
-    """Whether tools obey a file of this relative path of their own accord."""
+    """Tell whether tools obey a file of this relative path of their own accord."""
     from executor.project.rules.names import NAMES, Verdict  # noqa: PLC0415 - it takes 20 ms
 
     row = NAMES.judge(path)

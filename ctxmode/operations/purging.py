@@ -24,7 +24,7 @@ class PurgeRequest:
 
     @property
     def filtered(self) -> bool:
-        """Whether it says which sources it means."""
+        """Tell whether it says which sources it means."""
         given = (self.source, self.older_than_s, self.kind, self.session)
         return self.superseded or any(value is not None for value in given)
 

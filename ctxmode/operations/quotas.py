@@ -43,7 +43,7 @@ class Holdings:
     of_all: all_stores.QuotaReport | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As `stats --json` and `doctor --json` tell it."""
+        """Build what `stats --json` and `doctor --json` show."""
         return {
             "used_bytes": self.used_bytes,
             "quota_bytes": self.quotas.project_bytes,

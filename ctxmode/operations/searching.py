@@ -1,4 +1,4 @@
-"""Questions to the store, and what to say where nothing answers."""
+"""Searches of the store, and the notes where nothing is found."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def check(request: SearchRequest) -> None:
 
 
 def _names_older(store: Store, source: str | None) -> bool:
-    """Whether a source that is named is there in older versions only, such as an earlier run."""
+    """Tell whether a named source is there in older versions only, such as an earlier run."""
     if source is None or not source.startswith(OUTPUT_PREFIX):
         return False
     versions = [s for s in store.sources(include_superseded=True) if source in s.label]
@@ -102,7 +102,7 @@ def _notes(store: Store, request: SearchRequest, results: Sequence[QueryResult])
 def in_sources(
     store: Store, queries: Sequence[str], source_ids: Sequence[int] | None
 ) -> tuple[QueryResult, ...]:
-    """The queries' best passages among some sources only; None means all that was kept."""
+    """Find the queries' best passages among some sources only; None means all that was kept."""
     if source_ids is None:
         return tuple(store.search(queries, limit=BATCH_HITS))
     return tuple(_among(store, query, source_ids) for query in queries)

@@ -61,7 +61,7 @@ class Counts:
 
     @property
     def kept(self) -> int:
-        """Bytes that stayed out of the context; below zero where answers were more than what the
+        """Bytes that stayed out of the context; below zero where answers were longer than what the
         calls produced."""
         return self.produced - self.returned
 
@@ -95,7 +95,7 @@ class ToolUsage:
         return sum(self.tools.values(), Counts())
 
     def to_json(self) -> dict[str, Any]:
-        """As `context-mode stats --json` and `ctx_stats` tell it."""
+        """Build what `context-mode stats --json` and `ctx_stats` show."""
         return {
             "tools": {tool: counts.to_json() for tool, counts in self.tools.items()},
             "total": self.total.to_json(),
@@ -107,7 +107,7 @@ class ToolUsage:
 
 
 def tokens(count: int) -> int:
-    """The estimate of how many tokens so many bytes cost; below zero for bytes below zero."""
+    """Estimate how many tokens so many bytes cost; below zero for bytes below zero."""
     estimate = -(-abs(count) // BYTES_PER_TOKEN)
     return -estimate if count < 0 else estimate
 

@@ -54,7 +54,7 @@ class CaseCache:
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def load(self, key: str, artifacts: Path) -> Outcome | None:
-        """The outcome under a key, its artifacts copied to their place."""
+        """Load the outcome under a key, with its artifacts copied to their place."""
         entry = self._folder / key
         try:
             outcome = Outcome.from_json(json.loads((entry / "outcome.json").read_bytes()))
@@ -94,7 +94,7 @@ class CaseCache:
             shutil.rmtree(old, ignore_errors=True)
 
     def _inputs(self, case: PipelineCase) -> Iterator[Path]:
-        """The files that the step's globs find, each once, in order."""
+        """Find the files of the step's globs, each once, in order."""
         found: set[Path] = set()
         for pattern in case.step.inputs:
             found.update(p for p in self._project.glob(case.fill(pattern)) if p.is_file())

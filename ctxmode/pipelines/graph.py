@@ -45,7 +45,8 @@ def check_graph(file: ConfigFile, steps: Sequence[PipelineStep]) -> None:
 
 
 def find_circle(steps: Sequence[PipelineStep]) -> list[str]:
-    """Names of steps that wait for each other, the first one again at the end; empty if none."""
+    """Find names of steps that wait for each other, the first one again at the end; empty if
+    none."""
     needs = {step.name: step.needs for step in steps}
     done: set[str] = set()
     for start, first in needs.items():
@@ -68,7 +69,7 @@ def find_circle(steps: Sequence[PipelineStep]) -> list[str]:
 
 
 def cases_of(step: PipelineStep) -> list[PipelineCase]:
-    """A step's cases, in the order of its matrix."""
+    """List a step's cases, in the order of its matrix."""
     names = list(step.matrix)
     return [
         PipelineCase(step, dict(zip(names, values, strict=True)))

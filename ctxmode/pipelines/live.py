@@ -29,11 +29,11 @@ class PipelineProgress:
     running: dict[str, float] = field(default_factory=dict)
 
     def begin_case(self, name: str) -> None:
-        """A case runs from now on."""
+        """Note that a case runs from now on."""
         self.running[name] = time.monotonic()
 
     def end_case(self, outcome: Outcome) -> None:
-        """A case is done, whether it ran or not."""
+        """Show that a case is done, whether it ran or not."""
         self.running.pop(outcome.name, None)
         self.done += 1
         text = Text(harmless(reports.line(outcome)))

@@ -61,7 +61,7 @@ class PipelineCase:
         return f"{self.step.name} ({', '.join(f'{k}={v}' for k, v in self.values.items())})"
 
     def fill(self, text: str) -> str:
-        """A text with `{matrix.NAME}` replaced by the case's value."""
+        """Replace `{matrix.NAME}` in a text by the case's value."""
         for key, value in self.values.items():
             text = text.replace(f"{{matrix.{key}}}", str(value))
         return text

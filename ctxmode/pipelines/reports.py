@@ -14,7 +14,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(report: PipelineReport) -> str:
-    """JUnit's XML: a test suite with a test case for each case."""
+    """Write JUnit's XML: a test suite with a test case for each case."""
     suite = ElementTree.Element(
         "testsuite",
         name=_xml(report.pipeline.name),
@@ -52,7 +52,8 @@ def _xml(text: str) -> str:
 
 
 def markdown(report: PipelineReport) -> str:
-    """A table of the cases, and below it what they said: first the failed ones, the rest folded."""
+    """Write a table of the cases, and below it what they printed: first the failed ones, the rest
+    folded."""
     lines = [f"# {report.pipeline.name}", "", summary(report), ""]
     lines += ["| case | result | time | |", "| --- | --- | ---: | --- |"]
     for outcome in report.outcomes:
@@ -79,7 +80,7 @@ def _cell(text: str) -> str:
 
 
 def github(report: PipelineReport) -> list[str]:
-    """GitHub's workflow commands that put each failure at its line of the file."""
+    """Write GitHub's workflow commands that put each failure at its line of the file."""
     return [
         f"::error file={_property(report.pipeline.path)},line={outcome.line},"
         f"title={_property(outcome.name)}::{_escape(_describe(outcome))}"
@@ -101,7 +102,7 @@ def _property(text: str) -> str:
 
 
 def line(outcome: Outcome) -> str:
-    """A case as it is told when it is done."""
+    """Write the line that shows a case when it is done."""
     reason = f": {outcome.reason}" if outcome.reason else ""
     return f"{mark(outcome):<8} {outcome.name} ({outcome.wall_s:.2f} s){reason}"
 
@@ -112,7 +113,7 @@ def mark(outcome: Outcome) -> str:
 
 
 def summary(report: PipelineReport) -> str:
-    """One sentence: how many passed, failed and were skipped, and how isolated they were."""
+    """Say in one sentence how many passed, failed and were skipped, and how isolated they were."""
     counts = ", ".join(
         f"{report.count(verdict)} {verdict.value}"
         for verdict in CaseStatus
@@ -123,7 +124,7 @@ def summary(report: PipelineReport) -> str:
 
 
 def failures(report: PipelineReport) -> list[str]:
-    """What the failed cases said, each under its name."""
+    """List what the failed cases printed, each under its name."""
     return [
         f"── {outcome.name}: {outcome.reason}\n{outcome.output}"
         for outcome in report.outcomes

@@ -71,7 +71,7 @@ class _PipelineRun:
         self.outcomes: dict[str, list[Outcome]] = {}
 
     async def step(self, step: PipelineStep) -> None:
-        """One step: all its cases, once what it needs is done."""
+        """Run one step: all its cases, once what it needs is done."""
         for need in step.needs:
             await self._done[need].wait()
         failed = [
@@ -139,7 +139,8 @@ class _PipelineRun:
 
 
 def request_of(case: PipelineCase, artifacts: Path) -> Request:
-    """What is run for one case, when those that it needs hand their files back to `artifacts`."""
+    """Build what is run for one case, when those that it needs hand their files back to
+    `artifacts`."""
     step = case.step
     env = {name: case.fill(text) for name, text in step.env.items()}
     env |= {f"MATRIX_{key.upper()}": str(value) for key, value in case.values.items()}
@@ -188,13 +189,13 @@ def _judge(case: PipelineCase, answer: Answer, outcome: Outcome) -> Outcome:
 
 
 def _is_there(pattern: str, names: Sequence[str]) -> bool:
-    """Whether a pattern of artifacts has found anything."""
+    """Tell whether a pattern of artifacts has found anything."""
     forms = (pattern, pattern.removeprefix("**/"))
     return any(fnmatch.fnmatchcase(name, form) for name in names for form in forms)
 
 
 def relevant(stdout: str, stderr: str) -> str:
-    """The end of what a case said: of stderr if it said anything there, and of stdout."""
+    """Cut the end of what a case printed: of stderr if it printed anything there, and of stdout."""
     error, out = stderr.strip("\n").splitlines(), stdout.strip("\n").splitlines()
     room = LINES_SHOWN - min(len(error), LINES_SHOWN)
     lines = [*(out[-room:] if room else []), *error[-LINES_SHOWN:]]

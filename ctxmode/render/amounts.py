@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def size(count: int) -> str:
-    """Bytes for people: `812 B`, `4.0 KB`, `1.2 MB`; powers of 1024."""
+    """Write bytes for people: `812 B`, `4.0 KB`, `1.2 MB`; powers of 1024."""
     if count < 1024:
         return f"{count} B"
     amount = float(count)
@@ -16,7 +16,7 @@ def size(count: int) -> str:
 
 
 def age(seconds: float) -> str:
-    """A time span for people, in its largest whole unit: `45 s`, `12 min`, `3 h`, `9 d`."""
+    """Write a time span for people, in its largest whole unit: `45 s`, `12 min`, `3 h`, `9 d`."""
     for unit, length_s in (("d", 86_400), ("h", 3600), ("min", 60)):
         if seconds >= length_s:
             return f"{seconds // length_s:.0f} {unit}"
@@ -24,5 +24,5 @@ def age(seconds: float) -> str:
 
 
 def inflect(count: int, noun: str) -> str:
-    """A number of things, in words."""
+    """Write a number of things: `1 file`, `2 files`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def doctor_text(diagnosis: Diagnosis) -> str:
-    """One line a fact, in plain words, for whoever cannot show a table."""
+    """Write one line a fact, in plain words, for whoever cannot show a table."""
     languages = map(_language_line, diagnosis.languages.values())
     layers = (_layer_line(name, it) for name, it in diagnosis.isolation.layers.items())
     parts = {"storage": diagnosis.storage, "fts5": diagnosis.fts5, "opening": diagnosis.opening}
@@ -40,7 +40,7 @@ def doctor_text(diagnosis: Diagnosis) -> str:
 
 
 def brief_reason(report: LanguageReport) -> str:
-    """Why a language does not run, in one line: a toolchain's stack trace is cut off."""
+    """Say why a language does not run, in one line: a toolchain's stack trace is cut off."""
     first, *more = report.reason.strip().splitlines() or [""]
     return f"{first.rstrip()} …" if more else first
 
@@ -57,7 +57,7 @@ def _layer_line(name: str, layer: Layer) -> str:
 
 
 def holdings_lines(holdings: Holdings | None) -> list[str]:
-    """What is kept and what went, in a few short lines."""
+    """Say what is kept and what went, in a few short lines."""
     if holdings is None:
         return []
     quotas = holdings.quotas

@@ -15,7 +15,7 @@ STYLES = {State.CURRENT: "green", State.OUTDATED: "yellow", State.MISSING: "red"
 
 
 def show_states(states: Sequence[ImageState]) -> None:
-    """Which images there are, and the commands that mend what is not current."""
+    """Show which images there are, and the commands that mend what is not current."""
     table = terminal.build_table("image", "state", "size", "reference")
     for it in states:
         how_large = size(it.size_bytes) if it.size_bytes else ""
@@ -28,7 +28,7 @@ def show_states(states: Sequence[ImageState]) -> None:
 
 
 def show_made(made: Sequence[Made]) -> None:
-    """What was built and what runs in it; then what failed, with what it printed."""
+    """Show what was built and what runs in it; then what failed, with what it printed."""
     table = terminal.build_table("image", "made", "size", "took", "runs")
     for it in made:
         ok = Text("no", "red") if it.error else Text("yes", "green")

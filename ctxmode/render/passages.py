@@ -19,12 +19,13 @@ NOTHING_FOUND = {
 
 
 def search_text(answer: SearchAnswer) -> str:
-    """All queries' passages, each under its query and its source."""
+    """Write all queries' passages, each under its query and its source."""
     return "\n\n".join([*map(query_text, answer.queries), *answer.notes])
 
 
 def query_text(result: QueryResult, *, coloured: bool = False) -> str:
-    """One query's passages, exactly as their sources have them; `coloured` is for a terminal."""
+    """Write one query's passages, exactly as their sources have them; `coloured` is for a
+    terminal."""
     lines = [f"## {result.query}"]
     if result.corrections:
         used = ", ".join(f"{c.typed} as {c.used}" for c in result.corrections)
@@ -45,7 +46,7 @@ def query_text(result: QueryResult, *, coloured: bool = False) -> str:
 
 
 def hit_heading(hit: Hit) -> str:
-    """Where a passage stands: source, title and lines."""
+    """Say where a passage stands: source, title and lines."""
     title = f" | {highlight.one_line(hit.title)}" if hit.title else ""
     older = ", superseded" if hit.superseded else ""
     source = highlight.one_line(hit.source)

@@ -20,7 +20,7 @@ COLOURS = {"allow": "green", "ask": "yellow", "redirect": "cyan", "deny": "red"}
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """The decision, the deciding rule, and other rules that spoke as far as an agent reads."""
+    """Name the decision, the deciding rule, and as many further rules as an agent reads."""
     lines = [f"  understood: {verdict.coverage}"] if verdict.coverage != "full" else []
     lines += [f"  {_match_line(match)}" for match in verdict.matches]
     return with_lines(verdict.message, lines)
@@ -32,7 +32,7 @@ def _match_line(match: Match) -> str:
 
 
 def explanation_json(language: str, explanation: Explanation) -> dict[str, Any]:
-    """The steps with their places, and the verdict."""
+    """Build the JSON of the steps with their places, and of the verdict."""
     steps = [
         {
             "what": step.what,
@@ -49,7 +49,7 @@ def explanation_json(language: str, explanation: Explanation) -> dict[str, Any]:
 
 
 def rules_json(rules: Rules) -> dict[str, Any]:
-    """Every rule, in force or not, and the warnings."""
+    """Build the JSON of every rule, in force or not, and of the warnings."""
     listed = [_rule_json(rule, in_force=True) for rule in _in_force(rules)]
     listed += [_rule_json(rule, in_force=False) for rule in rules.untrusted]
     return {
@@ -76,18 +76,18 @@ def _rule_json(rule: Rule, *, in_force: bool) -> dict[str, Any]:
 
 
 def _in_force(rules: Rules) -> list[Rule]:
-    """Each rule once: one that is written through a link is held at both of its places."""
+    """List each rule once: one that is written through a link is held at both of its places."""
     listed = {(rule.id, rule.text, rule.source): rule for rule in reversed(rules.rules)}
     return [*reversed(listed.values()), ADDRESS_RULE]
 
 
 def _name_rule(rule: Rule) -> str:
-    """A rule as messages name it: by its id, and what it says where that is another text."""
+    """Name a rule by its id, and by what it says where that is another text."""
     return rule.text if rule.id == rule.text else f"{rule.id} ({rule.text})"
 
 
 def show_rules(rules: Rules) -> None:
-    """The rules as a table, the strictest first, then what is wrong with the files."""
+    """Show the rules as a table, the strictest first, then what is wrong with the files."""
     console = terminal.console()
     table = terminal.build_table("decision", "rule", "in force", "written in")
     for rule in sorted(_in_force(rules), key=lambda rule: -rule.decision):
@@ -102,7 +102,7 @@ def show_rules(rules: Rules) -> None:
 
 
 def show_report(report: CaseReport) -> None:
-    """Right answers by tag, then every miss."""
+    """Show the right answers by tag, then every miss."""
     console = terminal.console()
     table = terminal.build_table("tag", "right", "of", "%")
     for tag, (right, total) in report.by_tag().items():
@@ -126,7 +126,7 @@ def _show_miss(console: Console, line: int, language: str, code: str) -> None:
 
 
 def show_log(entries: Sequence[Mapping[str, Any]]) -> None:
-    """The verdicts, oldest first."""
+    """Show the verdicts, oldest first."""
     table = terminal.build_table("time", "where", "language", "decision", "rules", "program")
     for one in entries:
         at = datetime.fromtimestamp(float(one.get("time", 0)), UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -16,7 +16,7 @@ _BETWEEN = "\t"
 
 
 def redact_answer(text: str, data: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """An answer's text and data without secrets; if there were any, both say how many."""
+    """Redact an answer's text and data; if there were secrets, both say how many."""
     redacted = redact(text)
     kinds: Counter[str] = Counter()
     clean: dict[str, Any] = without_secrets(data, kinds) if _may_hold_secrets(data) else data
@@ -27,20 +27,20 @@ def redact_answer(text: str, data: dict[str, Any]) -> tuple[str, dict[str, Any]]
 
 
 def describe_redactions(counts: Mapping[str, int]) -> str:
-    """How many secrets were replaced, by kind: `2 secrets redacted: 1 password, 1 token`."""
+    """Say how many secrets were replaced, by kind: `2 secrets redacted: 1 password, 1 token`."""
     total = sum(counts.values())
     each = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
     return f"{total} secret{'s' if total > 1 else ''} redacted: {each}"
 
 
 def _may_hold_secrets(data: dict[str, Any]) -> bool:
-    """Whether any of the texts has a secret, by one search of them all: most answers have none,
-    and each search costs something however short the text is. Lines don't see each other."""
+    """Search all the texts at once, a line each: most answers hold no secret, and each search costs
+    something however short the text is."""
     return bool(find_secrets("\n".join(_texts(data))))
 
 
 def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
-    """Every text that `without_secrets` looks at, as it looks at it."""
+    """Yield every text that `without_secrets` looks at, as it looks at it."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -54,7 +54,7 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
 
 
 def without_secrets(value: Any, kinds: Counter[str]) -> Any:  # noqa: ANN401 - JSON
-    """The same JSON value, every text in it redacted; `kinds` counts what was."""
+    """Redact every text of a JSON value; `kinds` counts what was replaced."""
     if isinstance(value, str):
         redacted = redact(value)
         kinds.update(redacted.kinds)

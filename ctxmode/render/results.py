@@ -25,7 +25,7 @@ CHANGE_MARKS = {"created": "+", "modified": "~", "deleted": "-", "renamed": ">",
 
 
 def answer_text(answer: Answer, find: str = BY_TOOL) -> str:
-    """What a run printed, or the sections of it that match, and the footer."""
+    """Write what a run printed, or the sections of it that match, and the footer."""
     result = answer.result
     if result.status in (Status.DENIED, Status.REDIRECTED):
         return refusal_text(result) + (f"\n[{answer.note}]" if answer.note else "")
@@ -51,7 +51,8 @@ def _strip(stream: Stream) -> str:
 
 
 def sections_text(answer: Answer) -> str:
-    """The sections that match the intent, each under its title, and how many more there are."""
+    """Write the sections that match the intent, each under its title, and how many more there
+    are."""
     if not answer.sections:
         return f"[no section of the output matches the intent]\n{output_text(answer.result)}"
     parts = [f"## {s.stream}: {s.title}\n{s.text.strip(chr(10))}" for s in answer.sections]
@@ -74,7 +75,8 @@ NOT_COMMITTED = {
 
 
 def footer(answer: Answer, find: str = BY_TOOL) -> str:
-    """One line: how it ended, what it took, what confined it, what changed, where the rest is."""
+    """Write one line: how it ended, what it took, what confined it, what changed, where the rest
+    is."""
     result = answer.result
     facts = [ending(result), f"sandbox {result.isolation.tier}, {result.profile}"]
     if result.session is not None:
@@ -90,7 +92,7 @@ def footer(answer: Answer, find: str = BY_TOOL) -> str:
 
 
 def ending(result: Result) -> str:
-    """Status, exit code or signal, and times: `exit 3 in 0.12 s`."""
+    """Write status, exit code or signal, and times: `exit 3 in 0.12 s`."""
     words = "ok" if result.ok else result.status.value.replace("_", " ")
     if result.exit_code is not None:
         words += f", exit {result.exit_code}"
@@ -106,7 +108,8 @@ def ending(result: Result) -> str:
 
 
 def run_notes(result: Result) -> list[str]:
-    """What else a reader must know: files handed back, protected paths, refused connections."""
+    """List what else a reader must know: files handed back, protected paths, refused
+    connections."""
     notes = []
     if handed := [
         f"{a.name} ({size(a.bytes or 0)}) at {a.path}" for a in result.artifacts if a.path
@@ -122,7 +125,7 @@ def run_notes(result: Result) -> list[str]:
 
 
 def changes_text(result: Result) -> str:
-    """The changed files by mark, and whether the changes last."""
+    """Write the changed files by mark, and whether the changes last."""
     shown = result.changed_files[:CHANGED_FILES_SHOWN]
     names = " ".join(_change(change) for change in shown)
     more = len(result.changed_files) - len(shown) + result.changed_files_omitted
@@ -133,7 +136,7 @@ def changes_text(result: Result) -> str:
 
 
 def not_committed(result: Result) -> list[str]:
-    """A folded line for each reason why something did not reach the project."""
+    """Write a line for each reason why something did not reach the project."""
     lines = []
     for kind, words in NOT_COMMITTED.items():
         paths = [path for path in result.not_committed if path.kind == kind]
@@ -167,7 +170,7 @@ def _describe_kept(answer: Answer, find: str) -> str:
 
 
 def background_text(background: Background[Answer]) -> str:
-    """What a run in the background has printed so far, or its answer; and how to go on."""
+    """Write what a run in the background has printed so far, or its answer; and how to go on."""
     if background.answer is not None:
         return f"{answer_text(background.answer)}\n[{background.id} has ended]"
     if background.error:
@@ -181,7 +184,7 @@ def background_text(background: Background[Answer]) -> str:
 
 
 def backgrounds_text(backgrounds: Sequence[Background[Answer]]) -> str:
-    """One line a run."""
+    """Write one line a run."""
     lines = [
         f"{one.id}: {'running' if one.running else 'ended'}, {one.wall_s:.1f} s, {one.label}"
         for one in backgrounds
@@ -190,7 +193,7 @@ def backgrounds_text(backgrounds: Sequence[Background[Answer]]) -> str:
 
 
 def index_text(answer: IndexAnswer) -> str:
-    """What was indexed, and what was left out."""
+    """Say what was indexed, and what was left out."""
     skipped = ", ".join(f"{count} {reason}" for reason, count in answer.skipped.items() if count)
     converted = f" ({answer.converted})" if answer.converted else ""
     files = (
@@ -214,7 +217,7 @@ def index_text(answer: IndexAnswer) -> str:
 
 
 def purge_text(purged: Purged) -> str:
-    """What was forgotten."""
+    """Say what was forgotten."""
     if not purged.sources:
         return "Nothing fits; nothing was forgotten."
     return (
@@ -224,7 +227,8 @@ def purge_text(purged: Purged) -> str:
 
 
 def batch_text(answer: BatchAnswer, find: str = BY_TOOL) -> str:
-    """Every command with how it ended; outputs in full only where no query asked for parts."""
+    """Write every command with how it ended; outputs in full only where no query asked for
+    parts."""
     whole = not answer.queries
     parts = [_command_text(command, find, whole=whole) for command in answer.commands]
     parts += [query_text(query) for query in answer.queries]

@@ -25,7 +25,7 @@ def read_usage(config: Config) -> ToolUsage:
 
 
 def usage_text(usage: ToolUsage) -> str:
-    """One line a tool, and the total."""
+    """Write one line a tool, and the total."""
     if not usage.tools:
         return "No tool was called in this project yet."
     lines = [f"{tool}: {_counts_text(counts)}" for tool, counts in usage.tools.items()]
@@ -43,7 +43,7 @@ def _counts_text(counts: Counts) -> str:
 
 
 def format_signed(count: int) -> str:
-    """A size that may be below zero."""
+    """Write a size that may be below zero."""
     return f"-{size(-count)}" if count < 0 else size(count)
 
 
@@ -68,7 +68,7 @@ def show(usage: ToolUsage) -> None:
 
 
 def bar(counts: Counts) -> str:
-    """The returned share of what was produced; empty where nothing was produced."""
+    """Draw the returned share of what was produced; nothing where nothing was produced."""
     if counts.produced <= 0:
         return ""
     eighths = round(min(counts.returned / counts.produced, 1.0) * BAR_COLUMNS * 8)

@@ -20,14 +20,14 @@ _TAKES_FILE = {form.split()[0]: " " in form for form in COMMANDS}
 
 @dataclass(frozen=True, slots=True)
 class ReplCommand:
-    """One of `ORDERS`, with its file if it takes one."""
+    """One of `COMMANDS`, with its file if it takes one."""
 
     name: str
     file: str = ""
 
 
 def is_command(text: str) -> bool:
-    """Whether a text is meant for the session itself; all else is a program."""
+    """Tell whether a text is meant for the session itself; all else is a program."""
     return "\n" not in text and text.split(" ", maxsplit=1)[0].rstrip() in _TAKES_FILE
 
 

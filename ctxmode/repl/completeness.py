@@ -21,7 +21,8 @@ _TAGS = {"php": "<?php "}
 
 def is_complete(text: str, row: Language) -> bool:
     """Tell whether a program is ready to run; a wrong one is, for its language to say so. It is not
-    while a bracket, a quote or a block is open at its end. An empty line ends it in any case."""
+    while a bracket, a quote or a block is open, nor where each program starts anew. An empty line
+    ends it in any case."""
     if not text.rsplit("\n", maxsplit=1)[-1].strip():
         return True
     if row.conversation is None:
@@ -33,7 +34,7 @@ def is_complete(text: str, row: Language) -> bool:
 
 
 def _is_complete_python(text: str) -> bool:
-    """By the rules of Python's own console: a block goes on until an empty line."""
+    """Apply the rules of Python's own console: a block goes on until an empty line."""
     last = text.rsplit("\n", maxsplit=1)[-1]
     try:
         with warnings.catch_warnings():
@@ -71,7 +72,7 @@ def _is_open(text: str, parser: Parser, grammar: str) -> bool:
 
 
 def _troubles(node: Node) -> Iterator[Node]:
-    """The nodes that say where the text does not fit the grammar."""
+    """Yield the nodes that say where the text does not fit the grammar."""
     if node.is_error or node.is_missing:
         yield node
     elif node.has_error:
@@ -80,7 +81,7 @@ def _troubles(node: Node) -> Iterator[Node]:
 
 
 def _opens(trouble: Node, end: int) -> bool:
-    """Whether it is that something is still to come, rather than too much or wrong."""
+    """Tell whether something is still to come, rather than too much or wrong."""
     leaves = [leaf.type for leaf in _leaves(trouble)]
     if not _QUOTES.isdisjoint(leaves):
         return True  # what follows a quote that is not closed is taken for something else

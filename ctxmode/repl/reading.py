@@ -22,12 +22,12 @@ Reader = Callable[[], Awaitable[str | None]]
 
 
 def is_ready(text: str, row: Language) -> bool:
-    """Whether what is typed can be acted on."""
+    """Tell whether what is typed can be acted on."""
     return is_command(text) or is_complete(text, row)
 
 
 def build_pipe_reader(source: TextIO, row: Language) -> Reader:
-    """Programs from a pipe, cut as they would be at a terminal."""
+    """Read programs from a pipe, cut as they would be at a terminal."""
 
     async def read() -> str | None:
         lines: list[str] = []
@@ -41,7 +41,7 @@ def build_pipe_reader(source: TextIO, row: Language) -> Reader:
 
 
 def build_terminal_reader(row: Language, folder: Path) -> Reader:
-    """Programs from a person, with editing, highlighting and a history kept below `folder`."""
+    """Read programs from a person, with editing, highlighting and a history kept below `folder`."""
     from prompt_toolkit import PromptSession  # noqa: PLC0415 - for terminals only
     from prompt_toolkit.filters import Condition  # noqa: PLC0415
     from prompt_toolkit.history import FileHistory  # noqa: PLC0415
@@ -68,7 +68,7 @@ def build_terminal_reader(row: Language, folder: Path) -> Reader:
 
 
 def _lexer(row: Language) -> Lexer | None:
-    """What colours a language's programs, where pygments knows it by one of its names."""
+    """Find what colours a language's programs, where pygments knows it by one of its names."""
     from prompt_toolkit.lexers import PygmentsLexer  # noqa: PLC0415
 
     lexers, util = import_module("pygments.lexers"), import_module("pygments.util")

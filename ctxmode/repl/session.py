@@ -34,7 +34,7 @@ _CHANGED = ("ended", "interpreter", "continued, with", "started: ")  # what a pe
 
 
 def say(text: str) -> None:
-    """Tell the person something that no program printed, though it may have chosen words of it."""
+    """Print what no program printed on stderr; it may hold words that a program chose."""
     sys.stderr.write(f"{harmless(text)}\n")
     sys.stderr.flush()
 
@@ -49,7 +49,7 @@ class ReplSession:
     typed: list[str] = field(default_factory=list)
 
     async def hold(self, read: Reader) -> None:
-        """To the end of what is typed."""
+        """Read and run programs to the end of what is typed."""
         while (text := await read()) is not None:
             try:
                 if commands.is_command(text):
@@ -78,7 +78,8 @@ class ReplSession:
             say("what comes next starts anew")
 
     async def _run(self, request: Request) -> None:
-        """Run one program, its output as it comes; Ctrl-C stops it, and if it must, the session."""
+        """Run one program and show its output as it comes; Ctrl-C stops it, and if it must, the
+        session."""
         self.request = replace(self.request, fresh=False)
         if not self.interruptible:
             await self._execute(request)
@@ -95,7 +96,7 @@ class ReplSession:
         _tell(answer.result)
 
     async def _watch(self, interrupts: AsyncIterator[int], program: trio.CancelScope) -> None:
-        """At Ctrl-C tell the program; one that goes on, or another Ctrl-C, ends the session."""
+        """Interrupt the program at Ctrl-C; end the session if it goes on, or at another Ctrl-C."""
         await anext(interrupts)
         if not await self.app.interrupt(NAME):
             say("stopped before it ran")
@@ -113,7 +114,7 @@ class ReplSession:
 
 
 def _tell(result: Result) -> None:
-    """What a person would not see from the output alone."""
+    """Say what a person would not see from the output alone."""
     if result.status in (Status.DENIED, Status.REDIRECTED):
         say(refusal_text(result))
     elif result.status not in _PLAIN:

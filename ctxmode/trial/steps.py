@@ -1,7 +1,7 @@
 """The trial itself: every language answers about real input, then a large output is searched.
 
-Nothing is taken on trust: each number is compared with one worked out here, each passage with
-the bytes that the program must have printed.
+Each number is compared with one worked out here, each passage with the bytes that the program must
+have printed.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ async def run_trial(config: Config, report: Callable[[TrialAnswer], None]) -> Tr
 
 @asynccontextmanager
 async def _own_project(config: Config, corpus: Corpus) -> AsyncIterator[App]:
-    """A project that holds the input and nothing else, and storage that ends with it."""
+    """Open a project that holds the input and nothing else, with storage that ends with it."""
     with tempfile.TemporaryDirectory(prefix="context-mode-try-") as folder:
         own = await trio.to_thread.run_sync(_furnish, Path(folder), config, corpus)
         async with open_app(own) as app:
@@ -198,7 +198,7 @@ def _build_unanswered(program: SampleProgram, expected: int, why: str) -> TrialA
 
 
 async def _list_and_search(app: App, corpus: Corpus) -> LargeOutput | None:
-    """Print something large, and ask for three of its lines by a word that only they have."""
+    """Print something large, and search for three of its lines by a word that only they have."""
     try:
         answer = await app.execute(Request("shell", code=LISTING, timeout_s=RUN_S_MAX))
     except ContextModeError:
@@ -224,13 +224,13 @@ async def _list_and_search(app: App, corpus: Corpus) -> LargeOutput | None:
 
 
 def listing(content: bytes) -> bytes:
-    """What the listing program must print, byte for byte."""
+    """Work out what the listing program must print, byte for byte."""
     lines = content.split(b"\n")[:-1]
     return b"".join(b"%d:%s\n" % (n, line) for n, line in enumerate(lines, 1) if b"def " in line)
 
 
 def rare_words(printed: bytes) -> list[tuple[str, bytes]]:
-    """Words that occur once, spread over the text, each with its line."""
+    """Find words that occur once, spread over the text, each with its line."""
     lowered = printed.lower()
     lines = printed.split(b"\n")[:-1]
     found: dict[str, bytes] = {}
@@ -245,13 +245,15 @@ def rare_words(printed: bytes) -> list[tuple[str, bytes]]:
 
 
 def _only_one(word: bytes, lowered: bytes) -> bool:
-    """Whether it is a plain word and nothing else has its stem, not even inside an identifier."""
+    """Tell whether it is a plain word and nothing else has its stem, not even inside an
+    identifier."""
     plain = len(word) >= WORD_LENGTH_MIN and word.isalpha() and word.islower()
     return plain and lowered.count(word[:STEM_LENGTH]) == 1
 
 
 def _check(hits: tuple[Any, ...], word: str, line: bytes, printed: bytes, exact: bool) -> Found:
-    """Right is the one chunk that holds the line, with the very bytes that were printed."""
+    """Check that the hit is the chunk that holds the line, with the very bytes that were
+    printed."""
     shown = line.decode("utf-8", "replace").strip()
     if not hits:
         return Found(word, shown, "", 0, 0, False)

@@ -69,7 +69,7 @@ class FetchAnswer:
 
 
 def fetch_text(answer: FetchAnswer) -> str:
-    """One page with its beginning; of several a line each and their first words."""
+    """Write one page with its beginning; of several a line each and their first words."""
     limit = PREVIEW_BYTES if len(answer.pages) == 1 else PREVIEW_BYTES_OF_SEVERAL
     return "\n\n".join(_page_text(page, limit) for page in answer.pages)
 

@@ -39,7 +39,7 @@ def too_large(bytes_max: int) -> FetchError:
 
 
 class _Inflate:
-    """Decompression that stops at a number of bytes, however little it takes to ask for more."""
+    """A decompressor that stops at a number of bytes, however few bytes demand more."""
 
     def __init__(self, bytes_max: int) -> None:
         self._room = self._bytes_max = bytes_max

@@ -1,4 +1,4 @@
-"""What a page's bytes are, as UTF-8 text that the store can detect, convert and cut."""
+"""A page's bytes as UTF-8 text that the store can detect, convert and cut."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def _undecodable(body: bytes) -> bool:
 
 
 def _decode(body: bytes, content_type: str, kind: str) -> tuple[bytes, str | None]:
-    """The body in UTF-8, and what it was in. A byte order mark goes before what the header says,
-    that before what the page says; where all are wrong it is read as browsers read it."""
+    """Convert the body to UTF-8; return what it was in. A byte order mark goes before the header,
+    that before the page's own word; where all are wrong it is read as browsers read it."""
     marked, encoding = as_utf8(body)
     if encoding is not None:
         return marked, f"{encoding} to UTF-8"

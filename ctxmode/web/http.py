@@ -62,7 +62,7 @@ async def get(
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
-    """The addresses of a host by the system's resolver, each once, in its order."""
+    """Look up the addresses of a host by the system's resolver, each once, in its order."""
     found = await trio.socket.getaddrinfo(host, port, type=trio.socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
@@ -89,7 +89,7 @@ async def _follow(
 
 
 def _target(url: str, location: str) -> str:
-    """Where a redirect at `url` leads, without a fragment."""
+    """Find where a redirect at `url` leads, without a fragment."""
     try:
         return urldefrag(urljoin(url, location)).url
     except ValueError as error:
@@ -97,7 +97,7 @@ def _target(url: str, location: str) -> str:
 
 
 async def _addresses(checked: CheckedUrl, network: Network) -> Sequence[str]:
-    """Where the host is, each place checked; none may be forbidden."""
+    """Look up where the host is and check each place; none may be forbidden."""
     try:
         found = await network.resolve(checked.host, checked.port)
     except (OSError, UnicodeError) as error:
@@ -112,7 +112,7 @@ async def _addresses(checked: CheckedUrl, network: Network) -> Sequence[str]:
 
 
 async def _ask(hop: _Hop, network: Network, bounds: Bounds) -> Response | str:
-    """The answer of one hop, or where it sends us; a server that asks to wait is obeyed."""
+    """Return the answer of one hop, or where it redirects; wait where the server asks for it."""
     certificates = network.certificates or ssl.create_default_context()
     async with httpx2.AsyncClient(
         verify=certificates, trust_env=False, follow_redirects=False, timeout=bounds.idle_s
@@ -153,7 +153,8 @@ def _headers(hop: _Hop) -> dict[str, str]:
 
 
 async def _send(client: httpx2.AsyncClient, hop: _Hop) -> httpx2.Response:
-    """The answer's head, from the first of the checked addresses that takes the connection."""
+    """Return the answer's head, from the first of the checked addresses that takes the
+    connection."""
     failure: Exception | None = None
     for address in hop.addresses:
         try:
@@ -206,7 +207,7 @@ async def _read_answer(url: str, response: httpx2.Response, bounds: Bounds) -> R
 
 
 def _find_wait(response: httpx2.Response) -> float | None:
-    """How many seconds a busy server asks to wait; None where it does not."""
+    """Return how many seconds a busy server asks to wait; None where it does not."""
     given = response.headers.get("retry-after", "").strip()
     if response.status_code not in WAITS or not given:
         return None

@@ -77,7 +77,7 @@ async def fetch(
 
 @dataclass(frozen=True, slots=True)
 class _PageFetcher:
-    """What every address of one request has in common."""
+    """Fetches the addresses of one request."""
 
     library: Library
     request: FetchRequest
@@ -138,7 +138,7 @@ class _PageFetcher:
             sys.stderr.write(f"context-mode: {problem}\n")
 
     async def _source(self, known: pages.Page) -> kb.Source | None:
-        """The source of a page that was fetched before, if it still stands for it."""
+        """Read the source of a page that was fetched before, if it still stands for it."""
         source = await trio.to_thread.run_sync(self.library.store.source, known.source_id)
         expired = source.expires_at is not None and source.expires_at <= time.time()
         return None if expired or source.superseded_by is not None else source
@@ -194,6 +194,6 @@ class _PageFetcher:
 
 
 def label_of(wanted: PageRequest) -> str:
-    """What a page is found by: its address without secrets, after the label that was given."""
+    """Name a page by its address without secrets, after the label that was given."""
     url = redact(wanted.url).text
     return f"{wanted.source}::{url}" if wanted.source else url

@@ -13,7 +13,7 @@ SMALL_BYTES = 64 * 1024  # parsed in place: well below a millisecond
 
 
 async def whole(receive: Receive, bytes_max: int) -> list[Message]:
-    """The messages of a body, up to its end or to more than `bytes_max`."""
+    """Receive the messages of a body, up to its end or to more than `bytes_max`."""
     messages: list[Message] = []
     size = 0
     while size <= bytes_max:
@@ -26,8 +26,8 @@ async def whole(receive: Receive, bytes_max: int) -> list[Message]:
 
 
 async def problem(messages: Sequence[Message], bytes_max: int) -> str:
-    """What is wrong with a body as JSON; empty if nothing, or if it is refused for another reason:
-    it is too large, or its sender has left."""
+    """Say what is wrong with a body as JSON; nothing of one that is too large or cut off, which is
+    refused elsewhere."""
     body = b"".join(message.get("body", b"") for message in messages)
     if len(body) > bytes_max or messages[-1]["type"] != "http.request":
         return ""
@@ -53,7 +53,7 @@ def _problem(body: bytes) -> str:
 
 
 def again(messages: Sequence[Message], receive: Receive) -> Receive:
-    """Gives what was receive_again once more, then what comes."""
+    """Give what was received once more, then what comes."""
     left = list(reversed(messages))
 
     async def receive_again() -> Message:

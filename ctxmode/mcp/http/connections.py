@@ -38,7 +38,7 @@ Stream = trio.SocketStream | trio.SSLStream[trio.SocketStream]
 
 
 class Connections:
-    """Those that are open, the oldest first. `app` is ASGI."""
+    """The open connections, the oldest first. `app` is ASGI."""
 
     def __init__(self, app: Any, settings: Hypercorn, at_once: int = CONNECTIONS_MAX) -> None:  # noqa: ANN401 - hypercorn and starlette type it differently
         self.app = wrap_app(app, 0, "asgi")
@@ -48,7 +48,7 @@ class Connections:
         self._open: dict[_HttpConnection, None] = {}
 
     async def serve(self, listener: trio.SocketListener) -> None:
-        """Until cancelled; over TLS if the settings have a certificate."""
+        """Serve until cancelled; over TLS if the settings have a certificate."""
         served: trio.abc.Listener[Any] = listener
         if tls := self.settings.create_ssl_context():
             served = trio.SSLListener(listener, tls, https_compatible=True)
@@ -74,13 +74,14 @@ class Connections:
 
 
 class _Http1(H11Protocol):
-    """Who asks to go on in HTTP/2 is answered in HTTP/1.1 (RFC 9110, section 7.8)."""
+    """HTTP/1.1 alone: a client that asks to go on in HTTP/2 is answered in HTTP/1.1 (RFC 9110,
+    section 7.8)."""
 
     async def _check_protocol(self, event: h11.Request) -> None:
         pass
 
     async def _send_error_response(self, status_code: int) -> None:
-        """What is no request at all is refused in words, too."""
+        """Refuse in words what is no request at all."""
         headers: list[tuple[bytes, bytes]] = [
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(NO_REQUEST)),
@@ -93,7 +94,7 @@ class _Http1(H11Protocol):
 
 
 class _HttpConnection:
-    """One of them. It `is_idle` while it waits for the head of a request."""
+    """One connection. It `is_idle` while it waits for the head of a request."""
 
     def __init__(self, stream: Stream, others: Connections) -> None:
         self.is_idle = True
@@ -114,7 +115,7 @@ class _HttpConnection:
         self._socket.close()
 
     async def run(self) -> None:
-        """Until either side ends it, or it is silent for too long."""
+        """Serve it until either side ends it, or it is silent for too long."""
         with contextlib.suppress(*GONE, trio.TooSlowError):
             if isinstance(self._stream, trio.SSLStream):
                 with trio.fail_after(HANDSHAKE_S_MAX):

@@ -37,11 +37,12 @@ class Admission:
     origins: frozenset[str] = frozenset()
 
     def admits_host(self, given: str) -> bool:
-        """Whether requests to this Host, with a port or without, are meant for this server."""
+        """Tell whether requests to this Host, with a port or without, are meant for this server."""
         return _without_port(given).lower() in self.hosts
 
     def admits_origin(self, given: str) -> bool:
-        """Whether a page of this origin may ask: one that was named, or one of this machine."""
+        """Tell whether a page of this origin may ask: one that was named, or one of this
+        machine."""
         scheme, _, rest = given.partition("://")
         local = scheme in ("http", "https") and _without_port(rest).lower() in LOOPBACK
         return given in self.origins or local
@@ -60,7 +61,7 @@ class Gate:
         self._admission = admission
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handle one request."""
         if scope["type"] != "http":
             return  # websockets are not served
         headers = Headers(scope=scope)
@@ -91,7 +92,7 @@ class Gate:
 
 
 def _ambiguous(headers: Headers) -> str:
-    """Why two programs could read these headers differently; nothing if they can't."""
+    """Say why two programs could read these headers differently; nothing if they can't."""
     if twice := next((name for name in SENT_ONCE if len(headers.getlist(name)) > 1), None):
         return f"the header {twice} stands there more than once: send one"
     if "transfer-encoding" in headers and "content-length" in headers:
@@ -104,7 +105,7 @@ def _refuse(status: int, reason: str) -> JSONResponse:
 
 
 def _hasty(receive: Receive) -> Receive:
-    """Gives up on a body that does not come within its time."""
+    """Wrap `receive` so that it gives up on a body that does not come within its time."""
     deadline = trio.current_time() + BODY_S_MAX
     complete = False
 

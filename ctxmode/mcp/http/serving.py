@@ -99,7 +99,7 @@ class Endpoints:
         self._conversations = conversations
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request that the gate let in."""
+        """Answer one request that the gate let in."""
         path = scope["path"].rstrip("/")
         if path in self._folders:
             scope["ctxmode.config.project"] = self._folders[path]

@@ -27,7 +27,7 @@ class Tokens:
     source: str
 
     def name_of(self, given: str) -> str | None:
-        """Whose token this is. How long it takes tells nothing about the tokens."""
+        """Find whose token this is; the time it takes says nothing about the tokens."""
         found = None
         for token, name in self.names.items():
             if hmac.compare_digest(token.encode(), given.encode()):

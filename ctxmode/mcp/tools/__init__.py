@@ -38,5 +38,5 @@ STAGED_ONLY = changes.TOOL.name
 
 
 def list_offered(*, staging: bool = False) -> tuple[str, ...]:
-    """The names of the tools that are served where nobody chose any."""
+    """List the names of the tools that are served where nobody chose any."""
     return tuple(name for name in BY_NAME if staging or name != STAGED_ONLY)
