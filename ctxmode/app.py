@@ -18,14 +18,13 @@ import executor
 from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.config.rules import load as load_rules
-from ctxmode.error_translation import translate_errors
-from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.errors import ContextModeError, UsageError, translate_errors
 from ctxmode.operations.run_audit import log_verdict
 from ctxmode.render.progress_line import OnProgress, ignore_progress
 from executor.run.output_routing import Answer, Keep
 from kb.disk_use import queue_folder
 
-# What only some operations need is loaded by these: a person waits for one run.
+# Operations load what only they need, so that a run starts sooner.
 if TYPE_CHECKING:
     import kb
     import policy
@@ -195,13 +194,13 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
     """Open a project: its storage, its rules, its sandbox. Closing ends every run.
 
     With `sole_language` it is for a single run of that language: nothing is made ahead for a next
-    one, and the store opens only to keep something. ContextModeError says that the storage
-    cannot be written, a rule file cannot be read, or no permitted sandbox exists.
+    one. Its store opens only to keep something. ContextModeError says that the storage cannot be
+    written, a rule file cannot be read, or no permitted sandbox exists.
     """
     with translate_errors():
         await trio.to_thread.run_sync(prepare_storage, config)
         rules = _rules(config)
-        await trio.to_thread.run_sync(rules)  # a broken rule file is told at once
+        await trio.to_thread.run_sync(rules)  # reports a broken rule file at once
         settings, refused = await trio.to_thread.run_sync(engine_settings, config)
         settings = replace(settings, sole_language=sole_language, report=_report)
         keep = Keep(partial(_open_store, config), queue_folder(config.database))
@@ -263,11 +262,12 @@ async def _keep_all_to_quota(config: Config) -> None:
 async def _step_to_quota_of_all(config: Config) -> None:
     """Drop the oldest of all projects where too much is kept, in short steps. The report that
     `stats` shows names what cannot be dropped."""
-    from ctxmode.operations import quotas  # noqa: PLC0415 - after the first answer, if at all
+    from ctxmode.operations.quotas import load_quotas  # noqa: PLC0415 - after the first answer
+    from kb.all_stores import keep_to_quota  # noqa: PLC0415
 
     with suppress(OSError, ContextModeError):
-        steps = quotas.keep_all(config, await trio.to_thread.run_sync(quotas.load_quotas, config))
-        with closing(steps):
+        quotas = await trio.to_thread.run_sync(load_quotas, config)
+        with closing(keep_to_quota(config.database.parent, quotas.all_bytes)) as steps:
             while await trio.to_thread.run_sync(next, steps, DONE) is not DONE:
                 pass
 

@@ -1,7 +1,7 @@
 """Completion scripts for shells, made of the verbs' own parsers by shtab.
 
-A script holds every verb, option and fixed word, so that completing starts no program; only labels
-and profiles, which change, are asked of `context-mode completion sources|profiles`.
+A script holds every verb, option and fixed word, so that completing starts no program. It asks
+`context-mode completion sources|profiles` for labels and profiles alone, since these change.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from images import GROUPS
 from runtimes import LANGUAGES
 
 _LANGUAGES = tuple(row.name for row in LANGUAGES)
-# What some shell would take for more than a word stays out: labels hold what programs were called.
+# Words with other characters stay out: a shell could run parts of them, and programs name labels.
 _HARMLESS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+@-]*")
 
 Completer = dict[str, Any]

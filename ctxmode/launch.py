@@ -15,7 +15,7 @@ from ctxmode.config.locations import load_config
 from ctxmode.errors import sole
 from ctxmode.render.highlight import harmless
 
-# Verbs that run nothing do without trio and the executor, and a run without what is kept.
+# Verbs that run nothing load neither trio nor the executor; a run does not load the store.
 if TYPE_CHECKING:
     import trio
 
@@ -40,9 +40,9 @@ def with_app(
 
     async def act() -> T:
         async with open_app(config, sole_language=sole_language) as app:
-            tell(told := app.notices)
+            tell(before := app.notices)
             done = await action(app)
-            tell(notice for notice in app.notices if notice not in told)
+            tell(notice for notice in app.notices if notice not in before)
             return done
 
     return run(act)
@@ -91,7 +91,7 @@ async def _end_on_signals() -> AsyncIterator[None]:
 async def _watch(task_status: trio.TaskStatus[None]) -> None:
     import trio  # noqa: PLC0415
 
-    # One that is ignored was meant to be: that is what nohup does.
+    # A signal that is ignored stays ignored: nohup does that.
     wanted = [
         number
         for number in (signal.SIGTERM, signal.SIGHUP)

@@ -40,7 +40,6 @@ from io import BytesIO
 from pathlib import Path
 
 from ctxmode import exit_codes
-from ctxmode.app import App
 from ctxmode.config.locations import load_config
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import ContextModeError, UsageError
@@ -51,7 +50,7 @@ from ctxmode.pipelines.cache import CaseCache
 from ctxmode.pipelines.graph import cases_of
 from ctxmode.pipelines.live import progress
 from ctxmode.pipelines.loading import load, load_stdin
-from ctxmode.pipelines.model import Outcome, Pipeline, PipelineReport
+from ctxmode.pipelines.model import Outcome, PipelineReport
 from ctxmode.pipelines.running import PipelineOptions, run_pipeline
 from ctxmode.render.terminal_output import for_stdout
 
@@ -109,17 +108,13 @@ def run(args: argparse.Namespace) -> int:
             before=before,
         )
         try:
-            report = with_app(args, partial(_run, pipeline=pipeline, options=options))
+            report = with_app(args, partial(run_pipeline, pipeline=pipeline, options=options))
         except KeyboardInterrupt:
             shown.out.print(f"interrupted: {shown.done} of {total} cases were done")
             raise
     _write(report, folder, config.project)
     _show(report, args)
     return exit_codes.OK if report.ok else exit_codes.ERROR
-
-
-async def _run(app: App, pipeline: Pipeline, options: PipelineOptions) -> PipelineReport:
-    return await run_pipeline(app, pipeline, options)
 
 
 def _before(folder: Path) -> dict[str, Outcome]:

@@ -64,7 +64,7 @@ def load_config(
     """Find the places that the flags and the environment describe; CONTEXT_MODE_DIR moves all
     storage.
 
-    The project is, in this order: the argument, CONTEXT_MODE_PROJECT_DIR, the nearest folder at or
+    The project is the argument, else CONTEXT_MODE_PROJECT_DIR. Else it is the nearest folder at or
     above `cwd` with a project mark and below home, or `cwd` itself. A UsageError says that a path
     is no folder, or that CONTEXT_MODE_DIR is relative.
     """

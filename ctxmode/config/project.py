@@ -1,4 +1,4 @@
-"""Which folder is the project, told by what lies in it. Loaded by hooks: nothing else is here."""
+"""Finds the project folder by what lies in it. Hooks load this, so nothing else is here."""
 
 from __future__ import annotations
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-import policy
+if TYPE_CHECKING:
+    import policy
 
 StrPath = str | os.PathLike[str]
 
@@ -13,6 +15,8 @@ StrPath = str | os.PathLike[str]
 def load(project: StrPath, home: StrPath, environ: Mapping[str, str] = os.environ) -> policy.Rules:
     """Load every rule for a project; policy.RuleFileError names a file that cannot be used.
     CLAUDE_CONFIG_DIR and XDG_CONFIG_HOME move a person's own files."""
+    import policy  # noqa: PLC0415 - where something is judged
+
     return policy.load_rules(
         project,
         home=home,

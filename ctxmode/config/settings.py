@@ -1,8 +1,8 @@
 """The settings that files and the environment may give, as a table, and how they come together.
 
 A later place outweighs an earlier one: the default, the user's file, the project's file, the
-environment. (Options of a command outweigh them all.) A project's file may only tighten: what it
-would loosen is left as it was, and said.
+environment, a command's options. A project's file may only tighten; a warning names what it may not
+loosen.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def explain(tool: str, model: type[BaseModel], error: ValidationError) -> str:
     return "\n".join(lines)
 
 
-# What other tools call the same.
+# The names that other tools give to our arguments.
 _MEANT = {
     "command": ("code", "commands"), "cmd": ("code", "commands"), "script": ("code",),
     "program": ("code",), "file": ("path",), "filename": ("path",), "directory": ("path", "cwd"),

@@ -135,8 +135,7 @@ class Client:
             logging.getLogger(__name__).error(crash_report.report(error))
 
     def _latest(self) -> str:
-        """Return the latest line of output, redacted before it is cut, so that no secret is cut in
-        two."""
+        """Return the latest line of output, redacted before it is cut: no secret is cut in two."""
         return redact(self._note).text[:LINE_CHARS_MAX]
 
 

@@ -1,8 +1,8 @@
 """Asking the person behind a client for consent, in the ways that the protocol has had for it.
 
 Up to revision 2025-11-25 the server sends the client a request while the call goes on. From
-2026-07-28 on the call is answered by what is needed, and made again with the person's answer; so
-there a call is only asked about before anything of it has run.
+2026-07-28 on the answer to the call says what is needed, and the client calls again. So the server
+asks only before anything of the call has run.
 """
 
 from __future__ import annotations

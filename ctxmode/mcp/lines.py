@@ -1,9 +1,8 @@
 """Lines over two file descriptors, without a thread.
 
-Handing a line to a thread takes longer than reading it, and everything else that the server has to
-do gets in between; and a thread that waits in a read cannot be left. A descriptor that is ready is
-read or written once, which does not block; so its flags stay as its other users have them, such as
-the shell of a terminal, whom a descriptor set to non-blocking would break.
+Handing a line to a thread takes longer than reading it, and other tasks run in between. A thread
+that waits in a read cannot be stopped. A ready descriptor is read or written once, which does not
+block. So its flags stay: non-blocking would break the shell that shares a terminal.
 """
 
 from __future__ import annotations

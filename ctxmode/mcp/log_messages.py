@@ -1,4 +1,4 @@
-"""What the server logs about a call, told to clients that ask for it: `notifications/message`.
+"""Sends what the server logs about a call to clients that ask for it: `notifications/message`.
 
 Up to revision 2025-11-25 of the protocol a client sets a level for its conversation; from
 2026-07-28 on each request names its own. What is logged while a call goes on comes before the

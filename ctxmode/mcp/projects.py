@@ -1,7 +1,7 @@
 """The projects that a server has open: each is opened when it is first asked for, then kept.
 
-So `initialize` is answered before any sandbox is tried, and a project that could not be opened
-is tried again by the next call, when what was wrong may be mended.
+So `initialize` is answered before any sandbox is tried. A call tries again where an earlier one
+could not open the project.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Projects:
         self.levels = Levels()
         self._open: dict[Path, App] = {}
         self._opening: dict[Path, trio.Lock] = {}
-        # What the client of a server over stdio said it works in; None: it was not asked yet.
+        # The folder that a client over stdio works in; None: it was not asked yet.
         self.root: tuple[Path | None] | None = None
 
     def __len__(self) -> int:

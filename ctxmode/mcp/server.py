@@ -37,7 +37,7 @@ print much, ctx_search for what was kept of it."""
 
 
 Observe = Callable[[str, str, float], None]
-"""Told of each call that was answered: the tool, "ok" or "error", and the seconds it took."""
+"""Gets each answered call: the tool, "ok" or "error", and the seconds it took."""
 
 
 def build_server(

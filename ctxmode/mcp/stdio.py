@@ -1,8 +1,8 @@
 """JSON-RPC over the process's stdin and stdout, one message a line, under trio.
 
-The SDK's own stdio transport reads in a thread that cannot be left (an interrupt waits for the
-next line), answers nothing to a line it cannot parse (the caller waits for ever), and puts no
-bound on a line. This one needs no thread, answers, and bounds.
+The SDK's own stdio transport reads in a thread that an interrupt cannot stop. It does not answer a
+line that it cannot parse, and sets no bound on a line. This one needs no thread, answers, and
+bounds.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from ctxmode.mcp import lines
 
 Incoming = SessionMessage | Exception
 
-# Room for a 10 MB program with every byte escaped as \u00XX, so that the refusal of one that is
-# too large comes from what knows the limit, and not from here.
+# Room for a 10 MB program with every byte escaped as \u00XX, so that the
+# check of programs, which knows the limit, refuses one that is too large.
 LINE_BYTES_MAX = 80 * 1024 * 1024
 WRITE_DEADLINE_S = 60.0
 

@@ -1,7 +1,7 @@
 """Answers as the structured content of a tool result: what the text says, as data, no more.
 
-A result's full JSON form names every isolation layer with its remedy; a model pays for each
-word, so here the tier stands for them (`ctx_doctor` has them all).
+A result's full JSON names every isolation layer with its remedy. A model pays for each word, so
+here the tier stands for them; `ctx_doctor` has them all.
 """
 
 from __future__ import annotations

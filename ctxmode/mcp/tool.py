@@ -1,7 +1,7 @@
 """What a tool is: one row with its name, text, arguments, hints, deadline, call and output schema.
 
-Descriptions say WHEN, WHEN NOT, RETURNS and EXAMPLE, in that order, and invite instead of
-forbidding: agents follow an offer, and every word here is paid for in every conversation.
+Descriptions say WHEN, WHEN NOT, RETURNS and EXAMPLE, in that order. They invite instead of
+forbidding, since agents follow an offer, and are short: every conversation pays for each word.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def request_of(command: BatchCommand, batch: BatchRequest, timeout_s: float | No
         cwd=batch.cwd,
         timeout_s=timeout_s,
         profile=batch.profile,
-        # As many at once as were asked for, whatever the usual number is.
+        # A concurrency that was asked for outweighs the usual number of runs.
         background=batch.concurrency is not None,
     )
 

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 import kb
 from ctxmode.config.locations import Config, prepare_storage
-from ctxmode.error_translation import translate_errors
-from ctxmode.errors import UsageError
+from ctxmode.config.rules import load as load_rules
+from ctxmode.errors import UsageError, translate_errors
 from ctxmode.operations import searching
 from ctxmode.operations.searching import SearchRequest
 from ctxmode.render.highlight import one_line
 
-# A search needs nothing of what indexes, explains or judges: a person waits for it.
+# A search loads nothing that indexes, explains or judges, so that it answers sooner.
 if TYPE_CHECKING:
     import policy
     from ctxmode.operations.answers import IndexAnswer, SearchAnswer
@@ -99,8 +99,13 @@ class Library:
         one. A UsageError says that none or several are meant."""
         with translate_errors():
             known = self.store.sources(include_superseded=True)
-        for wanted in (_by_id(name), _by_label(name), _by_part(name)):
-            found = [source for source in known if wanted(source)]
+        tests: tuple[Callable[[kb.Source], bool], ...] = (
+            lambda one: name.isdecimal() and one.id == int(name),
+            lambda one: one.label == name,
+            lambda one: name.lower() in one.label.lower(),
+        )
+        for test in tests:
+            found = [source for source in known if test(source)]
             current = [source for source in found if source.superseded_by is None]
             if len(current or found) == 1:
                 return (current or found)[0]
@@ -156,18 +161,6 @@ class Library:
             return self.store.stats()
 
 
-def _by_id(name: str) -> Callable[[kb.Source], bool]:
-    return lambda source: name.isdecimal() and source.id == int(name)
-
-
-def _by_label(name: str) -> Callable[[kb.Source], bool]:
-    return lambda source: source.label == name
-
-
-def _by_part(name: str) -> Callable[[kb.Source], bool]:
-    return lambda source: name.lower() in source.label.lower()
-
-
 def _names(sources: list[kb.Source]) -> str:
     shown = [f"{source.id} {one_line(source.label)}" for source in sources[:NAMED]]
     more = len(sources) - len(shown)
@@ -182,13 +175,7 @@ def open_library(config: Config) -> Iterator[Library]:
         prepare_storage(config)
         store = open_store(config)
     with store:
-        yield Library(config, store, partial(_rules, config))
-
-
-def _rules(config: Config) -> policy.Rules:
-    from ctxmode.config import rules  # noqa: PLC0415
-
-    return rules.load(config.project, config.home)
+        yield Library(config, store, partial(load_rules, config.project, config.home))
 
 
 def open_store(config: Config) -> kb.Store:

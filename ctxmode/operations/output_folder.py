@@ -1,7 +1,7 @@
 """A folder that files are put into for a person, whatever a program has made of it meanwhile.
 
-A project's folders are opened one by one and never through a link: a link in a project is the
-program's to make, and could lead anywhere. Outside the project links are the person's own.
+A project's folders are opened one by one and never through a link: a program may make links there,
+to anywhere. Outside the project links are the person's own.
 """
 
 from __future__ import annotations

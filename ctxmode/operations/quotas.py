@@ -1,10 +1,9 @@
-"""The quotas of what is kept: of a project and of all projects of the user; kept to, and told."""
+"""The quotas on disk use, of a project and of all projects of the user, and how much is used."""
 
 from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Generator
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,11 +15,11 @@ from ctxmode.config.settings import load_settings
 from kb import all_stores, disk_use, eviction
 
 READ_S = 1.0
-"""How long it may take to learn what went; a store that is locked for longer is not asked."""
+"""How long reading evictions may take; a store that is locked for longer is left out."""
 
 LATELY_S = 30 * 86_400
-TOLD = 3
-"""How many evictions are told."""
+EVICTIONS_LISTED = 3
+"""How many evictions are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +60,6 @@ def load_quotas(config: Config) -> Quotas:
     return Quotas(int(values["quota.project_bytes"]), int(values["quota.all_bytes"]))
 
 
-def keep_all(config: Config, quotas: Quotas) -> Generator[None]:
-    """Take the steps towards the quota of all projects, one at each turn; OSError if the storage
-    cannot be written."""
-    return all_stores.keep_to_quota(config.database.parent, quotas.all_bytes)
-
-
 def read_holdings(config: Config) -> Holdings:
     """Measure what is kept of the project and of all, and read what went lately."""
     folder = config.database.parent
@@ -91,4 +84,4 @@ def _lately(path: Path) -> tuple[eviction.Eviction, ...]:
     except sqlite3.Error:
         return ()
     since = time.time() - LATELY_S
-    return tuple(one for one in found if one.begun_at > since and one.text_bytes)[:TOLD]
+    return tuple(one for one in found if one.begun_at > since and one.text_bytes)[:EVICTIONS_LISTED]

@@ -20,7 +20,7 @@ SPARE = 4
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """`source` is a label, a part of one, or an output id; `content` is code, prose or both; `path`
+    """`source` is a label, a part of one, or an output id; `content` is code, prose or both. `path`
     is a part of a file's path, `age_s` how many seconds ago the oldest was kept."""
 
     queries: tuple[str, ...]

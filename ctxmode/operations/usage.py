@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import operator
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -66,21 +67,10 @@ class Counts:
         return self.produced - self.returned
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.calls + other.calls,
-            self.errors + other.errors,
-            self.produced + other.produced,
-            self.returned + other.returned,
-        )
+        return Counts(*map(operator.add, astuple(self), astuple(other)))
 
     def to_json(self) -> dict[str, int]:
-        return {
-            "calls": self.calls,
-            "errors": self.errors,
-            "produced": self.produced,
-            "returned": self.returned,
-            "kept": self.kept,
-        }
+        return asdict(self) | {"kept": self.kept}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +115,7 @@ class CallRecord:
 def record(path: Path, call: CallRecord) -> None:
     """Add one call, in one transaction, waiting for other servers of the project; sqlite3.Error if
     it cannot."""
-    with _open(path) as db:
+    with contextlib.closing(connect(path, wait_s=BUSY_TIMEOUT_S)) as db:
         _add(db, call)
 
 
@@ -149,7 +139,7 @@ class Recorder:
 
     def add(self, call: CallRecord) -> bool:
         """Return whether the call was added; where not, `record` is to wait for its turn.
-        sqlite3.Error: the counts cannot be written; OSError: the file's folder is gone."""
+        sqlite3.Error: the counts cannot be written. OSError: the file's folder is gone."""
         self._added += 1
         if self._added % SHARE_OF_PATIENT_ONES == 0:
             return False
@@ -191,7 +181,7 @@ def read(path: Path) -> ToolUsage:
     read."""
     if not path.exists():
         return ToolUsage({}, {})
-    with _open(path) as db:
+    with contextlib.closing(connect(path, wait_s=BUSY_TIMEOUT_S)) as db:
         db.execute(_CREATE)
         rows = db.execute(
             "SELECT day, tool, calls, errors, produced, returned FROM usage ORDER BY day, tool"
@@ -203,15 +193,6 @@ def read(path: Path) -> ToolUsage:
         by_tool[tool] = by_tool.get(tool, Counts()) + counts
         by_day[day] = by_day.get(day, Counts()) + counts
     return ToolUsage(dict(sorted(by_tool.items())), by_day)
-
-
-@contextlib.contextmanager
-def _open(path: Path) -> Iterator[sqlite3.Connection]:
-    db = connect(path, wait_s=BUSY_TIMEOUT_S)
-    try:
-        yield db
-    finally:
-        db.close()
 
 
 def _date(day: int) -> str:

@@ -1,4 +1,4 @@
-"""From a pipeline's file to its steps; whatever is wrong is told with the file and the line."""
+"""From a pipeline's file to its steps; every error names the file and the line."""
 
 from __future__ import annotations
 

@@ -14,11 +14,11 @@ Scalar = str | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class PipelineStep:
-    """One step of the file. `line` is where it begins there; exactly one of code and script is set.
+    """One step of the file, which begins at `line`; exactly one of code and script is set.
 
     `needs` name steps that must have passed; `matrix` has it run once for each combination.
-    `inputs` are globs of the project's files that it reads, for the cache; `artifacts` are globs of
-    what it hands back; `expect_exit` are the exit codes that count as passing.
+    `inputs` are globs of the project's files that it reads, for the cache; `artifacts` of what it
+    hands back. Exit codes of `expect_exit` count as passing.
     """
 
     name: str

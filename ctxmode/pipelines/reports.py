@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 from ctxmode.pipelines.model import CaseStatus, Outcome, PipelineReport
 
 MARKS = {CaseStatus.PASSED: "ok", CaseStatus.FAILED: "FAILED", CaseStatus.SKIPPED: "skipped"}
-# What XML 1.0 has no place for, whatever a program printed.
+# Characters that XML 1.0 forbids; a program may print them.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -59,11 +59,11 @@ def markdown(report: PipelineReport) -> str:
     for outcome in report.outcomes:
         cells = (outcome.name, mark(outcome), f"{outcome.wall_s:.2f} s", outcome.reason)
         lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
-    told = [outcome for outcome in report.outcomes if outcome.output]
-    for outcome in told:
+    printed = [outcome for outcome in report.outcomes if outcome.output]
+    for outcome in printed:
         if outcome.verdict is CaseStatus.FAILED:
             lines += ["", f"## {outcome.name}", "", *_fence(outcome.output)]
-    for outcome in told:
+    for outcome in printed:
         if outcome.verdict is CaseStatus.PASSED:
             title = f"<details><summary>{html.escape(outcome.name)}</summary>"
             lines += ["", title, "", *_fence(outcome.output), "", "</details>"]

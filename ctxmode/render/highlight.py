@@ -9,7 +9,7 @@ from importlib import import_module
 
 # All control characters but line feed and tab: escape sequences, carriage returns, C1.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-# Those two as well, and the line ends of Unicode.
+# Line feed and tab as well, and the line ends of Unicode.
 _NO_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 _NAMES = {"tsx": "typescript", "dockerfile": "docker", "notebook": "json", "jsonl": "json"}

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ctxmode.operations.answers import SearchAnswer
     from kb.model import Hit, QueryResult
 
-# By `kb.SearchState`, of which a run's answer has no need.
+# By the values of `kb.SearchState`, which a run does not load.
 NOTHING_FOUND = {
     "no_match": "No passage matches. Try other or fewer words, or leave out source.",
     "nothing_indexed": "Nothing is indexed that could hold it: index a path, or run "

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -110,19 +109,12 @@ def show_report(report: CaseReport) -> None:
     console.print(table)
     misses = report.misses()
     for miss in misses:
-        _show_miss(console, miss.case.line, miss.case.language, miss.case.code)
-        console.print(
-            Text(
-                f"  expected {miss.case.expected}, got {miss.verdict.decision.word}: "
-                f"{miss.verdict.message}\n  {miss.case.reason}"
-            )
-        )
+        case, verdict = miss.case, miss.verdict
+        console.print(Text(f"line {case.line}, {case.language}: {case.code!r}", style="red"))
+        expected = f"  expected {case.expected}, got {verdict.decision.word}"
+        console.print(Text(f"{expected}: {verdict.message}\n  {case.reason}"))
     total = len(report.results)
     console.print(f"{total - len(misses)} of {total} as expected.")
-
-
-def _show_miss(console: Console, line: int, language: str, code: str) -> None:
-    console.print(Text(f"line {line}, {language}: {code!r}", style="red"))
 
 
 def show_log(entries: Sequence[Mapping[str, Any]]) -> None:

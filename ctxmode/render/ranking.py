@@ -58,11 +58,11 @@ def scores_text(hit: ExplainedHit) -> str:
 
 def to_json(explanations: tuple[Explanation, ...]) -> dict[str, Any]:
     """Build the same as data; of each hit its place, without its text."""
-    told = []
+    found = []
     for explanation in explanations:
         data = asdict(explanation)
         data["filters"] = dict(explanation.filters)
         for hit in data["hits"]:
             hit["hit"] = {name: hit["hit"][name] for name in HIT_FIELDS}
-        told.append(data)
-    return {"explanations": told}
+        found.append(data)
+    return {"explanations": found}

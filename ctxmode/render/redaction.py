@@ -1,7 +1,7 @@
 """What an agent is shown, without secrets: redacted where answers are rendered, and counted.
 
-A person's terminal shows what a program printed, and artifacts are files as the program made
-them; a model's context and what is written to logs get neither keys nor passwords.
+A model's context and logs get neither keys nor passwords. A person's terminal shows what a program
+printed, and artifacts are files as the program made them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def without_secrets(value: Any, kinds: Counter[str]) -> Any:  # noqa: ANN401 - J
     if isinstance(value, Mapping):
         return {key: without_secrets(item, kinds) for key, item in value.items()}
     if _is_words(value):
-        # The words of a command: an option's value is told by the word before it.
+        # The words of a command: the word before an option's value shows that it is a secret.
         words: list[str] = without_secrets(_BETWEEN.join(value), kinds).split(_BETWEEN)
         return words
     if isinstance(value, list | tuple):

@@ -9,7 +9,7 @@ from ctxmode.render import highlight
 from ctxmode.render.amounts import inflect, size
 from ctxmode.render.passages import query_text
 from ctxmode.render.refusals import refusal_text
-from executor.model import ChangedFile, Result, Status, Stream
+from executor.model import Result, Status
 
 if TYPE_CHECKING:
     from ctxmode.operations.answers import BatchAnswer, CommandAnswer, IndexAnswer
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kb.model import Purged
 
 CHANGED_FILES_SHOWN = 8
-# How what was kept is found again: by an agent, and by a person.
+# How an agent, and how a person, finds a kept output again.
 BY_TOOL = 'ctx_search(queries=["…"], source="{}")'
 BY_VERB = "context-mode outputs show {}"
 CHANGE_MARKS = {"created": "+", "modified": "~", "deleted": "-", "renamed": ">", "mode": "~"}
@@ -29,32 +29,23 @@ def answer_text(answer: Answer, find: str = BY_TOOL) -> str:
     result = answer.result
     if result.status in (Status.DENIED, Status.REDIRECTED):
         return refusal_text(result) + (f"\n[{answer.note}]" if answer.note else "")
-    body = output_text(result) if answer.sections is None else sections_text(answer)
+    body = streams_text(result) if answer.sections is None else sections_text(answer)
     return f"{body}\n{footer(answer, find)}" if body else footer(answer, find)
 
 
-def output_text(result: Result) -> str:
-    """stdout, then stderr, marked."""
-    return streams_text(result.stdout, result.stderr)
-
-
-def streams_text(out: Stream, err: Stream) -> str:
-    """Two streams one after the other, the second one marked."""
-    stdout, stderr = _strip(out), _strip(err)
+def streams_text(of: Result | Background[Answer]) -> str:
+    """Write stdout, then stderr under a mark."""
+    stdout, stderr = (stream.text.removesuffix("\n") for stream in (of.stdout, of.stderr))
     if not stderr:
         return stdout
     return f"{stdout}\n[stderr]\n{stderr}" if stdout else f"[stderr]\n{stderr}"
-
-
-def _strip(stream: Stream) -> str:
-    return stream.text.removesuffix("\n")
 
 
 def sections_text(answer: Answer) -> str:
     """Write the sections that match the intent, each under its title, and how many more there
     are."""
     if not answer.sections:
-        return f"[no section of the output matches the intent]\n{output_text(answer.result)}"
+        return f"[no section of the output matches the intent]\n{streams_text(answer.result)}"
     parts = [f"## {s.stream}: {s.title}\n{s.text.strip(chr(10))}" for s in answer.sections]
     more = answer.sections_total - len(answer.sections)
     if more > 0:
@@ -127,7 +118,7 @@ def run_notes(result: Result) -> list[str]:
 def changes_text(result: Result) -> str:
     """Write the changed files by mark, and whether the changes last."""
     shown = result.changed_files[:CHANGED_FILES_SHOWN]
-    names = " ".join(_change(change) for change in shown)
+    names = " ".join(f"{CHANGE_MARKS.get(one.change, '?')}{one.path}" for one in shown)
     more = len(result.changed_files) - len(shown) + result.changed_files_omitted
     kept = "changed" if result.persists else "changed, not kept"
     if result.changes_id and not result.persists:
@@ -148,10 +139,6 @@ def not_committed(result: Result) -> list[str]:
     if result.changes_id:
         lines.append(f"`context-mode changes show {result.changes_id}` shows what is kept, 7 days")
     return lines
-
-
-def _change(change: ChangedFile) -> str:
-    return f"{CHANGE_MARKS.get(change.change, '?')}{change.path}"
 
 
 def _describe_kept(answer: Answer, find: str) -> str:
@@ -175,7 +162,7 @@ def background_text(background: Background[Answer]) -> str:
         return f"{answer_text(background.answer)}\n[{background.id} has ended]"
     if background.error:
         return f"[{background.id} has ended without a result: {background.error}]"
-    body = streams_text(background.stdout, background.stderr)
+    body = streams_text(background)
     line = (
         f"[running for {background.wall_s:.1f} s | "
         f'ctx_background(handle="{background.id}") reads it, with wait or stop]'

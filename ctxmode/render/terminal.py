@@ -47,7 +47,7 @@ def build_table(
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        # The command's own boundary knows what to do, where rich would exit with 1.
+        # `ctxmode.cli` handles it, where rich would exit with 1.
         raise BrokenPipeError
 
 

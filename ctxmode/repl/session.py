@@ -27,7 +27,7 @@ NAME = "repl"
 REACTION_S_MAX = 3.0
 """How long an interpreter may take to stop at Ctrl-C before its session is ended."""
 AGAIN_S = 1.0
-"""After which it is told again: a process that was just being forked has missed the first time."""
+"""When to interrupt again: a process that was just being forked has missed the first signal."""
 CALLER = Caller(preparing=waiting)
 _PLAIN = (Status.OK, Status.NONZERO_EXIT)
 _CHANGED = ("ended", "interpreter", "continued, with", "started: ")  # what a person has to know

@@ -65,7 +65,7 @@ def gather(project: Path) -> Corpus:
 
 def _up_to(limit: int, pieces: Iterator[bytes]) -> Iterator[bytes]:
     for piece in pieces:
-        # NUL is the one byte that several languages' line readers treat in a way of their own.
+        # Several languages' line readers treat NUL, and no other byte, in their own way.
         yield piece[:limit].replace(b"\0", b" ")
         limit -= len(piece)
         if limit <= 0:

@@ -146,7 +146,7 @@ def _furnish(folder: Path, config: Config, corpus: Corpus) -> Config:
     project = folder / "project"
     project.mkdir()
     (project / INPUT_NAME).write_bytes(corpus.content)
-    # What earlier probes of the languages found is kept: it is the machine's, not the trial's.
+    # The state stays, since probes of languages hold for the machine, not for the trial.
     return replace(config, project=project, database_dir=folder / "data")
 
 

@@ -24,8 +24,8 @@ _TEXT_TYPES = re.compile(
 )
 _META_CHARSET = re.compile(rb"""(?is)<meta[^<>]{1,200}?charset\s*=\s*["']?([a-z0-9._:-]{1,40})""")
 _HEADER_CHARSET = re.compile(r"""(?i)charset\s*=\s*["']?([a-z0-9._:-]{1,40})""")
-# Codecs of Python's that no page is written in: of names, and of source. The time that the first
-# takes grows with the square of the length: a megabyte would hold up everything for a minute.
+# Python's codecs for names and for source, in which no page is written. The time of the first grows
+# with the square of the length: a megabyte would take a minute.
 _NO_CHARSETS = frozenset(("punycode", "idna", "unicode-escape", "raw-unicode-escape", "utf-7"))
 _SNIFF_BYTES = 8192
 

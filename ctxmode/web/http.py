@@ -1,5 +1,5 @@
-"""One address over HTTP: every hop is judged, resolved once, and asked at the very address that was
-checked, so that no name can lead elsewhere a moment later."""
+"""One address over HTTP: every hop is judged and resolved once. The request goes to the very
+address that was checked, so that no name can lead elsewhere a moment later."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ async def _send(client: httpx2.AsyncClient, hop: _Hop) -> httpx2.Response:
                 "GET",
                 target,
                 headers=_headers(hop),
-                # The certificate must be the name's, though the connection is to an address.
+                # The certificate must bear the name, though the connection goes to an address.
                 extensions={"sni_hostname": hop.checked.host},
                 timeout=client.timeout,
             )

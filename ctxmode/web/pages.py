@@ -14,8 +14,7 @@ import trio
 
 import kb
 import policy
-from ctxmode.error_translation import translate_errors
-from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.errors import ContextModeError, UsageError, translate_errors
 from ctxmode.operations import audit
 from ctxmode.operations.library import Library
 from ctxmode.operations.side_by_side import work_through

@@ -1,7 +1,7 @@
 """The connections over which HTTP/1.1 is spoken: so many at once, and none that waits for ever.
 
-Hypercorn's protocol does the talking. Its own server would speak HTTP/2 with whoever asks for it,
-token or not, and wait for him without a deadline, as it does for one that takes no answer.
+Hypercorn's protocol speaks it. Hypercorn's own server would speak HTTP/2 without a token, and wait
+without a deadline for clients that send or take nothing.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Connections:
     async def _one(self, stream: Stream) -> None:
         connection = _HttpConnection(stream, self)
         if len(self._open) >= self._at_once:
-            # Who has not asked for anything makes room; if all have, the newcomer is one too many.
+            # An idle connection makes room; if none is idle, the new one is dropped.
             next((known for known in self._open if known.is_idle), connection).drop()
         self._open[connection] = None
         try:

@@ -1,8 +1,8 @@
 """In front of every HTTP request: Host, Origin, bearer token, and a deadline for the body.
 
-Host is checked because a name that an attacker controls may resolve to the loopback address
-(DNS rebinding), Origin because a browser sends requests for any page; both as the Streamable
-HTTP section of the Model Context Protocol demands.
+The Streamable HTTP section of the Model Context Protocol demands both checks. An attacker's name
+may resolve to the loopback address (DNS rebinding): hence Host. A browser sends requests for any
+page: hence Origin.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ctxmode.mcp.http.tokens import Tokens
 BODY_S_MAX = 30.0
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 OPEN_PATHS = ("/healthz",)
-# Of two, this program and a proxy before it could each go by another.
+# Of two such headers, this program could read one and a proxy before it the other.
 SENT_ONCE = (
     *("host", "origin", "authorization", "content-type", "content-length"),
     *("mcp-session-id", "mcp-protocol-version"),

@@ -1,4 +1,4 @@
-"""Bearer tokens: where they come from, and whose one is."""
+"""Bearer tokens: where they come from, and whose a token is."""
 
 from __future__ import annotations
 
