@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ctxmode import __version__, exit_codes, garbage
 from ctxmode.commands.table import VERBS, Verb
-from ctxmode.errors import ContextModeError, UsageError, sole
+from ctxmode.errors import ContextModeError, UsageError, unwrap
 from ctxmode.render import streams
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _main(arguments: list[str]) -> int:
         sys.stdout.flush()
         return code
     except BaseException as raised:
-        return _report(sole(raised))
+        return _report(unwrap(raised))
 
 
 def _dispatch(arguments: list[str]) -> int:

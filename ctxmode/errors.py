@@ -29,7 +29,7 @@ def why(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def sole(raised: BaseException) -> BaseException:
+def unwrap(raised: BaseException) -> BaseException:
     """Return the one exception inside the groups that nurseries wrap it in, or the first of
     several."""
     while isinstance(raised, BaseExceptionGroup):

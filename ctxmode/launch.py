@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctxmode.config.locations import load_config
-from ctxmode.errors import sole
+from ctxmode.errors import unwrap
 from ctxmode.render.highlight import harmless
 
 # Verbs that run nothing load neither trio nor the executor; a run does not load the store.
@@ -75,7 +75,7 @@ def run(action: Callable[[], Awaitable[T]]) -> T:
     try:
         return trio.run(until_asked_to_end)
     except BaseExceptionGroup as group:
-        raise sole(group) from group
+        raise unwrap(group) from group
 
 
 @asynccontextmanager

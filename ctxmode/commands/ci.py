@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
             "Steps read there what others handed back: name a folder below the project.",
         )
     _prepare(folder, config.project)
-    before = _before(folder) if args.rerun_failed else {}
+    before = _read_earlier(folder) if args.rerun_failed else {}
     cache = CaseCache(config.state_dir / "ci", config.project) if args.cache else None
     total = sum(len(cases_of(step)) for step in pipeline.steps)
     with progress(total) as shown:
@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
     return exit_codes.OK if report.ok else exit_codes.ERROR
 
 
-def _before(folder: Path) -> dict[str, Outcome]:
+def _read_earlier(folder: Path) -> dict[str, Outcome]:
     """Read the outcomes of the last run in this folder, by the cases' names; a UsageError where
     there was none."""
     try:

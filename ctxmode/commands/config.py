@@ -26,7 +26,7 @@ from ctxmode.config.files import PROJECT_FILE, USER_FILE
 from ctxmode.config.guarded_names import load_names
 from ctxmode.config.locations import Config, load_config
 from ctxmode.config.profiles import load_profiles
-from ctxmode.config.schema import schema
+from ctxmode.config.schema import build_schema
 from ctxmode.config.settings import SETTINGS, load_settings
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.render.highlight import one_line
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.action == "schema":
-        sys.stdout.write(json.dumps(schema(), indent=2) + "\n")
+        sys.stdout.write(json.dumps(build_schema(), indent=2) + "\n")
         return exit_codes.OK
     config = load_config(args.project)
     if args.action == "init":

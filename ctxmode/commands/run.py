@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    request = request_from(args)
+    request = build_request(args)
     live = not args.json and args.intent is None
     folder = Path.cwd() / args.artifacts_dir
     caller = Caller(consent=_consent) if args.json else Caller(consent=_consent, preparing=waiting)
@@ -96,16 +96,16 @@ def run(args: argparse.Namespace) -> int:
     return exit_codes.for_run(result.status.value, result.exit_code, result.signal)
 
 
-def request_from(args: argparse.Namespace) -> Request:
+def build_request(args: argparse.Namespace) -> Request:
     """Build the request that a command line describes. A UsageError says that no program is given,
     that two are, or which value is malformed."""
     language, path, code = _program(args)
     return Request(
         language,
         code=code,
-        path=_here(path),
-        bind_file=_here(args.bind),
-        cwd=_here(args.cwd),
+        path=_from_here(path),
+        bind_file=_from_here(args.bind),
+        cwd=_from_here(args.cwd),
         env=environment(args.env),
         stdin=read_input(args.stdin, UNREADABLE) if args.stdin else None,
         args=tuple(args.program_args),
@@ -124,7 +124,7 @@ def _usual_limits(args: argparse.Namespace) -> Limits:
     return load_settings(config.project, config.config_home).limits
 
 
-def _here(name: str | None) -> str | None:
+def _from_here(name: str | None) -> str | None:
     """Take a path from this folder, as the calling shell means it, wherever the run's cwd is."""
     return None if name is None else str(Path.cwd() / name)
 

@@ -70,13 +70,13 @@ def run(args: argparse.Namespace) -> int:
 
     tools = _choose_tools(args.tools, config)
     garbage.resume()
-    with _presence(config):
+    with _hold_presence(config):
         launch.run(partial(serve_stdio, config, tools))
     return exit_codes.OK
 
 
 @contextlib.contextmanager
-def _presence(config: Config) -> Iterator[None]:
+def _hold_presence(config: Config) -> Iterator[None]:
     """Hold the lock by which hooks know that our tools can be called."""
     from executor.instance.lock import join  # noqa: PLC0415 - as above
 
@@ -120,15 +120,15 @@ def _serve_http(args: argparse.Namespace, config: Config, tools: tuple[str, ...]
         tokens.load_tokens(file, os.environ, config.state_dir / "http-token"),
         frozenset(args.allow_host or ()),
         frozenset(args.allow_origin or ()),
-        _others(args.also or ()),
+        _read_others(args.also or ()),
         tools,
     )
     garbage.resume()
-    with _presence(config):
+    with _hold_presence(config):
         launch.run(partial(serving.serve_http, site, address))
 
 
-def _others(given: Sequence[str]) -> dict[str, Path]:
+def _read_others(given: Sequence[str]) -> dict[str, Path]:
     folders: dict[str, Path] = {}
     for text in given:
         folder = load_config(text).project

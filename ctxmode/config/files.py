@@ -70,10 +70,10 @@ def parse(path: Path, text: str) -> ConfigFile:
         where = f"{path}:{line}"
         problem = _POSITION.sub("", str(error))
         raise UsageError(f"{where}: {problem}", "Mend the file; it is TOML.") from error
-    return ConfigFile(path, data, lines_of(text))
+    return ConfigFile(path, data, find_lines(text))
 
 
-def lines_of(text: str) -> dict[tuple[str, ...], int]:
+def find_lines(text: str) -> dict[tuple[str, ...], int]:
     """Find the line on which each table and key first stands. The tables of an array have a part of
     their own in their keys, `#1` and so on."""
     found: dict[tuple[str, ...], int] = {}
@@ -81,7 +81,7 @@ def lines_of(text: str) -> dict[tuple[str, ...], int]:
     table: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), start=1):
         if header := _HEADER.match(line):
-            table = _parts(header[1])
+            table = _split_key(header[1])
             if line.lstrip().startswith("[["):
                 found.setdefault(table, number)
                 arrays[table] = arrays.get(table, 0) + 1
@@ -92,9 +92,9 @@ def lines_of(text: str) -> dict[tuple[str, ...], int]:
                     break
             found.setdefault(table, number)
         elif key := _KEY.match(line):
-            found.setdefault((*table, *_parts(key[1])), number)
+            found.setdefault((*table, *_split_key(key[1])), number)
     return found
 
 
-def _parts(key: str) -> tuple[str, ...]:
+def _split_key(key: str) -> tuple[str, ...]:
     return tuple((quoted or single or bare).strip() for quoted, single, bare in _PART.findall(key))

@@ -53,9 +53,9 @@ async def ask(
     capabilities = context.session.client_capabilities
     if capabilities is None or capabilities.elicitation is None:
         return None
-    message = question(verdict)
+    message = word_question(verdict)
     if context.protocol_version >= FIRST_REVISION_WITHOUT_REQUESTS:
-        key = _key(verdict)
+        key = _build_key(verdict)
         if key in answers:
             return _agrees(answers[key])
         if not may_restart:
@@ -67,14 +67,14 @@ async def ask(
         return None
 
 
-def question(verdict: Mapping[str, Any]) -> str:
+def word_question(verdict: Mapping[str, Any]) -> str:
     """Word what a person is asked: which rule says so, and about what."""
     asking = [match for match in verdict.get("matches", ()) if match["decision"] == "ask"]
     head = f"Run this? {verdict.get('message', '')}".rstrip()
     return redact(with_lines(head, [f"- {match['text']}" for match in asking])).text
 
 
-def _key(verdict: Mapping[str, Any]) -> str:
+def _build_key(verdict: Mapping[str, Any]) -> str:
     """Name the question, so that an answer to another one does not count for this."""
     text = json.dumps([verdict.get("message"), verdict.get("matches")], sort_keys=True)
     return f"consent-{hashlib.sha256(text.encode()).hexdigest()[:24]}"

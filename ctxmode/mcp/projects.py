@@ -16,7 +16,7 @@ import trio
 
 from ctxmode.app import App, open_app
 from ctxmode.config.locations import Config
-from ctxmode.errors import ContextModeError, UsageError, sole
+from ctxmode.errors import ContextModeError, UsageError, unwrap
 from ctxmode.mcp.log_messages import Levels
 
 OPEN_MAX = 16
@@ -68,7 +68,7 @@ class Projects:
                 opened = True
                 await trio.sleep_forever()
         except Exception as raised:
-            error = sole(raised)
+            error = unwrap(raised)
             if opened or not isinstance(error, ContextModeError):
                 raise
             task_status.started(error)

@@ -39,9 +39,9 @@ async def list_resources(
 ) -> wire.ListResourcesResult:
     """List the latest sources."""
     del params
-    library = await _library(context)
+    library = await _open_library(context)
     sources = await trio.to_thread.run_sync(library.sources)
-    return wire.ListResourcesResult(resources=[_resource(one) for one in sources[:LISTED_MAX]])
+    return wire.ListResourcesResult(resources=[_describe(one) for one in sources[:LISTED_MAX]])
 
 
 async def list_templates(
@@ -63,7 +63,7 @@ async def read_resource(
     context: Context, params: wire.ReadResourceRequestParams
 ) -> wire.ReadResourceResult:
     """Read the exact text, without secrets."""
-    library = await _library(context)
+    library = await _open_library(context)
     try:
         content = await trio.to_thread.run_sync(partial(content_of, library, params.uri))
     except ContextModeError as error:
@@ -71,7 +71,7 @@ async def read_resource(
     return wire.ReadResourceResult(contents=[content])
 
 
-async def _library(context: Context) -> Library:
+async def _open_library(context: Context) -> Library:
     try:
         return (await Client(context).app()).library
     except ContextModeError as error:
@@ -88,16 +88,16 @@ def content_of(library: Library, uri: str) -> wire.TextResourceContents:
             f"{uri!r} is no resource here", f"Read {SCHEME}://output/ID or {SCHEME}://source/ID."
         )
     if kind == "output":
-        streams = _streams(library, name)
+        streams = _find_streams(library, name)
         text, media_type = _join(library, streams), "text/plain"
     else:
         source = library.source(name)
-        text, media_type = _part(library, source, parts.query), media_type_of(source)
+        text, media_type = _read_part(library, source, parts.query), media_type_of(source)
     shown, _ = redaction.redact_answer(text, {})
     return wire.TextResourceContents(uri=uri, mime_type=media_type, text=shown)
 
 
-def _streams(library: Library, output_id: str) -> Sequence[kb.Source]:
+def _find_streams(library: Library, output_id: str) -> Sequence[kb.Source]:
     every = library.sources(matching=f"{output_id}/", all_versions=True)
     streams = [one for one in every if one.label.startswith(f"{output_id}/")]
     if not streams:
@@ -108,15 +108,15 @@ def _streams(library: Library, output_id: str) -> Sequence[kb.Source]:
 def _join(library: Library, streams: Sequence[kb.Source]) -> str:
     """Join stdout and stderr, the latter under a mark."""
     first, *others = streams
-    text = _part(library, first, "")
+    text = _read_part(library, first, "")
     for other in others:
         mark = other.label.partition("/")[2].partition(" ")[0]
-        text = f"{text.removesuffix(chr(10))}\n[{mark}]\n{_part(library, other, '')}"
+        text = f"{text.removesuffix(chr(10))}\n[{mark}]\n{_read_part(library, other, '')}"
     return text
 
 
-def _part(library: Library, source: kb.Source, query: str) -> str:
-    start, end = _range(query, source.bytes_total)
+def _read_part(library: Library, source: kb.Source, query: str) -> str:
+    start, end = _read_range(query, source.bytes_total)
     data = library.store.text(source.id, start, min(end, start + READ_BYTES_MAX))
     left = min(end, source.bytes_total) - start - READ_BYTES_MAX
     text = data.decode("utf-8", "replace")
@@ -127,7 +127,7 @@ def _part(library: Library, source: kb.Source, query: str) -> str:
     return text
 
 
-def _range(query: str, total: int) -> tuple[int, int]:
+def _read_range(query: str, total: int) -> tuple[int, int]:
     given = {name: values[-1] for name, values in parse_qs(query).items()}
     try:
         start, end = int(given.pop("start", 0)), int(given.pop("end", total))
@@ -145,7 +145,7 @@ def media_type_of(source: kb.Source) -> str:
     return MEDIA_TYPES.get(source.kind, "text/plain")
 
 
-def _resource(source: kb.Source) -> wire.Resource:
+def _describe(source: kb.Source) -> wire.Resource:
     return wire.Resource(
         name=redaction.redact_answer(source.label, {})[0],
         uri=f"{SCHEME}://source/{source.id}",

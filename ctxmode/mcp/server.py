@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from ctxmode import __version__, crash_report
 from ctxmode.app import App
 from ctxmode.config.locations import Config
-from ctxmode.errors import ContextModeError, sole
+from ctxmode.errors import ContextModeError, unwrap
 from ctxmode.mcp import arguments, log_messages, resources
 from ctxmode.mcp.client import Client, Context
 from ctxmode.mcp.consent import ConsentNeededError
@@ -181,7 +181,7 @@ async def _carry_out(
     except trio.TooSlowError:
         result = _fail(f"{tool.name} was stopped after {deadline_s:.0f} s. Ask for less at once.")
     except Exception as raised:
-        error = sole(raised)
+        error = unwrap(raised)
         if isinstance(error, ConsentNeededError):
             raise error from None
         expected = isinstance(error, ContextModeError)

@@ -64,14 +64,14 @@ def run(answer: Answer) -> dict[str, Any]:
     if result.changes_id:
         data["changes_id"] = result.changes_id
     if result.verdict is not None and result.verdict.get("decision") != "allow":
-        data["verdict"] = _brief(result.verdict)
+        data["verdict"] = _shorten(result.verdict)
     if kept is not None:
         data["output_id"] = kept.output_id
         data["bytes_total"], data["bytes_indexed"] = kept.bytes_total, kept.bytes_indexed
     return data
 
 
-def _brief(verdict: Mapping[str, Any]) -> dict[str, Any]:
+def _shorten(verdict: Mapping[str, Any]) -> dict[str, Any]:
     """Shorten a verdict to few rules, without the pieces of the program, which its caller knows."""
     named = [
         {
@@ -113,14 +113,18 @@ def batch(answer: BatchAnswer) -> dict[str, Any]:
             data = {key: value for key, value in data.items() if key not in ("stdout", "stderr")}
         commands.append(data)
     noted = {"note": answer.note} if answer.note else {}
-    return {"ok": answer.ok, "commands": commands, "queries": _queries(answer.queries)} | noted
+    return {
+        "ok": answer.ok,
+        "commands": commands,
+        "queries": _list_queries(answer.queries),
+    } | noted
 
 
 def search(answer: SearchAnswer) -> dict[str, Any]:
-    return {"queries": _queries(answer.queries)}
+    return {"queries": _list_queries(answer.queries)}
 
 
-def _queries(results: tuple[QueryResult, ...]) -> list[dict[str, Any]]:
+def _list_queries(results: tuple[QueryResult, ...]) -> list[dict[str, Any]]:
     return [
         {
             "query": result.query,

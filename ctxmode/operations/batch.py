@@ -87,7 +87,7 @@ async def run_batch(
     ids = [stream.source_id for one in kept if one for stream in one.streams]
     scope = None if request.scope == "global" else ids
     with trio.move_on_at(deadline):
-        found = await app.read(lambda it: searching.in_sources(it.store, request.queries, scope))
+        found = await app.read(lambda it: searching.search_in(it.store, request.queries, scope))
         return BatchAnswer(commands, found)
     return BatchAnswer(commands, note=f"{USED_UP} before its queries were answered")
 

@@ -71,7 +71,7 @@ def index(
         if (given := getattr(request, name)) is not None and given < least:
             raise UsageError(f"{name} is {given}", f"Give {least} or more.")
     if request.path is not None:
-        path = _inside(request.path, config.project)
+        path = _resolve(request.path, config.project)
         if path.is_dir():
             report = index_selection(
                 store,
@@ -80,12 +80,12 @@ def index(
                 max_files=request.max_files,
                 on_progress=on_progress,
             )
-            return _folder_answer(report, config, request)
-        return _file(store, path, config, rules, request)
+            return _answer_folder(report, config, request)
+        return _add_file(store, path, config, rules, request)
     assert request.content is not None
     if not request.source:
         raise UsageError("content needs a source", "Name it, to find it by that label.")
-    return _one(store, _add(store, request.source, request.content, request))
+    return _answer_one(store, _add(store, request.source, request.content, request))
 
 
 def watch(
@@ -93,12 +93,12 @@ def watch(
 ) -> Iterator[IndexAnswer]:
     """Index a folder, then whatever changes in it, until `stop` is set; a UsageError names a wrong
     path or glob."""
-    path = _inside(request.path or ".", config.project)
+    path = _resolve(request.path or ".", config.project)
     if not path.is_dir():
         raise UsageError(f"{path} is a file", "Watch the folder that holds it.")
     try:
         for report in watch_folder(store, path, _selection(request, rules), stop=stop):
-            yield _folder_answer(report, config, request)
+            yield _answer_folder(report, config, request)
     except NotADirectoryError as error:
         raise ContextModeError(f"{path} is gone", "Watch a folder that exists.") from error
 
@@ -118,7 +118,7 @@ def _selection(request: IndexRequest, rules: policy.Rules) -> Selection:
         raise UsageError(str(error), "Globs are such as *.py, docs/** or *.{ts,tsx}.") from error
 
 
-def _inside(given: str, project: Path) -> Path:
+def _resolve(given: str, project: Path) -> Path:
     if "\0" in given:
         raise UsageError("the path holds a NUL byte", "Leave it out.")
     if not is_utf8(given):
@@ -138,7 +138,7 @@ def _inside(given: str, project: Path) -> Path:
     return path
 
 
-def _file(
+def _add_file(
     store: Store, path: Path, config: Config, rules: policy.Rules, request: IndexRequest
 ) -> IndexAnswer:
     named = config.project / (request.path or ".")  # a link's own name says something, too
@@ -173,7 +173,7 @@ def _file(
         ),
         data,
     )
-    return _one(store, indexed)
+    return _answer_one(store, indexed)
 
 
 def _add(store: Store, label: str, content: bytes, request: IndexRequest) -> Indexed:
@@ -184,7 +184,7 @@ def _add(store: Store, label: str, content: bytes, request: IndexRequest) -> Ind
         raise UsageError(str(error)) from error
 
 
-def _folder_answer(report: DirectoryReport, config: Config, request: IndexRequest) -> IndexAnswer:
+def _answer_folder(report: DirectoryReport, config: Config, request: IndexRequest) -> IndexAnswer:
     notes = ["the label is not used for a folder"] * bool(request.source)
     notes += [f"only the first {request.max_files} files were taken"] * report.truncated
     if request.include and not (report.changed or report.unchanged):
@@ -201,18 +201,18 @@ def _folder_answer(report: DirectoryReport, config: Config, request: IndexReques
         removed=len(report.removed),
         ignored=len(report.ignored),
         redactions=report.redactions,
-        skipped=dict(Counter(_general(skipped) for skipped in report.skipped)),
+        skipped=dict(Counter(_generalize(skipped) for skipped in report.skipped)),
         left_out=tuple({"path": one.path, "reason": one.reason} for one in report.skipped),
         notes=tuple(notes),
     )
 
 
-def _general(skipped: Skipped) -> str:
+def _generalize(skipped: Skipped) -> str:
     """Return the reason without this file's own size."""
     return "too large" if " bytes, over " in skipped.reason else skipped.reason
 
 
-def _one(store: Store, indexed: Indexed) -> IndexAnswer:
+def _answer_one(store: Store, indexed: Indexed) -> IndexAnswer:
     return IndexAnswer(
         terms=tuple(store.terms(indexed.source_id, TERMS_SHOWN)),
         source=indexed.label,

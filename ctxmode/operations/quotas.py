@@ -68,12 +68,12 @@ def read_holdings(config: Config) -> Holdings:
         all_stores.total(folder),
         sum(1 for _ in disk_use.stores(folder)),
         load_quotas(config),
-        _lately(config.database),
+        _read_evictions(config.database),
         all_stores.latest(folder),
     )
 
 
-def _lately(path: Path) -> tuple[eviction.Eviction, ...]:
+def _read_evictions(path: Path) -> tuple[eviction.Eviction, ...]:
     """Read what went from a store, without making or mending one; nothing where it cannot be
     read."""
     if not path.exists():

@@ -46,11 +46,11 @@ def search(store: Store, request: SearchRequest) -> SearchAnswer:
         language=request.language,
         path=request.path,
         since=None if request.age_s is None else time.time() - request.age_s,
-        include_superseded=_names_older(store, request.source),
+        include_superseded=_is_superseded(store, request.source),
         budget_bytes=request.budget_bytes,
     )
     results = tuple(_shape(result, request) for result in found)
-    return SearchAnswer(results, _notes(store, request, results))
+    return SearchAnswer(results, _note(store, request, results))
 
 
 def check(request: SearchRequest) -> None:
@@ -69,7 +69,7 @@ def check(request: SearchRequest) -> None:
         raise UsageError(f"the budget is {request.budget_bytes} bytes", "Give 1 or more.")
 
 
-def _names_older(store: Store, source: str | None) -> bool:
+def _is_superseded(store: Store, source: str | None) -> bool:
     """Tell whether a named source is there in older versions only, such as an earlier run."""
     if source is None or not source.startswith(OUTPUT_PREFIX):
         return False
@@ -88,7 +88,7 @@ def _shape(result: QueryResult, request: SearchRequest) -> QueryResult:
     return replace(result, hits=tuple(hits), state=state)
 
 
-def _notes(store: Store, request: SearchRequest, results: Sequence[QueryResult]) -> tuple[str, ...]:
+def _note(store: Store, request: SearchRequest, results: Sequence[QueryResult]) -> tuple[str, ...]:
     """Name the latest sources where the one that was named holds nothing."""
     empty = all(result.state is SearchState.NOTHING_INDEXED for result in results)
     if request.source is None or not empty:
@@ -99,16 +99,16 @@ def _notes(store: Store, request: SearchRequest, results: Sequence[QueryResult])
     return (f"No source is called {request.source!r}. The latest are: {', '.join(latest)}.",)
 
 
-def in_sources(
+def search_in(
     store: Store, queries: Sequence[str], source_ids: Sequence[int] | None
 ) -> tuple[QueryResult, ...]:
     """Find the queries' best passages among some sources only; None means all that was kept."""
     if source_ids is None:
         return tuple(store.search(queries, limit=BATCH_HITS))
-    return tuple(_among(store, query, source_ids) for query in queries)
+    return tuple(_search_source(store, query, source_ids) for query in queries)
 
 
-def _among(store: Store, query: str, source_ids: Sequence[int]) -> QueryResult:
+def _search_source(store: Store, query: str, source_ids: Sequence[int]) -> QueryResult:
     hits: list[Hit] = []
     for source_id in source_ids:
         hits += store.best_chunks(source_id, query, BATCH_HITS)

@@ -164,7 +164,7 @@ def _judge(case: PipelineCase, answer: Answer, outcome: Outcome) -> Outcome:
     ended = result.status in (Status.OK, Status.NONZERO_EXIT)
     handed = [a.name for a in result.artifacts if a.path is not None]
     missing = [f"{a.name} ({a.reason})" for a in result.artifacts if a.path is None]
-    missing += [p for p in map(case.fill, case.step.artifacts) if not _is_there(p, handed)]
+    missing += [p for p in map(case.fill, case.step.artifacts) if not _is_found(p, handed)]
     passed = ended and result.exit_code in case.step.expect_exit and not missing
     expected = " or ".join(map(str, case.step.expect_exit))
     reason = ""
@@ -182,19 +182,19 @@ def _judge(case: PipelineCase, answer: Answer, outcome: Outcome) -> Outcome:
         reason=reason,
         exit_code=result.exit_code,
         wall_s=round(result.usage.wall_s, 3),
-        output=relevant(result.stdout.text, result.stderr.text),
+        output=cut_output(result.stdout.text, result.stderr.text),
         tier=result.isolation.tier,
         artifacts=tuple(a.path for a in result.artifacts if a.path is not None),
     )
 
 
-def _is_there(pattern: str, names: Sequence[str]) -> bool:
+def _is_found(pattern: str, names: Sequence[str]) -> bool:
     """Tell whether a pattern of artifacts has found anything."""
     forms = (pattern, pattern.removeprefix("**/"))
     return any(fnmatch.fnmatchcase(name, form) for name in names for form in forms)
 
 
-def relevant(stdout: str, stderr: str) -> str:
+def cut_output(stdout: str, stderr: str) -> str:
     """Cut the end of what a case printed: of stderr if it printed anything there, and of stdout."""
     error, out = stderr.strip("\n").splitlines(), stdout.strip("\n").splitlines()
     room = LINES_SHOWN - min(len(error), LINES_SHOWN)

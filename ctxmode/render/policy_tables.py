@@ -49,7 +49,7 @@ def explanation_json(language: str, explanation: Explanation) -> dict[str, Any]:
 
 def rules_json(rules: Rules) -> dict[str, Any]:
     """Build the JSON of every rule, in force or not, and of the warnings."""
-    listed = [_rule_json(rule, in_force=True) for rule in _in_force(rules)]
+    listed = [_rule_json(rule, in_force=True) for rule in _list_in_force(rules)]
     listed += [_rule_json(rule, in_force=False) for rule in rules.untrusted]
     return {
         "default": rules.default.word,
@@ -74,7 +74,7 @@ def _rule_json(rule: Rule, *, in_force: bool) -> dict[str, Any]:
     }
 
 
-def _in_force(rules: Rules) -> list[Rule]:
+def _list_in_force(rules: Rules) -> list[Rule]:
     """List each rule once: one that is written through a link is held at both of its places."""
     listed = {(rule.id, rule.text, rule.source): rule for rule in reversed(rules.rules)}
     return [*reversed(listed.values()), ADDRESS_RULE]
@@ -89,7 +89,7 @@ def show_rules(rules: Rules) -> None:
     """Show the rules as a table, the strictest first, then what is wrong with the files."""
     console = terminal.console()
     table = terminal.build_table("decision", "rule", "in force", "written in")
-    for rule in sorted(_in_force(rules), key=lambda rule: -rule.decision):
+    for rule in sorted(_list_in_force(rules), key=lambda rule: -rule.decision):
         _add(table, rule.decision.word, _name_rule(rule), "yes", str(rule.source))
     for rule in rules.untrusted:
         _add(table, rule.decision.word, _name_rule(rule), "no: not trusted", str(rule.source))

@@ -25,7 +25,7 @@ def refusal_text(result: Result) -> str:
             if verdict.get("consent") is False
             else "\nA rule asks for a person's consent, and there is nobody here to give it."
         )
-    return with_lines(head, _others(verdict))
+    return with_lines(head, _list_others(verdict))
 
 
 def with_lines(head: str, lines: Sequence[str]) -> str:
@@ -39,7 +39,7 @@ def with_lines(head: str, lines: Sequence[str]) -> str:
     return head
 
 
-def _others(verdict: Mapping[str, Any]) -> list[str]:
+def _list_others(verdict: Mapping[str, Any]) -> list[str]:
     """List the other rules that decide the same, each once."""
     found: dict[str, None] = {}
     for match in verdict.get("matches", ()):

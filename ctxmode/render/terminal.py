@@ -55,10 +55,10 @@ class _TablesAsRecords(RenderHook):
     """Shows each row of a table as lines `column: value`, where columns find no room."""
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
-        return [_records(it) if isinstance(it, Table) else it for it in renderables]
+        return [_list_records(it) if isinstance(it, Table) else it for it in renderables]
 
 
-def _records(table: Table) -> ConsoleRenderable:
+def _list_records(table: Table) -> ConsoleRenderable:
     lines = [Text.from_markup(str(table.title))] if table.title else []
     for row in zip(*(column.cells for column in table.columns), strict=True):
         for column, cell in zip(table.columns, row, strict=True):

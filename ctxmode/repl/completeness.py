@@ -67,22 +67,22 @@ def _is_open(text: str, parser: Parser, grammar: str) -> bool:
     if grammar in _TAGS and not parser.parse(source + b";").root_node.has_error:
         return False
     end = len(source.rstrip())
-    troubles = list(_troubles(root))
+    troubles = list(_find_troubles(root))
     return not troubles or any(_opens(trouble, end) for trouble in troubles)
 
 
-def _troubles(node: Node) -> Iterator[Node]:
+def _find_troubles(node: Node) -> Iterator[Node]:
     """Yield the nodes that say where the text does not fit the grammar."""
     if node.is_error or node.is_missing:
         yield node
     elif node.has_error:
         for child in node.children:
-            yield from _troubles(child)
+            yield from _find_troubles(child)
 
 
 def _opens(trouble: Node, end: int) -> bool:
     """Tell whether something is still to come, rather than too much or wrong."""
-    leaves = [leaf.type for leaf in _leaves(trouble)]
+    leaves = [leaf.type for leaf in _find_leaves(trouble)]
     if not _QUOTES.isdisjoint(leaves):
         return True  # what follows a quote that is not closed is taken for something else
     if trouble.end_byte < end or trouble.is_missing:
@@ -90,8 +90,8 @@ def _opens(trouble: Node, end: int) -> bool:
     return leaves[-1] not in _CLOSERS or not _OPENERS.isdisjoint(leaves)
 
 
-def _leaves(node: Node) -> Iterator[Node]:
+def _find_leaves(node: Node) -> Iterator[Node]:
     if not node.children:
         yield node
     for child in node.children:
-        yield from _leaves(child)
+        yield from _find_leaves(child)

@@ -12,7 +12,7 @@ import trio
 
 from ctxmode import exit_codes
 from ctxmode.app import App
-from ctxmode.errors import ContextModeError, sole
+from ctxmode.errors import ContextModeError, unwrap
 from ctxmode.render.highlight import harmless
 from ctxmode.render.live_output import LiveOutput
 from ctxmode.render.progress_line import waiting
@@ -61,7 +61,7 @@ class ReplSession:
                     self.typed.append(text)
                     await self._run(replace(self.request, code=text))
             except BaseException as raised:
-                error = sole(raised)
+                error = unwrap(raised)
                 if not isinstance(error, ContextModeError):
                     raise
                 say(str(error))

@@ -50,7 +50,7 @@ def gather(project: Path) -> Corpus:
     contents: list[bytes] = []
     parts: list[CorpusPart] = []
     for name, read in SOURCES.items():
-        content = b"".join(_up_to(BYTES_MAX_EACH, read(project)))
+        content = b"".join(_limit(BYTES_MAX_EACH, read(project)))
         if content:
             contents.append(content if content.endswith(b"\n") else content + b"\n")
             parts.append(CorpusPart(name, len(contents[-1])))
@@ -63,7 +63,7 @@ def gather(project: Path) -> Corpus:
     return Corpus(whole, tuple(parts))
 
 
-def _up_to(limit: int, pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _limit(limit: int, pieces: Iterator[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         # Several languages' line readers treat NUL, and no other byte, in their own way.
         yield piece[:limit].replace(b"\0", b" ")

@@ -127,7 +127,10 @@ async def run_trial(config: Config, report: Callable[[TrialAnswer], None]) -> Tr
         answers=answers,
         listed=listed,
         missing=missing,
-        problems=(*(f"critical: {name}" for name in diagnosis.critical), *_wrong(answers, listed)),
+        problems=(
+            *(f"critical: {name}" for name in diagnosis.critical),
+            *_judge(answers, listed),
+        ),
         wall_s=trio.current_time() - started,
     )
 
@@ -205,11 +208,11 @@ async def _list_and_search(app: App, corpus: Corpus) -> LargeOutput | None:
         return None
     if answer.kept is None:
         return None
-    printed = await trio.to_thread.run_sync(listing, corpus.content)
+    printed = await trio.to_thread.run_sync(build_listing, corpus.content)
     (stream,) = answer.kept.streams
     exact = await app.read(lambda library: library.store.text(stream.source_id)) == printed
     searches = []
-    for word, line in rare_words(printed):
+    for word, line in find_rare_words(printed):
         request = SearchRequest((word,), limit=1, source=answer.kept.output_id)
         search = await app.read(partial(Library.search, request=request))
         searches.append(_check(search.queries[0].hits, word, line, printed, exact))
@@ -223,20 +226,20 @@ async def _list_and_search(app: App, corpus: Corpus) -> LargeOutput | None:
     )
 
 
-def listing(content: bytes) -> bytes:
+def build_listing(content: bytes) -> bytes:
     """Work out what the listing program must print, byte for byte."""
     lines = content.split(b"\n")[:-1]
     return b"".join(b"%d:%s\n" % (n, line) for n, line in enumerate(lines, 1) if b"def " in line)
 
 
-def rare_words(printed: bytes) -> list[tuple[str, bytes]]:
+def find_rare_words(printed: bytes) -> list[tuple[str, bytes]]:
     """Find words that occur once, spread over the text, each with its line."""
     lowered = printed.lower()
     lines = printed.split(b"\n")[:-1]
     found: dict[str, bytes] = {}
     for number in range(1, SEARCHES + 1):
         for line in lines[number * len(lines) // (SEARCHES + 1) :]:
-            plain = (word.decode() for word in WORD.findall(line) if _only_one(word, lowered))
+            plain = (word.decode() for word in WORD.findall(line) if _is_unique(word, lowered))
             fresh = next((word for word in plain if word not in found), None)
             if fresh:
                 found[fresh] = line
@@ -244,7 +247,7 @@ def rare_words(printed: bytes) -> list[tuple[str, bytes]]:
     return list(found.items())
 
 
-def _only_one(word: bytes, lowered: bytes) -> bool:
+def _is_unique(word: bytes, lowered: bytes) -> bool:
     """Tell whether it is a plain word and nothing else has its stem, not even inside an
     identifier."""
     plain = len(word) >= WORD_LENGTH_MIN and word.isalpha() and word.islower()
@@ -263,7 +266,7 @@ def _check(hits: tuple[Any, ...], word: str, line: bytes, printed: bytes, exact:
     return Found(word, shown, hit.source, hit.start_byte, hit.end_byte, correct)
 
 
-def _wrong(answers: tuple[TrialAnswer, ...], listed: LargeOutput | None) -> list[str]:
+def _judge(answers: tuple[TrialAnswer, ...], listed: LargeOutput | None) -> list[str]:
     wrong = [
         f"{a.language}: {a.status}, printed {a.printed!r}, expected {a.expected}"
         for a in answers

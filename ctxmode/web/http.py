@@ -57,7 +57,7 @@ async def get(
     """Fetch what `url` answers, after its redirects; each hop is sent its own `validators`. A
     FetchError says that a hop is forbidden, fails, or exceeds a bound."""
     with trio.move_on_after(bounds.total_s):
-        return await _follow(_target(url, ""), judge, network, bounds, validators)
+        return await _follow(_resolve_target(url, ""), judge, network, bounds, validators)
     raise FetchError(f"it took longer than {bounds.total_s:g} s", "Try again, or give it longer.")
 
 
@@ -76,11 +76,11 @@ async def _follow(
         checked = check_url(url, allow_private=network.allow_private)
         if not checked.allowed:
             raise FetchError(f"{url} may not be fetched: {checked.refused}")
-        hop = _Hop(url, checked, await _addresses(checked, network), validators(url))
+        hop = _Hop(url, checked, await _look_up(checked, network), validators(url))
         answer = await _ask(hop, network, bounds)
         if isinstance(answer, Response):
             return answer
-        url = _target(url, answer)
+        url = _resolve_target(url, answer)
         if url in passed:
             raise FetchError(f"it redirects in a circle, back to {url}")
         if len(passed) > bounds.redirects_max:
@@ -88,7 +88,7 @@ async def _follow(
         passed.append(url)
 
 
-def _target(url: str, location: str) -> str:
+def _resolve_target(url: str, location: str) -> str:
     """Find where a redirect at `url` leads, without a fragment."""
     try:
         return urldefrag(urljoin(url, location)).url
@@ -96,7 +96,7 @@ def _target(url: str, location: str) -> str:
         raise FetchError(f"{location or url!r} is malformed: {error}") from error
 
 
-async def _addresses(checked: CheckedUrl, network: Network) -> Sequence[str]:
+async def _look_up(checked: CheckedUrl, network: Network) -> Sequence[str]:
     """Look up where the host is and check each place; none may be forbidden."""
     try:
         found = await network.resolve(checked.host, checked.port)
@@ -135,7 +135,7 @@ async def _ask(hop: _Hop, network: Network, bounds: Bounds) -> Response | str:
     raise AssertionError("unreachable")
 
 
-def _headers(hop: _Hop) -> dict[str, str]:
+def _build_headers(hop: _Hop) -> dict[str, str]:
     checked, validators = hop.checked, hop.validators
     host = f"[{checked.host}]" if ":" in checked.host else checked.host
     default = {"http": 80, "https": 443}[checked.scheme]
@@ -162,7 +162,7 @@ async def _send(client: httpx2.AsyncClient, hop: _Hop) -> httpx2.Response:
             request = client.build_request(
                 "GET",
                 target,
-                headers=_headers(hop),
+                headers=_build_headers(hop),
                 # The certificate must bear the name, though the connection goes to an address.
                 extensions={"sni_hostname": hop.checked.host},
                 timeout=client.timeout,
@@ -224,16 +224,16 @@ def _build_error(where: str, error: Exception | None) -> FetchError:
         return FetchError(f"{where} cannot prove who it is: {reason}")
     if isinstance(error, httpx2.TimeoutException):
         return FetchError(f"{where} did not answer in time")
-    causes = (str(cause) for cause in _causes(error))
+    causes = (str(cause) for cause in _list_causes(error))
     reason = next((words for words in causes if words), type(error).__name__)
     return FetchError(f"{where} failed: {reason}")
 
 
 def _ssl_error(error: BaseException | None) -> ssl.SSLError | None:
-    return next((cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)), None)
+    return next((cause for cause in _list_causes(error) if isinstance(cause, ssl.SSLError)), None)
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
+def _list_causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

@@ -8,7 +8,7 @@ import pytest
 
 from ctxmode import __version__, cli, exit_codes
 from ctxmode.commands.table import VERBS
-from ctxmode.errors import ContextModeError, UsageError, sole
+from ctxmode.errors import ContextModeError, UsageError, unwrap
 from ctxmode.repl import session
 
 
@@ -119,8 +119,8 @@ def test_a_reader_that_leaves_is_no_error():
 
 def test_the_sole_exception_of_nested_groups_is_found():
     error = UsageError("x")
-    assert sole(BaseExceptionGroup("a", [ExceptionGroup("b", [error])])) is error
-    assert sole(error) is error
+    assert unwrap(BaseExceptionGroup("a", [ExceptionGroup("b", [error])])) is error
+    assert unwrap(error) is error
 
 
 def _raiser(error):

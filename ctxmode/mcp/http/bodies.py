@@ -12,7 +12,7 @@ from policy.strict_json import strict_json
 SMALL_BYTES = 64 * 1024  # parsed in place: well below a millisecond
 
 
-async def whole(receive: Receive, bytes_max: int) -> list[Message]:
+async def receive_body(receive: Receive, bytes_max: int) -> list[Message]:
     """Receive the messages of a body, up to its end or to more than `bytes_max`."""
     messages: list[Message] = []
     size = 0
@@ -25,18 +25,18 @@ async def whole(receive: Receive, bytes_max: int) -> list[Message]:
     return messages
 
 
-async def problem(messages: Sequence[Message], bytes_max: int) -> str:
+async def find_problem(messages: Sequence[Message], bytes_max: int) -> str:
     """Say what is wrong with a body as JSON; nothing of one that is too large or cut off, which is
     refused elsewhere."""
     body = b"".join(message.get("body", b"") for message in messages)
     if len(body) > bytes_max or messages[-1]["type"] != "http.request":
         return ""
     if len(body) <= SMALL_BYTES:
-        return _problem(body)
-    return await trio.to_thread.run_sync(_problem, body)
+        return _find_problem(body)
+    return await trio.to_thread.run_sync(_find_problem, body)
 
 
-def _problem(body: bytes) -> str:
+def _find_problem(body: bytes) -> str:
     try:
         value = strict_json(body.decode("utf-8"))
     except RecursionError:
@@ -52,7 +52,7 @@ def _problem(body: bytes) -> str:
     return ""
 
 
-def again(messages: Sequence[Message], receive: Receive) -> Receive:
+def replay(messages: Sequence[Message], receive: Receive) -> Receive:
     """Give what was received once more, then what comes."""
     left = list(reversed(messages))
 

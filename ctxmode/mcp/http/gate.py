@@ -68,10 +68,10 @@ class Gate:
         if refusal := self._refusal(scope, headers):
             await refusal(scope, receive, send)
             return
-        await self._app(scope, _hasty(receive), send)
+        await self._app(scope, _limit_time(receive), send)
 
     def _refusal(self, scope: Scope, headers: Headers) -> JSONResponse | None:
-        if why := _ambiguous(headers):
+        if why := _find_ambiguity(headers):
             return _refuse(400, why)
         if not self._admission.admits_host(headers.get("host", "")):
             return _refuse(421, "this Host is not served here; --allow-host NAME adds one")
@@ -91,7 +91,7 @@ class Gate:
         return None
 
 
-def _ambiguous(headers: Headers) -> str:
+def _find_ambiguity(headers: Headers) -> str:
     """Say why two programs could read these headers differently; nothing if they can't."""
     if twice := next((name for name in SENT_ONCE if len(headers.getlist(name)) > 1), None):
         return f"the header {twice} stands there more than once: send one"
@@ -104,7 +104,7 @@ def _refuse(status: int, reason: str) -> JSONResponse:
     return JSONResponse({"error": reason}, status)
 
 
-def _hasty(receive: Receive) -> Receive:
+def _limit_time(receive: Receive) -> Receive:
     """Wrap `receive` so that it gives up on a body that does not come within its time."""
     deadline = trio.current_time() + BODY_S_MAX
     complete = False

@@ -116,11 +116,11 @@ class Endpoints:
 
     async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "POST":
-            messages = await bodies.whole(receive, BODY_BYTES_MAX)
-            if problem := await bodies.problem(messages, BODY_BYTES_MAX):
+            messages = await bodies.receive_body(receive, BODY_BYTES_MAX)
+            if problem := await bodies.find_problem(messages, BODY_BYTES_MAX):
                 await JSONResponse({"error": problem}, 400)(scope, receive, send)
                 return
-            receive = bodies.again(messages, receive)
+            receive = bodies.replay(messages, receive)
         name = scope["user"].username
         await self._conversations[name].handle_request(scope, receive, _explain_full(name, send))
 

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from ctxmode.pipelines import reports
 from ctxmode.pipelines.model import CaseStatus, Outcome, Pipeline, PipelineReport
-from ctxmode.pipelines.running import LINES_SHOWN, relevant
+from ctxmode.pipelines.running import LINES_SHOWN, cut_output
 
 REPORT = PipelineReport(
     Pipeline("all", "ci/all.toml", ()),
@@ -59,6 +59,6 @@ def test_an_outcome_survives_its_json():
 
 def test_only_the_end_of_what_was_said_is_shown_errors_first():
     many = "".join(f"{n}\n" for n in range(100))
-    assert relevant(many, "").splitlines() == [str(n) for n in range(100 - LINES_SHOWN, 100)]
-    assert relevant(many, "wrong\n").splitlines()[-1] == "wrong"
-    assert len(relevant(many, many).splitlines()) == LINES_SHOWN
+    assert cut_output(many, "").splitlines() == [str(n) for n in range(100 - LINES_SHOWN, 100)]
+    assert cut_output(many, "wrong\n").splitlines()[-1] == "wrong"
+    assert len(cut_output(many, many).splitlines()) == LINES_SHOWN
