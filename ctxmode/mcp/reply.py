@@ -17,14 +17,14 @@ from executor.model import Artifact, Result
 from executor.run.output_routing import Answer
 
 # The pictures that models take, by their first bytes: a program may choose any name.
-SIGNATURES = {
+PICTURE_SIGNATURES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
     b"GIF87a": "image/gif",
     b"GIF89a": "image/gif",
 }
-BYTES_MAX = 2 * 1024 * 1024
-COUNT_MAX = 4
+PICTURE_BYTES_MAX = 2 * 1024 * 1024
+PICTURES_MAX = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +71,18 @@ def find_pictures(artifacts: Sequence[Artifact]) -> tuple[ImageContent, ...]:
     """Return the first few artifacts that are pictures of a size worth sending."""
     pictures = []
     for artifact in artifacts:
-        if artifact.path and artifact.bytes and artifact.bytes <= BYTES_MAX:
+        if artifact.path and artifact.bytes and artifact.bytes <= PICTURE_BYTES_MAX:
             content = Path(artifact.path).read_bytes()
             if media_type := media_type_of(content):
                 data = base64.b64encode(content).decode("ascii")
                 pictures.append(ImageContent(type="image", data=data, mime_type=media_type))
-    return tuple(pictures[:COUNT_MAX])
+    return tuple(pictures[:PICTURES_MAX])
 
 
 def media_type_of(content: bytes) -> str | None:
     """Return the media type of a picture; None if it is none that we know."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "image/webp"
-    return next((kind for start, kind in SIGNATURES.items() if content.startswith(start)), None)
+    return next(
+        (kind for start, kind in PICTURE_SIGNATURES.items() if content.startswith(start)), None
+    )
